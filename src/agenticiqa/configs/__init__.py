@@ -1,0 +1,1 @@
+"""The shipped defaults, also found as ``configs/`` at the top of the repository."""

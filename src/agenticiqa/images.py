@@ -1,0 +1,273 @@
+"""Open pictures safely and hand them on unchanged.
+
+A picture's quality is what the user asks about, so nothing here re-compresses it. Two forms are kept: the file's
+own bytes (what a model may be sent) and the decoded pixels (what tools measure). Limits are checked on the header,
+before any pixel is decoded.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import math
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from agenticiqa.errors import (
+    ImageError,
+    ImageFormatError,
+    ImageNotFoundError,
+    ImageTooLargeError,
+    RegionError,
+)
+
+UInt8Image = npt.NDArray[np.uint8]
+FloatImage = npt.NDArray[np.float32]
+
+READABLE_FORMATS = ("PNG", "JPEG", "WEBP", "TIFF", "BMP", "GIF", "PPM", "JPEG2000", "MPO")
+# Formats every provider accepts as they are. Anything else is re-packed as PNG, which loses nothing.
+SENDABLE_AS_IS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
+EXIF_ORIENTATION = 0x0112
+
+
+@dataclass(frozen=True)
+class ImageLimits:
+    """What is refused before decoding."""
+
+    max_pixels: int = 200_000_000
+    max_bytes: int = 512 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in pixels, top-left origin.
+
+    >>> Box.parse("10,20,30,40")
+    Box(x=10, y=20, width=30, height=40)
+    """
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+    @classmethod
+    def parse(cls, text: str) -> Box:
+        try:
+            x, y, width, height = (int(part) for part in text.split(","))
+        except ValueError:
+            raise RegionError(f"{text!r} is not a region.") from None
+        if x < 0 or y < 0 or width < 1 or height < 1:
+            raise RegionError(f"{text!r} is not a region: x and y start at 0, width and height at 1.")
+        return cls(x, y, width, height)
+
+    def as_list(self) -> list[int]:
+        return [self.x, self.y, self.width, self.height]
+
+
+@dataclass(frozen=True)
+class EncodedImage:
+    """Bytes ready for a model, and whether anything about the picture changed on the way."""
+
+    data: bytes
+    media_type: str
+    note: str | None = None
+
+    @property
+    def base64(self) -> str:
+        return base64.b64encode(self.data).decode("ascii")
+
+    @property
+    def data_url(self) -> str:
+        return f"data:{self.media_type};base64,{self.base64}"
+
+
+@dataclass(frozen=True)
+class LoadedImage:
+    """A verified picture: its original bytes, its decoded upright pixels, and a fingerprint of its content."""
+
+    data: bytes
+    pil: Image.Image = field(repr=False)
+    format: str
+    path: str | None = None
+    notes: tuple[str, ...] = ()
+    rotated_by_exif: bool = False
+    precise: npt.NDArray[np.uint16] | None = field(default=None, repr=False)
+    """16-bit samples where the file has them (grey only); ``pil`` then holds the 8-bit view of the same picture."""
+
+    @cached_property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """(width, height) of the upright picture."""
+        return self.pil.size
+
+    @cached_property
+    def rgb(self) -> UInt8Image:
+        return np.asarray(self.pil, dtype=np.uint8)
+
+    @cached_property
+    def pixels(self) -> FloatImage:
+        """RGB in 0..1, float32, with the file's full precision."""
+        if self.precise is not None:
+            grey: FloatImage = np.divide(self.precise, 65535, dtype=np.float32)
+            return np.repeat(grey[..., None], 3, axis=2)
+        return np.divide(self.rgb, 255, dtype=np.float32)
+
+    def crop(self, box: Box) -> FloatImage:
+        """The pixels inside ``box``; a box that leaves the picture is an error, not a smaller box."""
+        width, height = self.size
+        if box.x + box.width > width or box.y + box.height > height:
+            raise RegionError(f"The region {box.as_list()} leaves the picture, which is {width}×{height} pixels.")
+        return self.pixels[box.y : box.y + box.height, box.x : box.x + box.width]
+
+    def encode(self, *, max_side: int | None = None, max_bytes: int | None = None) -> EncodedImage:
+        """Bytes for a model: the original ones where possible, else PNG. Shrinks only when a limit forces it."""
+        width, height = self.size
+        fits = max_side is None or max(width, height) <= max_side
+        untouched = self.format in SENDABLE_AS_IS and not self.rotated_by_exif and not self.notes
+        if fits and untouched and (max_bytes is None or len(self.data) <= max_bytes):
+            return EncodedImage(self.data, SENDABLE_AS_IS[self.format])
+        picture = self.pil
+        if max_side is not None and not fits:
+            scale = max_side / max(width, height)
+            picture = _scaled(picture, scale)
+        encoded = _png(picture)
+        while max_bytes is not None and len(encoded) > max_bytes and min(picture.size) > 1:
+            # PNG size grows about linearly with the pixel count; aim a little below the limit.
+            picture = _scaled(picture, min(0.9, 0.95 * math.sqrt(max_bytes / len(encoded))))
+            encoded = _png(picture)
+        note = None
+        if picture.size != (width, height):
+            note = f"shrunk from {width}×{height} to {picture.width}×{picture.height} to fit the provider's limit"
+        return EncodedImage(encoded, "image/png", note)
+
+
+def _scaled(picture: Image.Image, scale: float) -> Image.Image:
+    size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
+    return picture.resize(size, Image.Resampling.LANCZOS)
+
+
+def _png(picture: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    # Level 1 costs a tenth of the default's time for a few per cent of size.
+    picture.save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+def load_image(path: str | Path, limits: ImageLimits | None = None) -> LoadedImage:
+    """Read, verify and decode one picture file."""
+    limits = limits or ImageLimits()
+    file = Path(path)
+    if not file.exists():
+        raise ImageNotFoundError(f"There is no file {str(path)!r}.")
+    if not file.is_file():
+        raise ImageNotFoundError(f"{str(path)!r} is not a file.", hint="Give the path of one picture.")
+    try:
+        size = file.stat().st_size
+        if size > limits.max_bytes:
+            raise ImageTooLargeError(
+                f"{str(path)!r} has {size:,} bytes, more than the limit of {limits.max_bytes:,}.",
+                hint="Scale it down or raise images.max_bytes in pipeline.yaml.",
+            )
+        data = file.read_bytes()
+    except OSError as error:
+        raise ImageError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+    return decode_image(data, path=str(path), limits=limits)
+
+
+def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | None = None) -> LoadedImage:
+    """Decode a picture from memory, with the same checks as :func:`load_image`."""
+    limits = limits or ImageLimits()
+    name = repr(path) if path else "The picture"
+    if not data:
+        raise ImageFormatError(f"{name} is empty.")
+    try:
+        with warnings.catch_warnings():
+            # Our own pixel limit is the one that counts; Pillow's advice about the same thing would be noise.
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(data), formats=READABLE_FORMATS) as opened:
+                _check_pixel_count(opened, name, limits)
+                opened.load()
+                return _normalised(opened, data, path)
+    except ImageError:
+        raise
+    except Image.DecompressionBombError as error:
+        raise ImageTooLargeError(f"{name} is too large: {error}.") from error
+    except UnidentifiedImageError as error:
+        raise ImageFormatError(f"{name} is not a picture this program can read.") from error
+    except MemoryError as error:
+        raise ImageTooLargeError(f"{name} does not fit into memory.") from error
+    except (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError, OverflowError) as error:
+        # Pillow's decoders report damage with many exception types; all of them mean the same to the user.
+        raise ImageFormatError(f"{name} is damaged or cut off ({error}).") from error
+
+
+def _check_pixel_count(opened: Image.Image, name: str, limits: ImageLimits) -> None:
+    width, height = opened.size
+    if width * height > limits.max_pixels:
+        raise ImageTooLargeError(
+            f"{name} has {width}×{height} = {width * height:,} pixels, more than the limit of {limits.max_pixels:,}."
+        )
+
+
+def _normalised(opened: Image.Image, data: bytes, path: str | None) -> LoadedImage:
+    """The first frame, upright, opaque, 8-bit RGB; what had to change is written down."""
+    notes: list[str] = []
+    if getattr(opened, "n_frames", 1) > 1 and opened.format != "MPO":
+        notes.append("animated or multi-page: only the first frame is judged")
+    rotated = opened.getexif().get(EXIF_ORIENTATION, 1) not in (0, 1)
+    frame: Image.Image = ImageOps.exif_transpose(opened) if rotated else opened
+    precise = _sixteen_bit(frame)
+    if precise is not None:
+        frame = Image.fromarray((precise >> 8).astype(np.uint8))
+        notes.append("16-bit: models are sent an 8-bit version, tools measure the full precision")
+    elif frame.mode in ("F", "I"):
+        raise ImageFormatError(
+            f"{path or 'The picture'} stores {frame.mode!r} samples, whose range is not defined.",
+            hint="Save it as an 8- or 16-bit PNG or TIFF.",
+        )
+    if frame.mode in ("CMYK", "YCCK"):
+        notes.append("CMYK: converted to RGB without a colour profile")
+    if _has_transparency(frame):
+        frame = _on_white(frame)
+        notes.append("transparent: judged on a white background")
+    return LoadedImage(
+        data=data,
+        pil=frame.convert("RGB"),
+        format=opened.format or "unknown",
+        path=path,
+        notes=tuple(notes),
+        rotated_by_exif=rotated,
+        precise=precise,
+    )
+
+
+def _sixteen_bit(frame: Image.Image) -> npt.NDArray[np.uint16] | None:
+    if frame.mode.startswith("I;16"):
+        return np.asarray(frame.convert("I"), dtype=np.int64).clip(0, 65535).astype(np.uint16)
+    if frame.mode == "I":
+        # 16-bit PNGs arrive as 32-bit integers in older Pillow versions; wider values have no defined white point.
+        samples = np.asarray(frame)
+        if samples.size and samples.min() >= 0 and samples.max() <= 65535:
+            return samples.astype(np.uint16)
+    return None
+
+
+def _has_transparency(frame: Image.Image) -> bool:
+    return frame.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in frame.info
+
+
+def _on_white(frame: Image.Image) -> Image.Image:
+    layer = frame.convert("RGBA")
+    backdrop = Image.new("RGBA", layer.size, (255, 255, 255, 255))
+    return Image.alpha_composite(backdrop, layer)

@@ -1,0 +1,301 @@
+"""The contract between the agents: what each one writes and what travels through the graph.
+
+Models in here accept what a language model is likely to write (other case, synonyms, a list where one name is
+expected) and store the canonical form. Words nobody can interpret still fail, so that the caller asks again.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
+from typing_extensions import NotRequired, TypedDict
+
+from agenticiqa.vocabulary import GLOBAL, canonical_category, canonical_severity
+
+logger = logging.getLogger(__name__)
+
+MAX_REPLAN_HISTORY = 10
+DEFAULT_MAX_REPLAN_ITERATIONS = 2
+NO_REASON = "No reason provided"
+
+
+def _squeezed(value: Any) -> Any:
+    """'No-reference', 'no reference' and 'NO_REFERENCE' all become 'noreference'."""
+    return "".join(c for c in value.lower() if c.isalnum()) if isinstance(value, str) else value
+
+
+def _choice(table: dict[str, str]) -> BeforeValidator:
+    """Map loose spellings to the literal; an unknown word passes through and fails the literal check."""
+    return BeforeValidator(lambda value: table.get(_squeezed(value), value))
+
+
+QueryType = Annotated[
+    Literal["IQA", "Other"],
+    _choice({"iqa": "IQA", "imagequalityassessment": "IQA", "other": "Other", "others": "Other"}),
+]
+DistortionSource = Annotated[
+    Literal["Explicit", "Inferred"],
+    _choice({"explicit": "Explicit", "explict": "Explicit", "inferred": "Inferred", "infered": "Inferred"}),
+]
+ReferenceMode = Annotated[
+    Literal["Full-Reference", "No-Reference"],
+    _choice(
+        {
+            "fullreference": "Full-Reference",
+            "fr": "Full-Reference",
+            "noreference": "No-Reference",
+            "nr": "No-Reference",
+        }
+    ),
+]
+
+
+def _severity(value: Any) -> Any:
+    return canonical_severity(value) or value if isinstance(value, str) else value
+
+
+Severity = Annotated[Literal["none", "slight", "moderate", "severe", "extreme"], BeforeValidator(_severity)]
+
+
+def _category_list(values: list[str]) -> list[str]:
+    """Canonical names, each once, in the order given; a name outside the vocabulary is kept as written."""
+    names = [canonical_category(value) or value.strip() for value in values]
+    return list(dict.fromkeys(name for name in names if name))
+
+
+# --- planner ---------------------------------------------------------------------------------------------
+
+
+class PlanControlFlags(BaseModel):
+    """Which of the executor's four steps run."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    distortion_detection: bool
+    distortion_analysis: bool
+    tool_selection: bool
+    tool_execution: bool = Field(validation_alias=AliasChoices("tool_execution", "tool_execute"))
+
+
+class PlannerOutput(BaseModel):
+    """What is asked, of which part of the picture, and with which means it will be answered."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "query_type": "IQA",
+                    "query_scope": ["vehicle"],
+                    "distortion_source": "Explicit",
+                    "distortions": {"vehicle": ["Blurs"]},
+                    "reference_mode": "No-Reference",
+                    "required_tool": None,
+                    "plan": {
+                        "distortion_detection": False,
+                        "distortion_analysis": True,
+                        "tool_selection": False,
+                        "tool_execution": False,
+                    },
+                }
+            ]
+        }
+    )
+
+    query_type: QueryType
+    query_scope: list[str] | Literal["Global"]
+    distortion_source: DistortionSource
+    distortions: dict[str, list[str]] | None = None
+    reference_mode: ReferenceMode
+    required_tool: str | None = None
+    extra_tools: list[str] = Field(default_factory=list, description="Further tools the user named")
+    plan: PlanControlFlags
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_tool_list(cls, data: Any) -> Any:
+        """A user may name several tools; the first fills ``required_tool``, the rest ``extra_tools``."""
+        if not isinstance(data, dict) or not isinstance(data.get("required_tool"), list):
+            return data
+        names = [str(name).strip() for name in data["required_tool"] if str(name).strip()]
+        rest = names[1:] + [name for name in data.get("extra_tools") or [] if name not in names]
+        return {**data, "required_tool": names[0] if names else None, "extra_tools": rest}
+
+    @field_validator("required_tool", mode="before")
+    @classmethod
+    def _no_tool_is_none(cls, value: Any) -> Any:
+        return None if isinstance(value, str) and value.strip().lower() in ("", "none", "null") else value
+
+    @field_validator("query_scope", mode="before")
+    @classmethod
+    def _scope(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return GLOBAL if value.strip().casefold() == "global" else [value.strip()] if value.strip() else value
+        if isinstance(value, list) and all(isinstance(name, str) for name in value):
+            names = list(dict.fromkeys(name.strip() for name in value if name.strip()))
+            return GLOBAL if not names or [n.casefold() for n in names] == ["global"] else names
+        return value
+
+    @field_validator("distortions", mode="after")
+    @classmethod
+    def _canonical_distortions(cls, value: dict[str, list[str]] | None) -> dict[str, list[str]] | None:
+        if not value:
+            return None
+        return {name.strip(): _category_list(kinds) for name, kinds in value.items() if kinds} or None
+
+    @property
+    def scope_names(self) -> list[str]:
+        """The objects to judge; ``["Global"]`` for the whole picture."""
+        return [GLOBAL] if isinstance(self.query_scope, str) else list(self.query_scope)
+
+    @property
+    def named_tools(self) -> list[str]:
+        """Every tool the user named, in order."""
+        return ([self.required_tool] if self.required_tool else []) + self.extra_tools
+
+
+# --- executor --------------------------------------------------------------------------------------------
+
+
+class DistortionAnalysis(BaseModel):
+    """How badly one distortion shows in one object, and what the eye sees of it."""
+
+    type: str = Field(min_length=1)
+    severity: Severity
+    explanation: str = Field(min_length=1)
+    uncertain: bool = Field(default=False, description="The model says that it cannot tell")
+
+    @field_validator("type")
+    @classmethod
+    def _canonical_type(cls, value: str) -> str:
+        return canonical_category(value) or value.strip()
+
+    def for_prompt(self) -> dict[str, str]:
+        """The three fields of the documents' evidence format."""
+        return {"type": self.type, "severity": self.severity, "explanation": self.explanation}
+
+
+class ToolExecutionLog(BaseModel):
+    """One run of one measuring tool on one region."""
+
+    tool: str
+    object: str = Field(default=GLOBAL, description="The name the score is filed under")
+    region: list[int] | None = Field(None, description="x, y, width, height; None is the whole picture")
+    distortions: list[str] = Field(default_factory=list)
+    raw_score: float | None = None
+    calibrated_score: float | None = Field(None, ge=1, le=5)
+    higher_is_better: bool | None = None
+    seconds: float = Field(default=0.0, ge=0)
+    cached: bool = False
+    note: str | None = None
+    error: str | None = None
+
+
+class ExecutorOutput(BaseModel):
+    """The evidence: what was found, how bad it is, what was measured, and what went wrong on the way."""
+
+    distortion_set: dict[str, list[str]] | None = None
+    distortion_analysis: dict[str, list[DistortionAnalysis]] | None = None
+    selected_tools: dict[str, dict[str, str]] | None = None
+    quality_scores: dict[str, dict[str, tuple[str, float]]] | None = None
+    tool_logs: list[ToolExecutionLog] = Field(default_factory=list)
+    errors: list[str] = Field(default_factory=list)
+
+    @field_validator("distortion_set")
+    @classmethod
+    def _canonical_set(cls, value: dict[str, list[str]] | None) -> dict[str, list[str]] | None:
+        return None if value is None else {name: _category_list(kinds) for name, kinds in value.items()}
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.distortion_analysis and not self.quality_scores
+
+    def tool_scores(self) -> list[float]:
+        """Calibrated scores, each measurement (tool and region) once, however many distortions it is filed under."""
+        measured = [log.calibrated_score for log in self.tool_logs if log.calibrated_score is not None]
+        if measured:
+            return measured
+        unique = {
+            (name, tool): score for name, by in (self.quality_scores or {}).items() for tool, score in by.values()
+        }
+        return list(unique.values())
+
+
+# --- summarizer ------------------------------------------------------------------------------------------
+
+
+class SummarizerOutput(BaseModel):
+    """The answer with its reasons, or the wish to plan again."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "final_answer": "B",
+                    "quality_reasoning": (
+                        "The image shows moderate blur affecting sharpness, consistent with tool score of 2.6."
+                    ),
+                    "need_replan": False,
+                },
+                {
+                    "final_answer": "Unable to determine",
+                    "quality_reasoning": "Insufficient evidence for vehicle region.",
+                    "need_replan": True,
+                    "replan_reason": "Missing tool scores for vehicle region",
+                },
+            ]
+        }
+    )
+
+    final_answer: str = Field(..., description="Final answer (MCQ letter or quality level)")
+    quality_reasoning: str = Field(..., min_length=1, description="Evidence-based explanation")
+    need_replan: bool = Field(default=False, description="Whether replanning is needed")
+    replan_reason: str | None = Field(None, description="Reason for replanning")
+    used_evidence: dict[str, Any] | None = Field(None, description="Evidence items referenced")
+    quality_score: float | None = Field(None, ge=1, le=5, description="Fused score, 1 (bad) to 5 (excellent)")
+    error: str | None = Field(None, description="Set when this is not an answer but a failure")
+
+    @field_validator("final_answer", "quality_reasoning", mode="after")
+    @classmethod
+    def _trimmed(cls, value: str) -> str:
+        stripped = value.strip()
+        if not stripped:
+            raise ValueError("must contain at least one non-whitespace character")
+        return stripped
+
+    @model_validator(mode="after")
+    def _reason_for_replan(self) -> SummarizerOutput:
+        if self.need_replan and not (self.replan_reason or "").strip():
+            logger.warning("need_replan=True without a replan_reason")
+            self.replan_reason = NO_REASON
+        return self
+
+
+# --- the state that travels ------------------------------------------------------------------------------
+
+
+class AgenticIQAState(TypedDict):
+    """One run's state. Nodes read it and return only what they add."""
+
+    query: str
+    image_path: str
+    reference_path: NotRequired[str | None]
+    options: NotRequired[list[str] | None]
+    regions: NotRequired[dict[str, list[int]] | None]
+    plan: NotRequired[PlannerOutput | None]
+    executor_evidence: NotRequired[ExecutorOutput | None]
+    summarizer_result: NotRequired[SummarizerOutput]
+    iteration_count: NotRequired[int]
+    max_replan_iterations: NotRequired[int]
+    replan_history: NotRequired[list[str]]
+    unchanged_plans: NotRequired[int]
+    error: NotRequired[str | None]
