@@ -314,8 +314,9 @@ def _construct(
             key = str(key_node.value)
             if key in values:
                 raise ConfigError(f"{source}, line {key_node.start_mark.line + 1}: {key!r} is given twice.")
-            lines[(*path, key)] = key_node.start_mark.line + 1
-            values[key] = _construct(value_node, (*path, key), lines, source, environment)
+            here = (*path, key)
+            lines[here] = key_node.start_mark.line + 1
+            values[key] = _construct(value_node, here, lines, source, environment)
         return values
     if isinstance(node, yaml.SequenceNode):
         return [_construct(item, path, lines, source, environment) for item in node.value]

@@ -1,0 +1,191 @@
+"""Read questions and answers as people and models write them.
+
+Finds the options in a question ("A. … B. …", "(a) …", one a line or inline), tells whether it asks for a rating, and
+turns a model's wording of an answer ("The answer is B.", "Excellent", "Answer: D") into the option or level it means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES
+
+MAX_OPTIONS = 26
+
+# A letter with its mark: "A.", "A)", "(a)", "A:", "[A]", "A -". The mark must be followed by text.
+_MARKED = re.compile(
+    r"(?:(?<=^)|(?<=[\s?.!:;,]))(?:\((?P<round>[A-Za-z])\)|\[(?P<square>[A-Za-z])\]|(?P<bare>[A-Za-z])(?:[.):]|\s?[-–]))\s+(?=\S)",
+    re.MULTILINE,
+)
+
+
+def parse_options(text: str) -> dict[str, str]:
+    """The answer options a question lists, by upper-case letter; empty when it lists none.
+
+    >>> parse_options("Which one dominates? A. Blur B. Noise C. JPEG")
+    {'A': 'Blur', 'B': 'Noise', 'C': 'JPEG'}
+    >>> parse_options("How blurry is it?\\n(a) very\\n(b) not at all")
+    {'A': 'very', 'B': 'not at all'}
+    >>> parse_options("Is the building in picture A. blurry?")
+    {}
+    """
+    marks = list(_MARKED.finditer(text))
+    # The options are the last run A, B, C, … in the text: an "A." in the question itself does not start one.
+    for start in range(len(marks) - 1, -1, -1):
+        if _letter(marks[start]) == "A":
+            run = _consecutive(marks[start:])
+            if len(run) >= 2:
+                return _texts(text, run)
+    return {}
+
+
+def _letter(mark: re.Match[str]) -> str:
+    return (mark["round"] or mark["square"] or mark["bare"]).upper()
+
+
+def _consecutive(marks: Sequence[re.Match[str]]) -> list[re.Match[str]]:
+    """The marks A, B, C, … in order; anything between them is text of the option before."""
+    run: list[re.Match[str]] = []
+    for mark in marks:
+        if len(run) < MAX_OPTIONS and _letter(mark) == chr(ord("A") + len(run)):
+            run.append(mark)
+    return run
+
+
+def _texts(text: str, run: Sequence[re.Match[str]]) -> dict[str, str]:
+    ends = [mark.start() for mark in run[1:]] + [len(text)]
+    return {
+        _letter(mark): text[mark.end() : end].strip().rstrip(",;").strip() for mark, end in zip(run, ends, strict=True)
+    }
+
+
+def question_without_options(text: str) -> str:
+    """The question alone.
+
+    >>> question_without_options("Which one dominates? A. Blur B. Noise")
+    'Which one dominates?'
+    """
+    if not parse_options(text):
+        return text.strip()
+    marks = [mark for mark in _MARKED.finditer(text) if _letter(mark) == "A"]
+    starts = [mark.start() for mark in marks if parse_options(text[mark.start() :])]
+    return text[: starts[-1]].strip() if starts else text.strip()
+
+
+def lettered(options: Sequence[str]) -> dict[str, str]:
+    """Options given as a list; letters they already carry are taken off.
+
+    >>> lettered(["A. Yes", "B. No"]), lettered(["sharp", "soft"])
+    ({'A': 'Yes', 'B': 'No'}, {'A': 'sharp', 'B': 'soft'})
+    """
+    stripped = [option.strip() for option in options]
+    marks = [_MARKED.match(option) for option in stripped]
+    expected = [chr(ord("A") + i) for i in range(len(stripped))]
+    if stripped and all(mark and _letter(mark) == letter for mark, letter in zip(marks, expected, strict=True)):
+        stripped = [option[mark.end() :].strip() for option, mark in zip(stripped, marks, strict=True) if mark]
+    return dict(zip(expected, stripped, strict=True))
+
+
+# --- what kind of question ---
+
+_RATING = re.compile(
+    r"\b(rat(?:e|es|ed|ing)|scor(?:e|es|ed|ing)|grad(?:e|es|ed|ing)|assess|evaluate|judge|quantify|mos)\b"
+    r"|\bhow\s+(?:good|bad)\b|\b(?:overall|perceptual|perceived|image|picture|visual|technical)\s+quality\b"
+    r"|\bquality\s+(?:level|of)\b",
+    re.IGNORECASE,
+)
+_NON_RATING = re.compile(
+    r"^\s*(?:(?:please|can you|could you)\s+)*"
+    r"(?:is|are|was|were|does|do|did|has|have|can|could|should|will|would|which|why|where|who|when|describe|explain|"
+    r"list|name|identify|compare|tell\s+me\s+(?:which|why|where|whether|if)|"
+    r"what(?!\s+(?:is|'s|would\s+be)\s+(?:the|its|this|your)?\s*(?:\w+\s+){0,3}(?:quality|score|rating|grade|mos)\b)|"
+    r"how(?!\s+(?:good|bad|would\s+you\s+(?:rate|score|grade|assess|judge|evaluate)|do\s+you\s+(?:rate|score|judge))\b))\b",
+    re.IGNORECASE,
+)
+_YES_NO = re.compile(
+    r"^\s*(?:is|are|was|were|does|do|did|has|have|can|could|should|will|would)\s+(?!you\b)", re.IGNORECASE
+)
+
+
+def asks_for_rating(query: str) -> bool:
+    """Whether the answer wanted is a quality level.
+
+    >>> [asks_for_rating(q) for q in ("Rate the perceptual quality.", "Is the vehicle blurry?", "How good is it?")]
+    [True, False, True]
+    >>> asks_for_rating("Why is the quality poor?")
+    False
+    """
+    question = question_without_options(query)
+    if _NON_RATING.match(question):
+        return False
+    # A request that is neither a rating nor a question ("this photo") is read as the default job: rate it.
+    return bool(_RATING.search(question)) or "?" not in question
+
+
+def is_yes_no(query: str) -> bool:
+    """Whether the question is answered by yes or no.
+
+    >>> is_yes_no("Is the sky noisy?"), is_yes_no("How noisy is the sky?")
+    (True, False)
+    """
+    return bool(_YES_NO.match(query)) and not parse_options(query) and " or " not in f" {query.lower()} "
+
+
+# --- what an answer means ---
+
+_NEGATION = re.compile(r"\b(?:not|no|never|isn't|isnt|hardly|neither|nor|without)\b", re.IGNORECASE)
+_LEAD_IN = re.compile(
+    r"^(?:(?:the\s+)?(?:final\s+|correct\s+|best\s+)?(?:answer|option|choice|level|rating|quality)\s*(?:is|would\s+be|:|=|-)*\s*)+",
+    re.IGNORECASE,
+)
+_LEADING_LETTER = re.compile(r"^[(\[]?(?P<letter>[A-Za-z])[)\]]?(?=$|\s*[.):,;–-]|\s*$)")
+
+
+def parse_choice(answer: str, options: Mapping[str, str]) -> str | None:
+    """The letter an answer means, or None when it names no option or more than one.
+
+    >>> options = {"A": "Excellent", "B": "Good", "C": "Fair", "D": "Poor", "E": "Bad"}
+    >>> [parse_choice(a, options) for a in ("Excellent", "Answer: D", "The answer is B.", "not good", "c) Fair")]
+    ['A', 'D', 'B', None, 'C']
+    """
+    text = answer.strip().strip("\"'`*").strip()
+    text = _LEAD_IN.sub("", text).strip().strip("\"'`*").strip()
+    letter = _LEADING_LETTER.match(text)
+    if letter and letter["letter"].upper() in options:
+        return letter["letter"].upper()
+    return _option_named(text, options)
+
+
+def _option_named(text: str, options: Mapping[str, str]) -> str | None:
+    plain = _words(text)
+    exact = [letter for letter, option in options.items() if _words(option) == plain and plain]
+    if len(exact) == 1:
+        return exact[0]
+    # A longer sentence may mention one option; a negated or ambiguous mention decides nothing.
+    if _NEGATION.search(text):
+        return None
+    mentioned = [
+        letter for letter, option in options.items() if _words(option) and f" {_words(option)} " in f" {plain} "
+    ]
+    return mentioned[0] if len(mentioned) == 1 else None
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
+
+
+_LEVEL_OPTIONS = {letter: LEVEL_NAMES[level] for letter, level in LETTER_LEVELS.items()}
+
+
+def parse_level(answer: str) -> int | None:
+    """The quality level 1..5 that an answer means: a letter, a word, or a whole number.
+
+    >>> [parse_level(a) for a in ("A", "Bad", "4", "not good", "7")]
+    [5, 1, 4, None, None]
+    """
+    text = _LEAD_IN.sub("", answer.strip()).strip().rstrip(".")
+    if re.fullmatch(r"[1-5](?:\s*/\s*5)?", text):
+        return int(text[0])
+    letter = parse_choice(answer, _LEVEL_OPTIONS)
+    return LETTER_LEVELS[letter] if letter else None

@@ -1,0 +1,62 @@
+"""A disk cache for model replies and tool scores.
+
+Values are JSON, never pickles: a cache folder that somebody else can write must not be able to run code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import diskcache
+
+logger = logging.getLogger(__name__)
+
+
+def content_key(kind: str, parts: Mapping[str, Any]) -> str:
+    """A key that changes when any part does.
+
+    >>> content_key("reply", {"a": 1}) == content_key("reply", {"a": 1})
+    True
+    >>> content_key("reply", {"a": 1}) == content_key("reply", {"a": 2})
+    False
+    """
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
+    return f"{kind}:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+class DiskCache:
+    """Keeps JSON values by content key; a broken or locked cache only costs time, never a result."""
+
+    def __init__(self, folder: Path, size_limit_mb: int = 1024) -> None:
+        self.folder = folder
+        self._cache = diskcache.Cache(str(folder), disk=diskcache.JSONDisk, size_limit=size_limit_mb * 1024 * 1024)
+
+    def get(self, key: str) -> Any | None:
+        try:
+            return self._cache.get(key)
+        except (OSError, ValueError, diskcache.Timeout) as error:
+            logger.warning("The cache could not be read (%s); computing afresh", error)
+            return None
+
+    def put(self, key: str, value: Any) -> None:
+        try:
+            self._cache.set(key, value)
+        except (OSError, diskcache.Timeout) as error:
+            logger.warning("The cache could not be written (%s)", error)
+
+    def close(self) -> None:
+        self._cache.close()
+
+
+def open_cache(folder: Path, size_limit_mb: int) -> DiskCache | None:
+    """The cache in ``folder``, or None with a warning where the folder cannot be used."""
+    try:
+        return DiskCache(folder, size_limit_mb)
+    except (OSError, diskcache.Timeout) as error:
+        logger.warning("No cache: %s cannot be used (%s)", folder, error)
+        return None

@@ -1,0 +1,139 @@
+"""What counts as enough evidence: coverage, gaps, contradictions, and the decision to plan again.
+
+The decision is conservative. Only a clear gap in something the plan asked for sends the run back to the planner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agenticiqa.state import ExecutorOutput, PlannerOutput
+from agenticiqa.vocabulary import GLOBAL, same_name
+
+HIGH_SCORE = 4.0
+SERIOUS = ("severe", "extreme")
+KEY_SEVERITIES = ("moderate", *SERIOUS)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """One thing that is missing or does not fit, in words for the planner and the user."""
+
+    kind: Literal["analysis", "scores", "contradiction", "uncertainty"]
+    reason: str
+
+
+def should_replan(
+    executor_output: ExecutorOutput,
+    query_scope: Sequence[str] | str,
+    plan: PlannerOutput | None = None,
+) -> tuple[bool, str]:
+    """Whether the evidence has a critical gap, and which.
+
+    Without ``plan`` the documents' rule applies as printed: analysis that leaves out an object of the scope, or no
+    tool scores at all. With ``plan`` only what the plan switched on can be missing, analysis that is wholly absent
+    counts too, and contradictions and open uncertainty are looked for.
+
+    >>> should_replan(ExecutorOutput(), "Global")
+    (True, 'No tool scores available')
+    """
+    gaps = find_gaps(executor_output, query_scope, plan)
+    return (True, gaps[0].reason) if gaps else (False, "")
+
+
+def find_gaps(
+    executor_output: ExecutorOutput, query_scope: Sequence[str] | str, plan: PlannerOutput | None = None
+) -> list[Gap]:
+    """All gaps, the most critical first."""
+    required = scope_names(query_scope)
+    if plan is None:
+        return [*_analysis_gaps(executor_output, required, absent_counts=False), *_no_scores(executor_output)]
+    gaps: list[Gap] = []
+    if plan.plan.distortion_analysis:
+        gaps += _analysis_gaps(executor_output, required, absent_counts=True)
+    if plan.plan.tool_execution:
+        gaps += _no_scores(executor_output) or _unscored_distortions(executor_output)
+    gaps += [Gap("contradiction", reason) for reason in find_contradictions(executor_output)]
+    return gaps + _open_uncertainty(executor_output, required)
+
+
+def scope_names(query_scope: Sequence[str] | str) -> list[str]:
+    """A bare string is one name; an empty scope is the whole picture."""
+    names = [query_scope] if isinstance(query_scope, str) else list(query_scope)
+    return [name.strip() for name in names if name.strip()] or [GLOBAL]
+
+
+def _covered(name: str, covered: Iterable[str]) -> bool:
+    return any(same_name(name, other) for other in covered)
+
+
+def _analysis_gaps(executor_output: ExecutorOutput, required: Sequence[str], *, absent_counts: bool) -> list[Gap]:
+    analysis = executor_output.distortion_analysis
+    if not analysis and not absent_counts:
+        return []
+    missing = sorted({name for name in required if not _covered(name, analysis or {})})
+    if not missing:
+        return []
+    return [Gap("analysis", f"Missing analysis for {{{', '.join(map(repr, missing))}}}")]
+
+
+def _no_scores(executor_output: ExecutorOutput) -> list[Gap]:
+    if any(scores for scores in (executor_output.quality_scores or {}).values()):
+        return []
+    return [Gap("scores", "No tool scores available")]
+
+
+def _unscored_distortions(executor_output: ExecutorOutput) -> list[Gap]:
+    """Distortions that matter (moderate or worse) and whose chosen tool gave no score."""
+    gaps = []
+    for name, chosen in (executor_output.selected_tools or {}).items():
+        failed = [
+            kind
+            for kind, tool in chosen.items()
+            if _is_key(executor_output, name, kind) and not _scored_by(executor_output, tool)
+        ]
+        if failed:
+            region = "the whole picture" if name == GLOBAL else f"{name} region"
+            gaps.append(Gap("scores", f"Missing tool scores for {region}: {', '.join(failed)}"))
+    return gaps
+
+
+def _is_key(executor_output: ExecutorOutput, name: str, kind: str) -> bool:
+    entries = (executor_output.distortion_analysis or {}).get(name, [])
+    return any(entry.type == kind and entry.severity in KEY_SEVERITIES for entry in entries)
+
+
+def _scored_by(executor_output: ExecutorOutput, tool: str) -> bool:
+    return any(log.tool == tool and log.calibrated_score is not None for log in executor_output.tool_logs)
+
+
+def find_contradictions(executor_output: ExecutorOutput) -> list[str]:
+    """Severe or extreme in the analysis, above 4.0 by measurement, for the same object and distortion."""
+    found = []
+    for name, entries in (executor_output.distortion_analysis or {}).items():
+        scores = _scores_of(executor_output, name)
+        for entry in entries:
+            tool_and_score = scores.get(entry.type)
+            if entry.severity in SERIOUS and tool_and_score and tool_and_score[1] > HIGH_SCORE:
+                tool, score = tool_and_score
+                found.append(
+                    f"Contradictory evidence: {entry.severity} {entry.type} but high scores ({tool} {score:.2f}) for {name}"
+                )
+    return found
+
+
+def _scores_of(executor_output: ExecutorOutput, name: str) -> dict[str, tuple[str, float]]:
+    scores = executor_output.quality_scores or {}
+    return next((by_kind for other, by_kind in scores.items() if same_name(name, other)), {})
+
+
+def _open_uncertainty(executor_output: ExecutorOutput, required: Sequence[str]) -> list[Gap]:
+    """An object about which the analysis says nothing certain at all."""
+    gaps = []
+    for name, entries in (executor_output.distortion_analysis or {}).items():
+        if entries and all(entry.uncertain for entry in entries) and _covered(name, required):
+            kinds = ", ".join(entry.type for entry in entries)
+            gaps.append(Gap("uncertainty", f"The analysis is uncertain about {kinds} for {name}"))
+    return gaps

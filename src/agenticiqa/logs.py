@@ -1,0 +1,93 @@
+"""Logging: JSON lines in a file, short lines on the terminal, and one filter that no secret passes.
+
+The filter removes API keys and long base64 runs from every record, whichever module wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+PACKAGE_LOGGER = "agenticiqa"
+MAX_LOG_BYTES = 20 * 1024 * 1024
+REDACTED = "[redacted]"
+
+_SECRETS = re.compile(
+    r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{8,}"  # OpenAI, Anthropic and others
+    r"|\bAIza[A-Za-z0-9_-]{20,}"  # Google
+    r"|(?<=Bearer )[A-Za-z0-9._~+/-]{8,}=*"
+    r"|(?i:(?<=api_key=)|(?<=api-key: )|(?<=apikey=))[^\s&\"',]{4,}"
+)
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4}){40,}={0,2}")
+
+
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
+    """The text without keys and without encoded pictures.
+
+    >>> redact("key sk-abcdefgh12345678 used")
+    'key [redacted] used'
+    """
+    for secret in secrets:
+        text = text.replace(secret, REDACTED)
+    text = _SECRETS.sub(REDACTED, text)
+    return _BASE64.sub(lambda match: f"[{len(match[0])} base64 characters]", text)
+
+
+class RedactingFilter(logging.Filter):
+    """Rewrites a record's message before any handler formats it."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        super().__init__()
+        # Very short strings would tear holes into ordinary words.
+        self.secrets = tuple(secret for secret in secrets if len(secret) >= 8)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg = redact(record.getMessage(), self.secrets)
+        record.args = None
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+        if record.exc_text:
+            record.exc_text = redact(record.exc_text, self.secrets)
+        return True
+
+
+class JsonLinesFormatter(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry = {
+            "time": datetime.fromtimestamp(record.created, tz=timezone.utc).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            "run_id": getattr(record, "run_id", None),
+        }
+        if record.exc_text:
+            entry["exception"] = record.exc_text
+        return json.dumps({key: value for key, value in entry.items() if value is not None}, ensure_ascii=False)
+
+
+def configure_logging(file: Path | None, level: str = "INFO", secrets: Iterable[str] = ()) -> None:
+    """Send the package's records to a JSON-lines file. Calling it again replaces the earlier set-up."""
+    logger = logging.getLogger(PACKAGE_LOGGER)
+    for handler in [handler for handler in logger.handlers if getattr(handler, "made_by_agenticiqa", False)]:
+        logger.removeHandler(handler)
+        handler.close()
+    logger.setLevel(level)
+    if file is None:
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handler = RotatingFileHandler(file, maxBytes=MAX_LOG_BYTES, backupCount=2, encoding="utf-8", delay=True)
+    except OSError as error:
+        logger.warning("No log file: %s cannot be written (%s)", file, error)
+        return
+    handler.setFormatter(JsonLinesFormatter())
+    handler.addFilter(RedactingFilter(secrets))
+    handler.made_by_agenticiqa = True  # type: ignore[attr-defined]
+    logger.addHandler(handler)
