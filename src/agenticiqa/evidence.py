@@ -118,9 +118,8 @@ def find_contradictions(executor_output: ExecutorOutput) -> list[str]:
             tool_and_score = scores.get(entry.type)
             if entry.severity in SERIOUS and tool_and_score and tool_and_score[1] > HIGH_SCORE:
                 tool, score = tool_and_score
-                found.append(
-                    f"Contradictory evidence: {entry.severity} {entry.type} but high scores ({tool} {score:.2f}) for {name}"
-                )
+                claim = f"{entry.severity} {entry.type} but high scores ({tool} {score:.2f}) for {name}"
+                found.append(f"Contradictory evidence: {claim}")
     return found
 
 

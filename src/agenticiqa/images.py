@@ -115,6 +115,11 @@ class LoadedImage:
     def rgb(self) -> UInt8Image:
         return np.asarray(self.pil, dtype=np.uint8)
 
+    @property
+    def measurable(self) -> npt.NDArray[np.uint8] | npt.NDArray[np.uint16]:
+        """The samples as stored, grey 16-bit or RGB 8-bit: what tools measure."""
+        return self.rgb if self.precise is None else self.precise
+
     @cached_property
     def pixels(self) -> FloatImage:
         """RGB in 0..1, float32, with the file's full precision."""
@@ -123,12 +128,12 @@ class LoadedImage:
             return np.repeat(grey[..., None], 3, axis=2)
         return np.divide(self.rgb, 255, dtype=np.float32)
 
-    def crop(self, box: Box) -> FloatImage:
-        """The pixels inside ``box``; a box that leaves the picture is an error, not a smaller box."""
+    def crop(self, box: Box) -> npt.NDArray[np.uint8] | npt.NDArray[np.uint16]:
+        """The samples inside ``box``; a box that leaves the picture is an error, not a smaller box."""
         width, height = self.size
         if box.x + box.width > width or box.y + box.height > height:
             raise RegionError(f"The region {box.as_list()} leaves the picture, which is {width}×{height} pixels.")
-        return self.pixels[box.y : box.y + box.height, box.x : box.x + box.width]
+        return self.measurable[box.y : box.y + box.height, box.x : box.x + box.width]
 
     def encode(self, *, max_side: int | None = None, max_bytes: int | None = None) -> EncodedImage:
         """Bytes for a model: the original ones where possible, else PNG. Shrinks only when a limit forces it."""

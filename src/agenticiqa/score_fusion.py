@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from agenticiqa.answers import parse_level
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_LETTERS
@@ -22,6 +22,7 @@ DEFAULT_THRESHOLDS = (1.5, 2.5, 3.5, 4.5)
 # Below this, weights and probabilities have no level in common and the quotient would be noise.
 NEGLIGIBLE = 1e-12
 
+K = TypeVar("K")
 ProbabilityMode = Literal["auto", "logits", "classification", "uniform"]
 
 
@@ -69,7 +70,7 @@ class ScoreFusion:
         mean = self.tool_mean(tool_scores)
         if mean is None:
             return self._flat()
-        return _softmax({level: -self.eta * (mean - level) ** 2 for level in self.quality_levels})
+        return softmax({level: -self.eta * (mean - level) ** 2 for level in self.quality_levels})
 
     # --- model ---
 
@@ -89,7 +90,7 @@ class ScoreFusion:
         if mode in ("auto", "logits"):
             logits = self._logits(vlm_output)
             if logits is not None:
-                return _softmax(logits)
+                return softmax(logits)
             if mode == "logits":
                 logger.warning("No level log-probabilities in the model's output; using a flat distribution")
                 return self._flat()
@@ -171,7 +172,7 @@ class ScoreFusion:
         return {level: 1 / len(self.quality_levels) for level in self.quality_levels}
 
 
-def _softmax(logits: Mapping[int, float]) -> dict[int, float]:
+def softmax(logits: Mapping[K, float]) -> dict[K, float]:
     """Stable for any finite or minus-infinite input; an infinite one takes all."""
     top = max(logits.values())
     if math.isinf(top):

@@ -67,6 +67,25 @@ def _severity(value: Any) -> Any:
 Severity = Annotated[Literal["none", "slight", "moderate", "severe", "extreme"], BeforeValidator(_severity)]
 
 
+def _category(value: Any) -> Any:
+    return canonical_category(value) or value if isinstance(value, str) else value
+
+
+Category = Annotated[
+    Literal[
+        "Blurs",
+        "Color distortions",
+        "Compression",
+        "Noise",
+        "Brightness change",
+        "Sharpness",
+        "Contrast",
+        "Spatial distortions",
+    ],
+    BeforeValidator(_category),
+]
+
+
 def _category_list(values: list[str]) -> list[str]:
     """Canonical names, each once, in the order given; a name outside the vocabulary is kept as written."""
     names = [canonical_category(value) or value.strip() for value in values]

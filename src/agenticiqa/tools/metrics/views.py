@@ -68,9 +68,7 @@ def _checked(pixels: Array, role: str) -> Array:
     if array.dtype == np.bool_:
         return array.astype(np.float32)
     if not np.issubdtype(array.dtype, np.floating):
-        raise MetricInputError(
-            f"the {role} picture has type {array.dtype}; give uint8, uint16 or float in [0, 1]"
-        )
+        raise MetricInputError(f"the {role} picture has type {array.dtype}; give uint8, uint16 or float in [0, 1]")
     array = np.ascontiguousarray(array, dtype=np.float32)
     # One pass finds NaN, infinity and a picture left on the 0..255 scale.
     if not cv2.checkRange(array.reshape(array.shape[0], -1), True, -1e-4, 1.0001)[0]:

@@ -1,0 +1,1 @@
+"""The three agents, one a file, each with its prompts on top."""

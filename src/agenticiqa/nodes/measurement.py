@@ -1,0 +1,129 @@
+"""The executor's last step: which tool runs on which region, and under which name its score is filed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from agenticiqa.config import ToolSettings
+from agenticiqa.errors import ToolError
+from agenticiqa.images import Box
+from agenticiqa.regions import find_region
+from agenticiqa.state import ToolExecutionLog
+from agenticiqa.tools.measuring import Bench, Job, JobResult
+from agenticiqa.tools.registry import Tool, ToolRegistry
+from agenticiqa.vocabulary import GLOBAL
+
+Distortions = dict[str, list[str]]
+"""Distortion categories by object."""
+Selection = dict[str, dict[str, str]]
+"""Tool by object and distortion."""
+Scores = dict[str, dict[str, tuple[str, float]]]
+"""(tool, calibrated score) by object and distortion."""
+
+OVERALL = "Overall"
+"""What a score is filed under when it stands for the whole quality rather than one distortion."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """A tool to run and where its score belongs."""
+
+    tool: Tool
+    box: Box | None
+    filed_under: str
+    distortions: tuple[str, ...]
+    note: str | None = None
+
+    @property
+    def job(self) -> Job:
+        return Job(self.tool, self.box)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Scores in the documents' shape, and a log entry for every run of a tool."""
+
+    scores: Scores | None
+    logs: list[ToolExecutionLog]
+
+
+def place_orders(
+    tools: ToolRegistry,
+    *,
+    named_tools: Sequence[str],
+    named_for: Mapping[str, Sequence[str]],
+    selected: Selection,
+    regions: Mapping[str, Sequence[int]] | None,
+    has_reference: bool,
+) -> tuple[list[Order], list[str]]:
+    """Orders for the tools a user named (first: they always run) and for those selected; and what was refused."""
+    wanted = [(tool, name, tuple(kinds)) for tool in named_tools for name, kinds in named_for.items()]
+    wanted += [(tool, name, (kind,)) for name, by_kind in selected.items() for kind, tool in by_kind.items()]
+    orders: list[Order] = []
+    refused: list[str] = []
+    for tool_name, name, kinds in wanted:
+        try:
+            tool = _runnable(tools, tool_name, has_reference)
+        except ToolError as error:
+            refused.append(f"tool {tool_name}: {error}")
+            continue
+        orders.append(_order(tool, name, kinds, find_region(name, regions)))
+    return orders, list(dict.fromkeys(refused))
+
+
+def _runnable(tools: ToolRegistry, name: str, has_reference: bool) -> Tool:
+    tool = tools.find(name)
+    if tool.needs_reference and not has_reference:
+        raise ToolError(
+            f"{tool.name} compares with a reference picture, and none was given.", hint="Give one with --reference."
+        )
+    return tool
+
+
+def _order(tool: Tool, name: str, kinds: tuple[str, ...], box: Box | None) -> Order:
+    if box is not None or name == GLOBAL:
+        return Order(tool, box, name, kinds)
+    # Nobody knows where the object is: the score is the whole picture's and is filed as such.
+    return Order(tool, None, GLOBAL, kinds, f"{name!r} has no known region: measured on the whole picture")
+
+
+def carry_out(orders: Sequence[Order], bench: Bench, settings: ToolSettings) -> Measured:
+    """Run each distinct tool and region once and file the results."""
+    jobs = list(dict.fromkeys(order.job for order in orders))
+    results = bench.run(jobs, max_workers=settings.max_workers, timeout_s=settings.timeout_s)
+    by_job = dict(zip(jobs, results, strict=True))
+    return Measured(_filed(orders, by_job) or None, list(_logs(orders, by_job)))
+
+
+def _logs(orders: Sequence[Order], results: Mapping[Job, JobResult]) -> Iterable[ToolExecutionLog]:
+    for job, result in results.items():
+        own = [order for order in orders if order.job == job]
+        yield ToolExecutionLog(
+            tool=job.tool.name,
+            object=own[0].filed_under,
+            region=job.region.as_list() if job.region else None,
+            distortions=list(dict.fromkeys(kind for order in own for kind in order.distortions)),
+            raw_score=result.raw,
+            calibrated_score=result.calibrated,
+            higher_is_better=job.tool.spec.higher_is_better,
+            seconds=result.seconds,
+            cached=result.cached,
+            note=next((order.note for order in own if order.note), None),
+            error=result.error,
+        )
+
+
+def _filed(orders: Sequence[Order], results: Mapping[Job, JobResult]) -> Scores:
+    scores: Scores = {}
+    for order in orders:
+        calibrated = results[order.job].calibrated
+        if calibrated is None:
+            continue
+        by_kind = scores.setdefault(order.filed_under, {})
+        for kind in order.distortions:
+            taken = by_kind.get(kind)
+            # A second tool for the same distortion gets a key of its own instead of replacing the first.
+            key = kind if taken is None or taken[0] == order.tool.name else f"{kind} ({order.tool.name})"
+            by_kind[key] = (order.tool.name, round(calibrated, 4))
+    return scores

@@ -1,0 +1,386 @@
+"""The summarizer: judges whether the evidence suffices, answers, fuses scores, and explains."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from langchain_core.runnables import RunnableConfig
+from pydantic import BaseModel, create_model
+
+from agenticiqa.answers import asks_for_rating, is_yes_no, lettered, parse_choice, parse_options
+from agenticiqa.asking import Answered, parse_json_object
+from agenticiqa.errors import AgenticIQAError, BadResponseError, ImageError
+from agenticiqa.evidence import Gap, find_contradictions, find_gaps
+from agenticiqa.nodes.pictures import labelled_pictures
+from agenticiqa.run_context import RunContext, context_of, step_reporter
+from agenticiqa.score_fusion import ScoreFusion, softmax
+from agenticiqa.state import (
+    DEFAULT_MAX_REPLAN_ITERATIONS,
+    MAX_REPLAN_HISTORY,
+    AgenticIQAState,
+    ExecutorOutput,
+    PlannerOutput,
+    SummarizerOutput,
+)
+from agenticiqa.vlm_client import ModelReply, ModelRequest, create_vlm_client
+from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, UNABLE_TO_DETERMINE
+
+logger = logging.getLogger(__name__)
+
+EXPLANATION_PROMPT_TEMPLATE = """\
+System:
+You are a visual quality assessment assistant. Your task is to select the most appropriate answer to the user's
+question. You are given:
+- Distortion analysis (severity and visual impact of listed distortions)
+- Tool response (overall quality scores from IQA models)
+- Image content
+Decision process
+1. First, understand what kind of visual information is needed to answer the user's question.
+2. Check if the provided distortion analysis or tool response already contains the required information.
+3. If the provided information is sufficient, use it to answer.
+4. If the information is unclear or insufficient, analyze the image directly to determine the best answer.
+Return a valid JSON object in the following format:
+{
+  "final_answer": "<one of the above letters>",
+  "quality_reasoning": "<brief explanation, based on either distortion analysis, tool response, or direct visual observation>"
+}"""  # noqa: E501 - the wording is the specification's
+
+SCORING_PROMPT_TEMPLATE = """\
+System:
+You are a visual quality assessment assistant. Given the question and the analysis (tool scores, distortion
+analysis). Your task is to assess the image quality.
+You must select one single answer from the following:
+A. Excellent
+B. Good
+C. Fair
+D. Poor
+E. Bad
+Return the JSON:
+{
+  "final_answer": "<one letter>",
+  "quality_reasoning": "<concise justification referencing distortions or tool scores>"
+}"""
+
+STRICTER = "Return ONLY valid JSON"
+OPEN_QUESTION_LINE = 'There are no answer options: give a short, direct answer to the question as "final_answer".'
+YES_NO_LINE = 'There are no answer options: answer "Yes" or "No" as "final_answer".'
+
+PARSING_FAILED = "VLM output parsing failed"
+NO_EVIDENCE_SENTENCE = "No tool or distortion evidence was available; this answer rests on direct visual analysis."
+RATING_OPTIONS = {letter: LEVEL_NAMES[level] for letter, level in LETTER_LEVELS.items()}
+
+# An executor that fails the same way twice in a row will fail a third time.
+MAX_UNCHANGED_PLANS = 2
+
+Mode = Literal["scoring", "explanation"]
+
+
+def summarizer_node(state: AgenticIQAState, config: RunnableConfig | None = None) -> dict[str, Any]:
+    """Answer from the evidence, or ask the planner for more."""
+    plan = state.get("plan")
+    if plan is None:
+        return {"error": "The summarizer was called without a plan."}
+    if "executor_evidence" not in state:
+        return {"error": "The summarizer was called without executor_evidence."}
+    context = context_of(config)
+    report = step_reporter()
+    with context.timed("summarizer"):
+        update = _Summary(state, plan, state.get("executor_evidence") or ExecutorOutput(), context).run()
+    if "summarizer_result" in update:
+        report("answer", {"result": update["summarizer_result"].model_dump(mode="json")})
+    return update
+
+
+def select_mode(plan: PlannerOutput, query: str, *, has_options: bool, strict: bool = False) -> Mode:
+    """Scoring for IQA questions that ask for a rating; everything else is a question to answer.
+
+    >>> from agenticiqa.state import PlannerOutput
+    >>> plan = PlannerOutput.model_validate(PlannerOutput.model_config["json_schema_extra"]["examples"][0])
+    >>> select_mode(plan, "Is the vehicle blurry?", has_options=False)
+    'explanation'
+    >>> select_mode(plan, "Is the vehicle blurry?", has_options=False, strict=True)
+    'scoring'
+    """
+    if plan.query_type != "IQA":
+        return "explanation"
+    if strict:
+        return "scoring"
+    if has_options or not asks_for_rating(query):
+        logger.info("Explanation mode although the query type is IQA: the question does not ask for a rating")
+        return "explanation"
+    return "scoring"
+
+
+@dataclass
+class _Summary:
+    """One pass of the summarizer."""
+
+    state: AgenticIQAState
+    plan: PlannerOutput
+    evidence: ExecutorOutput
+    context: RunContext
+    used: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        pipeline = self.context.settings.pipeline
+        given = self.state.get("options")
+        self.options = lettered(given) if given else parse_options(self.state["query"])
+        self.mode: Mode = select_mode(
+            self.plan, self.state["query"], has_options=bool(self.options), strict=pipeline.strict_mode_selection
+        )
+        if self.mode == "scoring":
+            self.options = RATING_OPTIONS
+        self.tool_scores = self.evidence.tool_scores()
+        self.iteration = self.state.get("iteration_count", 0)
+        self.limit = self.state.get("max_replan_iterations", DEFAULT_MAX_REPLAN_ITERATIONS)
+        fusion = pipeline.fusion
+        self.fusion = ScoreFusion(
+            eta=fusion.eta,
+            class_confidence=fusion.class_confidence,
+            level_thresholds=fusion.level_thresholds,
+            normalize=fusion.normalize,
+        )
+
+    def run(self) -> dict[str, Any]:
+        self._log_start()
+        try:
+            answered = self._ask()
+        except BadResponseError as error:
+            logger.error("Summarizer failed (%s); the model's full output: %s", error.message, error.output)  # noqa: TRY400
+            return self._failure(PARSING_FAILED, error)
+        except ImageError as error:
+            logger.error("A picture could not be loaded: %s", error)  # noqa: TRY400 - the message says it all
+            return self._failure(f"A picture could not be loaded: {error}", error)
+        except AgenticIQAError as error:
+            logger.error("The summarizer's model could not be asked: %s", error)  # noqa: TRY400
+            return self._no_model(error)
+        return self._conclude(answered)
+
+    # --- asking ---
+
+    def _ask(self) -> Answered[_Reply]:
+        role = self.context.settings.summarizer
+        template = SCORING_PROMPT_TEMPLATE if self.mode == "scoring" else EXPLANATION_PROMPT_TEMPLATE
+        request = ModelRequest(
+            system=template.removeprefix("System:\n"),
+            user=self._user_message(),
+            images=labelled_pictures(self.state, self.context),
+            schema=_reply_schema(tuple(self.options)),
+            answer_letters=tuple(self.options),
+            temperature=role.temperature,
+            top_p=role.top_p,
+            max_tokens=role.max_tokens,
+            timeout_s=role.timeout_s,
+        )
+        return self.context.asker("summarizer", create_vlm_client).ask(
+            request, self._parse, step="answer", stricter=STRICTER
+        )
+
+    def _user_message(self) -> str:
+        sections = [f"Question:\n{self.state['query'].strip()}"]
+        if self.mode == "explanation":
+            sections.append(self._options_section())
+        if self.evidence.distortion_analysis:
+            analysis = {
+                name: [entry.for_prompt() for entry in entries]
+                for name, entries in self.evidence.distortion_analysis.items()
+            }
+            sections.append(f"Distortion analysis:\n{json.dumps(analysis, ensure_ascii=False)}")
+        if self.evidence.quality_scores:
+            sections.append(f"Tool response:\n{json.dumps(self.evidence.quality_scores, ensure_ascii=False)}")
+            sections += [f"Note: {note}." for note in self._notes()]
+        if self.mode == "scoring" and self.tool_scores:
+            sections.append(self._guidance())
+        return "\n\n".join(sections)
+
+    def _options_section(self) -> str:
+        if self.options:
+            return "Answer options:\n" + "\n".join(f"{letter}. {text}" for letter, text in self.options.items())
+        return YES_NO_LINE if is_yes_no(self.state["query"]) else OPEN_QUESTION_LINE
+
+    def _notes(self) -> list[str]:
+        return list(dict.fromkeys(log.note for log in self.evidence.tool_logs if log.note))
+
+    def _guidance(self) -> str:
+        """What the tools alone say, so that the model can weigh it before it chooses."""
+        flat = self.fusion.extract_vlm_probabilities({}, mode="uniform")
+        score = self.fusion.fuse_scores(self.tool_scores, flat)
+        letter = self.fusion.map_to_level(score)
+        self.used["tools_only_score"] = round(score, 4)
+        return f"Tool scores fused, 1 (bad) to 5 (excellent): {score:.2f}, level {letter}. {RATING_OPTIONS[letter]}"
+
+    def _parse(self, reply: ModelReply) -> _Reply:
+        data = parse_json_object(reply.text)
+        missing = [key for key in ("final_answer", "quality_reasoning") if key not in data]
+        if missing:
+            raise BadResponseError(f"The reply lacks {' and '.join(missing)}.", output=reply.text)
+        if not isinstance(data["final_answer"], (str, int, float)) or not isinstance(data["quality_reasoning"], str):
+            raise BadResponseError("final_answer and quality_reasoning must be text.", output=reply.text)
+        draft = SummarizerOutput(final_answer=str(data["final_answer"]), quality_reasoning=data["quality_reasoning"])
+        return _Reply(self._canonical_answer(draft.final_answer, reply), draft.quality_reasoning)
+
+    def _canonical_answer(self, answer: str, reply: ModelReply) -> str:
+        if self.options:
+            letter = parse_choice(answer, self.options)
+            if letter is None:
+                raise BadResponseError(f"{answer!r} is none of the options.", output=reply.text)
+            return letter
+        if is_yes_no(self.state["query"]):
+            return parse_yes_no(answer) or answer
+        return answer
+
+    # --- concluding ---
+
+    def _conclude(self, answered: Answered[_Reply]) -> dict[str, Any]:
+        reply = answered.value
+        reasoning = [reply.reasoning]
+        score = self._fused_score(answered, reasoning)
+        contradictions = find_contradictions(self.evidence)
+        if contradictions:
+            self.used["contradictions"] = contradictions
+            reasoning += [f"{text}." for text in contradictions]
+        if self.evidence.is_empty and "evidence" not in reply.reasoning.lower():
+            reasoning.append(NO_EVIDENCE_SENTENCE)
+        need_replan, reason = self._replan_decision(reasoning)
+        result = SummarizerOutput(
+            final_answer=reply.answer,
+            quality_reasoning=" ".join(reasoning),
+            need_replan=need_replan,
+            replan_reason=reason,
+            used_evidence=self._used_evidence(answered),
+            quality_score=score,
+        )
+        return {"summarizer_result": result, "error": None, **self._iteration_update(result)}
+
+    def _fused_score(self, answered: Answered[_Reply], reasoning: list[str]) -> float | None:
+        logprobs = answered.reply.answer_logprobs
+        if self.mode != "scoring":
+            if logprobs and self.options:
+                self.used["option_probabilities"] = softmax(logprobs)
+            return None
+        source = "token log-probabilities" if logprobs else "classification"
+        p = self.fusion.extract_vlm_probabilities({"logprobs": logprobs} if logprobs else answered.value.answer)
+        score = self.fusion.fuse_scores(self.tool_scores, p)
+        letter = self.fusion.map_to_level(score)
+        self.used["fusion"] = {
+            "tool_scores": [round(each, 4) for each in self.tool_scores],
+            "tool_mean": self.fusion.tool_mean(self.tool_scores),
+            "alpha": self.fusion.compute_perceptual_weights(self.tool_scores),
+            "p": p,
+            "p_source": source,
+            "q": score,
+            "letter": letter,
+        }
+        if letter != answered.value.answer:
+            reasoning.append(
+                f"The fused score {score:.2f} corresponds to {letter} ({RATING_OPTIONS[letter]}), "
+                f"the model chose {answered.value.answer} ({RATING_OPTIONS[answered.value.answer]})."
+            )
+        return score if 1 <= score <= 5 else None
+
+    def _used_evidence(self, answered: Answered[_Reply]) -> dict[str, Any]:
+        scores = self.evidence.quality_scores or {}
+        analysis = self.evidence.distortion_analysis or {}
+        return {
+            "mode": self.mode,
+            "backend": answered.backend,
+            "distortions": {name: [e.for_prompt() for e in entries] for name, entries in analysis.items()},
+            "quality_scores": {n: {k: list(v) for k, v in by.items()} for n, by in scores.items()},
+            **({"options": self.options} if self.mode == "explanation" and self.options else {}),
+            **self.used,
+        }
+
+    # --- planning again ---
+
+    def _replan_decision(self, reasoning: list[str]) -> tuple[bool, str | None]:
+        gaps = self._gaps()
+        if not gaps:
+            return False, None
+        reason = gaps[0].reason
+        if self.iteration >= self.limit:
+            logger.warning("Max replanning iterations reached")
+            self.used["evidence_gaps"] = [gap.reason for gap in gaps]
+            return False, None
+        if self._going_in_circles(reason):
+            self.used["evidence_gaps"] = [gap.reason for gap in gaps]
+            reasoning.append(f"Planning again was given up: the same plan left the same gap ({reason}).")
+            logger.warning("Same plan and same reason again, replanning stops: %s", reason)
+            return False, None
+        logger.info("need_replan=true, reason: %s, iteration_count: %d", reason, self.iteration)
+        return True, reason
+
+    def _gaps(self) -> list[Gap]:
+        """Gaps that may still be closed: a contradiction is worth one replan only."""
+        history = self.state.get("replan_history", [])
+        gaps = find_gaps(self.evidence, self.plan.query_scope, self.plan)
+        known = [gap for gap in gaps if gap.kind == "contradiction" and any(gap.reason in entry for entry in history)]
+        return [gap for gap in gaps if gap not in known]
+
+    def _going_in_circles(self, reason: str) -> bool:
+        recent = self.state.get("replan_history", [])[-MAX_UNCHANGED_PLANS:]
+        repeated = len(recent) == MAX_UNCHANGED_PLANS and all(entry.endswith(f"] {reason}") for entry in recent)
+        return repeated and self.state.get("unchanged_plans", 0) >= MAX_UNCHANGED_PLANS
+
+    def _iteration_update(self, result: SummarizerOutput) -> dict[str, Any]:
+        if not result.need_replan:
+            return {"iteration_count": self.iteration}
+        count = self.iteration + 1
+        history = [*self.state.get("replan_history", []), f"[Iteration {count}] {result.replan_reason}"]
+        if len(history) > MAX_REPLAN_HISTORY:
+            logger.warning("Excessive replanning: more than %d entries, the oldest are dropped", MAX_REPLAN_HISTORY)
+            history = history[-MAX_REPLAN_HISTORY:]
+        return {"iteration_count": count, "replan_history": history}
+
+    # --- failing ---
+
+    def _failure(self, reasoning: str, error: AgenticIQAError) -> dict[str, Any]:
+        """A result that says that there is no answer."""
+        result = SummarizerOutput(
+            final_answer=UNABLE_TO_DETERMINE, quality_reasoning=reasoning, error=f"{error.kind}: {error}"
+        )
+        return {"summarizer_result": result, "iteration_count": self.iteration}
+
+    def _no_model(self, error: AgenticIQAError) -> dict[str, Any]:
+        """The model could not be reached: an earlier pass's answer, where there is one, is kept."""
+        message = f"The summarizer's model could not be asked: {error}"
+        earlier = self.state.get("summarizer_result")
+        if earlier is not None and earlier.error is None:
+            return {"error": message}
+        return {"error": message, **self._failure(message, error)}
+
+    def _log_start(self) -> None:
+        analysis = self.evidence.distortion_analysis or {}
+        logger.info(
+            "Summarizer: query type %s, %s mode; %d distortions, %d tool scores; image %s, reference %s",
+            self.plan.query_type,
+            self.mode,
+            sum(len(entries) for entries in analysis.values()),
+            sum(len(by_kind) for by_kind in (self.evidence.quality_scores or {}).values()),
+            self.state["image_path"],
+            self.state.get("reference_path"),
+        )
+
+
+@dataclass(frozen=True)
+class _Reply:
+    answer: str
+    reasoning: str
+
+
+def _reply_schema(letters: tuple[str, ...]) -> type[BaseModel]:
+    """The documents' two fields; ``final_answer`` limited to the letters where there are options."""
+    answer: Any = Literal[letters] if letters else str
+    return create_model("SummaryReply", final_answer=(answer, ...), quality_reasoning=(str, ...))
+
+
+def parse_yes_no(answer: str) -> str | None:
+    """'Yes' or 'No' when an answer begins with it.
+
+    >>> parse_yes_no("Yes, slightly."), parse_yes_no("no"), parse_yes_no("Partly")
+    ('Yes', 'No', None)
+    """
+    first = answer.strip().split(maxsplit=1)[0].strip(".,;:!").lower() if answer.strip() else ""
+    return {"yes": "Yes", "no": "No"}.get(first)

@@ -1,0 +1,139 @@
+"""What a run needs besides its state: settings, model clients, tools, cache, and the accounts of calls and times.
+
+The state travels through the graph and is stored; this object does not. Nodes find it in LangGraph's configuration.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_stream_writer
+
+from agenticiqa.asking import Asker, CallLog, Deadline
+from agenticiqa.cache import DiskCache
+from agenticiqa.config import Settings, load_settings
+from agenticiqa.errors import BackendUnavailableError
+from agenticiqa.images import ImageLimits, LoadedImage, load_image
+from agenticiqa.tools.registry import ToolRegistry, default_registry
+from agenticiqa.vlm_client import BackendChoice, VLMClient, choose_backend, create_vlm_client
+
+logger = logging.getLogger(__name__)
+
+# LangGraph keeps keys with this prefix out of what it stores.
+CONTEXT_KEY = "__agenticiqa_context"
+
+
+@dataclass
+class RunContext:
+    """Everything that serves one run and is not part of its result."""
+
+    settings: Settings = field(default_factory=load_settings)
+    clients: Mapping[str, VLMClient] = field(default_factory=dict)
+    """Ready-made clients by role, for callers that bring their own."""
+    tools: ToolRegistry = field(default_factory=default_registry)
+    cache: DiskCache | None = None
+    calls: CallLog = field(default_factory=CallLog)
+    timings: dict[str, float] = field(default_factory=dict)
+    run_id: str = ""
+    _made: dict[str, VLMClient] = field(default_factory=dict, repr=False)
+    _images: dict[str, LoadedImage] = field(default_factory=dict, repr=False)
+    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+
+    # --- pictures ---
+
+    def image(self, path: str) -> LoadedImage:
+        """The picture, decoded once a run."""
+        with self._lock:
+            if path not in self._images:
+                limits = self.settings.pipeline.images
+                self._images[path] = load_image(path, ImageLimits(limits.max_pixels, limits.max_bytes))
+            return self._images[path]
+
+    # --- models ---
+
+    def backend_choice(self, role: str) -> BackendChoice:
+        if role in self.clients:
+            return BackendChoice(self.clients[role].identity)
+        return choose_backend(role, self.settings)
+
+    def asker(self, role: str, create: Callable[..., VLMClient] = create_vlm_client) -> Asker:
+        """What an agent asks its model through, with its retries, time limit and fallback."""
+        role_settings = self.settings.role(role)
+        return Asker(
+            role=role,
+            clients=self._clients_of(role, create),
+            calls=self.calls,
+            cache=self.cache,
+            attempts=role_settings.retry_attempts,
+            deadline=Deadline(role_settings.node_timeout_s),
+        )
+
+    def _clients_of(self, role: str, create: Callable[..., VLMClient]) -> list[VLMClient]:
+        fallback = self.settings.role(role).fallback_backend
+        if role in self.clients:
+            extra = self.clients.get(f"{role}.fallback")
+            return [self.clients[role], *([extra] if extra else [])]
+        clients = [self._client(self.backend_choice(role).backend, create)]
+        if fallback and fallback != clients[0].backend:
+            try:
+                clients.append(self._client(fallback, create))
+            except BackendUnavailableError as error:
+                logger.debug("The %s has no fallback: %s", role, error)
+        return clients
+
+    def _client(self, backend: str, create: Callable[..., VLMClient]) -> VLMClient:
+        with self._lock:
+            if backend not in self._made:
+                self._made[backend] = create(backend, self.settings)
+            return self._made[backend]
+
+    # --- accounts ---
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Add the time spent inside to the run's timings."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - started
+
+    def close(self) -> None:
+        for client in self._made.values():
+            client.close()
+        self._made.clear()
+
+
+def context_of(config: RunnableConfig | None) -> RunContext:
+    """The run's context, or a fresh one with default settings when a node is called by itself."""
+    configurable: Mapping[str, Any] = (config or {}).get("configurable") or {}
+    context = configurable.get(CONTEXT_KEY)
+    return context if isinstance(context, RunContext) else RunContext()
+
+
+def with_context(context: RunContext) -> RunnableConfig:
+    """Configuration that hands a context to nodes called directly."""
+    return {"configurable": {CONTEXT_KEY: context}}
+
+
+StepReporter = Callable[[str, dict[str, Any]], None]
+
+
+def step_reporter() -> StepReporter:
+    """A function that streams what an agent has just done; silent outside a graph run.
+
+    Call this in the node's own thread: LangGraph's writer is bound to it.
+    """
+    try:
+        write = get_stream_writer()
+    except RuntimeError:
+        return lambda step, details: logger.debug("%s: %s", step, details)
+    return lambda step, details: write({"step": step, **details})

@@ -1,0 +1,122 @@
+"""Run tools on regions of a picture: in parallel, cached, each able to fail alone."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import dataclass
+
+from agenticiqa.cache import DiskCache, content_key
+from agenticiqa.errors import AgenticIQAError, ToolError
+from agenticiqa.images import Box, LoadedImage
+from agenticiqa.tools.metrics import Array, MetricInputError, Views
+from agenticiqa.tools.registry import Tool
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One tool on one region; None is the whole picture."""
+
+    tool: Tool
+    region: Box | None = None
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """A score, or the reason why there is none."""
+
+    job: Job
+    raw: float | None = None
+    calibrated: float | None = None
+    seconds: float = 0.0
+    cached: bool = False
+    error: str | None = None
+
+
+class Bench:
+    """A picture, perhaps its reference, and the tools applied to them."""
+
+    def __init__(self, test: LoadedImage, reference: LoadedImage | None, cache: DiskCache | None = None) -> None:
+        self._test = test
+        self._reference = reference
+        self._cache = cache
+        self._views: dict[tuple[Box | None, bool], Views] = {}
+
+    def run(self, jobs: Sequence[Job], *, max_workers: int, timeout_s: float) -> list[JobResult]:
+        """Results in the order of ``jobs``, which must be distinct."""
+        if not jobs:
+            return []
+        self._prepare(jobs)
+        pool = ThreadPoolExecutor(max_workers=min(max_workers, len(jobs)), thread_name_prefix="tool")
+        try:
+            pending = [pool.submit(self.measure, job) for job in jobs]
+            end = time.monotonic() + timeout_s
+            results = []
+            for job, future in zip(jobs, pending, strict=True):
+                try:
+                    results.append(future.result(timeout=max(0.0, end - time.monotonic())))
+                except FutureTimeoutError:
+                    results.append(JobResult(job, seconds=timeout_s, error=f"took longer than {timeout_s:g} s"))
+            return results
+        finally:
+            # A tool that overran keeps its thread until it ends; nobody waits for it.
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def measure(self, job: Job) -> JobResult:
+        """One job; failures of the tool become the result's error."""
+        key = self._key(job)
+        stored = self._cache.get(key) if self._cache else None
+        if stored is not None:
+            return JobResult(job, stored["raw"], stored["calibrated"], cached=True)
+        started = time.perf_counter()
+        try:
+            raw, calibrated = self._score(job)
+        except (AgenticIQAError, MetricInputError, ArithmeticError, MemoryError, ValueError) as error:
+            logger.warning("%s failed: %s", job.tool.name, error)
+            return JobResult(job, seconds=time.perf_counter() - started, error=str(error) or type(error).__name__)
+        if self._cache:
+            self._cache.put(key, {"raw": raw, "calibrated": calibrated})
+        return JobResult(job, raw, calibrated, seconds=time.perf_counter() - started)
+
+    def _score(self, job: Job) -> tuple[float, float]:
+        if job.tool.needs_reference and self._reference is None:
+            raise ToolError(f"{job.tool.name} compares with a reference picture, and none was given.")
+        raw = job.tool.metric.measure(self._view(job)).value
+        return raw, job.tool.calibration(raw)
+
+    def _prepare(self, jobs: Sequence[Job]) -> None:
+        """Make shared views before threads start; a pair that does not fit fails in its own jobs instead."""
+        for job in jobs:
+            try:
+                self._view(job)
+            except (AgenticIQAError, MetricInputError) as error:
+                logger.debug("No view for %s: %s", job.tool.name, error)
+
+    def _view(self, job: Job) -> Views:
+        """Tools that need no reference must not fail because the reference does not fit."""
+        key = (job.region, job.tool.needs_reference)
+        if key not in self._views:
+            reference = _pixels(self._reference, job.region) if job.tool.needs_reference and self._reference else None
+            self._views[key] = Views(_pixels(self._test, job.region), reference)
+        return self._views[key]
+
+    def _key(self, job: Job) -> str:
+        return content_key(
+            "score",
+            {
+                "tool": job.tool.name,
+                "version": job.tool.version,
+                "test": self._test.sha256,
+                "reference": self._reference.sha256 if self._reference and job.tool.needs_reference else None,
+                "region": job.region.as_list() if job.region else None,
+            },
+        )
+
+
+def _pixels(image: LoadedImage, region: Box | None) -> Array:
+    return image.crop(region) if region else image.measurable
