@@ -1,1 +1,1 @@
-"""Model backends: one module for each provider, each with a ``PROVIDER``. Nothing here imports an SDK at import time."""
+"""Model backends: one module for each provider, each with a ``PROVIDER``. Importing one imports no SDK."""

@@ -55,7 +55,7 @@ def answer_logprobs(tokens: Sequence[Token], letters: Sequence[str]) -> dict[str
         if found is None:
             continue
         token, offset = found
-        reader = _LetterReader(letters, value.text, token.text[offset:])
+        reader = _LetterReader(letters, value.text, token.text, offset)
         if reader.letter_of(token.text) is not None:
             return _letter_logprobs(token, reader)
     return None
@@ -81,23 +81,29 @@ def _token_at(tokens: Sequence[Token], position: int) -> tuple[Token, int] | Non
 class _LetterReader:
     """Which letter a token at the answer's place stands for."""
 
-    def __init__(self, letters: Sequence[str], answer: str, piece: str) -> None:
+    def __init__(self, letters: Sequence[str], answer: str, token: str, offset: int) -> None:
+        self.before_answer = token[:offset]
         self.letters = {letter.casefold(): letter for letter in letters}
         self.words = LEVEL_WORDS if set(letters) == set(LEVEL_LETTERS) else {}
         # The whole answer decides what a first piece means: the E of "E" is Bad, the E of "E|xcellent" is Excellent.
         self.answer_is_word = answer.casefold() in self.words
-        self.one_character_pieces = len(piece.strip(_CLOSING)) == 1
+        self.one_character_pieces = len(self._piece(token)) == 1
         self.answer_letter = self._whole(answer)
 
     def letter_of(self, token: str) -> str | None:
         if self.answer_letter is None:
             return None
-        piece = _OPENING.sub("", token, count=1).rstrip(_CLOSING).casefold()
+        piece = self._piece(token)
         if not piece:
             return None
         if len(piece) == 1 and self.answer_is_word and self.one_character_pieces:
             return self._beginning_of_word(piece) or self.letters.get(piece)
         return self.letters.get(piece) or (self._beginning_of_word(piece) if len(piece) > 1 else None)
+
+    def _piece(self, token: str) -> str:
+        """The part of a token that belongs to the answer."""
+        inside = _OPENING.sub("", token.removeprefix(self.before_answer), count=1)
+        return inside.partition('"')[0].rstrip(_CLOSING).casefold()
 
     def _whole(self, answer: str) -> str | None:
         folded = answer.casefold()
