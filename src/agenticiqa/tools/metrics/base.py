@@ -1,0 +1,77 @@
+"""What every metric declares about itself, what it returns, and how it refuses a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+FloatArray = npt.NDArray[np.float32]
+ByteArray = npt.NDArray[np.uint8]
+
+Kind = Literal["FR", "NR", "probe"]
+
+CATEGORIES = (
+    "Blurs",
+    "Color distortions",
+    "Compression",
+    "Noise",
+    "Brightness change",
+    "Sharpness",
+    "Contrast",
+    "Spatial distortions",
+)
+
+
+class MetricInputError(ValueError):
+    """The picture cannot be measured as given; the message says what to change."""
+
+
+@dataclass(frozen=True)
+class MetricSpec:
+    """The facts a user needs to read a metric's number.
+
+    ``range`` holds the ends that the value can reach; ``higher_is_better`` is ``None`` for a probe
+    whose quantity has no good end (mean luminance, say).
+
+    >>> MetricSpec(name="Toy", kind="FR", range=(0.0, 1.0), higher_is_better=True,
+    ...            variant="as printed", paper="nobody, 2000", good_at=("Blurs",)).minimum_size
+    (1, 1)
+    """
+
+    name: str
+    kind: Kind
+    range: tuple[float, float]
+    higher_is_better: bool | None
+    variant: str
+    paper: str
+    good_at: tuple[str, ...]
+    minimum_size: tuple[int, int] = (1, 1)
+    unit: str = ""
+    version: str = "1"
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.good_at if name not in CATEGORIES]
+        if unknown:
+            raise ValueError(f"{self.name}: unknown categories {unknown}; choose from {CATEGORIES}")
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """One number, the map it was pooled from where there is one, and the parts that explain it."""
+
+    value: float
+    map: FloatArray | None = None
+    details: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A declared metric together with the function that computes it."""
+
+    spec: MetricSpec
+    measure: Callable[..., Measurement]

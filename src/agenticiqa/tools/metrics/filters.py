@@ -1,0 +1,131 @@
+"""The few image operations that metrics are made of, on OpenCV's vectorised filters.
+
+Everything works on float32. Pictures are gone through in strips of rows where the operation is local: a
+strip and its intermediate results stay in the processor's cache, which is both faster than whole-picture
+passes and what keeps 100-megapixel pictures within memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+
+import cv2
+import numpy as np
+
+from agenticiqa.tools.metrics.base import Array, FloatArray
+
+STRIP_PIXELS = 1 << 17
+ZERO = cv2.BORDER_CONSTANT  # OpenCV pads with zeros unless told otherwise
+MIRROR = cv2.BORDER_REFLECT_101
+SYMMETRIC = cv2.BORDER_REFLECT
+REPLICATE = cv2.BORDER_REPLICATE
+
+
+def strips(height: int, width: int, multiple: int = 1) -> Iterator[tuple[int, int]]:
+    """Row ranges that cover ``height``, each a multiple of ``multiple`` rows but the last.
+
+    >>> list(strips(10, 1 << 17, multiple=4))
+    [(0, 4), (4, 8), (8, 10)]
+    """
+    rows = max(multiple, STRIP_PIXELS // width // multiple * multiple)
+    for start in range(0, height, rows):
+        yield start, min(height, start + rows)
+
+
+@lru_cache(maxsize=64)
+def gaussian(size: int, sigma: float) -> FloatArray:
+    """A normalised one-dimensional Gaussian; its outer product is MATLAB's ``fspecial('gaussian')``."""
+    offsets = np.arange(size) - (size - 1) / 2
+    weights = np.exp(-(offsets**2) / (2 * sigma * sigma))
+    kernel: FloatArray = np.asarray(weights / weights.sum(), np.float32)
+    kernel.setflags(write=False)
+    return kernel
+
+
+def separable(image: Array, across: Array, down: Array, border: int = REPLICATE) -> FloatArray:
+    """Correlate with ``across`` along rows and ``down`` along columns; same size out."""
+    return np.asarray(cv2.sepFilter2D(image, cv2.CV_32F, across, down, borderType=border), np.float32)
+
+
+def smooth_valid(image: Array, kernel: FloatArray) -> FloatArray:
+    """``image`` smoothed by ``kernel`` both ways, where the kernel fits entirely."""
+    half = kernel.size // 2
+    full = separable(image, kernel, kernel)
+    return full[half : full.shape[0] - half, half : full.shape[1] - half]
+
+
+def correlate(image: Array, kernel: Array, border: int = REPLICATE) -> FloatArray:
+    """Correlate with a two-dimensional kernel; same size out."""
+    return np.asarray(cv2.filter2D(image, cv2.CV_32F, kernel, borderType=border), np.float32)
+
+
+def magnitude(across: Array, down: Array) -> FloatArray:
+    return np.asarray(cv2.magnitude(across, down), np.float32)
+
+
+def scharr_magnitude(image: FloatArray) -> FloatArray:
+    """Scharr gradient, scaled by 1/16 and zero outside the picture, as FSIM and VSI define it."""
+    across = cv2.Scharr(image, cv2.CV_32F, 1, 0, scale=1 / 16, borderType=ZERO)
+    down = cv2.Scharr(image, cv2.CV_32F, 0, 1, scale=1 / 16, borderType=ZERO)
+    return magnitude(across, down)
+
+
+_PREWITT_STEP = np.array([-1, 0, 1], np.float32)
+_PREWITT_MEAN = np.full(3, 1 / 3, np.float32)
+
+
+def prewitt_magnitude(image: FloatArray) -> FloatArray:
+    """Prewitt gradient, scaled by 1/3 and zero outside the picture, as GMSD and MDSI define it."""
+    return magnitude(
+        separable(image, _PREWITT_STEP, _PREWITT_MEAN, ZERO),
+        separable(image, _PREWITT_MEAN, _PREWITT_STEP, ZERO),
+    )
+
+
+def similarity(one: FloatArray, other: FloatArray, constant: float) -> FloatArray:
+    """``(2ab + c) / (a² + b² + c)``, the comparison nearly all of these metrics share."""
+    product = one * other
+    product *= 2
+    product += np.float32(constant)
+    squares = one * one
+    squares += other * other
+    squares += np.float32(constant)
+    product /= squares
+    return product
+
+
+def transform_colours(image: FloatArray, matrix: Sequence[Sequence[float]] | Array) -> FloatArray:
+    """Each pixel multiplied by a colour matrix (rows are the channels that come out)."""
+    return np.asarray(cv2.transform(image, np.asarray(matrix, np.float32)), np.float32)
+
+
+def luma_of(image: FloatArray) -> FloatArray:
+    """BT.601 luma (0.299 R + 0.587 G + 0.114 B) of float RGB."""
+    return np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), np.float32)
+
+
+def shrink(image: Array, factor: int) -> FloatArray:
+    """Mean over ``factor``×``factor`` squares; rows and columns that fill no square are left out."""
+    height, width = image.shape[0] // factor, image.shape[1] // factor
+    whole = image[: height * factor, : width * factor]
+    if factor == 1:
+        return np.asarray(whole, np.float32)
+    if whole.dtype != np.float32:
+        whole = whole.astype(np.float32)
+    return np.asarray(cv2.resize(whole, (width, height), interpolation=cv2.INTER_AREA), np.float32)
+
+
+def average_pool(
+    rows: Callable[[int, int], FloatArray], size: tuple[int, int], factor: int, scale: float
+) -> FloatArray:
+    """:func:`shrink` of a whole picture that is read strip by strip, times ``scale``."""
+    height = size[0] // factor * factor
+    parts = [shrink(rows(start, stop), factor) for start, stop in strips(height, size[1], factor)]
+    pooled = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return np.asarray(pooled * np.float32(scale), np.float32)
+
+
+def viewing_factor(size: tuple[int, int]) -> int:
+    """How far FSIM, VSI and MDSI shrink a picture so that its short side is near 256 pixels."""
+    return max(1, round(min(size) / 256))

@@ -1,0 +1,204 @@
+"""Pictures as metrics want them, with work that several metrics need done once.
+
+A :class:`Picture` keeps the pixels in the type they came in (100 megapixels of uint8 are 0.3 GB, of
+float32 1.2 GB) and hands out float rows on demand. What metrics share, such as luma, is computed on first
+use and kept; asking from several threads at once computes it once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import TypeVar, cast
+
+import cv2
+import numpy as np
+
+from agenticiqa.tools.metrics.base import Array, ByteArray, FloatArray, MetricInputError, MetricSpec
+from agenticiqa.tools.metrics.filters import average_pool, luma_of
+
+T = TypeVar("T")
+
+_PEAK = {np.dtype(np.uint8): 255.0, np.dtype(np.uint16): 65535.0}
+
+
+class _Slot:
+    """One shared value; its own lock, so that different values can be computed at the same time."""
+
+    __slots__ = ("filled", "lock", "value")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.filled = False
+        self.value: object = None
+
+
+class Shared:
+    """A thread-safe memory of computed things."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._slots: dict[Hashable, _Slot] = {}
+
+    def share(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The value under ``key``, computed by ``make`` the first time only."""
+        with self._guard:
+            slot = self._slots.setdefault(key, _Slot())
+        with slot.lock:
+            if not slot.filled:
+                slot.value = make()
+                slot.filled = True
+        return cast("T", slot.value)
+
+
+def _checked(pixels: Array, role: str) -> Array:
+    """``pixels`` as uint8, uint16 or float32, H×W or H×W×3, every value valid."""
+    array = np.asarray(pixels)
+    if array.ndim == 3 and array.shape[2] == 1:
+        array = array[:, :, 0]
+    if array.ndim not in {2, 3} or (array.ndim == 3 and array.shape[2] != 3):
+        raise MetricInputError(
+            f"the {role} picture has shape {array.shape}; a metric takes H×W grey or H×W×3 RGB "
+            "(drop or composite an alpha channel first)"
+        )
+    if array.size == 0:
+        raise MetricInputError(f"the {role} picture is empty: shape {array.shape}")
+    if array.dtype in _PEAK:
+        return np.ascontiguousarray(array)
+    if array.dtype == np.bool_:
+        return array.astype(np.float32)
+    if not np.issubdtype(array.dtype, np.floating):
+        raise MetricInputError(
+            f"the {role} picture has type {array.dtype}; give uint8, uint16 or float in [0, 1]"
+        )
+    array = np.ascontiguousarray(array, dtype=np.float32)
+    # One pass finds NaN, infinity and a picture left on the 0..255 scale.
+    if not cv2.checkRange(array.reshape(array.shape[0], -1), True, -1e-4, 1.0001)[0]:
+        _explain_bad_floats(array, role)
+    return array
+
+
+def _explain_bad_floats(array: FloatArray, role: str) -> None:
+    if not np.isfinite(array).all():
+        raise MetricInputError(f"the {role} picture holds NaN or infinite values")
+    low, high = float(array.min()), float(array.max())
+    raise MetricInputError(
+        f"the {role} picture holds values from {low:g} to {high:g}; floats must lie in [0, 1] "
+        "(divide by 255, or clip what a restoration overshot)"
+    )
+
+
+class Picture(Shared):
+    """One checked picture and what has been derived from it.
+
+    >>> Picture(np.full((2, 3), 255, np.uint8)).rows(0, 1)
+    array([[1., 1., 1.]], dtype=float32)
+    """
+
+    def __init__(self, pixels: Array, role: str = "test") -> None:
+        super().__init__()
+        self.pixels = _checked(pixels, role)
+        self.height, self.width = (int(side) for side in self.pixels.shape[:2])
+        self.is_grey = self.pixels.ndim == 2
+        self._scale = 1.0 / _PEAK.get(self.pixels.dtype, 1.0)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.height, self.width
+
+    def rows(self, start: int, stop: int) -> FloatArray:
+        """Rows ``start:stop`` as float32 in [0, 1], grey or RGB as the picture is."""
+        part = self.pixels[start:stop]
+        if part.dtype == np.float32:
+            return cast("FloatArray", part)
+        return np.asarray(np.multiply(part, np.float32(self._scale), dtype=np.float32), np.float32)
+
+    def rgb_rows(self, start: int, stop: int) -> FloatArray:
+        """Rows ``start:stop`` as three float32 channels."""
+        part = self.rows(start, stop)
+        return np.repeat(part[:, :, None], 3, axis=2) if self.is_grey else part
+
+    def rgb(self) -> FloatArray:
+        """The whole picture as three float32 channels."""
+        return self.share("rgb", lambda: self.rgb_rows(0, self.height))
+
+    def luma_rows(self, start: int, stop: int) -> FloatArray:
+        """BT.601 luma of some rows, in [0, 1], not rounded."""
+        part = self.rows(start, stop)
+        return part if self.is_grey else luma_of(part)
+
+    def luma(self) -> FloatArray:
+        """BT.601 luma in [0, 1], not rounded."""
+        return self.share("luma", lambda: self.luma_rows(0, self.height))
+
+    def luma8(self) -> ByteArray:
+        """BT.601 luma rounded to the integers 0..255, as the published MATLAB codes see it."""
+
+        def make() -> ByteArray:
+            out = np.empty(self.size, np.uint8)
+            step = max(1, (1 << 18) // self.width)
+            for start in range(0, self.height, step):
+                rows = self.luma_rows(start, start + step)
+                scaled = cv2.convertScaleAbs(rows, alpha=255.0)  # rounds half to even, like rint
+                out[start : start + step] = scaled
+            return out
+
+        return self.share("luma8", make)
+
+    def pooled_rgb(self, factor: int) -> FloatArray:
+        """The picture on the 0..255 scale, averaged over ``factor``×``factor`` squares (rest cropped)."""
+        return self.share(("pooled", factor), lambda: average_pool(self.rgb_rows, self.size, factor, 255.0))
+
+
+class Views(Shared):
+    """A test picture and, for full-reference metrics, its reference.
+
+    >>> picture = np.zeros((4, 5, 3))
+    >>> Views(picture, picture).size
+    (4, 5)
+    """
+
+    def __init__(self, test: Array | Picture, reference: Array | Picture | None = None) -> None:
+        super().__init__()
+        self.test = test if isinstance(test, Picture) else Picture(test, "test")
+        if reference is not None and not isinstance(reference, Picture):
+            reference = Picture(reference, "reference")
+        self._reference = reference
+        if reference is not None and reference.size != self.test.size:
+            raise MetricInputError(
+                f"the test picture is {self.test.width}×{self.test.height} pixels, the reference "
+                f"{reference.width}×{reference.height}; a full-reference metric needs equal sizes "
+                "(resize or crop one of them first)"
+            )
+
+    @classmethod
+    def of(cls, test: Array | Picture | Views, reference: Array | Picture | None, spec: MetricSpec) -> Views:
+        """``test`` and ``reference`` as views that meet what ``spec`` asks for."""
+        views = test if isinstance(test, Views) else cls(test, reference)
+        if spec.kind == "FR" and views._reference is None:
+            raise MetricInputError(f"{spec.name} compares with a reference picture, and none was given")
+        height, width = spec.minimum_size
+        if views.test.height < height or views.test.width < width:
+            raise MetricInputError(
+                f"{spec.name} needs at least {width}×{height} pixels; this picture is "
+                f"{views.test.width}×{views.test.height}"
+            )
+        return views
+
+    @property
+    def reference(self) -> Picture:
+        if self._reference is None:
+            raise MetricInputError("no reference picture was given")
+        return self._reference
+
+    @property
+    def has_reference(self) -> bool:
+        return self._reference is not None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.test.size
+
+    @property
+    def both_grey(self) -> bool:
+        return self.test.is_grey and self.reference.is_grey
