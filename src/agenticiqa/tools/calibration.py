@@ -1,0 +1,342 @@
+"""From a metric's own number to the 1..5 opinion scale that all tools share.
+
+Every tool has one curve: the five-parameter logistic of Sheikh, Sabir and Bovik (A statistical evaluation of recent
+full reference image quality assessment algorithms, IEEE TIP, 2006). The curves in use, where each comes from and
+why, stand in ``calibrations.yaml``; nothing there is used before it has been checked.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+import yaml
+from scipy.optimize import least_squares
+
+from agenticiqa.errors import ToolError
+
+Floats = npt.NDArray[np.float64]
+Coefficients = tuple[float, float, float, float, float]
+
+LOWEST, HIGHEST = 1.0, 5.0
+ORIGINS = ("paper", "adapted", "fit")
+"""``paper``: printed by the AgenticIQA authors. ``adapted``: theirs, repaired as the source says. ``fit``: ours."""
+
+# A curve that calls its best possible value mediocre, or its worst one fair, would mislead whoever reads it.
+BEST_END_AT_LEAST = 4.0
+WORST_END_AT_MOST = 2.5
+# Steps of 1/20,000 of the range see every turn of the printed rows (the sharpest is one of TReS).
+CHECKED_POINTS = 20_001
+ROUNDING = 1e-9
+FEWEST_OPINIONS = 10
+_DATA_FILE = "calibrations.yaml"
+
+
+class CalibrationError(ToolError):
+    """A calibration is wrong, or cannot be made from the data given."""
+
+    default_hint = "Refit it with `agenticiqa tools calibrate`."
+
+
+@overload
+def five_parameter_logistic(x: float, b1: float, b2: float, b3: float, b4: float, b5: float) -> float: ...
+@overload
+def five_parameter_logistic(x: Floats, b1: float, b2: float, b3: float, b4: float, b5: float) -> Floats: ...
+def five_parameter_logistic(x: float | Floats, b1: float, b2: float, b3: float, b4: float, b5: float) -> float | Floats:
+    """``b1 (1/2 - 1 / (1 + exp(b2 (x - b3)))) + b4 x + b5``, without overflow however steep.
+
+    >>> round(five_parameter_logistic(0.5, 21.73, 0.1147, 0.4721, 3.5654, 1.0094), 2)
+    2.81
+    >>> five_parameter_logistic(1e300, 4, 1e10, 0, 0, 3)
+    5.0
+    """
+    # 1/2 - 1/(1 + e^t) is tanh(t/2)/2, and tanh does not overflow.
+    with np.errstate(over="ignore"):
+        value = b1 * 0.5 * np.tanh(0.5 * b2 * (np.asarray(x, np.float64) - b3)) + b4 * np.asarray(x) + b5
+    return value if isinstance(x, np.ndarray) else float(value)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """One tool's curve; call it with a raw value.
+
+    >>> ssim = Calibration((94.4202, 64.9155, 1.0664, 2.8744, 47.6819), "printed row", (0.0, 1.0), True)
+    >>> round(ssim(0.9), 2)
+    3.06
+    >>> ssim(float("nan"))
+    Traceback (most recent call last):
+        ...
+    ValueError: a raw score must be a finite number, not nan
+    """
+
+    coefficients: Coefficients
+    source: str
+    value_range: tuple[float, float]
+    higher_is_better: bool
+    origin: str = "fit"
+    span: tuple[float, float] | None = None
+    """The part of the range that the curve covers; raw values beyond it count as its ends. None: all of it."""
+
+    @property
+    def covered(self) -> tuple[float, float]:
+        return self.span or self.value_range
+
+    def __call__(self, raw: float) -> float:
+        if not math.isfinite(raw):
+            raise ValueError(f"a raw score must be a finite number, not {raw}")
+        return float(self.curve(np.array([raw]))[0])
+
+    def curve(self, raw: npt.ArrayLike) -> Floats:
+        """Many raw values at once; NaN stays NaN."""
+        clamped = np.clip(np.asarray(raw, np.float64), *self.covered)
+        return np.clip(five_parameter_logistic(clamped, *self.coefficients), LOWEST, HIGHEST)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The calibrated scores of the worst and of the best raw value.
+
+        >>> Calibration((4, 100, 0, 0, 3), "toy", (-9.0, 9.0), False).ends
+        (5.0, 1.0)
+        """
+        low, high = self.curve(self.covered)
+        return (float(low), float(high)) if self.higher_is_better else (float(high), float(low))
+
+
+def check(calibration: Calibration) -> str | None:
+    """What is wrong with a calibration, or None.
+
+    >>> check(Calibration((4, 1, 0, 0, 3), "toy", (-9.0, 9.0), False))
+    'it rises with the raw value although lower is better'
+    """
+    low, high = calibration.value_range
+    start, stop = calibration.covered
+    if not all(map(math.isfinite, (*calibration.coefficients, low, high, start, stop))):
+        return "a coefficient or a limit is not a finite number"
+    if not low <= start < stop <= high:
+        return f"its range {low:g}..{high:g} or the covered part {start:g}..{stop:g} is empty or reversed"
+    steps = np.diff(calibration.curve(np.linspace(start, stop, CHECKED_POINTS)))
+    if calibration.higher_is_better and steps.min() < -ROUNDING:
+        return "it falls with the raw value although higher is better"
+    if not calibration.higher_is_better and steps.max() > ROUNDING:
+        return "it rises with the raw value although lower is better"
+    worst, best = calibration.ends
+    if best < BEST_END_AT_LEAST or worst > WORST_END_AT_MOST:
+        return f"it spans only {worst:.2f}..{best:.2f} of the scale"
+    return None
+
+
+def load_calibrations(path: str | Path | None = None) -> dict[str, Calibration]:
+    """The checked curves in use, by tool name: the ones shipped, or those of a file that a user made.
+
+    >>> round(load_calibrations()["SSIM"](0.9), 2)
+    3.06
+    """
+    calibrations = {name: _entry(name, fields) for name, fields in _section("in_use", path).items()}
+    for name, calibration in calibrations.items():
+        problem = check(calibration)
+        if problem:
+            raise CalibrationError(f"The calibration of {name} cannot be used: {problem}.")
+    return calibrations
+
+
+def paper_coefficients() -> dict[str, Coefficients]:
+    """The 24 rows as the AgenticIQA authors print them, usable or not."""
+    return {name: _five(name, row) for name, row in _section("paper").items()}
+
+
+def save_calibrations(calibrations: Mapping[str, Calibration], path: str | Path) -> None:
+    """Write a file that :func:`load_calibrations` reads; whole or not at all."""
+    text = yaml.safe_dump(
+        {"in_use": {name: as_fields(calibration) for name, calibration in sorted(calibrations.items())}},
+        sort_keys=False,
+        allow_unicode=True,
+        width=120,
+    )
+    write_whole(Path(path), text)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """A reader sees the old file or the new one, never half of it."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def as_fields(calibration: Calibration) -> dict[str, Any]:
+    """A calibration as plain values for YAML or JSON."""
+    fields: dict[str, Any] = {
+        "origin": calibration.origin,
+        "coefficients": [float(f"{value:.10g}") for value in calibration.coefficients],
+        "range": [float(limit) for limit in calibration.value_range],
+        "higher_is_better": calibration.higher_is_better,
+        "source": calibration.source,
+    }
+    if calibration.span:
+        fields["span"] = [float(limit) for limit in calibration.span]
+    return fields
+
+
+def _section(name: str, path: str | Path | None = None) -> dict[str, Any]:
+    try:
+        if path is None:
+            text = resources.files(__package__).joinpath(_DATA_FILE).read_text(encoding="utf-8")
+        else:
+            text = Path(path).read_text(encoding="utf-8")
+        section = yaml.safe_load(text)[name]
+    except OSError as error:
+        raise CalibrationError(f"The calibration file {str(path)!r} cannot be read: {error.strerror}.") from error
+    except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError) as error:
+        raise CalibrationError(f"{path or _DATA_FILE} is not a calibration file: {error}.") from error
+    if not isinstance(section, dict):
+        raise CalibrationError(f"{path or _DATA_FILE} is not a calibration file: {name!r} holds no tools.")
+    return section
+
+
+def _entry(name: str, fields: Any) -> Calibration:
+    try:
+        span = fields.get("span")
+        calibration = Calibration(
+            coefficients=_five(name, fields["coefficients"]),
+            source=str(fields["source"]),
+            value_range=_pair(fields["range"]),
+            higher_is_better=fields["higher_is_better"],
+            origin=fields.get("origin", "fit"),
+            span=_pair(span) if span else None,
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CalibrationError(f"The calibration of {name} is incomplete or malformed: {error!r}.") from error
+    if not isinstance(calibration.higher_is_better, bool) or calibration.origin not in ORIGINS:
+        raise CalibrationError(
+            f"The calibration of {name} needs higher_is_better true or false and an origin out of {ORIGINS}."
+        )
+    return calibration
+
+
+def _five(name: str, values: Any) -> Coefficients:
+    try:
+        b1, b2, b3, b4, b5 = (float(value) for value in values)
+    except (TypeError, ValueError) as error:
+        raise CalibrationError(f"The calibration of {name} needs five coefficients, not {values!r}.") from error
+    return b1, b2, b3, b4, b5
+
+
+def _pair(values: Sequence[Any]) -> tuple[float, float]:
+    low, high = (float(value) for value in values)
+    return low, high
+
+
+# --- fitting ---------------------------------------------------------------------------------------------
+
+
+def fit_calibration(
+    raw: npt.ArrayLike,
+    opinion: npt.ArrayLike,
+    *,
+    value_range: tuple[float, float],
+    higher_is_better: bool,
+    source: str = "fitted by fit_calibration",
+) -> Calibration:
+    """The least-squares logistic that never runs against the metric's direction.
+
+    ``opinion`` is on the 1..5 scale, 5 best. Both the logistic and the linear part may only rise (or only fall),
+    which keeps the whole curve monotone; the check at the end includes the reach of its ends.
+
+    >>> raw = np.linspace(20, 45, 50)
+    >>> curve = fit_calibration(raw, 3 + 1.8 * np.tanh((raw - 31) / 6), value_range=(0, 100), higher_is_better=True)
+    >>> round(curve(31), 2)
+    3.0
+    """
+    x, y = _clean(raw, opinion, value_range)
+    sign = 1.0 if higher_is_better else -1.0
+    # Work on u = ±(x - middle) / scale, rising and of unit size, so that one set of bounds and starts fits all.
+    middle = float(np.median(x))
+    scale = float(np.subtract(*np.quantile(x, [0.9, 0.1]))) or float(np.ptp(x))
+    u = sign * (x - middle) / scale
+    b1, b2, b3, b4, b5 = _best_rising_fit(u, y)
+    calibration = Calibration(
+        (b1, sign * b2 / scale, middle + sign * scale * b3, sign * b4 / scale, b5 - sign * b4 * middle / scale),
+        source,
+        (float(value_range[0]), float(value_range[1])),
+        higher_is_better,
+    )
+    problem = check(calibration)
+    if problem:
+        raise CalibrationError(
+            f"No usable calibration could be fitted: {problem}.",
+            hint="The opinions need to span good and bad pictures, and the metric must follow them.",
+        )
+    return calibration
+
+
+def _clean(raw: npt.ArrayLike, opinion: npt.ArrayLike, value_range: tuple[float, float]) -> tuple[Floats, Floats]:
+    x, y = np.asarray(raw, np.float64).ravel(), np.asarray(opinion, np.float64).ravel()
+    if x.size != y.size:
+        raise CalibrationError(f"There are {x.size} raw scores but {y.size} opinions.", hint="Give one for one.")
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise CalibrationError("A raw score or an opinion is not a finite number.", hint="Leave such rows out.")
+    if x.size < FEWEST_OPINIONS or np.ptp(x) == 0:
+        raise CalibrationError(
+            f"{x.size} pictures with {np.unique(x).size} different raw scores are too few to fit five parameters.",
+            hint=f"Give at least {FEWEST_OPINIONS}, better 50, of different quality.",
+        )
+    if y.min() < LOWEST or y.max() > HIGHEST:
+        raise CalibrationError(
+            f"The opinions lie in {y.min():g}..{y.max():g}, not in 1..5.", hint="Rescale them so that 5 is best."
+        )
+    return np.clip(x, *value_range), y
+
+
+def _best_rising_fit(u: Floats, y: Floats) -> Floats:
+    """The best of several starts: centres over the data, slopes from gentle to steep."""
+    spread = max(float(np.ptp(y)), 0.1)
+    lower = [0.0, 1e-3, u.min() - 3, 0.0, -50.0]
+    upper = [20.0, 200.0, u.max() + 3, 10.0, 50.0]
+    best, lowest_cost = None, math.inf
+    for centre in np.quantile(u, [0.1, 0.5, 0.9]):
+        for slope in (2.0, 8.0):
+            start = np.clip([spread, slope, centre, 0.1, y.mean()], lower, upper)
+            found = least_squares(_residual, start, bounds=(lower, upper), x_scale="jac", args=(u, y), max_nfev=400)
+            if found.cost < lowest_cost:
+                best, lowest_cost = np.asarray(found.x, np.float64), float(found.cost)
+    if best is None:
+        raise CalibrationError("The least-squares fit did not start.", hint="Check the data.")
+    return best
+
+
+def _residual(parameters: Floats, u: Floats, y: Floats) -> Floats:
+    return five_parameter_logistic(u, *(float(value) for value in parameters)) - y
+
+
+# --- repairing printed rows ------------------------------------------------------------------------------
+
+
+def stretched(calibration: Calibration, best: float, worst: float | None = None) -> Calibration:
+    """The same curve scaled so that its best end (and, if asked, its worst end) lands on a given score.
+
+    Scaling a logistic linearly gives another logistic, so the order of pictures and the shape stay.
+
+    >>> low = Calibration((-2.0915, 3.7543, -28.0133, -4.7251, 4.9710), "LPIPS as printed", (0.0, 1.0), False)
+    >>> round(low(0.0), 2), round(stretched(low, 4.6)(0.0), 2)
+    (3.93, 4.6)
+    """
+    ends = five_parameter_logistic(np.array(calibration.covered), *calibration.coefficients)
+    old_worst, old_best = (float(ends[0]), float(ends[1])) if calibration.higher_is_better else ends[::-1].tolist()
+    if worst is None:
+        # Keep the bottom of the scale in place.
+        old_worst, worst = LOWEST, LOWEST
+    factor = (best - worst) / (old_best - old_worst)
+    b1, b2, b3, b4, b5 = calibration.coefficients
+    return replace(calibration, coefficients=(b1 * factor, b2, b3, b4 * factor, worst + (b5 - old_worst) * factor))

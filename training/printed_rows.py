@@ -1,0 +1,102 @@
+"""What becomes of the 24 printed calibration rows: used as they are, repaired, or replaced by a fit of ours.
+
+The rows themselves stand in the ``paper`` section of ``calibrations.yaml``. Value ranges are those that pyiqa
+declares for the networks the rows were fitted on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from agenticiqa.tools.calibration import Calibration, paper_coefficients, stretched
+
+UNCHANGED_PICTURE = 4.6
+"""The mean opinion of an unchanged picture in KADID-10k: the top of its scale in practice."""
+
+PAPER = "AgenticIQA (arXiv 2509.26006), fitted by its authors on KADID-10k"
+
+# The range of each metric, and whether higher is better.
+RANGES: dict[str, tuple[tuple[float, float], bool]] = {
+    "TOPIQ_FR": ((0, 1), True),
+    "AHIQ": ((0, 1), True),
+    "FSIM": ((0, 1), True),
+    "LPIPS": ((0, 1), False),
+    "DISTS": ((0, 1), False),
+    "WaDIQaM_FR": ((-1, 0.1), True),
+    "SSIM": ((0, 1), True),
+    "CKDN": ((0, 1), True),
+    "QAlign": ((1, 5), True),
+    "CLIPIQA": ((0, 1), True),
+    "UNIQUE": ((-3, 3), True),
+    "HyperIQA": ((0, 1), True),
+    "TReS": ((0, 100), True),
+    "MUSIQ": ((0, 100), True),
+    "WaDIQaM_NR": ((-1, 0.1), True),
+    "DBCNN": ((0, 1), True),
+    "ARNIQA": ((0, 1), True),
+    "NIMA": ((1, 10), True),
+    "MANIQA": ((0, 1), True),
+    "LIQE": ((1, 5), True),
+}
+# Native metrics whose printed row is not used, with the reason; fit_calibrations.py fits them.
+REPLACED = {
+    "GMSD": "the printed row gives an unchanged picture 4.08",
+    "VIF": "the printed row gives an unchanged picture 4.03",
+    "NIQE": "the printed row tops out at 3.44",
+    "BRISQUE": "the printed row tops out at 3.33 and turns upwards above about 100",
+}
+
+
+def printed_calibrations() -> dict[str, Calibration]:
+    """The curves in use that stem from printed rows."""
+    rows = paper_coefficients()
+    used = {name: Calibration(rows[name], PAPER, *RANGES[name], origin="paper") for name in RANGES}
+    return used | {name: repair(used[name]) for name, repair in REPAIRS.items()}
+
+
+def _stretch_to_top(row: Calibration) -> Calibration:
+    note = (
+        f"its best end, {row.ends[1]:.2f}, stretched to the {UNCHANGED_PICTURE} that people give an unchanged picture"
+    )
+    return replace(stretched(row, UNCHANGED_PICTURE), source=f"{PAPER}; {note}", origin="adapted")
+
+
+def _keep_rising_part(start: float, stop: float) -> Callable[[Calibration], Calibration]:
+    def repair(row: Calibration) -> Calibration:
+        part = replace(row, span=(start, stop))
+        low, high = part.ends
+        note = (
+            f"the printed curve rises only from {start:g} to {stop:g} ({low:.2f} to {high:.2f}): values beyond count "
+            f"as these ends, and the curve is stretched to 1.3..{UNCHANGED_PICTURE}; rough, refit it where it matters"
+        )
+        return replace(stretched(part, UNCHANGED_PICTURE, 1.3), source=f"{PAPER}; {note}", origin="adapted")
+
+    return repair
+
+
+def _without_step(row: Calibration) -> Calibration:
+    _, b2, b3, b4, b5 = row.coefficients
+    smooth = replace(row, coefficients=(0.0, b2, b3, b4, b5))
+    note = (
+        "its downward step of 0.055 at 48.9 left out, "
+        f"and its best end, {smooth.ends[1]:.2f}, stretched to {UNCHANGED_PICTURE}"
+    )
+    return replace(stretched(smooth, UNCHANGED_PICTURE), source=f"{PAPER}; {note}", origin="adapted")
+
+
+def _without_dip(row: Calibration) -> Calibration:
+    b1, _, b3, b4, b5 = row.coefficients
+    # Where the logistic falls fastest, its slope b1 b2 / 4 may at most cancel the linear part's b4.
+    note = "b2 lowered from -13.4107 to -13.107, which removes a dip of 0.005 between 0.27 and 0.31"
+    return replace(row, coefficients=(b1, -13.107, b3, b4, b5), source=f"{PAPER}; {note}", origin="adapted")
+
+
+REPAIRS = {
+    "LPIPS": _stretch_to_top,
+    "DISTS": _stretch_to_top,
+    "CKDN": _keep_rising_part(0.002, 0.740),
+    "WaDIQaM_NR": _keep_rising_part(-0.766, 0.1),
+    "TReS": _without_step,
+    "ARNIQA": _without_dip,
+}
