@@ -1,1 +1,33 @@
-"""AgenticIQA: how good a picture is, what is wrong with it, where, and why."""
+"""AgenticIQA: how good a picture is, what is wrong with it, where, and why.
+
+>>> import agenticiqa
+>>> result = agenticiqa.assess("photo.jpg", "Is the vehicle blurry?")  # doctest: +SKIP
+>>> result.answer, result.reasoning  # doctest: +SKIP
+('Yes', 'The vehicle shows severe motion blur …')
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agenticiqa.assessment import AgenticIQA, Assessment, assess
+    from agenticiqa.errors import AgenticIQAError
+
+__all__ = ["AgenticIQA", "AgenticIQAError", "Assessment", "assess"]
+
+# Importing the package must cost nothing: LangGraph alone takes most of a second.
+_HOMES = {
+    "AgenticIQA": "agenticiqa.assessment",
+    "Assessment": "agenticiqa.assessment",
+    "assess": "agenticiqa.assessment",
+    "AgenticIQAError": "agenticiqa.errors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'agenticiqa' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

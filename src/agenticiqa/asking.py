@@ -167,7 +167,7 @@ class Asker:
         timeout = self._time_left(request)
         started = time.perf_counter()
         try:
-            reply = client.complete(replace(request, timeout_s=timeout))
+            reply = _complete(client, replace(request, timeout_s=timeout))
         except BackendError as error:
             self._record(client, step, time.perf_counter() - started, ModelReply(""), error=error)
             raise
@@ -230,6 +230,19 @@ class Asker:
     def _remember(self, client: VLMClient, request: ModelRequest, reply: ModelReply) -> None:
         if self.cache:
             self.cache.put(self._key(client, request), _reply_to_json(reply))
+
+
+def _complete(client: VLMClient, request: ModelRequest) -> ModelReply:
+    """The reply; whatever a third party's client raises becomes one of our types."""
+    try:
+        return client.complete(request)
+    except BackendError:
+        raise
+    except TimeoutError as error:
+        raise BackendTimeoutError(f"{client.backend or 'The backend'} did not answer in time.") from error
+    except Exception as error:
+        name = client.backend or type(client).__name__
+        raise BackendError(f"The backend {name} failed: {type(error).__name__}: {error}.") from error
 
 
 def _as_bad_response(error: BadResponseError | ValidationError) -> BadResponseError:

@@ -148,5 +148,9 @@ class ToolUnavailableError(ToolError):
     """The tool is unknown, or its extra or weights are missing."""
 
 
+class AssessmentFailedError(AgenticIQAError):
+    """An answer was asked of a run that has none."""
+
+
 class RunNotFoundError(AgenticIQAError):
     default_hint = "`agenticiqa runs list` shows the recorded runs."

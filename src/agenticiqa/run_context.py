@@ -56,6 +56,10 @@ class RunContext:
                 self._images[path] = load_image(path, ImageLimits(limits.max_pixels, limits.max_bytes))
             return self._images[path]
 
+    def loaded_image(self, path: str) -> LoadedImage | None:
+        """The picture if it could be loaded during the run."""
+        return self._images.get(path)
+
     # --- models ---
 
     def backend_choice(self, role: str) -> BackendChoice:
@@ -130,7 +134,7 @@ StepReporter = Callable[[str, dict[str, Any]], None]
 def step_reporter() -> StepReporter:
     """A function that streams what an agent has just done; silent outside a graph run.
 
-    Call this in the node's own thread: LangGraph's writer is bound to it.
+    LangGraph's writer works in the node's own context only: other threads must run in a copy of it.
     """
     try:
         write = get_stream_writer()

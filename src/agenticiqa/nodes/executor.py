@@ -10,8 +10,9 @@ import json
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Optional, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, Field
@@ -103,7 +104,7 @@ class SelectionReply(BaseModel):
     selection: list[ToolChoice]
 
 
-def executor_node(state: AgenticIQAState, config: RunnableConfig | None = None) -> dict[str, Any]:
+def executor_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None) -> dict[str, Any]:
     """Collect the evidence the plan asks for. Always writes evidence anew; failures are listed inside it."""
     plan = state.get("plan")
     if plan is None:
@@ -141,7 +142,11 @@ class _Execution:
         candidates = detected if detected is not None else named or {name: list(CATEGORIES) for name in self.scope}
         nothing_known = detected is None and not named
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="select") as side:
-            selecting = side.submit(self._select, candidates, nothing_known) if switches.tool_selection else None
+            # The copied context lets the other thread report its step to LangGraph.
+            in_context = copy_context().run
+            selecting = (
+                side.submit(in_context, self._select, candidates, nothing_known) if switches.tool_selection else None
+            )
             analysis = self._analyse(candidates) if switches.distortion_analysis else None
             selected = selecting.result() if selecting else None
         measured = self._measure({} if nothing_known else candidates, selected) if switches.tool_execution else None
@@ -183,13 +188,12 @@ class _Execution:
         reply = self._attempt("analysis", lambda: self._ask("analysis", ANALYSIS_PROMPT, user, AnalysisReply))
         if reply is None:
             return None
-        for name in to_judge:
-            analysis.pop(name, None)
+        analysis = {name: [] for name in candidates if name not in to_judge}
         for item in reply.analysis:
-            name = self._in_scope(item.object)
-            if name is not None:
+            judged = self._in_scope(item.object)
+            if judged is not None:
                 entry = DistortionAnalysis.model_validate(item.model_dump(exclude={"object"}))
-                analysis.setdefault(name, []).append(entry)
+                analysis.setdefault(judged, []).append(entry)
         self.report("analysis", {"analysis": {n: [e.for_prompt() for e in es] for n, es in analysis.items()}})
         return analysis
 

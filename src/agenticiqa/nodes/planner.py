@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Any
+from typing import Any, Optional
 
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -122,7 +122,7 @@ class PlanReply(BaseModel):
         )
 
 
-def planner_node(state: AgenticIQAState, config: RunnableConfig | None = None) -> dict[str, Any]:
+def planner_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None) -> dict[str, Any]:
     """Read the question, write the plan. On a replan the reason and the previous plan are part of the question."""
     context = context_of(config)
     report = step_reporter()

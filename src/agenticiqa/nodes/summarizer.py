@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Optional
 
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, create_model
@@ -78,7 +78,7 @@ MAX_UNCHANGED_PLANS = 2
 Mode = Literal["scoring", "explanation"]
 
 
-def summarizer_node(state: AgenticIQAState, config: RunnableConfig | None = None) -> dict[str, Any]:
+def summarizer_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None) -> dict[str, Any]:
     """Answer from the evidence, or ask the planner for more."""
     plan = state.get("plan")
     if plan is None:

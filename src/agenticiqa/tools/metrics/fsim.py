@@ -16,8 +16,7 @@ SPEC = MetricSpec(
     higher_is_better=True,
     variant="FSIMc: with the I and Q colour terms; picture shrunk so that its short side is near 256 "
     "pixels: equals pyiqa's fsim",
-    paper="Zhang, Zhang, Mou and Zhang, FSIM: a feature similarity index for image quality assessment, "
-    "IEEE TIP, 2011",
+    paper="Zhang, Zhang, Mou and Zhang, FSIM: a feature similarity index for image quality assessment, IEEE TIP, 2011",
     good_at=("Blurs", "Compression", "Noise", "Color distortions", "Spatial distortions"),
     minimum_size=(8, 8),
 )

@@ -68,9 +68,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     return Measurement(min(1.0, _unsquash(min(mean, best))), map=kept)
 
 
-def _strip(
-    one: FloatArray, other: FloatArray, with_colour: bool
-) -> tuple[list[FloatArray], list[FloatArray]]:
+def _strip(one: FloatArray, other: FloatArray, with_colour: bool) -> tuple[list[FloatArray], list[FloatArray]]:
     yiq_one, yiq_other = transform_colours(one, YIQ), transform_colours(other, YIQ)
     y_one, i_one, q_one = cv2.split(yiq_one)
     y_other, i_other, q_other = cv2.split(yiq_other)

@@ -17,8 +17,7 @@ SPEC = MetricSpec(
     higher_is_better=True,
     variant="five scales of SSIM on BT.601 luma rounded to 0..255, halved by 2×2 means (odd sides padded "
     "with zeros), product of powers: equals pyiqa's ms_ssim",
-    paper="Wang, Simoncelli and Bovik, Multiscale structural similarity for image quality assessment, "
-    "Asilomar, 2003",
+    paper="Wang, Simoncelli and Bovik, Multiscale structural similarity for image quality assessment, Asilomar, 2003",
     good_at=("Blurs", "Noise", "Compression", "Contrast"),
     minimum_size=(161, 161),
 )
@@ -55,7 +54,5 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
 def _halved(image: Array) -> FloatArray:
     odd_rows, odd_columns = image.shape[0] % 2, image.shape[1] % 2
     if odd_rows or odd_columns:
-        image = np.asarray(
-            cv2.copyMakeBorder(image, odd_rows, odd_rows, odd_columns, odd_columns, ZERO, value=0)
-        )
+        image = np.asarray(cv2.copyMakeBorder(image, odd_rows, odd_rows, odd_columns, odd_columns, ZERO, value=0))
     return shrink(image, 2)

@@ -13,8 +13,7 @@ SPEC = MetricSpec(
     kind="FR",
     range=(0.0, 10.0),
     higher_is_better=False,
-    variant="BT.601 luma in 0..1, six bands, root mean square of each band, mean of the bands: equals "
-    "pyiqa's nlpd",
+    variant="BT.601 luma in 0..1, six bands, root mean square of each band, mean of the bands: equals pyiqa's nlpd",
     paper="Laparra, Ballé, Berardino and Simoncelli, Perceptual image quality assessment using a normalized "
     "Laplacian pyramid, Human Vision and Electronic Imaging, 2016",
     good_at=("Contrast", "Blurs", "Compression", "Noise"),

@@ -145,9 +145,7 @@ class Picture(Shared):
 
     def pooled_rgb(self, factor: int, padding: Padding = NO_PADDING) -> FloatArray:
         """The picture on the 0..255 scale, averaged over ``factor``×``factor`` squares (rest cropped)."""
-        return self.share(
-            ("pooled", factor, padding), lambda: average_pool(self.rgb_rows, self.size, factor, padding)
-        )
+        return self.share(("pooled", factor, padding), lambda: average_pool(self.rgb_rows, self.size, factor, padding))
 
 
 class Views(Shared):

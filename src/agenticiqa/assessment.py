@@ -1,0 +1,358 @@
+"""The front door for Python: ask about a picture, get a typed, explained result."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import platform
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata as package_metadata
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from langgraph.checkpoint.sqlite import SqliteSaver
+from pydantic import BaseModel, Field
+
+from agenticiqa.asking import CallLog
+from agenticiqa.cache import DiskCache, open_cache
+from agenticiqa.config import ROLES, Settings, load_settings
+from agenticiqa.errors import AgenticIQAError, AssessmentFailedError, RunNotFoundError
+from agenticiqa.graph import Graph, PipelineEvent, build_graph, initial_state, state_serializer, stream_pipeline
+from agenticiqa.logs import configure_logging
+from agenticiqa.regions import check_regions
+from agenticiqa.run_context import RunContext
+from agenticiqa.runs import LOCK_WAIT_S, RunRecord, RunStore, new_run_id
+from agenticiqa.state import AgenticIQAState, ExecutorOutput, PlannerOutput, SummarizerOutput
+from agenticiqa.tools.registry import ToolRegistry, default_registry
+from agenticiqa.vlm_client import TokenUsage, VLMClient
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_QUERY = "Rate the perceptual quality of the image."
+Status = Literal["ok", "partial", "error"]
+ImagePath = str | PathLike[str]
+EventListener = Callable[[PipelineEvent], None]
+
+
+class Assessment(BaseModel):
+    """The result of one run: the answer, everything it rests on, and where it came from."""
+
+    status: Status
+    query: str
+    image_path: str
+    reference_path: str | None = None
+    plan: PlannerOutput | None = None
+    executor_evidence: ExecutorOutput | None = None
+    summarizer_result: SummarizerOutput | None = None
+    replan_history: list[str] = Field(default_factory=list)
+    error: str | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def answer(self) -> str:
+        """The answer: an option's letter, a level A–E, or a short text. Raises when the run failed."""
+        return self._result().final_answer
+
+    @property
+    def score(self) -> float | None:
+        """The fused quality score, 1 (bad) to 5 (excellent); None when the question asked for no rating."""
+        return self._result().quality_score
+
+    @property
+    def reasoning(self) -> str:
+        return self._result().quality_reasoning
+
+    def _result(self) -> SummarizerOutput:
+        if self.status == "error" or self.summarizer_result is None:
+            raise AssessmentFailedError(f"This run has no answer: {self.error or 'it did not finish'}")
+        return self.summarizer_result
+
+
+class AgenticIQA:
+    """Assesses pictures with one configuration; keeps clients, cache and record open between questions.
+
+    Parameters beyond the configuration are for callers that bring their own parts: ``clients`` maps a role
+    (``planner``, ``executor``, ``summarizer``) to a ready client, ``tools`` replaces the measuring tools.
+    """
+
+    def __init__(
+        self,
+        backend: str | None = None,
+        *,
+        settings: Settings | None = None,
+        config_dir: ImagePath | None = None,
+        overrides: Mapping[str, Any] | None = None,
+        clients: Mapping[str, VLMClient] | None = None,
+        tools: ToolRegistry | None = None,
+    ) -> None:
+        self.settings = settings or load_settings(
+            fspath(config_dir) if config_dir else None, {"backend": backend, **(overrides or {})}
+        )
+        pipeline = self.settings.pipeline
+        configure_logging(self.settings.log_file, pipeline.logging.level, self._secrets())
+        self._cache: DiskCache | None = (
+            open_cache(self.settings.cache_folder, pipeline.cache.size_limit_mb) if pipeline.cache.enabled else None
+        )
+        self._runs = RunStore(self.settings.runs_database) if pipeline.runs.enabled else None
+        self._saver = _open_checkpoints(self.settings.runs_database) if self._runs else None
+        self._graph: Graph = build_graph(checkpointer=self._saver)
+        self._tools = tools or default_registry()
+        self._clients = dict(clients or {})
+        # Clients made for one run serve the next as well.
+        self._made: dict[str, VLMClient] = {}
+
+    def _secrets(self) -> list[str]:
+        return [provider.key for provider in self.settings.providers.values() if provider.key]
+
+    @property
+    def runs(self) -> RunStore:
+        if self._runs is None:
+            raise RunNotFoundError("Runs are not recorded.", hint="Set runs.enabled to true in pipeline.yaml.")
+        return self._runs
+
+    # --- asking ---
+
+    def assess(
+        self,
+        image: ImagePath,
+        query: str = DEFAULT_QUERY,
+        *,
+        reference: ImagePath | None = None,
+        options: Sequence[str] | None = None,
+        regions: Mapping[str, Sequence[int]] | None = None,
+        max_replan_iterations: int | None = None,
+        on_event: EventListener | None = None,
+    ) -> Assessment:
+        """Answer one question about one picture. A run that fails returns status ``error`` instead of raising."""
+        limit = self.settings.pipeline.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
+        state = initial_state(
+            query,
+            fspath(image),
+            fspath(reference) if reference else None,
+            limit,
+            options=options,
+            regions=regions,
+        )
+        run_id = new_run_id()
+        if self._runs:
+            self._runs.begin(run_id, dict(state))
+        return self._carry_out(run_id, state, resume=False, on_event=on_event)
+
+    async def aassess(self, image: ImagePath, query: str = DEFAULT_QUERY, **kwargs: Any) -> Assessment:
+        """:meth:`assess` without blocking the event loop."""
+        return await asyncio.to_thread(self.assess, image, query, **kwargs)
+
+    def resume(self, run_id: str, *, on_event: EventListener | None = None) -> Assessment:
+        """Continue an interrupted run at the node where it stopped; a finished run is returned as it is."""
+        record = self.runs.find(run_id)
+        if record.result is not None:
+            return Assessment.model_validate(record.result)
+        return self._carry_out(record.id, cast("AgenticIQAState", record.request), resume=True, on_event=on_event)
+
+    def replay(self, run_id: str, *, on_event: EventListener | None = None) -> tuple[RunRecord, Assessment]:
+        """Ask the recorded question again; returns the old record and the new result."""
+        record = self.runs.find(run_id)
+        request = record.request
+        result = self.assess(
+            request["image_path"],
+            request["query"],
+            reference=request.get("reference_path"),
+            options=request.get("options"),
+            regions=request.get("regions"),
+            max_replan_iterations=request["max_replan_iterations"],
+            on_event=on_event,
+        )
+        return record, result
+
+    # --- one run ---
+
+    def _carry_out(
+        self, run_id: str, state: AgenticIQAState, *, resume: bool, on_event: EventListener | None
+    ) -> Assessment:
+        context = RunContext(
+            settings=self.settings,
+            clients=self._clients,
+            tools=self._tools,
+            cache=self._cache,
+            run_id=run_id,
+            _made=self._made,
+        )
+        final: Mapping[str, Any] = dict(state)
+        with context.timed("total"):
+            try:
+                self._check(state, context)
+                # A run that died before its first checkpoint has nothing stored: it starts from the beginning.
+                stored = resume and bool(self._graph.get_state({"configurable": {"thread_id": run_id}}).next)
+                events = stream_pipeline(state, context=context, graph=self._graph, thread_id=run_id, resume=stored)
+                for event in events:
+                    if event.kind == "state":
+                        final = event.details
+                    if on_event:
+                        on_event(event)
+            except AgenticIQAError as error:
+                logger.error("Run %s failed: %s", run_id, error)  # noqa: TRY400 - the message says it all
+                final = {**final, "error": str(error)}
+        result = _assessment(final, context)
+        if self._runs:
+            self._runs.finish(run_id, result.model_dump(mode="json"))
+        if self._saver:
+            self._saver.delete_thread(run_id)
+        return result
+
+    def _check(self, state: AgenticIQAState, context: RunContext) -> None:
+        """What can be known to fail before anything is spent: pictures, regions, backends."""
+        image = context.image(state["image_path"])
+        reference_path = state.get("reference_path")
+        if reference_path:
+            context.image(reference_path)
+        check_regions(state.get("regions") or {}, image)
+        for role in ROLES:
+            choice = context.backend_choice(role)
+            if choice.reason:
+                logger.warning("The %s runs on %s: %s", role, choice.backend, choice.reason)
+
+    def close(self) -> None:
+        for client in self._made.values():
+            client.close()
+        self._made.clear()
+        if self._cache:
+            self._cache.close()
+        if self._saver:
+            self._saver.conn.close()
+
+    def __enter__(self) -> AgenticIQA:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def assess(image: ImagePath, query: str = DEFAULT_QUERY, *, backend: str | None = None, **kwargs: Any) -> Assessment:
+    """Answer one question about one picture with the default configuration.
+
+    Keyword arguments are those of :meth:`AgenticIQA.assess`.
+    """
+    with AgenticIQA(backend) as assessor:
+        return assessor.assess(image, query, **kwargs)
+
+
+def _open_checkpoints(runs_database: Path) -> SqliteSaver:
+    file = runs_database.with_name(runs_database.stem + ".checkpoints.sqlite")
+    connection = sqlite3.connect(file, timeout=LOCK_WAIT_S, check_same_thread=False)
+    saver = SqliteSaver(connection, serde=state_serializer())
+    saver.setup()
+    return saver
+
+
+# --- from state to result ---
+
+
+def _assessment(state: Mapping[str, Any], context: RunContext) -> Assessment:
+    result: SummarizerOutput | None = state.get("summarizer_result")
+    error = state.get("error") or (result.error if result else None)
+    if result is None and error is None:
+        error = "The run ended without an answer."
+    return Assessment(
+        status=_status(state, result),
+        query=state["query"],
+        image_path=state["image_path"],
+        reference_path=state.get("reference_path"),
+        plan=state.get("plan"),
+        executor_evidence=state.get("executor_evidence"),
+        summarizer_result=result,
+        replan_history=state.get("replan_history") or [],
+        error=error,
+        metadata=_metadata(state, context),
+    )
+
+
+def _status(state: Mapping[str, Any], result: SummarizerOutput | None) -> Status:
+    if result is None or result.error:
+        return "error"
+    evidence: ExecutorOutput | None = state.get("executor_evidence")
+    incomplete = (
+        state.get("error")
+        or result.need_replan
+        or (evidence and evidence.errors)
+        or (result.used_evidence or {}).get("evidence_gaps")
+    )
+    return "partial" if incomplete else "ok"
+
+
+def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
+    calls = context.calls
+    usage = sum((record.usage for record in calls.made), TokenUsage())
+    return {
+        "run_id": context.run_id,
+        "backend": _backends(context),
+        "calls": len(calls.made),
+        "cached_calls": len(calls.records) - len(calls.made),
+        "tokens": {"prompt": usage.prompt, "completion": usage.completion},
+        "cost_usd": _cost(calls),
+        "timings": {name: round(seconds, 4) for name, seconds in context.timings.items()},
+        "replans": _replans(state),
+        "versions": _versions(),
+        "options": state.get("options"),
+        "regions": state.get("regions"),
+        **_picture_facts(state, context),
+        "call_log": [
+            {
+                "role": record.role,
+                "step": record.step,
+                "backend": record.backend,
+                "model": record.model,
+                "seconds": round(record.seconds, 4),
+                "cached": record.cached,
+                "error": record.error,
+                "notes": list(record.notes),
+            }
+            for record in calls.records
+        ],
+    }
+
+
+def _replans(state: Mapping[str, Any]) -> int:
+    """Passes after the first. The counter also counts a wish that the limit refused."""
+    result: SummarizerOutput | None = state.get("summarizer_result")
+    count = int(state.get("iteration_count", 0))
+    refused = result is not None and result.need_replan and not state.get("error")
+    return count - 1 if refused else count
+
+
+def _backends(context: RunContext) -> dict[str, str | None]:
+    names: dict[str, str | None] = {}
+    for role in ROLES:
+        used = [record.backend for record in context.calls.records if record.role == role]
+        try:
+            names[role] = used[-1] if used else context.backend_choice(role).backend
+        except AgenticIQAError:
+            names[role] = None
+    return names
+
+
+def _cost(calls: CallLog) -> float | None:
+    """The sum where every call's price is known; None as soon as one is not."""
+    costs = [record.cost_usd for record in calls.made]
+    known = [cost for cost in costs if cost is not None]
+    return round(sum(known), 6) if len(known) == len(costs) else None
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "agenticiqa": package_metadata.version("agenticiqa"),
+        "langgraph": package_metadata.version("langgraph"),
+        "python": platform.python_version(),
+    }
+
+
+def _picture_facts(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
+    facts: dict[str, Any] = {"image_sha256": None, "reference_sha256": None}
+    for key, path in (("image", state["image_path"]), ("reference", state.get("reference_path"))):
+        picture = context.loaded_image(path) if path else None
+        if picture is not None:
+            facts[f"{key}_sha256"] = picture.sha256
+            facts[f"{key}_size"] = list(picture.size)
+            facts[f"{key}_notes"] = list(picture.notes)
+    return facts

@@ -1,0 +1,225 @@
+"""The graph: planner → executor → summarizer, and back to the planner while evidence is missing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from agenticiqa.errors import ConfigError
+from agenticiqa.nodes.executor import executor_node
+from agenticiqa.nodes.planner import planner_node
+from agenticiqa.nodes.summarizer import summarizer_node
+from agenticiqa.run_context import CONTEXT_KEY, RunContext
+from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState
+
+logger = logging.getLogger(__name__)
+
+NODES_PER_PASS = 3
+# Only our own classes are rebuilt from a stored checkpoint.
+STORED_TYPES = [
+    ("agenticiqa.state", name)
+    for name in (
+        "PlannerOutput",
+        "PlanControlFlags",
+        "ExecutorOutput",
+        "DistortionAnalysis",
+        "ToolExecutionLog",
+        "SummarizerOutput",
+    )
+]
+
+Graph = CompiledStateGraph[AgenticIQAState, None, AgenticIQAState, AgenticIQAState]
+
+
+def decide_next_node(state: AgenticIQAState) -> Literal["planner", "__end__"]:
+    """After the summarizer: plan again while it asks for it and passes are left."""
+    summarizer_result = state.get("summarizer_result")
+    if not summarizer_result or state.get("error"):
+        return "__end__"
+    iteration = state.get("iteration_count", 0)
+    max_iterations = state.get("max_replan_iterations", DEFAULT_MAX_REPLAN_ITERATIONS)
+    again = summarizer_result.need_replan and iteration < max_iterations
+    decision: Literal["planner", "__end__"] = "planner" if again else "__end__"
+    logger.info(
+        "Edge: need_replan=%s, iteration_count=%d, max_replan_iterations=%d, decision=%s",
+        summarizer_result.need_replan, iteration, max_iterations, decision,
+    )  # fmt: skip
+    if again:
+        logger.info("Replanning triggered: %s", summarizer_result.replan_reason)
+        logger.info("Iteration %d/%d", iteration, max_iterations)
+    elif summarizer_result.need_replan:
+        logger.warning("Max replanning iterations (%d) reached", max_iterations)
+        logger.warning("Continuing with current evidence despite need_replan=true")
+        logger.warning("The summarizer asked for a replan on every pass: a possible logic issue in the Summarizer")
+    return decision
+
+
+def _after_planner(state: AgenticIQAState) -> Literal["executor", "__end__"]:
+    """A planner that failed has nothing to execute; what earlier passes answered stays in the state."""
+    return "__end__" if state.get("error") or state.get("plan") is None else "executor"
+
+
+def build_graph(
+    include_executor: bool = True,
+    include_summarizer: bool = True,
+    *,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+) -> Graph:
+    """The compiled graph; without executor or summarizer it ends earlier and never plans again."""
+    if include_summarizer and not include_executor:
+        raise ConfigError("The summarizer needs the executor's evidence.", hint="Include both or neither.")
+    graph: StateGraph[AgenticIQAState, None, AgenticIQAState, AgenticIQAState] = StateGraph(AgenticIQAState)
+    graph.add_node("planner", planner_node)
+    graph.add_edge(START, "planner")
+    if not include_executor:
+        graph.add_edge("planner", END)
+        return graph.compile(checkpointer=checkpointer)
+    graph.add_node("executor", executor_node)
+    graph.add_conditional_edges("planner", _after_planner, {"executor": "executor", "__end__": END})
+    if not include_summarizer:
+        graph.add_edge("executor", END)
+        return graph.compile(checkpointer=checkpointer)
+    graph.add_node("summarizer", summarizer_node)
+    graph.add_edge("executor", "summarizer")
+    graph.add_conditional_edges("summarizer", decide_next_node, {"planner": "planner", "__end__": END})
+    return graph.compile(checkpointer=checkpointer)
+
+
+def studio_graph() -> Graph:
+    """Entry for LangGraph Studio, which brings its own checkpointer."""
+    return build_graph()
+
+
+def state_serializer() -> JsonPlusSerializer:
+    """For checkpointers: knows our state's classes and refuses all others."""
+    return JsonPlusSerializer(allowed_msgpack_modules=STORED_TYPES)
+
+
+# --- running ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PipelineEvent:
+    """Something that happened in a run: a step inside an agent, an agent that ended, or the state after it."""
+
+    kind: Literal["step", "node", "state"]
+    name: str
+    details: Mapping[str, Any]
+
+
+def initial_state(
+    query: str,
+    image_path: str,
+    reference_path: str | None = None,
+    max_replan_iterations: int | None = None,
+    *,
+    options: Sequence[str] | None = None,
+    regions: Mapping[str, Sequence[int]] | None = None,
+) -> AgenticIQAState:
+    """The state a run starts with."""
+    limit = DEFAULT_MAX_REPLAN_ITERATIONS if max_replan_iterations is None else max_replan_iterations
+    if limit < 0:
+        raise ConfigError(f"max_replan_iterations is {limit}.", hint="It counts replans: 0 or more.")
+    state: AgenticIQAState = {
+        "query": query,
+        "image_path": str(image_path),
+        "reference_path": str(reference_path) if reference_path else None,
+        "iteration_count": 0,
+        "max_replan_iterations": limit,
+        "replan_history": [],
+    }
+    if options:
+        state["options"] = list(options)
+    if regions:
+        state["regions"] = {name: list(box) for name, box in regions.items()}
+    return state
+
+
+def stream_pipeline(
+    state: AgenticIQAState,
+    *,
+    context: RunContext | None = None,
+    graph: Graph | None = None,
+    thread_id: str | None = None,
+    resume: bool = False,
+) -> Iterator[PipelineEvent]:
+    """Run and report as it happens; the last ``state`` event holds the result.
+
+    With a checkpointing graph, ``resume`` continues the run ``thread_id`` at the node where it stopped.
+    """
+    graph = graph or build_graph()
+    limit = state.get("max_replan_iterations", DEFAULT_MAX_REPLAN_ITERATIONS)
+    config: RunnableConfig = {
+        "configurable": {CONTEXT_KEY: context or RunContext(), "thread_id": thread_id or "run"},
+        "recursion_limit": NODES_PER_PASS * max(1, limit) + NODES_PER_PASS,
+    }
+    stream = graph.stream(
+        None if resume else state,
+        config,
+        stream_mode=["custom", "updates", "values"],
+        # Each node's result is on disk before the next one starts: that is where a resumed run continues.
+        durability="sync" if graph.checkpointer is not None else None,
+    )
+    for mode, chunk in cast("Iterator[tuple[str, dict[str, Any]]]", stream):
+        if mode == "custom":
+            yield PipelineEvent("step", chunk["step"], chunk)
+        elif mode == "updates":
+            for name, update in chunk.items():
+                yield PipelineEvent("node", name, update or {})
+        else:
+            yield PipelineEvent("state", "state", chunk)
+
+
+def run_pipeline(
+    query: str,
+    image_path: str,
+    reference_path: str | None = None,
+    max_replan_iterations: int | None = None,
+    *,
+    options: Sequence[str] | None = None,
+    regions: Mapping[str, Sequence[int]] | None = None,
+    context: RunContext | None = None,
+    graph: Graph | None = None,
+    thread_id: str | None = None,
+) -> AgenticIQAState:
+    """Answer one question about one picture and return the final state."""
+    start = initial_state(query, image_path, reference_path, max_replan_iterations, options=options, regions=regions)
+    final: Mapping[str, Any] = start
+    for event in stream_pipeline(start, context=context, graph=graph, thread_id=thread_id):
+        if event.kind == "state":
+            final = event.details
+    return cast("AgenticIQAState", dict(final))
+
+
+# --- drawing ---------------------------------------------------------------------------------------------
+
+
+def visualize_graph(include_executor: bool = True, include_summarizer: bool = True) -> str:
+    """The graph as Mermaid text.
+
+    >>> print(visualize_graph(include_executor=False, include_summarizer=False))
+    graph TD
+        START([START]) --> planner[Planner]
+        planner --> END([END])
+    """
+    lines = ["graph TD", "    START([START]) --> planner[Planner]"]
+    if not include_executor:
+        return "\n".join([*lines, "    planner --> END([END])"])
+    lines.append("    planner --> executor[Executor]")
+    if not include_summarizer:
+        return "\n".join([*lines, "    executor --> END([END])", "    planner -.->|error| END"])
+    lines += [
+        "    executor --> summarizer[Summarizer]",
+        "    summarizer -->|need_replan=true & iter<max| planner",
+        "    summarizer -->|need_replan=false or iter>=max| END([END])",
+        "    planner -.->|error| END",
+    ]
+    return "\n".join(lines)

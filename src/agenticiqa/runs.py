@@ -1,0 +1,151 @@
+"""Every run on record, in one SQLite file: what was asked, what was found, what it cost."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from agenticiqa.errors import AgenticIQAError, RunNotFoundError
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    id TEXT PRIMARY KEY,
+    started_at TEXT NOT NULL,
+    status TEXT NOT NULL,
+    query TEXT NOT NULL,
+    image_path TEXT NOT NULL,
+    answer TEXT,
+    score REAL,
+    calls INTEGER,
+    prompt_tokens INTEGER,
+    completion_tokens INTEGER,
+    cost_usd REAL,
+    seconds REAL,
+    request TEXT NOT NULL,
+    result TEXT
+);
+CREATE INDEX IF NOT EXISTS runs_by_time ON runs (started_at);
+"""
+LOCK_WAIT_S = 30
+RUNNING = "running"
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One row of the record."""
+
+    id: str
+    started_at: str
+    status: str
+    query: str
+    image_path: str
+    answer: str | None
+    score: float | None
+    calls: int | None
+    cost_usd: float | None
+    seconds: float | None
+    request: dict[str, Any]
+    result: dict[str, Any] | None
+
+
+def new_run_id() -> str:
+    """Short enough to type, unique enough to share."""
+    return uuid.uuid4().hex[:12]
+
+
+class RunStore:
+    """Reads and writes the record; safe for several threads and processes at once."""
+
+    def __init__(self, database: Path) -> None:
+        self.database = database
+        try:
+            database.parent.mkdir(parents=True, exist_ok=True)
+            with self._connection() as connection:
+                connection.executescript(_SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            raise AgenticIQAError(
+                f"The run record {str(database)!r} cannot be used: {error}.",
+                hint="Set runs.database in pipeline.yaml to a writable file, or runs.enabled to false.",
+            ) from error
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self.database, timeout=LOCK_WAIT_S)) as connection, connection:
+            connection.row_factory = sqlite3.Row
+            yield connection
+
+    def begin(self, run_id: str, request: Mapping[str, Any]) -> None:
+        """Note a run before it starts, so that one that dies can be resumed."""
+        with self._connection() as connection:
+            connection.execute(
+                "INSERT INTO runs (id, started_at, status, query, image_path, request) VALUES (?, ?, ?, ?, ?, ?)",
+                (run_id, _now(), RUNNING, request["query"], request["image_path"], json.dumps(request)),
+            )
+
+    def finish(self, run_id: str, result: Mapping[str, Any]) -> None:
+        """Keep a run's result (the JSON of an assessment)."""
+        metadata = result["metadata"]
+        summary = result.get("summarizer_result") or {}
+        tokens = metadata["tokens"]
+        with self._connection() as connection:
+            connection.execute(
+                "UPDATE runs SET status=?, answer=?, score=?, calls=?, prompt_tokens=?, completion_tokens=?, "
+                "cost_usd=?, seconds=?, result=? WHERE id=?",
+                (
+                    result["status"],
+                    summary.get("final_answer"),
+                    summary.get("quality_score"),
+                    metadata["calls"],
+                    tokens["prompt"],
+                    tokens["completion"],
+                    metadata["cost_usd"],
+                    metadata["timings"].get("total"),
+                    json.dumps(result),
+                    run_id,
+                ),
+            )
+
+    def latest(self, count: int = 20) -> list[RunRecord]:
+        """The newest runs first."""
+        with self._connection() as connection:
+            rows = connection.execute("SELECT * FROM runs ORDER BY started_at DESC LIMIT ?", (count,)).fetchall()
+        return [_record(row) for row in rows]
+
+    def find(self, run_id: str) -> RunRecord:
+        """A run by its id or by the beginning of it, where that is unique."""
+        pattern = run_id.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        with self._connection() as connection:
+            rows = connection.execute("SELECT * FROM runs WHERE id LIKE ? ESCAPE '\\' LIMIT 2", (pattern,)).fetchall()
+        if not run_id or not rows:
+            raise RunNotFoundError(f"There is no run {run_id!r}.")
+        if len(rows) > 1:
+            raise RunNotFoundError(f"More than one run begins with {run_id!r}.", hint="Give more of the id.")
+        return _record(rows[0])
+
+
+def _record(row: sqlite3.Row) -> RunRecord:
+    return RunRecord(
+        id=row["id"],
+        started_at=row["started_at"],
+        status=row["status"],
+        query=row["query"],
+        image_path=row["image_path"],
+        answer=row["answer"],
+        score=row["score"],
+        calls=row["calls"],
+        cost_usd=row["cost_usd"],
+        seconds=row["seconds"],
+        request=json.loads(row["request"]),
+        result=json.loads(row["result"]) if row["result"] else None,
+    )
+
+
+def _now() -> str:
+    return datetime.now(tz=timezone.utc).isoformat(timespec="milliseconds")
