@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from agenticiqa.errors import AgenticIQAError
 
 __all__ = ["AgenticIQA", "AgenticIQAError", "Assessment", "assess"]
+
+# A library stays silent until its user asks for logs.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # Importing the package must cost nothing: LangGraph alone takes most of a second.
 _HOMES = {

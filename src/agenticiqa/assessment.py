@@ -91,7 +91,7 @@ class AgenticIQA:
             fspath(config_dir) if config_dir else None, {"backend": backend, **(overrides or {})}
         )
         pipeline = self.settings.pipeline
-        configure_logging(self.settings.log_file, pipeline.logging.level, self._secrets())
+        configure_logging(self.settings.log_file, pipeline.logging.level, self.secrets)
         self._cache: DiskCache | None = (
             open_cache(self.settings.cache_folder, pipeline.cache.size_limit_mb) if pipeline.cache.enabled else None
         )
@@ -103,7 +103,9 @@ class AgenticIQA:
         # Clients made for one run serve the next as well.
         self._made: dict[str, VLMClient] = {}
 
-    def _secrets(self) -> list[str]:
+    @property
+    def secrets(self) -> list[str]:
+        """Keys that must never be shown."""
         return [provider.key for provider in self.settings.providers.values() if provider.key]
 
     @property

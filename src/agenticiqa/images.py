@@ -146,11 +146,11 @@ class LoadedImage:
         if max_side is not None and not fits:
             scale = max_side / max(width, height)
             picture = _scaled(picture, scale)
-        encoded = _png(picture)
+        encoded = png_bytes(picture)
         while max_bytes is not None and len(encoded) > max_bytes and min(picture.size) > 1:
             # PNG size grows about linearly with the pixel count; aim a little below the limit.
             picture = _scaled(picture, min(0.9, 0.95 * math.sqrt(max_bytes / len(encoded))))
-            encoded = _png(picture)
+            encoded = png_bytes(picture)
         note = None
         if picture.size != (width, height):
             note = f"shrunk from {width}×{height} to {picture.width}×{picture.height} to fit the provider's limit"
@@ -162,7 +162,8 @@ def _scaled(picture: Image.Image, scale: float) -> Image.Image:
     return picture.resize(size, Image.Resampling.LANCZOS)
 
 
-def _png(picture: Image.Image) -> bytes:
+def png_bytes(picture: Image.Image) -> bytes:
+    """The picture as a PNG file, without loss."""
     buffer = io.BytesIO()
     # Level 1 costs a tenth of the default's time for a few per cent of size.
     picture.save(buffer, "PNG", compress_level=1)
@@ -196,6 +197,8 @@ def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | 
     name = repr(path) if path else "The picture"
     if not data:
         raise ImageFormatError(f"{name} is empty.")
+    # Pillow registers the less common readers on demand only.
+    Image.init()
     try:
         with warnings.catch_warnings():
             # Our own pixel limit is the one that counts; Pillow's advice about the same thing would be noise.

@@ -1,0 +1,70 @@
+"""``agenticiqa``: puts the command groups together and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from importlib import metadata
+from typing import Annotated
+
+import typer
+
+from agenticiqa.cli import assess, backends, config, doctor, graph, runs
+from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERNAL, EXIT_INTERRUPTED, error_console
+from agenticiqa.errors import AgenticIQAError
+
+app = typer.Typer(
+    name="agenticiqa",
+    help="Ask how good a picture is, what is wrong with it, where, and why.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("assess")(assess.assess)
+app.command("doctor")(doctor.doctor)
+app.add_typer(graph.app, name="graph")
+app.add_typer(runs.app, name="runs")
+app.add_typer(backends.app, name="backends")
+app.add_typer(config.app, name="config")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(metadata.version("agenticiqa"))
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options that stand before a command."""
+
+
+def main() -> None:
+    """Entry point; no failure reaches the user as a traceback."""
+    try:
+        app()
+    except AgenticIQAError as error:
+        error_console().print(f"[bold red]Error:[/] {error.message}", highlight=False)
+        if error.hint:
+            error_console().print(error.hint, highlight=False)
+        sys.exit(EXIT_ERROR)
+    except KeyboardInterrupt:
+        error_console().print("Interrupted. `agenticiqa runs list` shows runs that can be resumed.")
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output (head, say) has seen enough.
+        sys.stderr.close()
+        sys.exit(EXIT_ERROR)
+    except Exception as error:
+        logging.getLogger("agenticiqa").exception("Internal error")
+        error_console().print(
+            f"[bold red]Internal error:[/] {type(error).__name__}: {error}\n"
+            "This is a defect of AgenticIQA. The log file (`agenticiqa doctor` shows where) has the details.",
+            highlight=False,
+        )
+        sys.exit(EXIT_INTERNAL)

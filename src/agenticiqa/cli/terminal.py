@@ -1,0 +1,46 @@
+"""What all commands share: consoles, exit codes, JSON output."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+
+from agenticiqa.logs import PACKAGE_LOGGER, RedactingFilter
+
+EXIT_OK = 0
+EXIT_ERROR = 1
+EXIT_USAGE = 2
+EXIT_BELOW_THRESHOLD = 3
+EXIT_INTERNAL = 70
+EXIT_INTERRUPTED = 130
+
+
+def output_console() -> Console:
+    """Results go to standard output."""
+    return Console()
+
+
+def error_console() -> Console:
+    """Progress, warnings and errors go to standard error, so that results can be piped."""
+    return Console(stderr=True)
+
+
+def print_json(value: Any) -> None:
+    """Plain JSON on standard output, readable by other programs."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def show_warnings(secrets: Iterable[str] = ()) -> None:
+    """Let warnings of the package reach the terminal, through the same filter as the log file."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("Warning: %(message)s"))
+    handler.addFilter(RedactingFilter(secrets))
+    # Errors end a run, and the command prints that itself.
+    handler.addFilter(lambda record: record.levelno == logging.WARNING)
+    handler.made_by_agenticiqa = True  # type: ignore[attr-defined]
+    logging.getLogger(PACKAGE_LOGGER).addHandler(handler)
