@@ -31,7 +31,7 @@ from agenticiqa.errors import (
 UInt8Image = npt.NDArray[np.uint8]
 FloatImage = npt.NDArray[np.float32]
 
-READABLE_FORMATS = ("PNG", "JPEG", "WEBP", "TIFF", "BMP", "GIF", "PPM", "JPEG2000", "MPO")
+READABLE_FORMATS = ("PNG", "JPEG", "WEBP", "TIFF", "BMP", "GIF", "PPM", "JPEG2000")
 # Formats every provider accepts as they are. Anything else is re-packed as PNG, which loses nothing.
 SENDABLE_AS_IS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
 EXIF_ORIENTATION = 0x0112
