@@ -24,8 +24,8 @@ import pytest
 # The helpers beside this file are plain modules.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from scripted_server import Answer, ScriptedServer  # noqa: E402
-from wire import KEY  # noqa: E402
+from scripted_server import Answer, ScriptedServer
+from wire import KEY
 
 AIMOCK_VERSION = "1.43.0"
 START_LIMIT_S = 30.0
@@ -153,7 +153,7 @@ def aimock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aimock]:
     port = free_port()
     with (folder / "log.txt").open("w") as log:
         process = subprocess.Popen(
-            [node, str(program), "--port", str(port), "--fixtures", str(fixtures), "--validate-on-load"],
+            [node, str(program), "--port", str(port), "--fixtures", str(fixtures)],
             stdout=log,
             stderr=subprocess.STDOUT,
             env={**os.environ, "AIMOCK_API_KEYS": KEY},

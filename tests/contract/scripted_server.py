@@ -1,4 +1,4 @@
-"""A small HTTP server that answers as told and remembers what it was asked. For faults that real servers rarely show."""
+"""A small HTTP server that answers as told and remembers what it was asked, for faults that are rarely seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A random language model with a vision projector, about 1 MB: enough for a real llama.cpp server to speak its language.
+"""A random language model with a vision projector, about 1 MB: enough for a real llama.cpp server to run on.
 
 Its answers mean nothing; its wire format, its grammar and its token probabilities are the real thing.
 """

@@ -37,7 +37,7 @@ class Wire:
     def make(self, url: str, **settings: Any) -> TransportClient:
         """A client with our test key for a server at ``url``; ``waits`` collects what it would have slept."""
         waits = settings.pop("waits", None)
-        sleep = (lambda seconds: waits.append(seconds)) if waits is not None else (lambda seconds: None)
+        sleep = waits.append if waits is not None else (lambda seconds: None)
         provider = ProviderSettings(base_url=url + self.path, **{"api_key": KEY, **settings})
         return self.client(f"{self.name}.{self.model}", self.model, provider, sleep=sleep)
 
@@ -98,11 +98,14 @@ def _anthropic_parts(body: Any) -> list[tuple[str, Any]]:
 
 def _google_parts(body: Any) -> list[tuple[str, Any]]:
     return [
-        ("text", part["text"])
-        if "text" in part
-        else ("image", (part["inlineData"]["mimeType"], base64.urlsafe_b64decode(part["inlineData"]["data"])))
+        ("text", part["text"]) if "text" in part else ("image", _inline_data(part["inlineData"]))
         for part in body["contents"][-1]["parts"]
     ]
+
+
+def _inline_data(blob: Any) -> tuple[str, bytes]:
+    # Protocol buffers read both spellings from JSON; the SDK uses either, depending on its version.
+    return blob.get("mime_type") or blob["mimeType"], base64.urlsafe_b64decode(blob["data"])
 
 
 def _openai_wire(name: str, client: type[TransportClient]) -> Wire:
