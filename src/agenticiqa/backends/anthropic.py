@@ -86,7 +86,7 @@ class AnthropicClient(TransportClient):
                 output=str(message)[:2000],
                 hint="Check base_url.",
             )
-        texts: list[Any] = [block.text for block in blocks if getattr(block, "type", None) == "text"]
+        texts: list[Any] = [getattr(block, "text", None) for block in blocks if getattr(block, "type", None) == "text"]
         wrong = next((text for text in texts if not isinstance(text, str)), None)
         reason = getattr(message, "stop_reason", None)
         text = checked_text(

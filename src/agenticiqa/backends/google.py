@@ -74,7 +74,8 @@ class GoogleClient(TransportClient):
             )
         except errors.APIError as error:
             raise self._status_error(error) from None
-        except ValueError as error:
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
+            # The SDK converts the body without looking first: a body of another shape can raise any of these.
             raise BadResponseError(
                 f"The reply of {self.backend} cannot be read: {scrubbed(str(error), self.settings.key)}"
             ) from error
