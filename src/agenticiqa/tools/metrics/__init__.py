@@ -44,6 +44,16 @@ __all__ = [
 _MODULES = {
     "PSNR": "psnr",
     "SSIM": "ssim",
+    "MS-SSIM": "ms_ssim",
+    "FSIM": "fsim",
+    "GMSD": "gmsd",
+    "VIF": "vif",
+    "VIFp": "vif_pixel",
+    "VSI": "vsi",
+    "NLPD": "nlpd",
+    "MDSI": "mdsi",
+    "HaarPSI": "haarpsi",
+    "PSNR-HVS-M": "psnr_hvs_m",
     "sharpness": "sharpness",
     "noise": "noise",
 }

@@ -8,6 +8,7 @@ passes and what keeps 100-megapixel pictures within memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import cv2
@@ -31,6 +32,17 @@ def strips(height: int, width: int, multiple: int = 1) -> Iterator[tuple[int, in
     rows = max(multiple, STRIP_PIXELS // width // multiple * multiple)
     for start in range(0, height, rows):
         yield start, min(height, start + rows)
+
+
+def strips_with_halo(height: int, width: int, halo: int) -> Iterator[tuple[slice, slice]]:
+    """Slices to read and slices to keep of what was read, for filters that reach ``halo`` rows.
+
+    >>> list(strips_with_halo(3, 1 << 17, 1))[1]
+    (slice(0, 3, None), slice(1, 2, None))
+    """
+    for start, stop in strips(height, width):
+        top = max(0, start - halo)
+        yield slice(top, min(height, stop + halo)), slice(start - top, stop - top)
 
 
 @lru_cache(maxsize=64)
@@ -116,14 +128,36 @@ def shrink(image: Array, factor: int) -> FloatArray:
     return np.asarray(cv2.resize(whole, (width, height), interpolation=cv2.INTER_AREA), np.float32)
 
 
+@dataclass(frozen=True)
+class Padding:
+    """Rows and columns added before and after a picture, alike both ways."""
+
+    before: int = 0
+    after: int = 0
+    border: int = ZERO
+
+
+NO_PADDING = Padding()
+
+
 def average_pool(
-    rows: Callable[[int, int], FloatArray], size: tuple[int, int], factor: int, scale: float
+    rows: Callable[[int, int], FloatArray], size: tuple[int, int], factor: int, padding: Padding = NO_PADDING
 ) -> FloatArray:
-    """:func:`shrink` of a whole picture that is read strip by strip, times ``scale``."""
-    height = size[0] // factor * factor
-    parts = [shrink(rows(start, stop), factor) for start, stop in strips(height, size[1], factor)]
+    """:func:`shrink` of a whole padded picture that is read strip by strip, on the 0..255 scale."""
+    height, width = size
+    before, after = padding.before, padding.after
+    pooled_height = (height + before + after) // factor
+    parts = []
+    for start, stop in strips(pooled_height * factor, width, factor):
+        top, bottom = max(0, start - before), min(height, stop - before)
+        part = rows(top, bottom)
+        above, below = top - (start - before), stop - before - bottom
+        if before or after:
+            padded = cv2.copyMakeBorder(part, above, below, before, after, padding.border)
+            part = np.asarray(padded, np.float32)
+        parts.append(shrink(part, factor))
     pooled = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return np.asarray(pooled * np.float32(scale), np.float32)
+    return np.asarray(pooled * np.float32(255), np.float32)
 
 
 def viewing_factor(size: tuple[int, int]) -> int:

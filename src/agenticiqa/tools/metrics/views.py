@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, ByteArray, FloatArray, MetricInputError, MetricSpec
-from agenticiqa.tools.metrics.filters import average_pool, luma_of
+from agenticiqa.tools.metrics.filters import NO_PADDING, Padding, average_pool, luma_of
 
 T = TypeVar("T")
 
@@ -145,9 +145,11 @@ class Picture(Shared):
 
         return self.share("luma8", make)
 
-    def pooled_rgb(self, factor: int) -> FloatArray:
+    def pooled_rgb(self, factor: int, padding: Padding = NO_PADDING) -> FloatArray:
         """The picture on the 0..255 scale, averaged over ``factor``×``factor`` squares (rest cropped)."""
-        return self.share(("pooled", factor), lambda: average_pool(self.rgb_rows, self.size, factor, 255.0))
+        return self.share(
+            ("pooled", factor, padding), lambda: average_pool(self.rgb_rows, self.size, factor, padding)
+        )
 
 
 class Views(Shared):

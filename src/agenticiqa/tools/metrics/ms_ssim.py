@@ -1,0 +1,61 @@
+"""MS-SSIM: structural similarity at five scales."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
+from agenticiqa.tools.metrics.filters import ZERO, shrink
+from agenticiqa.tools.metrics.ssim import similarity_of
+from agenticiqa.tools.metrics.views import Picture, Views
+
+SPEC = MetricSpec(
+    name="MS-SSIM",
+    kind="FR",
+    range=(0.0, 1.0),
+    higher_is_better=True,
+    variant="five scales of SSIM on BT.601 luma rounded to 0..255, halved by 2×2 means (odd sides padded "
+    "with zeros), product of powers: equals pyiqa's ms_ssim",
+    paper="Wang, Simoncelli and Bovik, Multiscale structural similarity for image quality assessment, "
+    "Asilomar, 2003",
+    good_at=("Blurs", "Noise", "Compression", "Contrast"),
+    minimum_size=(161, 161),
+)
+
+WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
+
+
+def ms_ssim(test: Array | Views, reference: Array | None = None) -> float:
+    """Multi-scale structural similarity, 1 for equal pictures.
+
+    >>> ramp = np.tile(np.linspace(0, 1, 176), (176, 1))
+    >>> round(ms_ssim(ramp, ramp), 6)
+    1.0
+    """
+    return measure(test, reference).value
+
+
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    views = Views.of(test, reference, SPEC)
+    one: Array = views.test.luma8()
+    other: Array = views.reference.luma8()
+    value, details = 1.0, {}
+    for level, weight in enumerate(WEIGHTS):
+        last = level == len(WEIGHTS) - 1
+        similarity, structure = similarity_of(one, other)
+        term = similarity if last else structure
+        details[f"scale_{2**level}"] = term
+        value *= term**weight
+        if not last:
+            one, other = _halved(one), _halved(other)
+    return Measurement(value, details=details)
+
+
+def _halved(image: Array) -> FloatArray:
+    odd_rows, odd_columns = image.shape[0] % 2, image.shape[1] % 2
+    if odd_rows or odd_columns:
+        image = np.asarray(
+            cv2.copyMakeBorder(image, odd_rows, odd_rows, odd_columns, odd_columns, ZERO, value=0)
+        )
+    return shrink(image, 2)

@@ -1,0 +1,174 @@
+"""VSI: similarity of visual saliency, gradients and colour, weighted by saliency."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import cv2
+import numpy as np
+from scipy import fft
+
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
+from agenticiqa.tools.metrics.filters import (
+    REPLICATE,
+    Padding,
+    scharr_magnitude,
+    similarity,
+    strips,
+    transform_colours,
+    viewing_factor,
+)
+from agenticiqa.tools.metrics.views import Picture, Views
+
+SPEC = MetricSpec(
+    name="VSI",
+    kind="FR",
+    range=(0.0, 1.0),
+    higher_is_better=True,
+    variant="SDSP saliency at 256×256 (Lab with D50 white), picture shrunk so that its short side is near "
+    "256 pixels: equals pyiqa's vsi",
+    paper="Zhang, Shen and Li, VSI: a visual saliency-induced index for perceptual image quality "
+    "assessment, IEEE TIP, 2014",
+    good_at=("Color distortions", "Blurs", "Noise", "Compression", "Contrast"),
+    minimum_size=(4, 4),
+)
+
+LMN = ((0.06, 0.63, 0.27), (0.30, 0.04, -0.35), (0.34, -0.6, 0.17))
+C_SALIENCY, C_GRADIENT, C_COLOUR = 1.27, 386.0, 130.0
+GRADIENT_POWER, COLOUR_POWER = np.float32(0.4), 0.02
+SIDE = 256
+OMEGA, SIGMA_F, SIGMA_D, SIGMA_C = 0.021, 1.34, 145.0, 0.001
+XYZ = np.array(
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+)
+D50 = np.array([0.9642119944211994, 1.0, 0.8251882845188288])
+LAB = ((0.0, 116.0, 0.0), (500.0, -500.0, 0.0), (0.0, 200.0, -200.0))
+
+
+def vsi(test: Array | Views, reference: Array | None = None) -> float:
+    """Visual saliency-induced index, 1 for equal pictures.
+
+    >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
+    >>> round(vsi(ramp, ramp), 5)
+    1.0
+    """
+    return measure(test, reference).value
+
+
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    views = Views.of(test, reference, SPEC)
+    salient_one, gradient_one, lmn_one = _features(views.test)
+    salient_other, gradient_other, lmn_other = _features(views.reference)
+    found = similarity(salient_one, salient_other, C_SALIENCY)
+    found *= similarity(gradient_one, gradient_other, C_GRADIENT) ** GRADIENT_POWER
+    colour = similarity(lmn_one[..., 1], lmn_other[..., 1], C_COLOUR)
+    colour *= similarity(lmn_one[..., 2], lmn_other[..., 2], C_COLOUR)
+    found *= _real_power(colour, COLOUR_POWER)
+    weights = np.maximum(salient_one, salient_other)
+    weight = float(weights.sum(dtype=np.float64))
+    value = float(np.vdot(found, weights)) / weight if weight > 0 else float(found.mean(dtype=np.float64))
+    return Measurement(min(1.0, value), map=found)
+
+
+def _real_power(base: FloatArray, power: float) -> FloatArray:
+    """Real part of ``base ** power``, defined for negative bases too."""
+    root = np.abs(base) ** np.float32(power)
+    root[base < 0] *= np.float32(np.cos(np.pi * power))
+    return np.asarray(root, np.float32)
+
+
+def _features(picture: Picture) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def make() -> tuple[FloatArray, FloatArray, FloatArray]:
+        factor = viewing_factor(picture.size)
+        padding = Padding(factor // 2, (factor - 1) // 2, REPLICATE)
+        lmn = transform_colours(picture.pooled_rgb(factor, padding), LMN)
+        gradient = scharr_magnitude(np.ascontiguousarray(lmn[..., 0]))
+        return _pooled_saliency(picture, factor, padding), gradient, lmn
+
+    return picture.share("vsi", make)
+
+
+def _pooled_saliency(picture: Picture, factor: int, padding: Padding) -> FloatArray:
+    """Saliency scaled to 0..1 at full size, then averaged: linear steps, so done as matrices."""
+    salient = saliency(picture.rgb())
+    low, high = _extremes_at_full_size(salient, picture.size)
+    down = _pooling_matrix(picture.height, factor, padding)
+    across = _pooling_matrix(picture.width, factor, padding)
+    pooled = down @ salient @ across.T
+    return np.asarray((pooled - low) / (high - low + np.finfo(np.float64).eps), np.float32)
+
+
+def saliency(rgb: FloatArray) -> FloatArray:
+    """SDSP saliency of a picture shrunk to 256×256, not normalised."""
+    small = np.asarray(cv2.resize(rgb, (SIDE, SIDE), interpolation=cv2.INTER_LINEAR), np.float32)
+    lab = _lab(small)
+    bandpass, centre = _saliency_filters()
+    energy = np.full((SIDE, SIDE), np.finfo(np.float64).eps, np.float32)
+    for channel in range(3):
+        filtered = fft.irfft2(fft.rfft2(lab[..., channel]) * bandpass, s=(SIDE, SIDE))
+        energy += filtered * filtered
+    low, high = lab.min(axis=(0, 1)), lab.max(axis=(0, 1))
+    scaled = (lab[..., 1:] - low[1:]) / (high[1:] - low[1:] + np.finfo(np.float64).eps)
+    warmth = -np.expm1(-(scaled * scaled).sum(axis=2) / SIGMA_C**2)
+    return np.asarray(np.sqrt(energy) * centre * warmth, np.float32)
+
+
+def _lab(rgb: FloatArray) -> FloatArray:
+    bright = cv2.pow((rgb + np.float32(0.055)) * np.float32(1 / 1.055), 2.4)
+    linear = np.where(rgb <= 0.04045, rgb * np.float32(1 / 12.92), bright)
+    relative = transform_colours(np.asarray(linear, np.float32), XYZ / D50[:, None])
+    dark = (np.float32(903.3) * relative + 16) * np.float32(1 / 116)
+    curved = np.where(relative <= 0.008856, dark, np.cbrt(relative))
+    lab = transform_colours(np.asarray(curved, np.float32), LAB)
+    lab[..., 0] -= 16
+    return lab
+
+
+@lru_cache(maxsize=1)
+def _saliency_filters() -> tuple[FloatArray, FloatArray]:
+    steps = (np.arange(SIDE) - SIDE // 2) / SIDE
+    down, across = np.meshgrid(steps, steps, indexing="ij")
+    radius = np.sqrt(down**2 + across**2)
+    radius = np.fft.ifftshift(np.where(radius <= 0.5, radius, 0))
+    band = np.zeros_like(radius)
+    inside = radius > 0
+    band[inside] = np.exp(-(np.log(radius[inside] / OMEGA) ** 2) / (2 * SIGMA_F**2))
+    centre = np.exp(-((down * SIDE + 1) ** 2 + (across * SIDE + 1) ** 2) / SIGMA_D**2)
+    return band[:, : SIDE // 2 + 1].astype(np.float32), centre.astype(np.float32)
+
+
+@lru_cache(maxsize=8)
+def _enlarging(size: int) -> tuple[Array, Array, FloatArray]:
+    """Left neighbour, right neighbour and weight of the right one when 256 samples become ``size``."""
+    position = np.arange(size) * (SIDE - 1) / max(size - 1, 1)
+    left = np.minimum(position.astype(np.intp), SIDE - 2)
+    return left, left + 1, np.asarray(position - left, np.float32)
+
+
+@lru_cache(maxsize=8)
+def _pooling_matrix(size: int, factor: int, padding: Padding) -> FloatArray:
+    left, right, weight = _enlarging(size)
+    enlarged = np.zeros((size, SIDE))
+    enlarged[np.arange(size), left] += 1 - weight
+    enlarged[np.arange(size), right] += weight
+    if factor > 1:
+        enlarged = np.pad(enlarged, ((padding.before, padding.after), (0, 0)), mode="edge")
+    pooled = enlarged.shape[0] // factor
+    return np.asarray(enlarged[: pooled * factor].reshape(pooled, factor, SIDE).mean(axis=1), np.float32)
+
+
+def _extremes_at_full_size(salient: FloatArray, size: tuple[int, int]) -> tuple[float, float]:
+    """Smallest and largest value of the enlarged map, which need not hit those of the small one."""
+    height, width = size
+    up, down, weight = _enlarging(height)
+    left, right, weight_across = _enlarging(width)
+    low, high = np.inf, -np.inf
+    step = salient[:, right] - salient[:, left]
+    step *= weight_across
+    step += salient[:, left]
+    for start, stop in strips(height, width):
+        part = step[down[start:stop]] - step[up[start:stop]]
+        part *= weight[start:stop, None]
+        part += step[up[start:stop]]
+        low, high = min(low, float(part.min())), max(high, float(part.max()))
+    return low, high

@@ -1,0 +1,56 @@
+"""The picture pairs on which other libraries were run; made in code, so that only numbers are stored."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "metrics"))
+
+from pictures import block_quantised, blurred, motion_blurred, noisy, quantised, scene
+
+
+def _impulses(picture: np.ndarray) -> np.ndarray:
+    out = picture.copy()
+    rng = np.random.default_rng(9)
+    out[rng.random(out.shape[:2]) < 0.02] = 0
+    out[rng.random(out.shape[:2]) < 0.02] = 1
+    return out
+
+
+def _pixelated(picture: np.ndarray) -> np.ndarray:
+    height, width = picture.shape[:2]
+    small = cv2.resize(picture, (width // 5, height // 5), interpolation=cv2.INTER_AREA)
+    return quantised(cv2.resize(small, (width, height), interpolation=cv2.INTER_NEAREST))
+
+
+def cases() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Name, test picture, reference; float32 RGB, values multiples of 1/255."""
+    a = scene(256, 320, seed=11)
+    yield "noise_slight_256x320", noisy(a, 3), a
+    yield "noise_strong_256x320", noisy(a, 30), a
+    yield "blur_slight_256x320", blurred(a, 0.8), a
+    yield "contrast_256x320", quantised((a - 0.5) * 0.6 + 0.5), a
+    b = scene(384, 512, seed=12)
+    yield "blur_strong_384x512", blurred(b, 4), b
+    yield "blocks_slight_384x512", block_quantised(b, 2), b
+    yield "blocks_strong_384x512", block_quantised(b, 12), b
+    yield "darker_384x512", quantised(b * 0.7), b
+    c = scene(197, 263, seed=13)
+    yield "odd_noise_197x263", noisy(c, 10), c
+    yield "odd_gamma_197x263", quantised(c**1.6), c
+    d = scene(333, 211, seed=14)
+    yield "odd_motion_333x211", motion_blurred(d, 9, 30), d
+    yield "odd_colour_shift_333x211", quantised(d + np.array([0.08, -0.05, 0.02], np.float32)), d
+    e = scene(600, 800, seed=15)
+    yield "saturation_600x800", quantised(e.mean(axis=2, keepdims=True) * 0.7 + e * 0.3), e
+    yield "impulses_600x800", _impulses(e), e
+    yield "mixed_600x800", block_quantised(noisy(blurred(e, 1.2), 5), 4), e
+    f = scene(721, 1003, seed=16)
+    yield "odd_pixelated_721x1003", _pixelated(f), f
+    yield "odd_shift_721x1003", np.roll(f, (1, 2), axis=(0, 1)), f
+    yield "identical_256x320", a, a
