@@ -18,8 +18,7 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
-from tenacity import RetryCallState, Retrying, retry_if_exception
-from tenacity.wait import wait_exponential_jitter
+from tenacity import RetryCallState, Retrying, retry_if_exception, wait_exponential, wait_random
 
 from agenticiqa.backends.faults import timeout_error
 from agenticiqa.backends.model_names import model_id
@@ -300,7 +299,7 @@ class TransportClient(RichVLMClient):
         )
 
 
-_backoff = wait_exponential_jitter(initial=FIRST_WAIT_S, max=LONGEST_WAIT_S, jitter=FIRST_WAIT_S)
+_backoff = wait_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S) + wait_random(0, FIRST_WAIT_S)
 
 
 def _wait(state: RetryCallState) -> float:
