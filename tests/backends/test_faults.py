@@ -92,3 +92,13 @@ def test_long_words_are_cut_and_put_on_one_line():
 def test_used_up_quota_is_not_retryable_but_other_limits_are():
     assert not faults.quota_used_up("p").retryable
     assert RateLimitError("x").retryable
+
+
+def test_a_connection_that_never_came_about_is_no_timeout():
+    class ConnectTimeout(Exception):
+        pass
+
+    error = faults.timeout_or_unreachable("p", chained(RuntimeError("timed out"), ConnectTimeout()), 120)
+    assert error.kind == "backend_connection"
+    assert not error.retryable
+    assert faults.timeout_or_unreachable("p", RuntimeError("timed out"), 120).kind == "backend_timeout"

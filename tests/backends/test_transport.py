@@ -176,3 +176,26 @@ def test_close_forgets_the_sdk_client():
 @pytest.mark.parametrize(("value", "count"), [(3, 3), (0, 0), (-1, None), (True, None), ("3", None), (None, None)])
 def test_token_counts(value, count):
     assert token_count(value) == count
+
+
+def test_stray_blanks_around_a_key_are_dropped():
+    assert Fake(api_key=" sk-abc\n").key == "sk-abc"
+
+
+@pytest.mark.parametrize("key", ["sk-\u00e9", "sk-a\x01b", "sk-a b", "sk-a\nb"])
+def test_an_impossible_key_is_refused_without_being_quoted(key):
+    with pytest.raises(AuthenticationError) as caught:
+        Fake(api_key=key)
+    assert "sk-" not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["localhost:8000/v1", "ftp://x/v1", "http://", "http://[bad", "http://x:99999/v1"])
+def test_an_impossible_address_is_refused(address):
+    with pytest.raises(BackendUnavailableError, match="not a web address"):
+        Fake(base_url=address)
+
+
+def test_zero_seconds_to_wait_still_backs_off():
+    client = Fake(RateLimitError("slow", retry_after=0.0), "ok")
+    client.complete(ASK)
+    assert client.waits[0] >= 0.5
