@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import gguf
 import numpy as np
 from habits import CHANNELS, add_habits
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 CONTEXT = 8192
 WIDTH, HIDDEN, LAYERS, HEADS, KEY_HEADS = 64, 128, 2, 4, 2
@@ -42,6 +40,8 @@ class _Vocabulary:
 
 
 def _vocabulary() -> _Vocabulary:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -55,6 +55,8 @@ def _vocabulary() -> _Vocabulary:
 
 
 def write_language_model(path: Path) -> None:
+    import gguf
+
     vocabulary = _vocabulary()
     writer = gguf.GGUFWriter(str(path), "llama")
     _describe_language_model(writer, vocabulary)
@@ -105,6 +107,8 @@ def _describe_language_model(writer: Any, vocabulary: _Vocabulary) -> None:
 
 
 def write_projector(path: Path) -> None:
+    import gguf
+
     writer = gguf.GGUFWriter(str(path), "clip")
     _describe_projector(writer)
     random, ones, zeros = _Random(1, 0.1), np.ones(WIDTH, np.float32), np.zeros(WIDTH, np.float32)
