@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from pydantic import BaseModel
 from agenticiqa.backends.compatible import CompatibleClient
 from agenticiqa.config import ProviderSettings
 from agenticiqa.images import LoadedImage, load_image
+from agenticiqa.state import PlannerOutput, SummarizerOutput
 from agenticiqa.vlm_client import LabelledImage, ModelRequest
 
 pytestmark = pytest.mark.contract
@@ -90,6 +92,13 @@ def test_calls_at_the_same_time(client, tmp_path):
 def test_long_prompts_fit(client):
     reply = client.complete(ask(user="rate the quality of this picture: " * 60))
     assert reply.usage.prompt > 500
+
+
+@pytest.mark.parametrize("schema", [PlannerOutput, SummarizerOutput])
+def test_the_agents_schemas(client, tmp_path, schema):
+    reply = client.complete(replace(ask(picture(tmp_path, 1)), schema=schema, max_tokens=1024))
+    assert schema.model_validate_json(reply.text)
+    assert reply.notes == ()
 
 
 def test_plain_generate(client):

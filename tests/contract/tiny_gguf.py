@@ -1,6 +1,7 @@
 """A random language model with a vision projector, about 1 MB: enough for a real llama.cpp server to run on.
 
 Its answers mean nothing; its wire format, its grammar and its token probabilities are the real thing.
+Habits keep its answers short.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import gguf
 import numpy as np
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from habits import CHANNELS, add_habits
 
 CONTEXT = 8192
 WIDTH, HIDDEN, LAYERS, HEADS, KEY_HEADS = 64, 128, 2, 4, 2
@@ -40,6 +40,8 @@ class _Vocabulary:
 
 
 def _vocabulary() -> _Vocabulary:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -53,13 +55,17 @@ def _vocabulary() -> _Vocabulary:
 
 
 def write_language_model(path: Path) -> None:
+    import gguf
+
     vocabulary = _vocabulary()
     writer = gguf.GGUFWriter(str(path), "llama")
     _describe_language_model(writer, vocabulary)
     size, random, ones = len(vocabulary.tokens), _Random(0, 0.2), np.ones(WIDTH, np.float32)
-    writer.add_tensor("token_embd.weight", random(size, WIDTH))
+    embedding, output = random(size, WIDTH), random(size, WIDTH)
+    add_habits(vocabulary.tokens, embedding, output, never=SPECIAL[:2])
+    writer.add_tensor("token_embd.weight", embedding)
     writer.add_tensor("output_norm.weight", ones)
-    writer.add_tensor("output.weight", random(size, WIDTH))
+    writer.add_tensor("output.weight", output)
     narrow = WIDTH // HEADS * KEY_HEADS
     shapes = {"attn_q": (WIDTH, WIDTH), "attn_k": (narrow, WIDTH), "attn_v": (narrow, WIDTH)}
     shapes |= {"attn_output": (WIDTH, WIDTH), "ffn_gate": (HIDDEN, WIDTH)}
@@ -68,7 +74,10 @@ def write_language_model(path: Path) -> None:
         writer.add_tensor(f"blk.{layer}.attn_norm.weight", ones)
         writer.add_tensor(f"blk.{layer}.ffn_norm.weight", ones)
         for name, shape in shapes.items():
-            writer.add_tensor(f"blk.{layer}.{name}.weight", random(*shape))
+            weights = random(*shape)
+            if name in ("attn_output", "ffn_down"):
+                weights[:CHANNELS] = 0
+            writer.add_tensor(f"blk.{layer}.{name}.weight", weights)
     _finish(writer)
 
 
@@ -98,6 +107,8 @@ def _describe_language_model(writer: Any, vocabulary: _Vocabulary) -> None:
 
 
 def write_projector(path: Path) -> None:
+    import gguf
+
     writer = gguf.GGUFWriter(str(path), "clip")
     _describe_projector(writer)
     random, ones, zeros = _Random(1, 0.1), np.ones(WIDTH, np.float32), np.zeros(WIDTH, np.float32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
@@ -17,6 +18,7 @@ from agenticiqa.backends.qwen import NEEDED, PROVIDER, QwenClient
 from agenticiqa.config import ProviderSettings
 from agenticiqa.errors import BackendTimeoutError, BackendUnavailableError, TruncatedReplyError
 from agenticiqa.images import LoadedImage, load_image
+from agenticiqa.state import PlannerOutput, SummarizerOutput
 from agenticiqa.vlm_client import LabelledImage, ModelRequest, create_vlm_client
 
 _missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
@@ -115,6 +117,29 @@ def _config(tokenizer):
     )
 
 
+def _teach_habits(model, tokenizer) -> None:
+    """Short answers from a random model; see tests/contract/habits.py."""
+    import torch
+
+    sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
+    from habits import CHANNELS, add_habits
+
+    language = model.model.language_model
+    tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    with torch.no_grad():
+        for matrix in (language.embed_tokens.weight, model.lm_head.weight):
+            matrix.normal_(std=0.2)
+        add_habits(
+            tokens,
+            language.embed_tokens.weight.numpy(),
+            model.lm_head.weight.numpy(),
+            never=[*SPECIAL[:2], *SPECIAL[3:]],
+        )
+        for layer in language.layers:
+            layer.self_attn.o_proj.weight[:CHANNELS] = 0
+            layer.mlp.down_proj.weight[:CHANNELS] = 0
+
+
 @pytest.fixture(scope="session")
 def tiny_qwen(tmp_path_factory) -> Path:
     """A model folder as a user would name it in QWEN_MODEL."""
@@ -125,6 +150,7 @@ def tiny_qwen(tmp_path_factory) -> Path:
     torch.manual_seed(0)
     tokenizer = _tokenizer()
     model = transformers.Qwen2_5_VLForConditionalGeneration(_config(tokenizer)).eval()
+    _teach_habits(model, tokenizer)
     processor = transformers.Qwen2_5_VLProcessor(
         image_processor=transformers.Qwen2VLImageProcessor(min_pixels=56 * 56, max_pixels=28 * 28 * 256),
         tokenizer=tokenizer,
@@ -172,33 +198,40 @@ def test_schema_is_enforced_and_the_letter_has_probabilities(client, tmp_path):
 
 
 @enforced
-def test_probabilities_are_those_of_the_model(client, tmp_path):
-    """The letters' figures equal a forward pass over the prompt and the reply up to the letter."""
+def test_probabilities_are_those_of_the_model(client, tmp_path, monkeypatch):
+    """The letter's figure equals one forward pass over the prompt and the tokens before the letter."""
     import torch
 
     from agenticiqa.backends.qwen import _inputs
 
+    written: list[int] = []
+    make_reply = client._reply
+    monkeypatch.setattr(
+        client,
+        "_reply",
+        lambda request, loaded, ids, *rest: _noted(written, ids, make_reply(request, loaded, ids, *rest)),
+    )
     request = ask(picture(tmp_path, 3))
     reply = client.complete(request)
     loaded = client._load()
-    tokenizer = loaded.processor.tokenizer
+    place = (
+        next(i for i in range(len(written)) if loaded.processor.tokenizer.decode(written[: i + 1]).endswith(': "')) + 1
+    )
     inputs = _inputs(loaded, request, [("test image", request.images[0].image.pil)], with_schema=False)
-    start = reply.text.index(": ") + len(': "')
-    before = tokenizer(reply.text[:start], return_tensors="pt")["input_ids"]
+    before = torch.tensor([written[:place]])
     ids = torch.cat([inputs["input_ids"], before], dim=1)
-    extended = {**inputs, "input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    longer = {**inputs, "input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if "mm_token_type_ids" in inputs:
-        extended["mm_token_type_ids"] = torch.cat([inputs["mm_token_type_ids"], torch.zeros_like(before)], dim=1)
+        longer["mm_token_type_ids"] = torch.cat([inputs["mm_token_type_ids"], torch.zeros_like(before)], dim=1)
     with torch.inference_mode():
-        logprobs = torch.log_softmax(loaded.model(**extended).logits[0, -1].float(), dim=-1)
-    chosen = reply.text[start]
-    expected = logprobs[tokenizer.convert_tokens_to_ids(chosen)].item()
-    top = logprobs.topk(20).values.min().item()
-    # A letter outside the twenty most likely tokens has the floor instead of its own figure.
-    if expected >= top:
-        assert reply.answer_logprobs[chosen] == pytest.approx(expected, abs=1e-3)
-    else:
-        assert reply.answer_logprobs[chosen] <= top + 1e-3
+        logprobs = torch.log_softmax(loaded.model(**longer).logits[0, -1].float(), dim=-1)
+    letter = Verdict.model_validate_json(reply.text).final_answer
+    assert reply.answer_logprobs[letter] == pytest.approx(logprobs[written[place]].item(), abs=1e-4)
+
+
+def _noted(written: list[int], ids: list[int], reply):
+    written.extend(ids)
+    return reply
 
 
 @enforced
@@ -220,6 +253,13 @@ def test_same_question_same_answer_also_at_the_same_time(client, tmp_path):
 def test_sampling(client, tmp_path):
     reply = client.complete(ask(picture(tmp_path, 1), temperature=0.7, top_p=0.9))
     assert Verdict.model_validate_json(reply.text)
+
+
+@enforced
+@pytest.mark.parametrize("schema", [PlannerOutput, SummarizerOutput])
+def test_the_agents_schemas(client, tmp_path, schema):
+    reply = client.complete(ask(picture(tmp_path, 1), schema=schema, max_tokens=512))
+    assert schema.model_validate_json(reply.text)
 
 
 @enforced
