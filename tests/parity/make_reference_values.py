@@ -149,7 +149,9 @@ def official(folder: Path) -> dict[str, dict[str, dict[str, float]]]:
     names = {**PYIQA, "NIQE": "niqe", "BRISQUE": "brisque", "PIQE": "piqe"}
     out: dict[str, dict[str, dict[str, float]]] = {}
     for image in ("I03.bmp", "I04.bmp", "I06.bmp", "I08.bmp", "I19.bmp"):
-        pair = [np.asarray(Image.open(folder / kind / image).convert("RGB")) for kind in ("dist_dir", "ref_dir")]
+        pair = [
+            np.asarray(Image.open(folder / kind / image).convert("RGB")) for kind in ("dist_dir", "ref_dir")
+        ]
         for name, theirs in names.items():
             value = ours.METRICS[name].measure(*pair).value
             published = float(rows[theirs][image])
