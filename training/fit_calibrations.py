@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +20,14 @@ from measurements import OPINIONS, CsiqValues, ProtocolValues, chosen_photograph
 from printed_rows import RANGES, REPLACED, printed_calibrations
 
 from agenticiqa.distortions import PROTOCOL, UNCHANGED_OPINION
-from agenticiqa.tools.calibration import Calibration, CalibrationError, fit_calibration, load_calibrations
+from agenticiqa.tools.calibration import Calibration, CalibrationError, fit_calibration, load_calibrations, stretched
 from agenticiqa.tools.metrics import METRICS
 
-PHOTOGRAPHS = 60
+PHOTOGRAPHS = 40
+UNCHANGED_REPEATS = 5
+# Curves distinguish these values only; what lies beyond counts as the nearer end.
+# A VIF above 1 says that contrast was raised, not that the picture is better than its reference.
+COVERED = {"VIF": (0.0, 1.0), "VIFp": (0.0, 1.0)}
 STATISTICS_CATEGORIES = ("Blurs", "Compression", "Noise")
 # A probe is judged on the damage it is made to see. Others have no opinion of their own to be fitted to.
 NO_REFERENCE_SETS: dict[str, tuple[str, ...]] = {
@@ -33,8 +38,8 @@ NO_REFERENCE_SETS: dict[str, tuple[str, ...]] = {
     "sharpness": ("Blurs",),
     "noise": ("Noise",),
 }
-# A denoiser's work is filed under noise, but leaves none to be measured.
-NOT_FOR = {"noise": ("denoise",)}
+# A denoiser's work is filed under noise but leaves none; single outliers are no noise to an estimator of its sigma.
+NOT_FOR = {"noise": ("denoise", "impulse_noise")}
 
 
 def fitted_metrics() -> list[str]:
@@ -55,16 +60,27 @@ def fit_all(values: dict[str, ProtocolValues]) -> dict[str, Calibration]:
 
 
 def fit_full_reference(name: str, found: ProtocolValues) -> Calibration:
-    """Least squares over all kinds and levels, and the photographs against themselves."""
-    photographs = len(found.unchanged)
-    raw = np.concatenate([found.damaged.ravel(), found.unchanged])
-    opinion = np.concatenate([np.tile(OPINIONS.ravel(), photographs), np.full(photographs, UNCHANGED_OPINION)])
-    replaced = f"; {REPLACED[name]}" if name in REPLACED else "; no printed row"
+    """Least squares over all kinds and levels and the unchanged photographs, whose score is then met exactly.
+
+    A metric that cannot see some damage (colour, say) would otherwise call an unchanged picture only fair.
+    """
+    raw, opinion = full_reference_set(found)
+    fitted = _fitted(name, raw, opinion, "")
+    replaced = REPLACED.get(name, "no printed row")
     source = (
         f"least squares over the KADID-10k protocol (25 kinds, 5 levels, mean opinions of Lin et al. 2019) on "
-        f"{photographs} photographs and these unchanged ({UNCHANGED_OPINION}); {_order(raw, opinion)}{replaced}"
+        f"{len(found.unchanged)} photographs, its best end stretched from {fitted.ends[1]:.2f} to {UNCHANGED_OPINION}; "
+        f"{_order(raw, opinion)}; {replaced}"
     )
-    return _fitted(name, raw, opinion, source)
+    return replace(stretched(fitted, UNCHANGED_OPINION), source=source)
+
+
+def full_reference_set(found: ProtocolValues) -> tuple[Floats, Floats]:
+    """Raw values and opinions; the unchanged photographs count as much as a kind of distortion."""
+    photographs = len(found.unchanged)
+    raw = np.concatenate([found.damaged.ravel(), np.repeat(found.unchanged, UNCHANGED_REPEATS)])
+    unchanged = np.full(UNCHANGED_REPEATS * photographs, UNCHANGED_OPINION)
+    return raw, np.concatenate([np.tile(OPINIONS.ravel(), photographs), unchanged])
 
 
 def fit_no_reference(name: str, found: ProtocolValues) -> Calibration:
@@ -80,11 +96,9 @@ def fit_no_reference(name: str, found: ProtocolValues) -> Calibration:
         if distortion.category in categories and distortion.name not in NOT_FOR.get(name, ())
     ]
     photographs = len(found.unchanged)
-    # As many unchanged photographs as there are of a kind, so that the top of the scale is anchored.
-    repeats = 5
-    raw = np.concatenate([found.damaged[:, rows].ravel(), np.tile(found.unchanged, repeats)])
+    raw = np.concatenate([found.damaged[:, rows].ravel(), np.tile(found.unchanged, UNCHANGED_REPEATS)])
     opinion = np.concatenate(
-        [np.tile(OPINIONS[rows].ravel(), photographs), np.full(photographs * repeats, UNCHANGED_OPINION)]
+        [np.tile(OPINIONS[rows].ravel(), photographs), np.full(photographs * UNCHANGED_REPEATS, UNCHANGED_OPINION)]
     )
     agreement = _order(raw, opinion)
     better = METRICS[name].spec.higher_is_better
@@ -92,7 +106,7 @@ def fit_no_reference(name: str, found: ProtocolValues) -> Calibration:
     printed = f"; {REPLACED[name]}" if name in REPLACED else ""
     kinds = ", ".join(PROTOCOL[row].name for row in rows)
     source = (
-        f"distribution of raw values matched to that of mean opinions (Lin et al. 2019) over {photographs} photographs, "
+        f"raw values matched by rank to mean opinions (Lin et al. 2019) over {photographs} photographs, "
         f"unchanged and with the KADID-10k protocol's {kinds} in 5 levels; {agreement}{printed}"
     )
     return _fitted(name, order, np.sort(opinion), source)
@@ -106,7 +120,9 @@ def _fitted(name: str, raw: Floats, opinion: Floats, source: str) -> Calibration
     spec = METRICS[name].spec
     if spec.higher_is_better is None:
         raise CalibrationError(f"{name} has no better end.")
-    return fit_calibration(raw, opinion, value_range=spec.range, higher_is_better=spec.higher_is_better, source=source)
+    covered = COVERED.get(name, spec.range)
+    fitted = fit_calibration(raw, opinion, value_range=covered, higher_is_better=spec.higher_is_better, source=source)
+    return fitted if covered == spec.range else replace(fitted, value_range=spec.range, span=covered)
 
 
 # --- tables ----------------------------------------------------------------------------------------------
