@@ -116,7 +116,7 @@ def show(result: Assessment, *, json_output: bool, quiet: bool) -> None:
     elif quiet and result.status != "error":
         typer.echo(result.answer if result.score is None else f"{result.answer} {result.score:.2f}")
     elif result.status == "error":
-        error_console().print(f"[bold red]Error:[/] {result.error}", highlight=False)
+        error_console().print(f"[bold red]Error:[/] {result.error}", highlight=False, soft_wrap=True)
     else:
         print_assessment(output_console(), result)
 
@@ -127,6 +127,8 @@ def exit_code(result: Assessment, fail_under: float | None) -> int:
     if fail_under is None:
         return EXIT_OK
     if result.score is None:
-        error_console().print("--fail-under: this question has no score. Ask for a rating.", highlight=False)
+        error_console().print(
+            "--fail-under: this question has no score. Ask for a rating.", highlight=False, soft_wrap=True
+        )
         return EXIT_ERROR
     return EXIT_BELOW_THRESHOLD if result.score < fail_under else EXIT_OK

@@ -52,9 +52,9 @@ def main() -> None:
     try:
         app()
     except AgenticIQAError as error:
-        error_console().print(f"[bold red]Error:[/] {error.message}", highlight=False)
+        error_console().print(f"[bold red]Error:[/] {error.message}", highlight=False, soft_wrap=True)
         if error.hint:
-            error_console().print(error.hint, highlight=False)
+            error_console().print(error.hint, highlight=False, soft_wrap=True)
         sys.exit(EXIT_ERROR)
     except KeyboardInterrupt:
         error_console().print("Interrupted. `agenticiqa runs list` shows runs that can be resumed.")
@@ -69,5 +69,6 @@ def main() -> None:
             f"[bold red]Internal error:[/] {type(error).__name__}: {error}\n"
             "This is a defect of AgenticIQA. The log file (`agenticiqa doctor` shows where) has the details.",
             highlight=False,
+            soft_wrap=True,
         )
         sys.exit(EXIT_INTERNAL)

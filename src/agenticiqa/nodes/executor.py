@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from typing import Any, Optional, TypeVar
 
 from langchain_core.runnables import RunnableConfig
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from agenticiqa.asking import parse_as
 from agenticiqa.errors import AgenticIQAError, BadResponseError
 from agenticiqa.nodes.measurement import OVERALL, Distortions, Measured, Selection, carry_out, place_orders
 from agenticiqa.nodes.pictures import labelled_pictures
+from agenticiqa.nodes.reply_limits import Few, Name, Sentences
 from agenticiqa.regions import find_region
 from agenticiqa.run_context import RunContext, StepReporter, context_of, step_reporter
 from agenticiqa.state import AgenticIQAState, Category, DistortionAnalysis, ExecutorOutput, PlannerOutput
@@ -78,30 +79,32 @@ Return one JSON object:
 
 
 class DetectedDistortions(BaseModel):
-    object: str
-    types: list[Category]
+    object: Name
+    types: Few[Category]
 
 
 class DetectionReply(BaseModel):
-    objects: list[DetectedDistortions]
+    objects: Few[DetectedDistortions]
 
 
 class AnalysedDistortion(DistortionAnalysis):
-    object: str
+    object: Name
+    type: Name
+    explanation: Sentences
 
 
 class AnalysisReply(BaseModel):
-    analysis: list[AnalysedDistortion]
+    analysis: Few[AnalysedDistortion]
 
 
 class ToolChoice(BaseModel):
-    object: str
-    distortion: str
-    tool: str = Field(min_length=1)
+    object: Name
+    distortion: Name
+    tool: Name
 
 
 class SelectionReply(BaseModel):
-    selection: list[ToolChoice]
+    selection: Few[ToolChoice]
 
 
 def executor_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None) -> dict[str, Any]:

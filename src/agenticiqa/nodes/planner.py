@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Any, Optional
+from typing import Any, Literal, Optional
 
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from agenticiqa.asking import parse_as
 from agenticiqa.errors import AgenticIQAError, QueryError
 from agenticiqa.nodes.pictures import labelled_pictures
+from agenticiqa.nodes.reply_limits import Few, Name
 from agenticiqa.run_context import RunContext, context_of, step_reporter
 from agenticiqa.state import (
     AgenticIQAState,
@@ -85,19 +86,19 @@ class ObjectDistortions(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    object: str
-    types: list[str]
+    object: Name
+    types: Few[Name]
 
 
 class PlanReply(BaseModel):
     """The plan as models write it: lists instead of free-form keys, so that providers can enforce the shape."""
 
     query_type: QueryType
-    query_scope: list[str] | str
+    query_scope: Few[Name] | Literal["Global"]
     distortion_source: DistortionSource
-    distortions: list[ObjectDistortions] | None
+    distortions: Few[ObjectDistortions] | None
     reference_mode: ReferenceMode
-    required_tool: list[str] | None
+    required_tool: Few[Name] | None
     plan: PlanControlFlags = Field(description="Which steps run")
 
     @model_validator(mode="before")
@@ -108,9 +109,14 @@ class PlanReply(BaseModel):
         distortions, tool = data.get("distortions"), data.get("required_tool")
         if isinstance(distortions, dict):
             distortions = [{"object": name, "types": types} for name, types in distortions.items()]
+        scope = data.get("query_scope")
+        if isinstance(scope, str) and scope.strip().casefold() != "global":
+            scope = [scope]
+        elif isinstance(scope, str):
+            scope = "Global"
         if isinstance(tool, str):
             tool = [tool] if tool.strip().lower() not in ("", "none", "null") else None
-        return {**data, "distortions": distortions or None, "required_tool": tool}
+        return {**data, "query_scope": scope, "distortions": distortions or None, "required_tool": tool}
 
     def to_plan(self) -> PlannerOutput:
         return PlannerOutput.model_validate(

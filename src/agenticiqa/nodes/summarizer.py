@@ -15,6 +15,7 @@ from agenticiqa.asking import Answered, parse_json_object
 from agenticiqa.errors import AgenticIQAError, BadResponseError, ImageError
 from agenticiqa.evidence import Gap, find_contradictions, find_gaps
 from agenticiqa.nodes.pictures import labelled_pictures
+from agenticiqa.nodes.reply_limits import Name, Sentences
 from agenticiqa.run_context import RunContext, context_of, step_reporter
 from agenticiqa.score_fusion import ScoreFusion, softmax
 from agenticiqa.state import (
@@ -372,8 +373,8 @@ class _Reply:
 
 def _reply_schema(letters: tuple[str, ...]) -> type[BaseModel]:
     """The documents' two fields; ``final_answer`` limited to the letters where there are options."""
-    answer: Any = Literal[letters] if letters else str
-    return create_model("SummaryReply", final_answer=(answer, ...), quality_reasoning=(str, ...))
+    answer: Any = Literal[letters] if letters else Name
+    return create_model("SummaryReply", final_answer=(answer, ...), quality_reasoning=(Sentences, ...))
 
 
 def parse_yes_no(answer: str) -> str | None:
