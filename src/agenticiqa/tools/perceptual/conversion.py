@@ -45,9 +45,9 @@ def read_pickled_arrays(content: bytes) -> dict[str, Any]:
     try:
         loaded = _ArraysOnly(io.BytesIO(content)).load()
     except (pickle.UnpicklingError, EOFError, ValueError, TypeError, IndexError, KeyError, AttributeError) as error:
-        raise ToolUnavailableError(f"The weight file cannot be read: {error}.", hint=f"Get it with `{_DOWNLOAD}`.") from (
-            error
-        )
+        raise ToolUnavailableError(
+            f"The weight file cannot be read: {error}.", hint=f"Get it with `{_DOWNLOAD}`."
+        ) from (error)
     if not isinstance(loaded, dict):
         raise ToolUnavailableError("The weight file holds no dictionary of arrays.", hint=f"Use `{_DOWNLOAD}`.")
     return loaded
