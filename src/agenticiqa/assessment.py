@@ -97,7 +97,7 @@ class AgenticIQA:
         self._runs = RunStore(self.settings.runs_database) if pipeline.runs.enabled else None
         self._saver = _open_checkpoints(self.settings.runs_database) if self._runs else None
         self._graph: Graph = build_graph(checkpointer=self._saver)
-        self._tools = tools or default_registry()
+        self._tools = tools or default_registry(pipeline.tools)
         self._clients = dict(clients or {})
         # Clients made for one run serve the next as well.
         self._made: dict[str, VLMClient] = {}

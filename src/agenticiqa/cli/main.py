@@ -8,6 +8,7 @@ from importlib import metadata
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from agenticiqa.cli import assess, backends, config, distort, doctor, graph, measure, runs, tools
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERNAL, EXIT_INTERRUPTED, error_console
@@ -52,9 +53,9 @@ def main() -> None:
     try:
         app()
     except AgenticIQAError as error:
-        error_console().print(f"[bold red]Error:[/] {error.message}", highlight=False, soft_wrap=True)
+        error_console().print(f"[bold red]Error:[/] {escape(error.message)}", highlight=False, soft_wrap=True)
         if error.hint:
-            error_console().print(error.hint, highlight=False, soft_wrap=True)
+            error_console().print(error.hint, highlight=False, markup=False, soft_wrap=True)
         sys.exit(EXIT_ERROR)
     except KeyboardInterrupt:
         error_console().print("Interrupted. `agenticiqa runs list` shows runs that can be resumed.")

@@ -101,13 +101,17 @@ class ToolRegistry:
     def all(self) -> list[Tool]:
         return list(self._tools.values())
 
+    def get(self, name: str) -> Tool | None:
+        """The tool if it runs here."""
+        return self._tools.get(_plain(name))
+
     def find(self, name: str) -> Tool:
         """The tool a user or model means; case, hyphens and underscores do not matter."""
-        tool = self._tools.get(_plain(name))
+        tool = self.get(name)
         if tool is not None:
             return tool
         for known, reason in self.unavailable.items():
-            if _plain(known) == _plain(name):
+            if same_tool(known, name):
                 raise ToolUnavailableError(
                     f"{known} cannot run here: {reason.rstrip('.')}.", hint="`agenticiqa tools list` shows what can."
                 )
@@ -144,6 +148,19 @@ class ToolRegistry:
 
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def same_tool(left: str, right: str) -> bool:
+    """
+    >>> same_tool("MS-SSIM", "ms_ssim")
+    True
+    """
+    return _plain(left) == _plain(right)
+
+
+def default_calibration(name: str) -> Calibration | None:
+    """The shipped curve of a tool, whether or not the tool runs here."""
+    return load_calibrations().get(name)
 
 
 def default_registry(settings: ToolSettings | None = None) -> ToolRegistry:
