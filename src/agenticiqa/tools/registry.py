@@ -74,16 +74,18 @@ class Tool:
     def rank(self, distortion: str) -> tuple[float, ...]:
         """Sorts tools of one type for a distortion, best first.
 
-        First where the AgenticIQA authors found a tool best, then what it declares itself good at, then how well it
-        followed opinions on the protocol's pictures, in the category and over all.
+        First where the AgenticIQA authors found a tool best, then probes made for the distortion, then how well it
+        followed opinions on the protocol's pictures: in the category and over all in equal parts, because few
+        pictures stand behind a category.
         """
         best = self.entry.best_at if self.entry else {}
         agreement = self.entry.agreement if self.entry else {}
         known = distortion in CATEGORIES
         wins = len(best.get(distortion, ())) if known else sum(map(len, best.values()))
-        declared = known and distortion in self.spec.good_at
+        declared = distortion in self.spec.good_at
         overall = agreement.get(OVERALL, 0.0)
-        return (-wins, -declared, -agreement.get(distortion, overall), -overall)
+        followed = (agreement.get(distortion, overall) + overall) / 2
+        return (-wins, -(declared and self.spec.kind == "probe"), -followed, -declared)
 
 
 class ToolRegistry:
