@@ -49,10 +49,10 @@ def python_files(folder: Path) -> Iterator[Path]:
 def report(requirements: list[Requirement], named: set[str]) -> tuple[str, bool]:
     """The text to print and whether every M line is covered."""
     covered = [each for each in requirements if each.id in named]
-    parts = [
-        f"{weight} {sum(each.weight == weight for each in covered)}/{sum(each.weight == weight for each in requirements)}"
-        for weight in "MSo"
-    ]
+    parts = []
+    for weight in "MSo":
+        wanted = [each for each in requirements if each.weight == weight]
+        parts.append(f"{weight} {sum(each in covered for each in wanted)}/{len(wanted)}")
     lines = [f"requirements: {len(covered)} of {len(requirements)} covered ({', '.join(parts)})"]
     lines += [f"  not covered: {each.id} {each.weight}  {each.text}" for each in requirements if each not in covered]
     unknown = sorted(named - {each.id for each in requirements})

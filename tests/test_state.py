@@ -9,7 +9,7 @@ from typing import Any, get_origin, get_type_hints
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from typing_extensions import NotRequired
 
 from agenticiqa import state as state_module
@@ -186,7 +186,9 @@ def test_state_types() -> None:
     assert hints["replan_history"] == list[str]
     assert hints["plan"] == PlannerOutput | None
     assert hints["reference_path"] == str | None
-    assert AgenticIQAState.__required_keys__ == {"query", "image_path"}
+    TypeAdapter(AgenticIQAState).validate_python({"query": "q", "image_path": "p"})
+    with pytest.raises(ValidationError):
+        TypeAdapter(AgenticIQAState).validate_python({"query": "q"})
 
 
 def test_partial_states_are_valid() -> None:

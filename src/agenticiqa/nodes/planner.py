@@ -9,6 +9,7 @@ from typing import Any, Optional
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from agenticiqa.answers import lettered
 from agenticiqa.asking import parse_as
 from agenticiqa.errors import AgenticIQAError, QueryError
 from agenticiqa.nodes.pictures import labelled_pictures
@@ -145,6 +146,8 @@ def _is_replan(state: AgenticIQAState) -> bool:
 
 def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
     _check_query(state["query"], context)
+    if state.get("options"):
+        lettered(state["options"] or [])
     role = context.settings.planner
     request = ModelRequest(
         system=PLANNER_SYSTEM_PROMPT,
