@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import pytest
 
 from agenticiqa.assessment import AgenticIQA
 from agenticiqa.config import ROLES
-from agenticiqa.logs import configure_logging
+from agenticiqa.logs import PACKAGE_LOGGER, configure_logging
 from agenticiqa.vlm_client import VLMClient
 from support.pictures import distorted, save, scene
 
@@ -31,6 +32,7 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield home
     # A log file in a folder that is about to go must not catch another test's records.
     configure_logging(None)
+    logging.getLogger(PACKAGE_LOGGER).setLevel(logging.NOTSET)
 
 
 @dataclass(frozen=True)
