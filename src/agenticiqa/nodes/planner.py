@@ -113,11 +113,17 @@ class PlanReply(BaseModel):
             tool = [tool] if tool.strip().lower() not in ("", "none", "null") else None
         return {**data, "distortions": distortions or None, "required_tool": tool}
 
+    def _by_object(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for item in self.distortions or []:
+            found.setdefault(item.object, []).extend(item.types)
+        return found
+
     def to_plan(self) -> PlannerOutput:
         return PlannerOutput.model_validate(
             {
                 **self.model_dump(exclude={"distortions", "plan"}),
-                "distortions": {item.object: item.types for item in self.distortions or []} or None,
+                "distortions": self._by_object() or None,
                 "plan": self.plan,
             }
         )
