@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from agenticiqa.config import ROLES, Settings, load_settings
@@ -52,6 +53,12 @@ def make_state(image_path: str, query: str = RATE, **more: Any) -> AgenticIQASta
     return state  # type: ignore[return-value]
 
 
+@lru_cache(maxsize=1)
+def packaged_settings() -> Settings:
+    """Reading YAML takes longer than most tests."""
+    return load_settings(environment={})
+
+
 def make_settings(**overrides: Any) -> Settings:
     """The packaged settings; write dots as two underscores (``pipeline__cache__enabled=False``)."""
     return load_settings(overrides={key.replace("__", "."): value for key, value in overrides.items()}, environment={})
@@ -62,4 +69,4 @@ def make_context(client: VLMClient, *, fallback: VLMClient | None = None, **more
     clients: dict[str, VLMClient] = dict.fromkeys(ROLES, client)
     if fallback is not None:
         clients.update({f"{role}.fallback": fallback for role in ROLES})
-    return RunContext(settings=more.pop("settings", None) or make_settings(), clients=clients, **more)
+    return RunContext(settings=more.pop("settings", None) or packaged_settings(), clients=clients, **more)
