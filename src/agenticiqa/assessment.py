@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import platform
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata as package_metadata
 from os import PathLike, fspath
@@ -23,7 +22,7 @@ from agenticiqa.graph import Graph, PipelineEvent, build_graph, initial_state, s
 from agenticiqa.logs import configure_logging
 from agenticiqa.regions import check_regions
 from agenticiqa.run_context import RunContext
-from agenticiqa.runs import LOCK_WAIT_S, RunRecord, RunStore, new_run_id
+from agenticiqa.runs import RunRecord, RunStore, new_run_id, open_database
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, PlannerOutput, SummarizerOutput
 from agenticiqa.tools.registry import ToolRegistry, default_registry
 from agenticiqa.vlm_client import TokenUsage, VLMClient
@@ -242,8 +241,7 @@ def assess(image: ImagePath, query: str = DEFAULT_QUERY, *, backend: str | None 
 
 def _open_checkpoints(runs_database: Path) -> SqliteSaver:
     file = runs_database.with_name(runs_database.stem + ".checkpoints.sqlite")
-    connection = sqlite3.connect(file, timeout=LOCK_WAIT_S, check_same_thread=False)
-    saver = SqliteSaver(connection, serde=state_serializer())
+    saver = SqliteSaver(open_database(file, check_same_thread=False), serde=state_serializer())
     saver.setup()
     return saver
 

@@ -31,7 +31,8 @@ from agenticiqa.errors import (
 UInt8Image = npt.NDArray[np.uint8]
 FloatImage = npt.NDArray[np.float32]
 
-READABLE_FORMATS = ("PNG", "JPEG", "WEBP", "TIFF", "BMP", "GIF", "PPM", "JPEG2000")
+# AVIF is there when Pillow was built with it.
+READABLE_FORMATS = ("PNG", "JPEG", "WEBP", "TIFF", "BMP", "GIF", "PPM", "JPEG2000", "AVIF")
 # Formats every provider accepts as they are. Anything else is re-packed as PNG, which loses nothing.
 SENDABLE_AS_IS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
 EXIF_ORIENTATION = 0x0112
@@ -203,7 +204,8 @@ def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | 
         with warnings.catch_warnings():
             # Our own pixel limit is the one that counts; Pillow's advice about the same thing would be noise.
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(data), formats=READABLE_FORMATS) as opened:
+            known = [name for name in READABLE_FORMATS if name in Image.OPEN]
+            with Image.open(io.BytesIO(data), formats=known) as opened:
                 _check_pixel_count(opened, name, limits)
                 opened.load()
                 return _normalised(opened, data, path)

@@ -22,6 +22,16 @@ def run(name: str, test: np.ndarray, reference: np.ndarray | None) -> Measuremen
         return METRICS[name].measure(test)
 
 
+def run_or_refuse(name: str, test: np.ndarray, reference: np.ndarray) -> None:
+    """A number in range; metrics of natural statistics may say that a picture has none."""
+    try:
+        found = run(name, test, reference)
+    except MetricInputError:
+        assert name in {"NIQE", "BRISQUE"}
+        return
+    check(name, found)
+
+
 def check(name: str, found: Measurement) -> None:
     low, high = METRICS[name].spec.range
     assert isinstance(found.value, float)
@@ -76,10 +86,10 @@ DEGENERATE = {
 @pytest.mark.parametrize("kind", DEGENERATE)
 def test_degenerate_pictures_give_a_number_in_range(name: str, kind: str) -> None:
     odd = DEGENERATE[kind]
-    check(name, run(name, odd, odd))
-    check(name, run(name, odd, DEGENERATE["black"]))
-    check(name, run(name, odd, scene(200, 200)))
-    check(name, run(name, scene(200, 200), odd))
+    run_or_refuse(name, odd, odd)
+    run_or_refuse(name, odd, DEGENERATE["black"])
+    run_or_refuse(name, odd, scene(200, 200))
+    run_or_refuse(name, scene(200, 200), odd)
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agenticiqa.tools.calibration import (
@@ -147,6 +147,7 @@ def test_a_known_curve_is_recovered(sign: int) -> None:
     assert np.abs(fitted.curve(raw) - opinion).max() < 0.02
 
 
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), higher=st.booleans())
 def test_every_fit_is_monotone(seed: int, higher: bool) -> None:
     rng = np.random.default_rng(seed)

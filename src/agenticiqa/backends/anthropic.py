@@ -9,9 +9,10 @@ from agenticiqa.backends.faults import (
     error_for_status,
     retry_after_seconds,
     scrubbed,
-    timeout_error,
+    timeout_or_unreachable,
 )
 from agenticiqa.backends.transport import (
+    CONNECT_LIMIT_S,
     Call,
     Feature,
     JsonMode,
@@ -37,22 +38,23 @@ class AnthropicClient(TransportClient):
     def _make_sdk_client(self) -> sdk.Anthropic:
         import anthropic
 
-        return anthropic.Anthropic(api_key=self.settings.key, base_url=self.settings.base_url, max_retries=0)
+        return anthropic.Anthropic(api_key=self.key, base_url=self.base_url, max_retries=0)
 
     def _call(self, call: Call) -> ModelReply:
         import anthropic
 
+        limit = anthropic.Timeout(call.timeout_s, connect=min(call.timeout_s, CONNECT_LIMIT_S))
         try:
-            message = self._sdk.messages.create(**self._arguments(call), timeout=call.timeout_s)
+            message = self._sdk.messages.create(**self._arguments(call), timeout=limit)
         except anthropic.APITimeoutError as error:
-            raise timeout_error(self.backend, call.request.timeout_s) from error
+            raise timeout_or_unreachable(self.backend, error, call.request.timeout_s) from error
         except anthropic.APIStatusError as error:
             raise self._status_error(error) from None
         except anthropic.APIConnectionError as error:
-            raise connection_error(self.backend, error, secret=self.settings.key) from error
+            raise connection_error(self.backend, error, secret=self.key) from error
         except (anthropic.APIResponseValidationError, ValueError) as error:
             raise BadResponseError(
-                f"The reply of {self.backend} cannot be read: {scrubbed(str(error), self.settings.key)}"
+                f"The reply of {self.backend} cannot be read: {scrubbed(str(error), self.key)}"
             ) from error
         return self._reply(message)
 
@@ -86,7 +88,7 @@ class AnthropicClient(TransportClient):
                 output=str(message)[:2000],
                 hint="Check base_url.",
             )
-        texts: list[Any] = [block.text for block in blocks if getattr(block, "type", None) == "text"]
+        texts: list[Any] = [getattr(block, "text", None) for block in blocks if getattr(block, "type", None) == "text"]
         wrong = next((text for text in texts if not isinstance(text, str)), None)
         reason = getattr(message, "stop_reason", None)
         text = checked_text(
@@ -110,7 +112,7 @@ class AnthropicClient(TransportClient):
             error.status_code,
             _detail(error),
             retry_after=retry_after_seconds(error.response.headers),
-            secret=self.settings.key,
+            secret=self.key,
         )
 
 

@@ -69,6 +69,15 @@ def connection_error(provider: str, error: BaseException, *, secret: str | None 
     return mapped
 
 
+def timeout_or_unreachable(provider: str, error: BaseException, seconds: float) -> BackendError:
+    """No answer in time; or, where not even the connection came about, no such server."""
+    if any(type(cause).__name__ == "ConnectTimeout" for cause in _chain(error)):
+        unreachable = BackendConnectionError(f"{provider} cannot be reached.")
+        unreachable.retryable = False
+        return unreachable
+    return timeout_error(provider, seconds)
+
+
 def timeout_error(provider: str, seconds: float) -> BackendTimeoutError:
     return BackendTimeoutError(f"{provider} did not answer within {seconds:.3g} s.")
 

@@ -13,7 +13,7 @@ from agenticiqa.backends.faults import (
     error_for_status,
     retry_after_seconds,
     scrubbed,
-    timeout_error,
+    timeout_or_unreachable,
 )
 from agenticiqa.backends.transport import (
     TOP_LOGPROBS,
@@ -56,10 +56,10 @@ class GoogleClient(TransportClient):
         from google.genai import types
 
         return genai.Client(
-            api_key=self.settings.key,
+            api_key=self.key,
             vertexai=False,
             http_options=types.HttpOptions(
-                base_url=self.settings.base_url,
+                base_url=self.base_url,
                 api_version=API_VERSION,
                 retry_options=types.HttpRetryOptions(attempts=1),
             ),
@@ -74,9 +74,10 @@ class GoogleClient(TransportClient):
             )
         except errors.APIError as error:
             raise self._status_error(error) from None
-        except ValueError as error:
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
+            # The SDK converts the body without looking first: a body of another shape can raise any of these.
             raise BadResponseError(
-                f"The reply of {self.backend} cannot be read: {scrubbed(str(error), self.settings.key)}"
+                f"The reply of {self.backend} cannot be read: {scrubbed(str(error), self.key)}"
             ) from error
         except _transport_errors() as error:
             raise self._transport_error(error, call) from error
@@ -138,13 +139,13 @@ class GoogleClient(TransportClient):
             error.code,
             detail,
             retry_after=_retry_delay(error.details) or retry_after_seconds(headers),
-            secret=self.settings.key,
+            secret=self.key,
         )
 
     def _transport_error(self, error: Exception, call: Call) -> BackendError:
         if "Timeout" in type(error).__name__:
-            return timeout_error(self.backend, call.request.timeout_s)
-        return connection_error(self.backend, error, secret=self.settings.key)
+            return timeout_or_unreachable(self.backend, error, call.request.timeout_s)
+        return connection_error(self.backend, error, secret=self.key)
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 _IDS: dict[str, dict[str, str]] = {
-    "openai": {
-        "gpt4o": "gpt-4o",
-        "gpt-4o-latest": "gpt-4o",
-    },
     "anthropic": {
         "claude-3-opus": "claude-3-opus-20240229",
         "claude-3.5-haiku": "claude-3-5-haiku-20241022",
@@ -18,10 +14,6 @@ _IDS: dict[str, dict[str, str]] = {
         "claude-sonnet-4.5": "claude-sonnet-4-5-20250929",
         "claude-haiku-4.5": "claude-haiku-4-5-20251001",
         "claude-opus-4.5": "claude-opus-4-5-20251101",
-    },
-    "google": {
-        "gemini-flash": "gemini-2.5-flash",
-        "gemini-pro": "gemini-2.5-pro",
     },
     "qwen": {
         "qwen2.5-vl-3b": "Qwen/Qwen2.5-VL-3B-Instruct",

@@ -12,9 +12,10 @@ from agenticiqa.backends.faults import (
     quota_used_up,
     retry_after_seconds,
     scrubbed,
-    timeout_error,
+    timeout_or_unreachable,
 )
 from agenticiqa.backends.transport import (
+    CONNECT_LIMIT_S,
     TOP_LOGPROBS,
     Call,
     Feature,
@@ -45,22 +46,23 @@ class OpenAIClient(TransportClient):
     def _make_sdk_client(self) -> sdk.OpenAI:
         import openai
 
-        return openai.OpenAI(api_key=self.settings.key or "none", base_url=self.settings.base_url, max_retries=0)
+        return openai.OpenAI(api_key=self.key or "none", base_url=self.base_url, max_retries=0)
 
     def _call(self, call: Call) -> ModelReply:
         import openai
 
+        limit = openai.Timeout(call.timeout_s, connect=min(call.timeout_s, CONNECT_LIMIT_S))
         try:
-            completion = self._sdk.chat.completions.create(**self._arguments(call), timeout=call.timeout_s)
+            completion = self._sdk.chat.completions.create(**self._arguments(call), timeout=limit)
         except openai.APITimeoutError as error:
-            raise timeout_error(self.backend, call.request.timeout_s) from error
+            raise timeout_or_unreachable(self.backend, error, call.request.timeout_s) from error
         except openai.APIStatusError as error:
             raise self._status_error(error) from None
         except openai.APIConnectionError as error:
-            raise connection_error(self.backend, error, secret=self.settings.key) from error
+            raise connection_error(self.backend, error, secret=self.key) from error
         except (openai.APIResponseValidationError, ValueError) as error:
             raise BadResponseError(
-                f"The reply of {self.backend} cannot be read: {scrubbed(str(error), self.settings.key)}"
+                f"The reply of {self.backend} cannot be read: {scrubbed(str(error), self.key)}"
             ) from error
         return self._reply(completion, call)
 
@@ -131,14 +133,14 @@ class OpenAIClient(TransportClient):
             return quota_used_up(self.provider)
         if error.status_code == 403 and feature_named_in(detail):
             # Some models answer so when asked for log-probabilities; the key is fine.
-            words = scrubbed(detail, self.settings.key)
+            words = scrubbed(detail, self.key)
             return RequestRejectedError(f"{self.backend} rejected the request (HTTP 403): {words}")
         return error_for_status(
             self.backend,
             error.status_code,
             detail,
             retry_after=retry_after_seconds(error.response.headers),
-            secret=self.settings.key,
+            secret=self.key,
         )
 
 

@@ -18,14 +18,14 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
-from tenacity import RetryCallState, Retrying, retry_if_exception
-from tenacity.wait import wait_exponential_jitter
+from tenacity import RetryCallState, Retrying, retry_if_exception, wait_exponential, wait_random
 
 from agenticiqa.backends.faults import timeout_error
 from agenticiqa.backends.model_names import model_id
 from agenticiqa.backends.reply_schema import ReplySchema, reply_schema
 from agenticiqa.config import ProviderSettings
 from agenticiqa.errors import (
+    AuthenticationError,
     BackendError,
     BackendUnavailableError,
     BadResponseError,
@@ -42,6 +42,8 @@ logger = logging.getLogger(__name__)
 TOP_LOGPROBS = 20
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
+# A host that drops packets should not use up a whole call's time before it counts as unreachable.
+CONNECT_LIMIT_S = 10.0
 
 
 class Feature(str, Enum):
@@ -151,6 +153,8 @@ class TransportClient(RichVLMClient):
         self.backend = backend
         self.model = model_id(self.provider, model)
         self.settings = settings
+        self.key = _checked_key(backend, settings.key)
+        self.base_url = _checked_address(backend, settings.base_url)
         self._sleep = sleep
         self._clock = clock
         self._lock = threading.Lock()
@@ -178,7 +182,7 @@ class TransportClient(RichVLMClient):
 
     @property
     def identity(self) -> str:
-        where = urlsplit(self.settings.base_url or "")
+        where = urlsplit(self.base_url or "")
         # A password inside the address does not change what the server answers.
         address = where._replace(netloc=where.netloc.rpartition("@")[2]).geturl()
         limits = f"{self.settings.max_image_side or ''}/{self.settings.max_image_bytes or ''}"
@@ -300,15 +304,40 @@ class TransportClient(RichVLMClient):
         )
 
 
-_backoff = wait_exponential_jitter(initial=FIRST_WAIT_S, max=LONGEST_WAIT_S, jitter=FIRST_WAIT_S)
+_backoff = wait_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S) + wait_random(0, FIRST_WAIT_S)
 
 
 def _wait(state: RetryCallState) -> float:
     """The provider's own figure where it gave one, else exponential backoff with jitter."""
     error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, RateLimitError) and error.retry_after is not None:
+    if isinstance(error, RateLimitError) and error.retry_after:
         return error.retry_after
     return _backoff(state)
+
+
+def _checked_key(backend: str, key: str | None) -> str | None:
+    """The key without stray blanks. One that cannot stand in a header would be quoted by the HTTP library's error."""
+    if key is None:
+        return None
+    key = key.strip()
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise AuthenticationError(f"The API key of {backend} holds characters that no key has.")
+    return key
+
+
+def _checked_address(backend: str, address: str | None) -> str | None:
+    if address is None:
+        return None
+    try:
+        parts = urlsplit(address)
+        complete = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        complete = False
+    if not complete:
+        raise BackendUnavailableError(
+            f"The base_url of {backend} is not a web address.", hint="Write for example http://127.0.0.1:8000/v1."
+        )
+    return address
 
 
 # --- a limit in time -------------------------------------------------------------------------------------

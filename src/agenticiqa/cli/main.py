@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli import assess, backends, config, doctor, graph, runs
+from agenticiqa.cli import assess, backends, config, distort, doctor, graph, measure, runs, tools
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERNAL, EXIT_INTERRUPTED, error_console
 from agenticiqa.errors import AgenticIQAError
 
@@ -22,7 +22,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("assess")(assess.assess)
+app.command("measure")(measure.measure)
+app.command("distort")(distort.distort)
 app.command("doctor")(doctor.doctor)
+app.add_typer(tools.app, name="tools")
 app.add_typer(graph.app, name="graph")
 app.add_typer(runs.app, name="runs")
 app.add_typer(backends.app, name="backends")

@@ -303,7 +303,8 @@ def _best_rising_fit(u: Floats, y: Floats) -> Floats:
     """The best of several starts: centres over the data, slopes from gentle to steep."""
     spread = max(float(np.ptp(y)), 0.1)
     lower = [0.0, 1e-3, u.min() - 3, 0.0, -50.0]
-    upper = [20.0, 200.0, u.max() + 3, 10.0, 50.0]
+    # A steeper logistic would be a step that splits pictures nobody can tell apart.
+    upper = [20.0, 30.0, u.max() + 3, 10.0, 50.0]
     best, lowest_cost = None, math.inf
     for centre in np.quantile(u, [0.1, 0.5, 0.9]):
         for slope in (2.0, 8.0):

@@ -83,11 +83,11 @@ class Bench:
             self._cache.put(key, {"raw": raw, "calibrated": calibrated})
         return JobResult(job, raw, calibrated, seconds=time.perf_counter() - started)
 
-    def _score(self, job: Job) -> tuple[float, float]:
+    def _score(self, job: Job) -> tuple[float, float | None]:
         if job.tool.needs_reference and self._reference is None:
             raise ToolError(f"{job.tool.name} compares with a reference picture, and none was given.")
         raw = job.tool.metric.measure(self._view(job)).value
-        return raw, job.tool.calibration(raw)
+        return raw, job.tool.calibration(raw) if job.tool.calibration else None
 
     def _prepare(self, jobs: Sequence[Job]) -> None:
         """Make shared views before threads start; a pair that does not fit fails in its own jobs instead."""

@@ -21,10 +21,10 @@ ENTRY_POINT_GROUP = "agenticiqa.tools"
 
 @dataclass(frozen=True)
 class Tool:
-    """A metric whose raw score can be put on the 1..5 scale."""
+    """A metric and, where it measures quality rather than a mere quantity, its way to the 1..5 scale."""
 
     metric: Metric
-    calibration: Calibration
+    calibration: Calibration | None = None
 
     @property
     def spec(self) -> MetricSpec:
@@ -41,7 +41,12 @@ class Tool:
     @property
     def version(self) -> str:
         """Changes whenever the same picture may get another score; part of every cache key."""
-        return f"{self.spec.version}/{self.calibration.coefficients}"
+        return f"{self.spec.version}/{self.calibration.coefficients if self.calibration else 'raw'}"
+
+    @property
+    def type(self) -> str:
+        """``FR`` or ``NR``."""
+        return "FR" if self.needs_reference else "NR"
 
     def describe(self) -> str:
         """One line for a model that chooses tools."""
@@ -59,6 +64,9 @@ class ToolRegistry:
     def names(self) -> list[str]:
         return [tool.name for tool in self._tools.values()]
 
+    def all(self) -> list[Tool]:
+        return list(self._tools.values())
+
     def find(self, name: str) -> Tool:
         """The tool a user or model means; case, hyphens and underscores do not matter."""
         tool = self._tools.get(_plain(name))
@@ -69,8 +77,10 @@ class ToolRegistry:
         return tool
 
     def offered(self, *, has_reference: bool) -> list[Tool]:
-        """Tools that can measure this picture; those that use the reference come first when there is one."""
-        usable = [tool for tool in self._tools.values() if has_reference or not tool.needs_reference]
+        """Tools that can score this picture; those that use the reference come first when there is one."""
+        usable = [
+            tool for tool in self._tools.values() if tool.calibration and (has_reference or not tool.needs_reference)
+        ]
         return sorted(usable, key=lambda tool: not tool.needs_reference)
 
     def best_for(self, distortion: str, *, has_reference: bool) -> Tool:
@@ -90,7 +100,7 @@ def _plain(name: str) -> str:
 def default_registry() -> ToolRegistry:
     """Native tools and plug-ins; loaded once a process."""
     calibrations = load_calibrations()
-    native = [Tool(METRICS[name], calibrations[name]) for name in METRICS if name in calibrations]
+    native = [Tool(METRICS[name], calibrations.get(name)) for name in METRICS]
     return ToolRegistry([*native, *_plug_ins()])
 
 

@@ -57,16 +57,17 @@ def _structure(one: FloatArray, other: FloatArray) -> FloatArray:
     one, other = np.ascontiguousarray(one), np.ascontiguousarray(other)
     between = prewitt_magnitude((one + other) * np.float32(0.5))
     one, other = prewitt_magnitude(one), prewitt_magnitude(other)
-    found = similarity(one, other, C1)
-    found += similarity(one, between, C2)
+    # The difference first: for equal pictures it is exactly zero, and the fourth roots below magnify dust.
+    found = similarity(one, between, C2)
     found -= similarity(other, between, C2)
+    found += similarity(one, other, C1)
     return found
 
 
 def _chromaticity(one: FloatArray, other: FloatArray) -> FloatArray:
     h1, m1, h2, m2 = one[..., 1], one[..., 2], other[..., 1], other[..., 2]
     product = 2 * (h1 * h2 + m1 * m2) + C3
-    return np.asarray(product / (h1 * h1 + h2 * h2 + m1 * m1 + m2 * m2 + C3), np.float32)
+    return np.asarray(product / ((h1 * h1 + m1 * m1) + (h2 * h2 + m2 * m2) + C3), np.float32)
 
 
 def _deviation(combined: FloatArray) -> float:

@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, ByteArray, FloatArray, MetricInputError, MetricSpec
-from agenticiqa.tools.metrics.filters import NO_PADDING, Padding, average_pool, luma_of
+from agenticiqa.tools.metrics.filters import NO_PADDING, Padding, average_pool, luma_of, luma_to_round
 
 T = TypeVar("T")
 
@@ -98,7 +98,7 @@ class Picture(Shared):
         self.pixels = _checked(pixels, role)
         self.height, self.width = (int(side) for side in self.pixels.shape[:2])
         self.is_grey = self.pixels.ndim == 2
-        self._scale = 1.0 / _PEAK.get(self.pixels.dtype, 1.0)
+        self._peak = np.float32(_PEAK.get(self.pixels.dtype, 1.0))
 
     @property
     def size(self) -> tuple[int, int]:
@@ -109,7 +109,8 @@ class Picture(Shared):
         part = self.pixels[start:stop]
         if part.dtype == np.float32:
             return cast("FloatArray", part)
-        return np.asarray(np.multiply(part, np.float32(self._scale), dtype=np.float32), np.float32)
+        # Divided, not multiplied by the reciprocal: 51/255 must be the float nearest to 0.2.
+        return np.asarray(np.divide(part, self._peak, dtype=np.float32), np.float32)
 
     def rgb_rows(self, start: int, stop: int) -> FloatArray:
         """Rows ``start:stop`` as three float32 channels."""
@@ -136,7 +137,8 @@ class Picture(Shared):
             out = np.empty(self.size, np.uint8)
             step = max(1, (1 << 18) // self.width)
             for start in range(0, self.height, step):
-                rows = self.luma_rows(start, start + step)
+                rows = self.rows(start, start + step)
+                rows = rows if self.is_grey else luma_to_round(rows)
                 scaled = cv2.convertScaleAbs(rows, alpha=255.0)  # rounds half to even, like rint
                 out[start : start + step] = scaled
             return out

@@ -1,0 +1,9 @@
+"""How the distortion generator says no."""
+
+from __future__ import annotations
+
+from agenticiqa.errors import AgenticIQAError
+
+
+class DistortionError(AgenticIQAError):
+    """The picture, the kind or the level cannot be used."""

@@ -1,0 +1,159 @@
+"""AIQA_FR: one full-reference score from a few native metrics that see different damage.
+
+Each part turns its metric into points lost on the 1..5 opinion scale (a five-parameter logistic); the losses are
+pooled as the root of their weighted squares, so that the worst one counts most and small ones do not add up to
+something nobody sees. The score can only fall when a part gets worse, and the loss divides exactly into what each
+part took. Weights and curves stand in ``fused_reference.yaml``, written by ``training/fit_fused_reference.py``; they
+are fitted on the KADID-10k protocol alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import yaml
+
+from agenticiqa.tools.calibration import HIGHEST, LOWEST, Calibration, CalibrationError
+from agenticiqa.tools.metrics import METRICS, Array, Measurement, MetricSpec, Picture, Views
+
+Floats = npt.NDArray[np.float64]
+
+_DATA_FILE = "fused_reference.yaml"
+_LOWERED_BY = "lowered_by_"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One metric's share: its curve to opinion, its weight, and the damage it is there for."""
+
+    curve: Calibration
+    weight: float
+    sees: str
+
+    def loss(self, raw: npt.ArrayLike) -> Floats:
+        """Points below the curve's best end; never negative."""
+        return self.curve.ends[1] - self.curve.curve(raw)
+
+
+@dataclass(frozen=True)
+class FusedModel:
+    """Parts pooled with an exponent, below the score of an unchanged picture.
+
+    >>> curve = Calibration((4, 9, 0.5, 0, 3), "toy", (0.0, 1.0), True)
+    >>> model = FusedModel({"A": Part(curve, 1.0, "this"), "B": Part(curve, 1.0, "that")}, 2.0, 4.6)
+    >>> model.score({"A": 1.0, "B": 1.0})
+    4.6
+    >>> {name: round(points, 2) for name, points in model.lowered_by({"A": 1.0, "B": 0.5}).items()}
+    {'A': 0.0, 'B': 1.96}
+    """
+
+    parts: Mapping[str, Part]
+    exponent: float
+    top: float
+
+    def score(self, raw: Mapping[str, float]) -> float:
+        """1 to ``top`` from the raw values of all parts."""
+        return float(self.scores({name: np.array(value) for name, value in raw.items()}))
+
+    def scores(self, raw: Mapping[str, Floats]) -> Floats:
+        """The same for arrays of raw values."""
+        return np.clip(self.top - sum(self._powers(raw).values()) ** (1 / self.exponent), LOWEST, HIGHEST)
+
+    def lowered_by(self, raw: Mapping[str, float]) -> dict[str, float]:
+        """How many points each part took; together they are ``top`` minus the score."""
+        powers = {name: float(power) for name, power in self._powers(raw).items()}
+        total = sum(powers.values())
+        lost = self.top - self.score(raw)
+        return {name: lost * power / total if total else 0.0 for name, power in powers.items()}
+
+    def _powers(self, raw: Mapping[str, Any]) -> dict[str, Floats]:
+        return {name: part.weight * part.loss(raw[name]) ** self.exponent for name, part in self.parts.items()}
+
+
+@cache
+def fused_model() -> FusedModel:
+    """The shipped model."""
+    text = resources.files(__package__).joinpath(_DATA_FILE).read_text(encoding="utf-8")
+    return read_model(yaml.safe_load(text))
+
+
+def read_model(fields: Any) -> FusedModel:
+    """A model from the plain values of its file; weights that could raise a damaged picture's score are refused."""
+    try:
+        model = FusedModel(
+            parts={name: _read_part(part) for name, part in fields["parts"].items()},
+            exponent=float(fields["exponent"]),
+            top=float(fields["top"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CalibrationError(f"{_DATA_FILE} is incomplete or malformed: {error!r}.") from error
+    sound = model.parts and model.exponent >= 1 and LOWEST < model.top <= HIGHEST
+    if not sound or any(part.weight < 0 for part in model.parts.values()):
+        raise CalibrationError(f"{_DATA_FILE} holds no parts, a negative weight, or a top outside the scale.")
+    return model
+
+
+def _read_part(fields: Any) -> Part:
+    low, high = fields["range"]
+    b1, b2, b3, b4, b5 = (float(value) for value in fields["coefficients"])
+    curve = Calibration((b1, b2, b3, b4, b5), "part of AIQA_FR", (float(low), float(high)), fields["higher_is_better"])
+    return Part(curve, float(fields["weight"]), str(fields["sees"]))
+
+
+def _spec() -> MetricSpec:
+    model = fused_model()
+    sizes = [METRICS[name].spec.minimum_size for name in model.parts]
+    return MetricSpec(
+        name="AIQA_FR",
+        kind="FR",
+        range=(LOWEST, model.top),
+        higher_is_better=True,
+        variant=f"root of weighted powers ({model.exponent:g}) of the points lost in {', '.join(model.parts)}",
+        paper="AgenticIQA project; fitted on the protocol and mean opinions of Lin, Hosu and Saupe, QoMEX, 2019",
+        good_at=("Blurs", "Color distortions", "Compression", "Noise", "Brightness change", "Contrast"),
+        minimum_size=(max(height for height, _ in sizes), max(width for _, width in sizes)),
+        unit="opinion, 1..5",
+    )
+
+
+SPEC = _spec()
+
+
+def fused_reference(test: Array | Views, reference: Array | None = None) -> float:
+    """Opinion from 1 (bad) to about 4.6, which is what people give an unchanged picture.
+
+    >>> ramp = np.tile(np.linspace(0, 1, 128), (128, 1))
+    >>> round(fused_reference(ramp, ramp), 1)
+    4.6
+    """
+    return measure(test, reference).value
+
+
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    """The score; ``details`` holds each part's raw value and how many points it took (``lowered_by_…``)."""
+    views = Views.of(test, reference, SPEC)
+    model = fused_model()
+    raw = {name: METRICS[name].measure(views).value for name in model.parts}
+    lowered = {f"{_LOWERED_BY}{name}": points for name, points in model.lowered_by(raw).items()}
+    return Measurement(model.score(raw), details=raw | lowered)
+
+
+def explain(measurement: Measurement) -> list[str]:
+    """What lowered the score, worst first, in words.
+
+    >>> explain(Measurement(3.0, details={"lowered_by_HaarPSI": 1.6, "HaarPSI": 0.5}))  # doctest: +ELLIPSIS
+    ['HaarPSI (...) took 1.60 points']
+    """
+    took = [
+        (points, key.removeprefix(_LOWERED_BY))
+        for key, points in measurement.details.items()
+        if key.startswith(_LOWERED_BY) and points >= 0.005
+    ]
+    parts = fused_model().parts
+    return [f"{name} ({parts[name].sees}) took {points:.2f} points" for points, name in sorted(took, reverse=True)]

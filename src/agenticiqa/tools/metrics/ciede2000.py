@@ -1,0 +1,136 @@
+"""CIEDE2000: the colour difference of each pixel, and its mean."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
+from agenticiqa.tools.metrics.filters import strips, transform_colours
+from agenticiqa.tools.metrics.views import Picture, Views
+
+SPEC = MetricSpec(
+    name="CIEDE2000",
+    kind="FR",
+    range=(0.0, 200.0),
+    higher_is_better=False,
+    variant="mean over all pixels; sRGB to CIE Lab with D65 white (2 degrees), kL = kC = kH = 1; about 1 is "
+    "just noticeable; equals scikit-image's deltaE_ciede2000",
+    paper="Sharma, Wu and Dalal, The CIEDE2000 color-difference formula: implementation notes, Color "
+    "Research and Application, 2005",
+    good_at=("Color distortions", "Brightness change", "Contrast"),
+    unit="delta E",
+)
+
+# sRGB primaries (IEC 61966-2-1), each row divided by the D65 white point.
+XYZ = np.array(
+    [[0.412453, 0.357580, 0.180423], [0.212671, 0.715160, 0.072169], [0.019334, 0.119193, 0.950227]]
+) / np.array([[0.95047], [1.0], [1.08883]])
+LAB = ((0.0, 116.0, 0.0), (500.0, -500.0, 0.0), (0.0, 200.0, -200.0))
+FULL_TURN = np.float32(2 * np.pi)
+DEGREE = np.float32(np.pi / 180)
+POWER_25_7 = np.float32(25.0**7)
+
+
+def ciede2000(test: Array | Views, reference: Array | None = None) -> float:
+    """Mean colour difference, 0 for equal pictures.
+
+    >>> red, blue = np.zeros((4, 4, 3)), np.zeros((4, 4, 3))
+    >>> red[..., 0], blue[..., 2] = 1, 1
+    >>> round(ciede2000(red, blue), 2)
+    52.88
+    """
+    return measure(test, reference).value
+
+
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    views = Views.of(test, reference, SPEC)
+    kept = np.empty(views.size, np.float32)
+    for start, stop in strips(*views.size):
+        one = lab_of(views.test.rgb_rows(start, stop))
+        other = lab_of(views.reference.rgb_rows(start, stop))
+        kept[start:stop] = difference(one, other)
+    return Measurement(float(kept.mean(dtype=np.float64)), map=kept)
+
+
+def lab_of(rgb: FloatArray) -> FloatArray:
+    """CIE Lab of sRGB values in [0, 1]."""
+    linear = linear_of(rgb)
+    relative = transform_colours(linear, XYZ)
+    curved = np.asarray(np.cbrt(relative), np.float32)
+    dark = relative <= 0.008856
+    if dark.any():
+        curved[dark] = np.float32(7.787) * relative[dark] + np.float32(16 / 116)
+    lab = transform_colours(curved, LAB)
+    lab[..., 0] -= 16
+    return lab
+
+
+def linear_of(rgb: FloatArray) -> FloatArray:
+    """Linear light of sRGB values in [0, 1]."""
+    scaled = rgb * np.float32(1 / 1.055)
+    scaled += np.float32(0.055 / 1.055)
+    linear = np.asarray(cv2.pow(scaled, 2.4), np.float32)
+    dark = rgb <= 0.04045
+    if dark.any():
+        linear[dark] = rgb[dark] * np.float32(1 / 12.92)
+    return linear
+
+
+def difference(one: FloatArray, other: FloatArray) -> FloatArray:
+    """CIEDE2000 of two Lab pictures."""
+    light_one, a_one, b_one = (np.asarray(channel, np.float32) for channel in cv2.split(one))
+    light_other, a_other, b_other = (np.asarray(channel, np.float32) for channel in cv2.split(other))
+    mean_chroma = (np.hypot(a_one, b_one) + np.hypot(a_other, b_other)) * np.float32(0.5)
+    boost = 1 + np.float32(0.5) * (1 - _seventh(mean_chroma))
+    a_one *= boost
+    a_other *= boost
+    chroma_one, chroma_other = np.hypot(a_one, b_one), np.hypot(a_other, b_other)
+    hue_one, hue_other = _hue(a_one, b_one), _hue(a_other, b_other)
+
+    lightness = _lightness_term(light_one, light_other)
+    chroma_sum = chroma_one + chroma_other
+    mean_chroma = chroma_sum * np.float32(0.5)
+    chroma = (chroma_other - chroma_one) / (1 + np.float32(0.045) * mean_chroma)
+
+    turn = hue_other - hue_one
+    colourless = chroma_one * chroma_other == 0
+    wraps = np.abs(turn) > np.pi
+    mean_hue = (hue_one + hue_other) * np.float32(0.5)
+    mean_hue[wraps] += np.float32(np.pi)
+    turn -= FULL_TURN * np.sign(turn) * wraps
+    turn[colourless] = 0
+    # The mean hue of a grey and a colour is the colour's own (a grey's hue counts as zero).
+    mean_hue[colourless] = (hue_one + hue_other)[colourless]
+    weight = (
+        1
+        - np.float32(0.17) * np.cos(mean_hue - 30 * DEGREE)
+        + np.float32(0.24) * np.cos(2 * mean_hue)
+        + np.float32(0.32) * np.cos(3 * mean_hue + 6 * DEGREE)
+        - np.float32(0.20) * np.cos(4 * mean_hue - 63 * DEGREE)
+    )
+    hue = 2 * np.sqrt(chroma_one * chroma_other) * np.sin(turn * np.float32(0.5))
+    hue /= 1 + np.float32(0.015) * mean_chroma * weight
+
+    away_from_blue = ((mean_hue / DEGREE - 275) / 25) ** 2
+    rotation = -2 * _seventh(mean_chroma) * np.sin(60 * DEGREE * np.exp(-away_from_blue))
+    total = lightness * lightness + chroma * chroma + hue * hue + rotation * chroma * hue
+    return np.asarray(np.sqrt(np.maximum(total, 0)), np.float32)
+
+
+def _seventh(chroma: FloatArray) -> FloatArray:
+    square = chroma * chroma
+    seventh = square * square * square * chroma
+    return np.asarray(np.sqrt(seventh / (seventh + POWER_25_7)), np.float32)
+
+
+def _hue(a: FloatArray, b: FloatArray) -> FloatArray:
+    hue = np.arctan2(b, a)
+    hue[hue < 0] += FULL_TURN
+    return hue
+
+
+def _lightness_term(one: FloatArray, other: FloatArray) -> FloatArray:
+    offset = ((one + other) * np.float32(0.5) - 50) ** 2
+    scale = 1 + np.float32(0.015) * offset / np.sqrt(20 + offset)
+    return np.asarray((other - one) / scale, np.float32)

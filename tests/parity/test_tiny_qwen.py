@@ -1,0 +1,306 @@
+"""A tiny random Qwen2.5-VL, built here, through transformers' real processor and generation."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+from PIL import Image
+from pydantic import BaseModel
+
+from agenticiqa.backends.qwen import NEEDED, PROVIDER, QwenClient
+from agenticiqa.config import ProviderSettings
+from agenticiqa.errors import BackendTimeoutError, BackendUnavailableError, TruncatedReplyError
+from agenticiqa.images import LoadedImage, load_image
+from agenticiqa.state import PlannerOutput, SummarizerOutput
+from agenticiqa.vlm_client import LabelledImage, ModelRequest, create_vlm_client
+
+_missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+pytestmark = [
+    pytest.mark.parity,
+    pytest.mark.skipif(bool(_missing), reason=f"not installed: {', '.join(_missing)} (the extra agenticiqa[qwen])"),
+]
+enforced = pytest.mark.skipif(importlib.util.find_spec("xgrammar") is None, reason="xgrammar is not installed")
+
+LETTERS = ("A", "B", "C", "D", "E")
+SPECIAL = [
+    "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|vision_pad|>",
+    "<|image_pad|>", "<|video_pad|>",
+]  # fmt: skip
+TEMPLATE = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% for c in m['content'] %}"
+    "{% if c['type'] == 'image' %}<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ c['text'] }}{% endif %}"
+    "{% endfor %}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+
+class Verdict(BaseModel):
+    final_answer: Literal["A", "B", "C", "D", "E"]
+    need_replan: bool
+
+
+def _make_torchvision_importable() -> None:
+    """A torchvision built for CUDA misses two operators beside a CPU-only torch; declaring them is enough."""
+    import torch
+
+    try:
+        import torchvision  # noqa: F401
+    except RuntimeError:
+        for name in ("nms", "qnms"):
+            torch.library.define(f"torchvision::{name}", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+
+
+def _tokenizer():
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=400, special_tokens=SPECIAL, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
+    )
+    core.train_from_iterator(["rate the quality of this picture: excellent good fair poor bad"] * 10, trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core,
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+        additional_special_tokens=SPECIAL[1:],
+        chat_template=TEMPLATE,
+    )
+
+
+def _config(tokenizer):
+    from transformers import Qwen2_5_VLConfig
+
+    ids = {name: tokenizer.convert_tokens_to_ids(name) for name in SPECIAL}
+    text = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 8192,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [2, 3, 3]},
+        "bos_token_id": ids["<|im_start|>"],
+        "eos_token_id": ids["<|im_end|>"],
+        "pad_token_id": ids["<|endoftext|>"],
+        "tie_word_embeddings": False,
+    }
+    vision = {
+        "depth": 2,
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_heads": 4,
+        "out_hidden_size": 64,
+        "patch_size": 14,
+        "spatial_merge_size": 2,
+        "temporal_patch_size": 2,
+        "window_size": 112,
+        "fullatt_block_indexes": [1],
+    }
+    return Qwen2_5_VLConfig(
+        text_config=text,
+        vision_config=vision,
+        image_token_id=ids["<|image_pad|>"],
+        video_token_id=ids["<|video_pad|>"],
+        vision_start_token_id=ids["<|vision_start|>"],
+        vision_end_token_id=ids["<|vision_end|>"],
+        tie_word_embeddings=False,
+    )
+
+
+def _teach_habits(model, tokenizer) -> None:
+    """Short answers from a random model; see tests/contract/habits.py."""
+    import torch
+
+    sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
+    from habits import CHANNELS, add_habits
+
+    language = model.model.language_model
+    tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    with torch.no_grad():
+        for matrix in (language.embed_tokens.weight, model.lm_head.weight):
+            matrix.normal_(std=0.2)
+        add_habits(
+            tokens,
+            language.embed_tokens.weight.numpy(),
+            model.lm_head.weight.numpy(),
+            never=[*SPECIAL[:2], *SPECIAL[3:]],
+        )
+        for layer in language.layers:
+            layer.self_attn.o_proj.weight[:CHANNELS] = 0
+            layer.mlp.down_proj.weight[:CHANNELS] = 0
+
+
+@pytest.fixture(scope="session")
+def tiny_qwen(tmp_path_factory) -> Path:
+    """A model folder as a user would name it in QWEN_MODEL."""
+    _make_torchvision_importable()
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    tokenizer = _tokenizer()
+    model = transformers.Qwen2_5_VLForConditionalGeneration(_config(tokenizer)).eval()
+    _teach_habits(model, tokenizer)
+    processor = transformers.Qwen2_5_VLProcessor(
+        image_processor=transformers.Qwen2VLImageProcessor(min_pixels=56 * 56, max_pixels=28 * 28 * 256),
+        tokenizer=tokenizer,
+        video_processor=transformers.Qwen2VLVideoProcessor(),
+        chat_template=TEMPLATE,
+    )
+    folder = tmp_path_factory.mktemp("tiny-qwen")
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def client(tiny_qwen):
+    made = QwenClient("qwen2.5-vl-local", str(tiny_qwen), ProviderSettings(model=str(tiny_qwen)))
+    yield made
+    made.close()
+
+
+def picture(folder, seed: int) -> LoadedImage:
+    pixels = np.random.default_rng(seed).integers(0, 255 if seed else 40, (112, 140, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(folder / f"{seed}.png")
+    return load_image(folder / f"{seed}.png")
+
+
+def ask(*images: LoadedImage, **changes) -> ModelRequest:
+    settings = {"schema": Verdict, "answer_letters": LETTERS, "max_tokens": 64, "timeout_s": 60.0, **changes}
+    return ModelRequest(
+        user="rate the quality of this picture",
+        system="You judge pictures.",
+        images=tuple(LabelledImage("test image", image) for image in images),
+        **settings,
+    )
+
+
+@enforced
+def test_schema_is_enforced_and_the_letter_has_probabilities(client, tmp_path):
+    reply = client.complete(ask(picture(tmp_path, 1)))
+    assert Verdict.model_validate_json(reply.text).final_answer in LETTERS
+    assert reply.answer_logprobs is not None
+    assert set(reply.answer_logprobs) == set(LETTERS)
+    assert all(math.isfinite(value) and value < 0 for value in reply.answer_logprobs.values())
+    assert reply.usage.prompt > 20
+    assert reply.usage.completion > 5
+
+
+@enforced
+def test_probabilities_are_those_of_the_model(client, tmp_path, monkeypatch):
+    """The letter's figure equals one forward pass over the prompt and the tokens before the letter."""
+    import torch
+
+    from agenticiqa.backends.qwen import _inputs
+
+    written: list[int] = []
+    make_reply = client._reply
+    monkeypatch.setattr(
+        client,
+        "_reply",
+        lambda request, loaded, ids, *rest: _noted(written, ids, make_reply(request, loaded, ids, *rest)),
+    )
+    request = ask(picture(tmp_path, 3))
+    reply = client.complete(request)
+    loaded = client._load()
+    place = (
+        next(i for i in range(len(written)) if loaded.processor.tokenizer.decode(written[: i + 1]).endswith(': "')) + 1
+    )
+    inputs = _inputs(loaded, request, [("test image", request.images[0].image.pil)], with_schema=False)
+    before = torch.tensor([written[:place]])
+    ids = torch.cat([inputs["input_ids"], before], dim=1)
+    longer = {**inputs, "input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    if "mm_token_type_ids" in inputs:
+        longer["mm_token_type_ids"] = torch.cat([inputs["mm_token_type_ids"], torch.zeros_like(before)], dim=1)
+    with torch.inference_mode():
+        logprobs = torch.log_softmax(loaded.model(**longer).logits[0, -1].float(), dim=-1)
+    letter = Verdict.model_validate_json(reply.text).final_answer
+    assert reply.answer_logprobs[letter] == pytest.approx(logprobs[written[place]].item(), abs=1e-4)
+
+
+def _noted(written: list[int], ids: list[int], reply):
+    written.extend(ids)
+    return reply
+
+
+@enforced
+def test_the_picture_reaches_the_model(client, tmp_path):
+    with_picture = client.complete(ask(picture(tmp_path, 1)))
+    without = client.complete(ask())
+    assert with_picture.usage.prompt > without.usage.prompt
+
+
+@enforced
+def test_same_question_same_answer_also_at_the_same_time(client, tmp_path):
+    request = ask(picture(tmp_path, 2))
+    with ThreadPoolExecutor(3) as pool:
+        replies = list(pool.map(client.complete, [request] * 3))
+    assert len({reply.text for reply in replies}) == 1
+
+
+@enforced
+def test_sampling(client, tmp_path):
+    reply = client.complete(ask(picture(tmp_path, 1), temperature=0.7, top_p=0.9))
+    assert Verdict.model_validate_json(reply.text)
+
+
+@enforced
+@pytest.mark.parametrize("schema", [PlannerOutput, SummarizerOutput])
+def test_the_agents_schemas(client, tmp_path, schema):
+    reply = client.complete(ask(picture(tmp_path, 1), schema=schema, max_tokens=512))
+    assert schema.model_validate_json(reply.text)
+
+
+@enforced
+def test_through_the_public_door(tiny_qwen, tmp_path):
+    from agenticiqa.config import load_settings
+
+    settings = load_settings(environment={"QWEN_MODEL": str(tiny_qwen)})
+    made = create_vlm_client("qwen2.5-vl-local", settings)
+    assert made.generate("rate it", picture(tmp_path, 1), schema=Verdict, max_tokens=64).startswith("{")
+
+
+def test_a_reply_without_end_is_truncated(client):
+    with pytest.raises(TruncatedReplyError):
+        client.complete(ask(schema=None, max_tokens=3))
+
+
+def test_time_limit(client):
+    with pytest.raises(BackendTimeoutError):
+        client.complete(ask(schema=None, max_tokens=4000, timeout_s=0.05))
+
+
+def test_shrinking_is_noted(tiny_qwen, tmp_path):
+    settings = ProviderSettings(model=str(tiny_qwen), max_image_side=70)
+    made = QwenClient("qwen2.5-vl-local", str(tiny_qwen), settings)
+    _, notes = made._pictures(ask(picture(tmp_path, 1)).images)
+    assert notes == ("test image: shrunk from 140×112 to 70×56 to fit the provider's limit",)
+
+
+@pytest.mark.parametrize("changes", [{"device": "warp-drive"}, {"dtype": "float3"}])
+def test_unknown_device_or_dtype(tiny_qwen, changes):
+    made = QwenClient("qwen2.5-vl-local", str(tiny_qwen), ProviderSettings(model=str(tiny_qwen), **changes))
+    with pytest.raises(BackendUnavailableError, match="There is no d"):
+        made.complete(ask())
+
+
+def test_missing_weights_are_explained(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    made = QwenClient("qwen.x", str(tmp_path), ProviderSettings())
+    with pytest.raises(BackendUnavailableError, match="weights"):
+        made.complete(ask())
+
+
+def test_ready_when_everything_is_installed(tiny_qwen):
+    assert PROVIDER.readiness(ProviderSettings(model=str(tiny_qwen))).ready
