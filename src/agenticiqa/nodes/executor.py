@@ -17,7 +17,7 @@ from typing import Any, Optional, TypeVar
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 
-from agenticiqa.asking import parse_as
+from agenticiqa.asking import Deadline, parse_as
 from agenticiqa.errors import AgenticIQAError, BadResponseError
 from agenticiqa.nodes.measurement import OVERALL, Distortions, Measured, Selection, carry_out, place_orders
 from agenticiqa.nodes.pictures import labelled_pictures
@@ -136,6 +136,8 @@ class _Execution:
         self.scope = self.plan.scope_names
         self.pictures: tuple[LabelledImage, ...] = labelled_pictures(self.state, self.context)
         self.has_reference = len(self.pictures) > 1
+        # One limit for the whole pass, however many steps ask.
+        self.deadline = Deadline(self.context.settings.executor.node_timeout_s)
 
     def run(self) -> ExecutorOutput:
         switches = self.plan.plan
@@ -152,7 +154,8 @@ class _Execution:
             )
             analysis = self._analyse(candidates) if switches.distortion_analysis else None
             selected = selecting.result() if selecting else None
-        measured = self._measure({} if nothing_known else candidates, selected) if switches.tool_execution else None
+        known = {} if nothing_known else candidates
+        measured = self._attempt("tools", lambda: self._measure(known, selected)) if switches.tool_execution else None
         return ExecutorOutput(
             distortion_set=detected,
             distortion_analysis=analysis,
@@ -284,7 +287,7 @@ class _Execution:
 
         request = ModelRequest(
             system=system,
-            user=f"{user}\n\nThe user's question, for context:\n{self.state['query'].strip()}",
+            user=f"{user}{self._feedback()}\n\nThe user's question, for context:\n{self.state['query'].strip()}",
             images=self.pictures,
             schema=schema,
             temperature=role.temperature,
@@ -293,7 +296,13 @@ class _Execution:
             timeout_s=role.timeout_s,
         )
         with self.context.timed(f"executor.{step}"):
-            return self.context.asker("executor", create_vlm_client).ask(request, parse_and_check, step=step).value
+            asker = self.context.asker("executor", create_vlm_client, deadline=self.deadline)
+            return asker.ask(request, parse_and_check, step=step).value
+
+    def _feedback(self) -> str:
+        """On a replan: what the last pass left open. A reply kept from that pass must not answer this one."""
+        last = self.state.get("summarizer_result")
+        return f"\n\nThe last pass left a gap: {last.replan_reason}" if last and last.need_replan else ""
 
     def _attempt(self, step: str, action: Callable[[], T]) -> T | None:
         """The step's result, or None with the failure written down; the other steps go on."""

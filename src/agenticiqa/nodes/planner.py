@@ -9,6 +9,7 @@ from typing import Any, Literal, Optional
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from agenticiqa.answers import lettered
 from agenticiqa.asking import parse_as
 from agenticiqa.errors import AgenticIQAError, QueryError
 from agenticiqa.nodes.pictures import labelled_pictures
@@ -118,11 +119,17 @@ class PlanReply(BaseModel):
             tool = [tool] if tool.strip().lower() not in ("", "none", "null") else None
         return {**data, "query_scope": scope, "distortions": distortions or None, "required_tool": tool}
 
+    def _by_object(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for item in self.distortions or []:
+            found.setdefault(item.object, []).extend(item.types)
+        return found
+
     def to_plan(self) -> PlannerOutput:
         return PlannerOutput.model_validate(
             {
                 **self.model_dump(exclude={"distortions", "plan"}),
-                "distortions": {item.object: item.types for item in self.distortions or []} or None,
+                "distortions": self._by_object() or None,
                 "plan": self.plan,
             }
         )
@@ -151,6 +158,8 @@ def _is_replan(state: AgenticIQAState) -> bool:
 
 def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
     _check_query(state["query"], context)
+    if state.get("options"):
+        lettered(state["options"] or [])
     role = context.settings.planner
     request = ModelRequest(
         system=PLANNER_SYSTEM_PROMPT,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import math
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal, Optional
 
@@ -71,6 +73,12 @@ YES_NO_LINE = 'There are no answer options: answer "Yes" or "No" as "final_answe
 
 PARSING_FAILED = "VLM output parsing failed"
 NO_EVIDENCE_SENTENCE = "No tool or distortion evidence was available; this answer rests on direct visual analysis."
+# "There is evidence of blur" does not say that evidence is lacking.
+_SAYS_NO_EVIDENCE = re.compile(
+    r"\b(?:no|without|lack\w*|missing|absence|insufficient)\b[^.]*\bevidence\b"
+    r"|\bevidence\b[^.]*\b(?:not|un)\s?available\b|\bevidence\b[^.]*\b(?:missing|lacking|absent)\b",
+    re.IGNORECASE,
+)
 RATING_OPTIONS = {letter: LEVEL_NAMES[level] for letter, level in LETTER_LEVELS.items()}
 
 # An executor that fails the same way twice in a row will fail a third time.
@@ -150,7 +158,10 @@ class _Summary:
         try:
             answered = self._ask()
         except BadResponseError as error:
-            logger.error("Summarizer failed (%s); the model's full output: %s", error.message, error.output)  # noqa: TRY400
+            logger.error(  # noqa: TRY400 - the message says it all
+                "Summarizer failed with %s (%s) on %s; the model's full output: %s",
+                type(error).__name__, error.message, self._evidence_summary(), error.output,
+            )  # fmt: skip
             return self._failure(PARSING_FAILED, error)
         except ImageError as error:
             logger.error("A picture could not be loaded: %s", error)  # noqa: TRY400 - the message says it all
@@ -218,9 +229,11 @@ class _Summary:
         missing = [key for key in ("final_answer", "quality_reasoning") if key not in data]
         if missing:
             raise BadResponseError(f"The reply lacks {' and '.join(missing)}.", output=reply.text)
-        if not isinstance(data["final_answer"], (str, int, float)) or not isinstance(data["quality_reasoning"], str):
+        answer = data["final_answer"]
+        usable = isinstance(answer, (str, int, float)) and not isinstance(answer, bool)
+        if not usable or not isinstance(data["quality_reasoning"], str):
             raise BadResponseError("final_answer and quality_reasoning must be text.", output=reply.text)
-        draft = SummarizerOutput(final_answer=str(data["final_answer"]), quality_reasoning=data["quality_reasoning"])
+        draft = SummarizerOutput(final_answer=str(answer), quality_reasoning=data["quality_reasoning"])
         return _Reply(self._canonical_answer(draft.final_answer, reply), draft.quality_reasoning)
 
     def _canonical_answer(self, answer: str, reply: ModelReply) -> str:
@@ -243,7 +256,7 @@ class _Summary:
         if contradictions:
             self.used["contradictions"] = contradictions
             reasoning += [f"{text}." for text in contradictions]
-        if self.evidence.is_empty and "evidence" not in reply.reasoning.lower():
+        if self.evidence.is_empty and not _SAYS_NO_EVIDENCE.search(reply.reasoning):
             reasoning.append(NO_EVIDENCE_SENTENCE)
         need_replan, reason = self._replan_decision(reasoning)
         result = SummarizerOutput(
@@ -262,8 +275,9 @@ class _Summary:
             if logprobs and self.options:
                 self.used["option_probabilities"] = softmax(logprobs)
             return None
-        source = "token log-probabilities" if logprobs else "classification"
-        p = self.fusion.extract_vlm_probabilities({"logprobs": logprobs} if logprobs else answered.value.answer)
+        usable = any(math.isfinite(value) for value in (logprobs or {}).values())
+        source = "token log-probabilities" if usable else "classification"
+        p = self.fusion.extract_vlm_probabilities({"logprobs": logprobs} if usable else answered.value.answer)
         score = self.fusion.fuse_scores(self.tool_scores, p)
         letter = self.fusion.map_to_level(score)
         self.used["fusion"] = {
@@ -352,14 +366,17 @@ class _Summary:
             return {"error": message}
         return {"error": message, **self._failure(message, error)}
 
+    def _evidence_summary(self) -> str:
+        distortions = sum(len(entries) for entries in (self.evidence.distortion_analysis or {}).values())
+        scores = sum(len(by_kind) for by_kind in (self.evidence.quality_scores or {}).values())
+        return f"{distortions} distortions, {scores} tool scores"
+
     def _log_start(self) -> None:
-        analysis = self.evidence.distortion_analysis or {}
         logger.info(
-            "Summarizer: query type %s, %s mode; %d distortions, %d tool scores; image %s, reference %s",
+            "Summarizer: query type %s, %s mode; %s; image %s, reference %s",
             self.plan.query_type,
             self.mode,
-            sum(len(entries) for entries in analysis.values()),
-            sum(len(by_kind) for by_kind in (self.evidence.quality_scores or {}).values()),
+            self._evidence_summary(),
             self.state["image_path"],
             self.state.get("reference_path"),
         )
