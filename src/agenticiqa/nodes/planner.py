@@ -23,6 +23,7 @@ from agenticiqa.state import (
     QueryType,
     ReferenceMode,
 )
+from agenticiqa.tasks import PlanTask
 from agenticiqa.vlm_client import ModelRequest, create_vlm_client
 from agenticiqa.vocabulary import CATEGORIES
 
@@ -170,6 +171,7 @@ def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
         top_p=role.top_p,
         max_tokens=role.max_tokens,
         timeout_s=role.timeout_s,
+        task=_task(state),
     )
     answered = context.asker("planner", create_vlm_client).ask(
         request,
@@ -190,6 +192,18 @@ def _check_query(query: str, context: RunContext) -> None:
             f"The question has {len(query):,} characters, more than the limit of {limit:,}.",
             hint="Shorten it or raise max_query_chars in pipeline.yaml.",
         )
+
+
+def _task(state: AgenticIQAState) -> PlanTask:
+    again = _is_replan(state)
+    return PlanTask(
+        query=state["query"],
+        options=state.get("options") or (),
+        has_reference=bool(state.get("reference_path")),
+        regions=tuple(state.get("regions") or ()),
+        previous_plan=state.get("plan") if again else None,
+        replan_reason=state["summarizer_result"].replan_reason if again else None,
+    )
 
 
 def _user_message(state: AgenticIQAState) -> str:
