@@ -72,8 +72,8 @@ def _checked(pixels: Array, role: str) -> Array:
             f"the {role} picture has type {array.dtype}; give uint8, uint16 or float in [0, 1]"
         )
     array = np.ascontiguousarray(array, dtype=np.float32)
-    # One pass finds NaN, infinity and a picture left on the 0..255 scale.
-    if not cv2.checkRange(array.reshape(array.shape[0], -1), True, -1e-4, 1.0001)[0]:
+    # The extremes tell NaN (which both become), infinity and a picture left on the 0..255 scale.
+    if not (array.min() >= -1e-4 and array.max() <= 1.0001):
         _explain_bad_floats(array, role)
     return array
 

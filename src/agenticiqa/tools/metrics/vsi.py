@@ -15,6 +15,7 @@ from agenticiqa.tools.metrics.filters import (
     scharr_magnitude,
     similarity,
     strips,
+    total,
     transform_colours,
     viewing_factor,
 )
@@ -65,8 +66,8 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     colour *= similarity(lmn_one[..., 2], lmn_other[..., 2], C_COLOUR)
     found *= _real_power(colour, COLOUR_POWER)
     weights = np.maximum(salient_one, salient_other)
-    weight = float(weights.sum(dtype=np.float64))
-    value = float(np.vdot(found, weights)) / weight if weight > 0 else float(found.mean(dtype=np.float64))
+    weight = total(weights)
+    value = float(np.vdot(found, weights)) / weight if weight > 0 else total(found) / found.size
     return Measurement(min(1.0, value), map=found)
 
 
