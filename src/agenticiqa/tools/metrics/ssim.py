@@ -66,7 +66,7 @@ def similarity_of(one: Array, other: Array, kept: FloatArray | None = None) -> t
 
 
 def _smooth(image: FloatArray) -> FloatArray:
-    # The rim, where the window does not fit, is computed along and left out at the end: whole rows are faster.
+    # The rim, where the window does not fit, is computed too and left out at the end: whole rows are faster.
     return separable(image, WINDOW, WINDOW)
 
 
