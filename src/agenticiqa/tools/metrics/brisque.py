@@ -27,8 +27,7 @@ SPEC = MetricSpec(
     variant="BT.601 luma rounded to 0..255, two scales, zero borders: features equal pyiqa's brisque; the "
     "support vectors are those of the brisque package (770 of them), not the 774 that pyiqa fetches, so "
     "scores differ",
-    paper="Mittal, Moorthy and Bovik, No-reference image quality assessment in the spatial domain, IEEE "
-    "TIP, 2012",
+    paper="Mittal, Moorthy and Bovik, No-reference image quality assessment in the spatial domain, IEEE TIP, 2012",
     good_at=("Noise", "Blurs", "Compression"),
     minimum_size=(16, 16),
 )
@@ -55,9 +54,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     luma: Array = views.test.luma8()
     features = np.concatenate([_features(luma), _features(halved(luma))])
     if np.isnan(features).any():
-        raise MetricInputError(
-            f"{SPEC.name} found no texture; a flat picture has no natural-scene statistics to judge"
-        )
+        raise MetricInputError(f"{SPEC.name} found no texture; a flat picture has no natural-scene statistics to judge")
     machine = _machine()
     scaled = -1 + 2 * (features - machine["lowest"]) / (machine["highest"] - machine["lowest"])
     distance = ((machine["support_vectors"] - scaled) ** 2).sum(axis=1)

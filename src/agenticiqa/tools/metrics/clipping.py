@@ -13,8 +13,7 @@ SPEC = MetricSpec(
     kind="probe",
     range=(0.0, 100.0),
     higher_is_better=False,
-    variant="share of pixels whose three channels are all at least 253/255 (highlights) or at most 2/255 "
-    "(shadows)",
+    variant="share of pixels whose three channels are all at least 253/255 (highlights) or at most 2/255 (shadows)",
     paper="no single source; a count",
     good_at=("Brightness change", "Contrast"),
     unit="percent",

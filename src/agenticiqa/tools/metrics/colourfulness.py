@@ -17,8 +17,7 @@ SPEC = MetricSpec(
     higher_is_better=None,
     variant="spread and offset of the red-green and yellow-blue opponents on the 0..255 scale; about 0 "
     "grey, 33 moderately, 59 quite, 82 highly colourful",
-    paper="Hasler and Süsstrunk, Measuring colorfulness in natural images, Human Vision and Electronic "
-    "Imaging, 2003",
+    paper="Hasler and Süsstrunk, Measuring colorfulness in natural images, Human Vision and Electronic Imaging, 2003",
     good_at=("Color distortions",),
 )
 

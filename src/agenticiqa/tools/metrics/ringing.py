@@ -58,6 +58,4 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     far = ~around
     elsewhere = 255 * float(np.median(local[far])) if np.count_nonzero(far) >= FEWEST_PIXELS else 0.0
     value = max(0.0, beside_edges - elsewhere)
-    return Measurement(
-        value if value > 0.5 else 0.0, details={"beside_edges": beside_edges, "elsewhere": elsewhere}
-    )
+    return Measurement(value if value > 0.5 else 0.0, details={"beside_edges": beside_edges, "elsewhere": elsewhere})

@@ -115,9 +115,7 @@ def _halved(linear: FloatArray) -> FloatArray:
     """2×2 means; an odd last row or column is repeated, which is the mean of what there is."""
     odd_row, odd_column = linear.shape[0] % 2, linear.shape[1] % 2
     if odd_row or odd_column:
-        linear = np.asarray(
-            cv2.copyMakeBorder(linear, 0, odd_row, 0, odd_column, cv2.BORDER_REPLICATE), np.float32
-        )
+        linear = np.asarray(cv2.copyMakeBorder(linear, 0, odd_row, 0, odd_column, cv2.BORDER_REPLICATE), np.float32)
     size = (linear.shape[1] // 2, linear.shape[0] // 2)
     return np.asarray(cv2.resize(linear, size, interpolation=cv2.INTER_AREA), np.float32)
 
@@ -139,9 +137,7 @@ def _norms(one: FloatArray, other: FloatArray) -> Array:
     return sums
 
 
-def _errors(
-    x: FloatArray, y: FloatArray, keep: slice, kernel: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _errors(x: FloatArray, y: FloatArray, keep: slice, kernel: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Loss of structure, added edges and lost edges of the test ``x`` against the reference ``y``."""
     mean_x, mean_y = _smooth(x, kernel, keep), _smooth(y, kernel, keep)
     gap = x - y
