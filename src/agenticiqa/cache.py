@@ -31,7 +31,7 @@ def content_key(kind: str, parts: Mapping[str, Any]) -> str:
     False
     """
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
-    return f"{kind}:{hashlib.sha256(text.encode()).hexdigest()}"
+    return f"{kind}:{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}"
 
 
 class DiskCache:

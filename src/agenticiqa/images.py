@@ -175,7 +175,7 @@ def load_image(path: str | Path, limits: ImageLimits | None = None) -> LoadedIma
     """Read, verify and decode one picture file."""
     limits = limits or ImageLimits()
     file = Path(path)
-    if not file.exists():
+    if not _exists(file):
         raise ImageNotFoundError(f"There is no file {str(path)!r}.")
     if not file.is_file():
         raise ImageNotFoundError(f"{str(path)!r} is not a file.", hint="Give the path of one picture.")
@@ -190,6 +190,14 @@ def load_image(path: str | Path, limits: ImageLimits | None = None) -> LoadedIma
     except OSError as error:
         raise ImageError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
     return decode_image(data, path=str(path), limits=limits)
+
+
+def _exists(file: Path) -> bool:
+    try:
+        return file.exists()
+    except (OSError, ValueError):
+        # A name that the file system does not allow: too long, or with a null byte.
+        return False
 
 
 def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | None = None) -> LoadedImage:

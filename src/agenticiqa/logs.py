@@ -23,7 +23,7 @@ _SECRETS = re.compile(
     r"|(?<=Bearer )[A-Za-z0-9._~+/-]{8,}=*"
     r"|(?i:(?<=api_key=)|(?<=api-key: )|(?<=apikey=))[^\s&\"',]{4,}"
 )
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4}){40,}={0,2}")
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4}){40,}[A-Za-z0-9+/]{0,3}={0,2}")
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
