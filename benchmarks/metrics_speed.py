@@ -101,16 +101,12 @@ def array_peers(test: np.ndarray, reference: np.ndarray) -> dict[str, dict[str, 
 
         found["PSNR"] = {"scikit-image": lambda: peak_signal_noise_ratio(reference, test, data_range=1.0)}
         found["SSIM"] = {"scikit-image": gaussian_ssim}
-        found["CIEDE2000"] = {
-            "scikit-image": lambda: deltaE_ciede2000(rgb2lab(reference), rgb2lab(test)).mean()
-        }
+        found["CIEDE2000"] = {"scikit-image": lambda: deltaE_ciede2000(rgb2lab(reference), rgb2lab(test)).mean()}
     with contextlib.suppress(ImportError):
         import psnr_hvsm
 
         height, width = (side // 8 * 8 for side in test.shape[:2])
-        luma = [
-            cv2.cvtColor(p, cv2.COLOR_RGB2GRAY)[:height, :width].astype(np.float64) for p in (test, reference)
-        ]
+        luma = [cv2.cvtColor(p, cv2.COLOR_RGB2GRAY)[:height, :width].astype(np.float64) for p in (test, reference)]
         found["PSNR-HVS-M"] = {"psnr_hvsm": lambda: psnr_hvsm.psnr_hvs_hvsm(luma[1], luma[0])}
     with contextlib.suppress(ImportError):
         from ssimulacra2 import ssimulacra2 as port
@@ -156,9 +152,7 @@ def median_time(function: Timed, seconds: float) -> float:
     return statistics.median(times)
 
 
-def run_size(
-    width: int, height: int, threads: int, seconds: float, only: list[str]
-) -> list[dict[str, object]]:
+def run_size(width: int, height: int, threads: int, seconds: float, only: list[str]) -> list[dict[str, object]]:
     reference = scene(height, width, seed=1)
     test = noisy(blurred(reference, 1.0), 4)
     peers = torch_peers(test, reference, threads)
@@ -171,9 +165,7 @@ def run_size(
         pair = (test, reference) if metric.spec.kind == "FR" else (test,)
         ours = median_time(lambda pair=pair, metric=metric: metric.measure(*pair), seconds)
         timed = {peer: median_time(function, seconds) for peer, function in peers.get(name, {}).items()}
-        rows.append(
-            {"metric": name, "size": f"{width}x{height}", "threads": threads, "ours": ours, "peers": timed}
-        )
+        rows.append({"metric": name, "size": f"{width}x{height}", "threads": threads, "ours": ours, "peers": timed})
         print(line(rows[-1]), flush=True)
     if not only:
         rows.append(shared_set(test, reference, rows, seconds))

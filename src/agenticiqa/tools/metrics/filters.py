@@ -24,9 +24,7 @@ SYMMETRIC = cv2.BORDER_REFLECT
 REPLICATE = cv2.BORDER_REPLICATE
 
 
-def strips(
-    height: int, width: int, multiple: int = 1, pixels: int | None = None
-) -> Iterator[tuple[int, int]]:
+def strips(height: int, width: int, multiple: int = 1, pixels: int | None = None) -> Iterator[tuple[int, int]]:
     """Row ranges that cover ``height``, each a multiple of ``multiple`` rows but the last.
 
     >>> list(strips(10, 1 << 17, multiple=4))
