@@ -34,7 +34,7 @@ $(PEERS)/.installed: pyproject.toml
 	$(PEERS)/bin/pip install --quiet $(firstword $(TORCH))
 	$(PEERS)/bin/pip install --quiet --no-deps $(lastword $(TORCH))
 	$(PEERS)/bin/pip install --quiet -e '.[openai]' pytest pytest-cov hypothesis tokenizers transformers \
-	  pyiqa==0.1.16 piq scikit-image sewar ssimulacra2 pypiqe
+	  pyiqa==0.1.16 piq scikit-image sewar ssimulacra2 psnr_hvsm pypiqe xgrammar
 	@touch $@
 
 demo: $(VENV)/.installed
@@ -51,13 +51,13 @@ test: lint
 	$(BIN)/python tests/requirement_coverage.py
 
 parity: $(PEERS)/.installed
-	PYTHONPATH=src $(PEERS)/bin/python -m pytest tests/parity -m parity -p no:cacheprovider
+	PYTHONPATH=src $(PEERS)/bin/python -m pytest tests/parity -o addopts="--import-mode=importlib -ra" -p no:cacheprovider
 	PYTHONPATH=src $(PEERS)/bin/python tests/parity/make_reference_values.py
 	PYTHONPATH=src $(PEERS)/bin/python tests/parity/compare.py
 
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/pipeline_overhead.py
-	PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py
+	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py
 
 clean:
 	rm -rf $(VENV) $(PEERS) build dist .coverage* htmlcov demo-output

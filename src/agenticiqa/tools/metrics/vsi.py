@@ -90,7 +90,7 @@ def _features(picture: Picture) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 def _pooled_saliency(picture: Picture, factor: int, padding: Padding) -> FloatArray:
     """Saliency scaled to 0..1 at full size, then averaged: linear steps, so done as matrices."""
-    salient = saliency(picture.rgb())
+    salient = saliency(picture)
     low, high = _extremes_at_full_size(salient, picture.size)
     down = _pooling_matrix(picture.height, factor, padding)
     across = _pooling_matrix(picture.width, factor, padding)
@@ -98,9 +98,21 @@ def _pooled_saliency(picture: Picture, factor: int, padding: Padding) -> FloatAr
     return np.asarray((pooled - low) / (high - low + np.finfo(np.float64).eps), np.float32)
 
 
-def saliency(rgb: FloatArray) -> FloatArray:
+def _small(picture: Picture) -> FloatArray:
+    """256×256 samples by linear interpolation; only the rows that are needed are read."""
+    position = np.clip((np.arange(SIDE) + 0.5) * picture.height / SIDE - 0.5, 0, picture.height - 1)
+    above = position.astype(np.intp)
+    below = np.minimum(above + 1, picture.height - 1)
+    weight = (position - above).astype(np.float32)[:, None, None]
+    rows = Picture(picture.pixels[np.concatenate([above, below])]).rgb()
+    tall = rows[:SIDE] * (1 - weight)
+    tall += rows[SIDE:] * weight
+    return np.asarray(cv2.resize(tall, (SIDE, SIDE), interpolation=cv2.INTER_LINEAR), np.float32)
+
+
+def saliency(picture: Picture) -> FloatArray:
     """SDSP saliency of a picture shrunk to 256×256, not normalised."""
-    small = np.asarray(cv2.resize(rgb, (SIDE, SIDE), interpolation=cv2.INTER_LINEAR), np.float32)
+    small = _small(picture)
     planes = [np.asarray(plane, np.float32) for plane in cv2.split(_lab(small))]
     bandpass, centre = _saliency_filters()
     energy = np.full((SIDE, SIDE), np.finfo(np.float64).eps, np.float32)
