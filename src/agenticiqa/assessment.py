@@ -26,6 +26,7 @@ from agenticiqa.runs import RunRecord, RunStore, new_run_id, open_database
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, PlannerOutput, SummarizerOutput
 from agenticiqa.tools.registry import ToolRegistry, default_registry
 from agenticiqa.vlm_client import TokenUsage, VLMClient
+from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
 
 logger = logging.getLogger(__name__)
 
@@ -275,6 +276,7 @@ def _status(state: Mapping[str, Any], result: SummarizerOutput | None) -> Status
     incomplete = (
         state.get("error")
         or result.need_replan
+        or result.final_answer == UNABLE_TO_DETERMINE
         or (evidence and evidence.errors)
         or (result.used_evidence or {}).get("evidence_gaps")
     )

@@ -51,5 +51,11 @@ def find_region(name: str, regions: Mapping[str, Sequence[int]] | None) -> Box |
     return None
 
 
+def known_boxes(names: Sequence[str], regions: Mapping[str, Sequence[int]] | None) -> dict[str, Box]:
+    """The boxes of those objects whose place is known."""
+    found = {name: find_region(name, regions) for name in names}
+    return {name: box for name, box in found.items() if box is not None}
+
+
 def _plain(name: str) -> str:
     return _ARTICLE.sub("", name.strip()).casefold()

@@ -64,11 +64,12 @@ def run(
     """Run the command line in this process: the same entry point, without the price of starting Python."""
 
     def runner(*arguments: str, **extra: str) -> Finished:
-        with monkeypatch.context() as patch, pytest.raises(SystemExit) as stop:
+        with monkeypatch.context() as patch:
             patch.setattr(os, "environ", {**environment, **extra})
             patch.setattr(sys, "argv", ["agenticiqa", *arguments])
             patch.chdir(folder)
-            main()
+            with pytest.raises(SystemExit) as stop:
+                main()
         captured = capsys.readouterr()
         assert "Traceback" not in captured.err, captured.err
         return Finished(int(stop.value.code or 0), captured.out, captured.err)

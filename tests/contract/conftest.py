@@ -174,7 +174,9 @@ def _install_aimock() -> Path:
         return target
     cache.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix="aimock-", dir=cache))
-    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(aside)]
+    # Without a connection npm would try again for minutes.
+    patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=2000"]
+    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", *patience, "--prefix", str(aside)]
     try:
         subprocess.run(
             [*command, f"@copilotkit/aimock@{AIMOCK_VERSION}"], check=True, capture_output=True, text=True, timeout=120

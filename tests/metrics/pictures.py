@@ -80,7 +80,5 @@ def motion_blurred(picture: np.ndarray, length: int, degrees: float) -> np.ndarr
     columns = (middle + t * np.cos(np.radians(degrees))).astype(int)
     rows = (middle - t * np.sin(np.radians(degrees))).astype(int)
     np.add.at(kernel, (rows, columns), 1)
-    kernel = cv2.resize(
-        cv2.GaussianBlur(kernel, (0, 0), fine / 4), (size, size), interpolation=cv2.INTER_AREA
-    )
+    kernel = cv2.resize(cv2.GaussianBlur(kernel, (0, 0), fine / 4), (size, size), interpolation=cv2.INTER_AREA)
     return quantised(cv2.filter2D(picture, -1, kernel / kernel.sum(), borderType=cv2.BORDER_REFLECT))

@@ -15,6 +15,7 @@ class CompatibleClient(OpenAIClient):
     # The older name is the one that every server knows.
     max_tokens_parameter = "max_tokens"
     image_detail = None
+    schema_limits = True
 
 
 def _create(backend: str, model: str, settings: ProviderSettings) -> CompatibleClient:

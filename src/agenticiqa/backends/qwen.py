@@ -178,7 +178,9 @@ class QwenClient(RichVLMClient):
             tokenizer = xgrammar.TokenizerInfo.from_huggingface(loaded.processor.tokenizer, vocab_size=size)
             self._grammars = xgrammar.GrammarCompiler(tokenizer)
         # Free white space would let a weak model write blanks for ever.
-        compiled = self._grammars.compile_json_schema(reply_schema(request.schema).schema, any_whitespace=False)
+        compiled = self._grammars.compile_json_schema(
+            reply_schema(request.schema, limits=True).schema, any_whitespace=False
+        )
         return [import_module("xgrammar.contrib.hf").LogitsProcessor(compiled)]
 
     # --- token probabilities -----------------------------------------------------------------------------

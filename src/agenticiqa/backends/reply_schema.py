@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import BaseModel
 
 _KEPT = ("type", "enum", "description", "$ref")
+_LIMITS = ("minLength", "maxLength", "minItems", "maxItems")
 Schema = dict[str, Any]
 
 
@@ -34,53 +35,54 @@ class ReplySchema:
 
 
 @lru_cache(maxsize=64)
-def reply_schema(model: type[BaseModel]) -> ReplySchema:
-    """The enforceable schema of a model's replies."""
+def reply_schema(model: type[BaseModel], *, limits: bool = False) -> ReplySchema:
+    """The enforceable schema of a model's replies; ``limits`` keeps the limits on lengths as well."""
     full = model.model_json_schema()
-    schema = _converted(full)
+    kept = (*_KEPT, *_LIMITS) if limits else _KEPT
+    schema = _converted(full, kept)
     if "$defs" in full:
-        schema["$defs"] = {name: _converted(part) for name, part in full["$defs"].items()}
+        schema["$defs"] = {name: _converted(part, kept) for name, part in full["$defs"].items()}
     return ReplySchema(model.__name__, schema, strict=not _has_map(schema))
 
 
-def _converted(part: Mapping[str, Any]) -> Schema:
+def _converted(part: Mapping[str, Any], kept: tuple[str, ...]) -> Schema:
     if "$ref" in part:
         # Providers refuse any other keyword beside a reference.
         return {"$ref": part["$ref"]}
     if len(part.get("allOf", ())) == 1:
-        return _converted(part["allOf"][0])
-    result: Schema = {key: part[key] for key in _KEPT if key in part}
+        return _converted(part["allOf"][0], kept)
+    result: Schema = {key: part[key] for key in kept if key in part}
     if "const" in part:
         result["enum"] = [part["const"]]
     choices = part.get("anyOf") or part.get("oneOf")
     if choices:
-        result["anyOf"] = [_converted(choice) for choice in choices]
+        result["anyOf"] = [_converted(choice, kept) for choice in choices]
     if part.get("type") == "array":
-        result["items"] = _items(part)
+        result["items"] = _items(part, kept)
     if part.get("type") == "object":
-        result.update(_object(part))
+        result.update(_object(part, kept))
     return result
 
 
-def _object(part: Mapping[str, Any]) -> Schema:
+def _object(part: Mapping[str, Any], kept: tuple[str, ...]) -> Schema:
     required = part.get("required", ())
     properties = {
-        name: _converted(value)
+        name: _converted(value, kept)
         for name, value in part.get("properties", {}).items()
         if name in required or not _is_free_form(value)
     }
     values = part.get("additionalProperties", False)
     if properties or values is False:
         return {"properties": properties, "required": list(properties), "additionalProperties": False}
-    return {"additionalProperties": _converted(values) if isinstance(values, dict) else True}
+    return {"additionalProperties": _converted(values, kept) if isinstance(values, dict) else True}
 
 
-def _items(part: Mapping[str, Any]) -> Schema:
+def _items(part: Mapping[str, Any], kept: tuple[str, ...]) -> Schema:
     if "prefixItems" not in part:
-        return _converted(part.get("items", {}))
+        return _converted(part.get("items", {}), kept)
     # Tuples: the order of the types cannot be expressed, the set of types can.
     choices: list[Schema] = []
-    for item in map(_converted, part["prefixItems"]):
+    for item in (_converted(each, kept) for each in part["prefixItems"]):
         if item not in choices:
             choices.append(item)
     return choices[0] if len(choices) == 1 else {"anyOf": choices}

@@ -98,10 +98,11 @@ class Call:
     notes: tuple[str, ...]
     without: frozenset[Feature]
     timeout_s: float
+    schema_limits: bool = False
 
     @property
     def schema(self) -> ReplySchema | None:
-        return reply_schema(self.request.schema) if self.request.schema else None
+        return reply_schema(self.request.schema, limits=self.schema_limits) if self.request.schema else None
 
     @property
     def json_mode(self) -> JsonMode:
@@ -136,6 +137,8 @@ class TransportClient(RichVLMClient):
     provider = ""
     features: frozenset[Feature] = frozenset(Feature)
     """What this provider's wire format can carry at all."""
+    schema_limits = False
+    """Whether a schema may limit lengths. Servers with grammars take that, the large providers refuse it."""
 
     def __init__(
         self,
@@ -224,7 +227,7 @@ class TransportClient(RichVLMClient):
             if encoded.note:
                 notes.append(f"{item.label}: {encoded.note}")
                 logger.warning("%s: %s %s", self.backend, item.label, encoded.note)
-        return Call(request, tuple(images), tuple(notes), frozenset(), request.timeout_s)
+        return Call(request, tuple(images), tuple(notes), frozenset(), request.timeout_s, self.schema_limits)
 
     def _call_without_refused(self, call: Call, deadline: float) -> ModelReply:
         """Ask; when the model refuses a parameter, remember that and ask again without it."""

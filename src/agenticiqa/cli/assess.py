@@ -131,6 +131,8 @@ def exit_code(result: Assessment, fail_under: float | None) -> int:
     if fail_under is None:
         return EXIT_OK
     if result.score is None:
-        error_console().print("--fail-under: this question has no score. Ask for a rating.", highlight=False)
+        error_console().print(
+            "--fail-under: this question has no score. Ask for a rating.", highlight=False, soft_wrap=True
+        )
         return EXIT_ERROR
     return EXIT_BELOW_THRESHOLD if result.score < fail_under else EXIT_OK

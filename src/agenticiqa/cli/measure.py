@@ -58,7 +58,7 @@ def measure(
     records = _with_progress(pairing, measurer, regions, quiet=json_output or csv_output)
     _print(records, json_output=json_output, csv_output=csv_output)
     for path in pairing.without_partner:
-        error_console().print(f"No partner by name: {path}", highlight=False, markup=False)
+        error_console().print(f"No partner by name: {path}", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(_exit_code(records))
 
 

@@ -59,10 +59,10 @@ def _table(records: list[RunRecord]) -> object:
     from rich.table import Table
 
     table = Table()
-    for column in ("Run", "Started", "Status", "Answer", "Score"):
-        table.add_column(column, no_wrap=True)
+    for column, width in (("Run", 12), ("Started", 11), ("Status", 7), ("Answer", 6), ("Score", 5)):
+        table.add_column(column, no_wrap=True, min_width=width)
     for column in ("Picture", "Question"):
-        table.add_column(column, overflow="ellipsis", no_wrap=True)
+        table.add_column(column, overflow="ellipsis", no_wrap=True, ratio=1)
     for record in records:
         table.add_row(
             record.id,
@@ -87,7 +87,9 @@ def show_run(run: RunArgument, json_output: JsonOption = False, config: ConfigOp
             print_json({**_summary(record), "request": record.request})
         else:
             error_console().print(
-                f"Run {record.id} did not finish. `agenticiqa runs resume {record.id}` continues it.", highlight=False
+                f"Run {record.id} did not finish. `agenticiqa runs resume {record.id}` continues it.",
+                highlight=False,
+                soft_wrap=True,
             )
         raise typer.Exit(EXIT_ERROR)
     show(Assessment.model_validate(record.result), json_output=json_output, quiet=False)

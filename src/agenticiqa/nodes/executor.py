@@ -15,15 +15,17 @@ from dataclasses import dataclass
 from typing import Any, Optional, TypeVar
 
 from langchain_core.runnables import RunnableConfig
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from agenticiqa.asking import Deadline, parse_as
 from agenticiqa.errors import AgenticIQAError, BadResponseError
 from agenticiqa.nodes.measurement import OVERALL, Distortions, Measured, Selection, carry_out, place_orders
 from agenticiqa.nodes.pictures import labelled_pictures
-from agenticiqa.regions import find_region
+from agenticiqa.nodes.reply_limits import Few, Name, Sentences
+from agenticiqa.regions import known_boxes
 from agenticiqa.run_context import RunContext, StepReporter, context_of, step_reporter
 from agenticiqa.state import AgenticIQAState, Category, DistortionAnalysis, ExecutorOutput, PlannerOutput
+from agenticiqa.tasks import AnalysisTask, DetectionTask, OfferedTool, SelectionTask, Task
 from agenticiqa.tools.measuring import Bench
 from agenticiqa.vlm_client import LabelledImage, ModelReply, ModelRequest, create_vlm_client
 from agenticiqa.vocabulary import CATEGORIES, same_name
@@ -78,30 +80,32 @@ Return one JSON object:
 
 
 class DetectedDistortions(BaseModel):
-    object: str
-    types: list[Category]
+    object: Name
+    types: Few[Category]
 
 
 class DetectionReply(BaseModel):
-    objects: list[DetectedDistortions]
+    objects: Few[DetectedDistortions]
 
 
 class AnalysedDistortion(DistortionAnalysis):
-    object: str
+    object: Name
+    type: Name
+    explanation: Sentences
 
 
 class AnalysisReply(BaseModel):
-    analysis: list[AnalysedDistortion]
+    analysis: Few[AnalysedDistortion]
 
 
 class ToolChoice(BaseModel):
-    object: str
-    distortion: str
-    tool: str = Field(min_length=1)
+    object: Name
+    distortion: Name
+    tool: Name
 
 
 class SelectionReply(BaseModel):
-    selection: list[ToolChoice]
+    selection: Few[ToolChoice]
 
 
 def executor_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None) -> dict[str, Any]:
@@ -133,6 +137,7 @@ class _Execution:
         self.scope = self.plan.scope_names
         self.pictures: tuple[LabelledImage, ...] = labelled_pictures(self.state, self.context)
         self.has_reference = len(self.pictures) > 1
+        self.boxes = known_boxes(self.scope, self.state.get("regions"))
         # One limit for the whole pass, however many steps ask.
         self.deadline = Deadline(self.context.settings.executor.node_timeout_s)
 
@@ -167,7 +172,8 @@ class _Execution:
     def _detect(self) -> Distortions | None:
         system = DETECTION_PROMPT_TEMPLATE.format(categories=", ".join(CATEGORIES))
         user = f"Objects: {json.dumps(self.scope, ensure_ascii=False)}"
-        reply = self._attempt("detection", lambda: self._ask("detection", system, user, DetectionReply))
+        task = DetectionTask(self.scope, self.boxes)
+        reply = self._attempt("detection", lambda: self._ask("detection", system, user, DetectionReply, task))
         if reply is None:
             return None
         found: Distortions = {}
@@ -188,7 +194,8 @@ class _Execution:
         if not to_judge:
             return analysis or None
         user = self._listing(to_judge)
-        reply = self._attempt("analysis", lambda: self._ask("analysis", ANALYSIS_PROMPT, user, AnalysisReply))
+        task = AnalysisTask(to_judge, self.boxes, self.state["query"])
+        reply = self._attempt("analysis", lambda: self._ask("analysis", ANALYSIS_PROMPT, user, AnalysisReply, task))
         if reply is None:
             return None
         analysis = {name: [] for name in candidates if name not in to_judge}
@@ -212,10 +219,17 @@ class _Execution:
             return None
         system = SELECTION_PROMPT_TEMPLATE.format(tools="\n".join(f"- {tool.describe()}" for tool in offered))
         names = [tool.name for tool in offered]
+        known = [OfferedTool(tool.name, tool.needs_reference, tool.spec.good_at) for tool in offered]
+        task = SelectionTask(wanted, known, self.has_reference)
         reply = self._attempt(
             "selection",
             lambda: self._ask(
-                "selection", system, self._listing(wanted), SelectionReply, check=lambda r: _only_offered(r, names)
+                "selection",
+                system,
+                self._listing(wanted),
+                SelectionReply,
+                task,
+                check=lambda r: _only_offered(r, names),
             ),
         )
         selected = self._chosen(reply, wanted) if reply else self._catalogue_choice(wanted)
@@ -271,6 +285,7 @@ class _Execution:
         system: str,
         user: str,
         schema: type[M],
+        task: Task,
         check: Callable[[M], None] | None = None,
     ) -> M:
         role = self.context.settings.executor
@@ -291,6 +306,7 @@ class _Execution:
             top_p=role.top_p,
             max_tokens=role.max_tokens,
             timeout_s=role.timeout_s,
+            task=task,
         )
         with self.context.timed(f"executor.{step}"):
             asker = self.context.asker("executor", create_vlm_client, deadline=self.deadline)
@@ -320,7 +336,7 @@ class _Execution:
     def _listing(self, distortions: Distortions) -> str:
         lines = []
         for name, kinds in distortions.items():
-            box = find_region(name, self.state.get("regions"))
+            box = self.boxes.get(name)
             where = f" (x, y, width, height in pixels: {box.as_list()})" if box else ""
             lines.append(f"- {name}{where}: {', '.join(kinds)}")
         return "Objects and distortions:\n" + "\n".join(lines)

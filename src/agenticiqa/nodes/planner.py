@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Any, Optional
+from typing import Any, Literal, Optional
 
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -13,6 +13,7 @@ from agenticiqa.answers import lettered
 from agenticiqa.asking import parse_as
 from agenticiqa.errors import AgenticIQAError, QueryError
 from agenticiqa.nodes.pictures import labelled_pictures
+from agenticiqa.nodes.reply_limits import Few, Name
 from agenticiqa.run_context import RunContext, context_of, step_reporter
 from agenticiqa.state import (
     AgenticIQAState,
@@ -22,6 +23,7 @@ from agenticiqa.state import (
     QueryType,
     ReferenceMode,
 )
+from agenticiqa.tasks import PlanTask
 from agenticiqa.vlm_client import ModelRequest, create_vlm_client
 from agenticiqa.vocabulary import CATEGORIES
 
@@ -86,19 +88,19 @@ class ObjectDistortions(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    object: str
-    types: list[str]
+    object: Name
+    types: Few[Name]
 
 
 class PlanReply(BaseModel):
     """The plan as models write it: lists instead of free-form keys, so that providers can enforce the shape."""
 
     query_type: QueryType
-    query_scope: list[str] | str
+    query_scope: Few[Name] | Literal["Global"]
     distortion_source: DistortionSource
-    distortions: list[ObjectDistortions] | None
+    distortions: Few[ObjectDistortions] | None
     reference_mode: ReferenceMode
-    required_tool: list[str] | None
+    required_tool: Few[Name] | None
     plan: PlanControlFlags = Field(description="Which steps run")
 
     @model_validator(mode="before")
@@ -109,9 +111,14 @@ class PlanReply(BaseModel):
         distortions, tool = data.get("distortions"), data.get("required_tool")
         if isinstance(distortions, dict):
             distortions = [{"object": name, "types": types} for name, types in distortions.items()]
+        scope = data.get("query_scope")
+        if isinstance(scope, str) and scope.strip().casefold() != "global":
+            scope = [scope]
+        elif isinstance(scope, str):
+            scope = "Global"
         if isinstance(tool, str):
             tool = [tool] if tool.strip().lower() not in ("", "none", "null") else None
-        return {**data, "distortions": distortions or None, "required_tool": tool}
+        return {**data, "query_scope": scope, "distortions": distortions or None, "required_tool": tool}
 
     def _by_object(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -164,6 +171,7 @@ def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
         top_p=role.top_p,
         max_tokens=role.max_tokens,
         timeout_s=role.timeout_s,
+        task=_task(state),
     )
     answered = context.asker("planner", create_vlm_client).ask(
         request,
@@ -184,6 +192,18 @@ def _check_query(query: str, context: RunContext) -> None:
             f"The question has {len(query):,} characters, more than the limit of {limit:,}.",
             hint="Shorten it or raise max_query_chars in pipeline.yaml.",
         )
+
+
+def _task(state: AgenticIQAState) -> PlanTask:
+    again = _is_replan(state)
+    return PlanTask(
+        query=state["query"],
+        options=state.get("options") or (),
+        has_reference=bool(state.get("reference_path")),
+        regions=tuple(state.get("regions") or ()),
+        previous_plan=state.get("plan") if again else None,
+        replan_reason=state["summarizer_result"].replan_reason if again else None,
+    )
 
 
 def _user_message(state: AgenticIQAState) -> str:

@@ -17,6 +17,8 @@ from agenticiqa.asking import Answered, parse_json_object
 from agenticiqa.errors import AgenticIQAError, BadResponseError, ImageError
 from agenticiqa.evidence import Gap, find_contradictions, find_gaps
 from agenticiqa.nodes.pictures import labelled_pictures
+from agenticiqa.nodes.reply_limits import Name, Sentences
+from agenticiqa.regions import known_boxes
 from agenticiqa.run_context import RunContext, context_of, step_reporter
 from agenticiqa.score_fusion import ScoreFusion, softmax
 from agenticiqa.state import (
@@ -27,8 +29,9 @@ from agenticiqa.state import (
     PlannerOutput,
     SummarizerOutput,
 )
+from agenticiqa.tasks import AnswerTask
 from agenticiqa.vlm_client import ModelReply, ModelRequest, create_vlm_client
-from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, UNABLE_TO_DETERMINE
+from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, UNABLE_TO_DETERMINE, same_name
 
 logger = logging.getLogger(__name__)
 
@@ -185,6 +188,14 @@ class _Summary:
             top_p=role.top_p,
             max_tokens=role.max_tokens,
             timeout_s=role.timeout_s,
+            task=AnswerTask(
+                query=self.state["query"],
+                mode=self.mode,
+                options=self.options,
+                plan=self.plan,
+                evidence=self.evidence,
+                boxes=known_boxes(self.plan.scope_names, self.state.get("regions")),
+            ),
         )
         return self.context.asker("summarizer", create_vlm_client).ask(
             request, self._parse, step="answer", stricter=STRICTER
@@ -236,6 +247,9 @@ class _Summary:
         return _Reply(self._canonical_answer(draft.final_answer, reply), draft.quality_reasoning)
 
     def _canonical_answer(self, answer: str, reply: ModelReply) -> str:
+        if self.mode == "explanation" and same_name(answer, UNABLE_TO_DETERMINE):
+            # A backend may say that it cannot judge a question; that is no answer, but no failure either.
+            return UNABLE_TO_DETERMINE
         if self.options:
             letter = parse_choice(answer, self.options)
             if letter is None:
@@ -390,8 +404,8 @@ class _Reply:
 
 def _reply_schema(letters: tuple[str, ...]) -> type[BaseModel]:
     """The documents' two fields; ``final_answer`` limited to the letters where there are options."""
-    answer: Any = Literal[letters] if letters else str
-    return create_model("SummaryReply", final_answer=(answer, ...), quality_reasoning=(str, ...))
+    answer: Any = Literal[letters] if letters else Name
+    return create_model("SummaryReply", final_answer=(answer, ...), quality_reasoning=(Sentences, ...))
 
 
 def parse_yes_no(answer: str) -> str | None:

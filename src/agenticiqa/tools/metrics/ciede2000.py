@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import strips, transform_colours
+from agenticiqa.tools.metrics.filters import strips, total, transform_colours
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(
@@ -50,7 +50,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
         one = lab_of(views.test.rgb_rows(start, stop))
         other = lab_of(views.reference.rgb_rows(start, stop))
         kept[start:stop] = difference(one, other)
-    return Measurement(float(kept.mean(dtype=np.float64)), map=kept)
+    return Measurement(total(kept) / kept.size, map=kept)
 
 
 def lab_of(rgb: FloatArray) -> FloatArray:

@@ -129,9 +129,9 @@ def _norms(one: FloatArray, other: FloatArray) -> Array:
         errors = _errors(_perceptual(one[read]), _perceptual(other[read]), keep, kernel)
         for index, error in enumerate(errors):
             square = error * error
-            sums[:, 2 * index] += error.sum(axis=(0, 1), dtype=np.float64)
+            sums[:, 2 * index] += cv2.sumElems(error)[:3]
             square *= square
-            sums[:, 2 * index + 1] += square.sum(axis=(0, 1), dtype=np.float64)
+            sums[:, 2 * index + 1] += cv2.sumElems(square)[:3]
     sums /= height * width
     sums[:, 1::2] **= 0.25
     return sums
