@@ -296,7 +296,7 @@ def bad_pictures(folder: Path) -> dict[str, Path]:
 @pytest.mark.parametrize("name", ["empty", "truncated", "text", "bomb", "missing"])
 @pytest.mark.parametrize("role", ["image", "reference"])
 def test_bad_pictures(assessor: Any, pair: Any, tmp_path: Path, name: str, role: str) -> None:
-    """SC-55, D2-29: an error before any call that names the file; no answer, no score."""
+    """SC-55: an error before any call that names the file; no answer, no score."""
     bad = bad_pictures(tmp_path)[name]
     client = ScriptedClient()
     given = {"image": pair.test, "reference": None, role: bad}
