@@ -229,6 +229,17 @@ def test_a_tool_that_gives_no_number_gives_no_score(pair: Any, value: float) -> 
     assert evidence.errors[0].startswith("tool Plugin:")
 
 
+def test_a_tool_without_a_calibration_says_so(pair: Any) -> None:
+    """D2-16, SC-25: it runs, its raw value is on record, and no score on 1..5 is made up."""
+    plan = make_plan(required_tool="Plugin", plan=ONLY_TOOLS)
+    tools = ToolRegistry([Tool(OneTool(lambda: 0.7))])  # type: ignore[arg-type]
+    evidence = run(ScriptedClient(), state_for(pair, plan), tools=tools)
+    (log,) = evidence.tool_logs
+    assert (log.raw_score, log.calibrated_score, log.error) == (0.7, None, None)
+    assert "Plugin has no calibration" in (log.note or "")
+    assert evidence.quality_scores is None
+
+
 def test_no_tool_at_all_keeps_the_analysis(pair: Any) -> None:
     """RL-25: tools that cannot run do not cost the evidence that is already there."""
     evidence = run(ScriptedClient(), state_for(pair, make_plan()), tools=registry(OneTool(boom, kind="FR")))

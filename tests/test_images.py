@@ -46,7 +46,7 @@ def sent_pixels(loaded: LoadedImage) -> np.ndarray:
 def test_bad_files_are_refused_by_name(
     tmp_path: Path, name: str, content: bytes | None, error: type[Exception]
 ) -> None:
-    """SC-55, D2-29: missing, empty, no picture, pixel bomb: a typed error that names the file."""
+    """SC-55: missing, empty, no picture, pixel bomb: a typed error that names the file."""
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)
@@ -74,13 +74,13 @@ def test_a_folder_is_no_picture(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["a\0b.png", "x" * 5000 + ".png"])
 def test_impossible_paths(path: str) -> None:
-    """SC-55, D2-29: a typed error, not what the operating system raises."""
+    """SC-55: a typed error, not what the operating system raises."""
     with pytest.raises(ImageError):
         load_image(path)
 
 
 def test_limits_are_checked_before_decoding(tmp_path: Path) -> None:
-    """D2-29: pixels and bytes, both configurable."""
+    """SC-55: pixels and bytes, both configurable."""
     path = save(tmp_path / "p.png", scene(20, 20))
     with pytest.raises(ImageTooLargeError, match="400 pixels"):
         load_image(path, ImageLimits(max_pixels=399))

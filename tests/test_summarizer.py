@@ -427,10 +427,10 @@ def test_fusion_guides_the_model_and_gives_the_score(pair: Any) -> None:
     assert result.used_evidence
     fusion = result.used_evidence["fusion"]
     assert fusion["tool_mean"] == pytest.approx(2.7)
-    assert fusion["p"][3] == pytest.approx(0.8)
+    assert fusion["p"]["3"] == pytest.approx(0.8)
     assert fusion["p_source"] == "classification"
     assert (fusion["q"], fusion["letter"]) == (result.quality_score, "C")
-    assert set(fusion["alpha"]) == {1, 2, 3, 4, 5}
+    assert set(fusion["alpha"]) == set("12345")
 
 
 def test_real_log_probabilities_are_used(pair: Any) -> None:
@@ -451,7 +451,7 @@ def test_unusable_log_probabilities_fall_back_to_the_class(pair: Any, useless: d
     assert result.used_evidence
     fusion = result.used_evidence["fusion"]
     assert fusion["p_source"] == "classification"
-    assert fusion["p"][3] == pytest.approx(0.8)
+    assert fusion["p"]["3"] == pytest.approx(0.8)
 
 
 def test_probabilities_in_the_text_are_ignored(pair: Any) -> None:
@@ -459,7 +459,7 @@ def test_probabilities_in_the_text_are_ignored(pair: Any) -> None:
     reply = {**answer_reply("C"), "logprobs": {"A": 0.0, "C": -50}, "A": 0.99}
     result = result_of(ScriptedClient(answer=reply), make_state(pair.test))
     assert result.used_evidence
-    assert result.used_evidence["fusion"]["p"][3] == pytest.approx(0.8)
+    assert result.used_evidence["fusion"]["p"]["3"] == pytest.approx(0.8)
 
 
 def test_letters_that_differ_are_explained(pair: Any) -> None:
@@ -633,7 +633,7 @@ def test_going_in_circles_is_given_up(pair: Any, caplog: pytest.LogCaptureFixtur
 
 
 def test_used_evidence(pair: Any) -> None:
-    """D4-21: what the answer rests on."""
+    """D4-21, SM-06: what the answer rests on, and it reads back the same."""
     result = result_of(ScriptedClient(), make_state(pair.test))
     used = result.used_evidence
     assert used
@@ -641,7 +641,7 @@ def test_used_evidence(pair: Any) -> None:
     assert used["backend"] == "scripted.model"
     assert used["quality_scores"] == {"Global": {"Blurs": ["TOPIQ_FR", 2.6]}}
     assert used["distortions"]["Global"][0]["severity"] == "moderate"
-    SummarizerOutput.model_validate_json(result.model_dump_json())
+    assert SummarizerOutput.model_validate_json(result.model_dump_json()) == result
 
 
 def test_test_files_of_the_documents(pair: Any) -> None:

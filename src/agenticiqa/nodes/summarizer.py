@@ -296,8 +296,9 @@ class _Summary:
         self.used["fusion"] = {
             "tool_scores": [round(each, 4) for each in self.tool_scores],
             "tool_mean": self.fusion.tool_mean(self.tool_scores),
-            "alpha": self.fusion.compute_perceptual_weights(self.tool_scores),
-            "p": p,
+            # Keys are texts, as JSON has no others: what is stored reads back the same.
+            "alpha": {str(level): a for level, a in self.fusion.compute_perceptual_weights(self.tool_scores).items()},
+            "p": {str(level): probability for level, probability in p.items()},
             "p_source": source,
             "q": score,
             "letter": letter,

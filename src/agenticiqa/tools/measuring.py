@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -87,6 +88,8 @@ class Bench:
         if job.tool.needs_reference and self._reference is None:
             raise ToolError(f"{job.tool.name} compares with a reference picture, and none was given.")
         raw = job.tool.metric.measure(self._view(job)).value
+        if not math.isfinite(raw):
+            raise ToolError(f"{job.tool.name} gave {raw}, which is not a score.")
         return raw, job.tool.calibration(raw) if job.tool.calibration else None
 
     def _prepare(self, jobs: Sequence[Job]) -> None:
