@@ -13,6 +13,7 @@ from agenticiqa.errors import QueryError
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES
 
 MAX_OPTIONS = 26
+MAX_SLASHED_WORDS = 8
 
 # A letter with its mark: "A.", "A)", "(a)", "A:", "[A]", "A -". The mark must be followed by text; directly ("A.Yes")
 # only where a capital or brackets leave no doubt.
@@ -33,8 +34,20 @@ def parse_options(text: str) -> dict[str, str]:
     {'A': 'very', 'B': 'not at all'}
     >>> parse_options("Is the building in picture A. blurry?")
     {}
+    >>> parse_options("How blurry is the vehicle? A little bit / Very / Not at all")
+    {'A': 'A little bit', 'B': 'Very', 'C': 'Not at all'}
     """
-    return _texts(text, _option_marks(text))
+    return _texts(text, _option_marks(text)) or _slashed(text)
+
+
+def _slashed(text: str) -> dict[str, str]:
+    """Short alternatives between slashes behind the question mark."""
+    _, mark, tail = text.rpartition("?")
+    parts = [part.strip() for part in tail.split("/")]
+    short = all(part and len(part.split()) <= MAX_SLASHED_WORDS for part in parts)
+    if not mark or not 2 <= len(parts) <= MAX_OPTIONS or not short:
+        return {}
+    return {chr(ord("A") + place): part for place, part in enumerate(parts)}
 
 
 def _option_marks(text: str) -> list[re.Match[str]]:
@@ -82,7 +95,9 @@ def question_without_options(text: str) -> str:
     'Which one dominates?'
     """
     marks = _option_marks(text)
-    return text[: marks[0].start()].strip() if marks else text.strip()
+    if marks:
+        return text[: marks[0].start()].strip()
+    return text[: text.rfind("?") + 1].strip() if _slashed(text) else text.strip()
 
 
 def lettered(options: Sequence[str]) -> dict[str, str]:
@@ -184,8 +199,11 @@ def parse_choice(answer: str, options: Mapping[str, str]) -> str | None:
     text = _LEAD_IN.sub("", whole).strip().strip("\"'`*").strip()
     letter = _LEADING_LETTER.match(text)
     if letter and letter["letter"].upper() in options:
-        several = _SECOND_LETTER.match(text[letter.end() :])
-        return None if several and several["letter"] in options else letter["letter"].upper()
+        chosen, rest = letter["letter"].upper(), text[letter.end() :]
+        several = _SECOND_LETTER.match(rest)
+        # "C. Poor" where C is Fair: letter and words disagree, so nobody knows which was meant.
+        contradicted = _option_reading(rest, options) not in (None, chosen)
+        return None if contradicted or (several and several["letter"] in options) else chosen
     return _option_named(text, options)
 
 

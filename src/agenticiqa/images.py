@@ -12,6 +12,7 @@ import hashlib
 import io
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -169,6 +170,15 @@ def png_bytes(picture: Image.Image) -> bytes:
     # Level 1 costs a tenth of the default's time for a few per cent of size.
     picture.save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()
+
+
+def check_allowed(path: str | Path, roots: Sequence[Path]) -> None:
+    """Refuse a path outside the allowed folders; links are followed first, so that none leads out."""
+    resolved = Path(path).resolve()
+    if not any(resolved.is_relative_to(root.resolve()) for root in roots):
+        raise ImageNotFoundError(
+            f"{str(path)!r} is not inside an allowed folder.", hint="allowed_roots in pipeline.yaml names them."
+        )
 
 
 def load_image(path: str | Path, limits: ImageLimits | None = None) -> LoadedImage:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime, timezone
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -38,6 +40,19 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     return _BASE64.sub(lambda match: f"[{len(match[0])} base64 characters]", text)
 
 
+_RUN_ID: ContextVar[str | None] = ContextVar("agenticiqa_run_id", default=None)
+
+
+@contextmanager
+def run_id_for_logs(run_id: str) -> Iterator[None]:
+    """Records written inside carry the run's id."""
+    token = _RUN_ID.set(run_id)
+    try:
+        yield
+    finally:
+        _RUN_ID.reset(token)
+
+
 class RedactingFilter(logging.Filter):
     """Rewrites a record's message before any handler formats it."""
 
@@ -65,7 +80,7 @@ class JsonLinesFormatter(logging.Formatter):
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
-            "run_id": getattr(record, "run_id", None),
+            "run_id": _RUN_ID.get(),
         }
         if record.exc_text:
             entry["exception"] = record.exc_text

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from typing import Any, Literal, Optional
 
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from agenticiqa.answers import lettered
+from agenticiqa.answers import lettered, question_without_options
 from agenticiqa.asking import parse_as
 from agenticiqa.errors import AgenticIQAError, QueryError
 from agenticiqa.nodes.pictures import labelled_pictures
@@ -180,7 +181,11 @@ def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
         stricter=STRICTER,
         call_budget=REPLAN_CALL_BUDGET if _is_replan(state) else None,
     )
-    return _held_to_facts(answered.value.to_plan(), has_reference=bool(state.get("reference_path")))
+    return _held_to_facts(
+        answered.value.to_plan(),
+        has_reference=bool(state.get("reference_path")),
+        named_tools=context.tools.named_in(question_without_options(state["query"])),
+    )
 
 
 def _check_query(query: str, context: RunContext) -> None:
@@ -224,9 +229,15 @@ def _user_message(state: AgenticIQAState) -> str:
     return "\n\n".join(lines)
 
 
-def _held_to_facts(plan: PlannerOutput, *, has_reference: bool) -> PlannerOutput:
+def _held_to_facts(plan: PlannerOutput, *, has_reference: bool, named_tools: Sequence[str]) -> PlannerOutput:
     """Two things are facts, not judgements: whether a reference is there, and that a named tool runs."""
     updates: dict[str, Any] = {}
+    known = {_letters(name) for name in plan.named_tools}
+    forgotten = [name for name in named_tools if _letters(name) not in known] if plan.query_type == "IQA" else []
+    if forgotten:
+        logger.info("Plan corrected: the question names %s", ", ".join(forgotten))
+        first, *rest = [*plan.named_tools, *forgotten]
+        plan = plan.model_copy(update={"required_tool": first, "extra_tools": rest})
     mode = "Full-Reference" if has_reference else "No-Reference"
     if plan.reference_mode != mode:
         logger.info("Plan corrected: reference_mode is %s", mode)
@@ -235,3 +246,7 @@ def _held_to_facts(plan: PlannerOutput, *, has_reference: bool) -> PlannerOutput
         logger.info("Plan corrected: %s was asked for, so tools run", ", ".join(plan.named_tools))
         updates["plan"] = plan.plan.model_copy(update={"tool_execution": True})
     return plan.model_copy(update=updates) if updates else plan
+
+
+def _letters(name: str) -> str:
+    return "".join(c for c in name.casefold() if c.isalnum())

@@ -228,8 +228,9 @@ class _Summary:
 
     def _guidance(self) -> str:
         """What the tools alone say, so that the model can weigh it before it chooses."""
-        flat = self.fusion.extract_vlm_probabilities({}, mode="uniform")
-        score = self.fusion.fuse_scores(self.tool_scores, flat)
+        # The printed form leaves 1..5; for guidance the normalised one is used always.
+        fusion = ScoreFusion(eta=self.fusion.eta, level_thresholds=self.fusion.level_thresholds)
+        score = fusion.fuse_scores(self.tool_scores, fusion.extract_vlm_probabilities({}, mode="uniform"))
         letter = self.fusion.map_to_level(score)
         self.used["tools_only_score"] = round(score, 4)
         return f"Tool scores fused, 1 (bad) to 5 (excellent): {score:.2f}, level {letter}. {RATING_OPTIONS[letter]}"
@@ -291,7 +292,9 @@ class _Summary:
         usable = any(math.isfinite(value) for value in (logprobs or {}).values())
         source = "token log-probabilities" if usable else "classification"
         p = self.fusion.extract_vlm_probabilities({"logprobs": logprobs} if usable else answered.value.answer)
-        score = self.fusion.fuse_scores(self.tool_scores, p)
+        # A bare letter and no measurement: the spread of p would be our invention, so the letter's own level counts.
+        bare = not usable and not self.tool_scores
+        score = float(LETTER_LEVELS[answered.value.answer]) if bare else self.fusion.fuse_scores(self.tool_scores, p)
         letter = self.fusion.map_to_level(score)
         self.used["fusion"] = {
             "tool_scores": [round(each, 4) for each in self.tool_scores],
@@ -366,19 +369,19 @@ class _Summary:
     # --- failing ---
 
     def _failure(self, reasoning: str, error: AgenticIQAError) -> dict[str, Any]:
-        """A result that says that there is no answer."""
+        """A result that says that there is no answer; on a replan the earlier pass's answer is kept instead."""
+        earlier = self.state.get("summarizer_result")
+        if earlier is not None and earlier.error is None:
+            return {"error": f"{reasoning}: {error}"}
         result = SummarizerOutput(
             final_answer=UNABLE_TO_DETERMINE, quality_reasoning=reasoning, error=f"{error.kind}: {error}"
         )
         return {"summarizer_result": result, "iteration_count": self.iteration}
 
     def _no_model(self, error: AgenticIQAError) -> dict[str, Any]:
-        """The model could not be reached: an earlier pass's answer, where there is one, is kept."""
-        message = f"The summarizer's model could not be asked: {error}"
-        earlier = self.state.get("summarizer_result")
-        if earlier is not None and earlier.error is None:
-            return {"error": message}
-        return {"error": message, **self._failure(message, error)}
+        """The model could not be reached: unlike a bad reply, that is the run's error too."""
+        reasoning = "The summarizer's model could not be asked"
+        return {"error": f"{reasoning}: {error}", **self._failure(reasoning, error)}
 
     def _evidence_summary(self) -> str:
         distortions = sum(len(entries) for entries in (self.evidence.distortion_analysis or {}).values())

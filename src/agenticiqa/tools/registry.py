@@ -17,6 +17,8 @@ from agenticiqa.tools.calibration import Calibration, load_calibrations
 from agenticiqa.tools.metrics import METRICS, Metric, MetricSpec
 
 ENTRY_POINT_GROUP = "agenticiqa.tools"
+# Tools whose names are words too: only the exact spelling names them.
+ENGLISH_WORDS = frozenset({"unique"})
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,12 @@ class ToolRegistry:
                 f"There is no tool {name!r} here.", hint=f"Tools that run here: {', '.join(self.names())}."
             )
         return tool
+
+    def named_in(self, text: str) -> list[str]:
+        """Tools that a text names. Probes are named like ordinary words ("noise"), so they do not count here."""
+        words = {_plain(word) for word in re.findall(r"[\w-]+", text)}
+        proper = [tool for tool in self._tools.values() if not tool.name.islower()]
+        return [tool.name for tool in proper if _plain(tool.name) in words - ENGLISH_WORDS or tool.name in text.split()]
 
     def offered(self, *, has_reference: bool) -> list[Tool]:
         """Tools that can score this picture; those that use the reference come first when there is one."""
