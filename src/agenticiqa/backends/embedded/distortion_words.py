@@ -45,7 +45,8 @@ _TABLE: tuple[tuple[str, str, Polarity, str], ...] = (
     ("Color distortions", "color cast", "bad", "color cast, color casts, tint, tinted, color shift, color shifts, "
      "yellowish, bluish, greenish, reddish, color shifted, green cast, blue cast, yellow cast, red cast, magenta cast, "
      "too warm, too cold, too cool, too yellow, too blue, too green, too red"),
-    ("Color distortions", "white balance", "neutral", "white balance, white balanced, color temperature, color balance"),
+    ("Color distortions", "white balance", "neutral", "white balance, white balanced, color balance, "
+     "color temperature"),
     ("Color distortions", "chromatic aberration", "bad", "chromatic aberration, chromatic aberrations, color fringing, "
      "purple fringing, color fringes, fringing"),
     ("Color distortions", "color diffusion", "bad", "color diffusion, color bleeding, color bleed"),
@@ -60,8 +61,8 @@ _TABLE: tuple[tuple[str, str, Polarity, str], ...] = (
     ("Compression", "ringing", "bad", "ringing, ringing artifact, ringing artifacts"),
     ("Compression", "banding", "bad", "banding, banded, color banding, banding artifact, banding artifacts, "
      "gradient banding, color bands"),
-    ("Noise", "noise", "bad", "noise, noisy, noisiness, grain, grainy, graininess, film grain, iso noise, sensor noise, "
-     "speckle, speckled, speckles, noise level, digital noise, image noise, grains, high iso, noises"),
+    ("Noise", "noise", "bad", "noise, noisy, noisiness, grain, grainy, graininess, film grain, iso noise, "
+     "sensor noise, speckle, speckled, speckles, noise level, digital noise, image noise, grains, high iso, noises"),
     ("Noise", "white noise", "bad", "white noise, gaussian noise, additive noise, luminance noise"),
     ("Noise", "impulse noise", "bad", "impulse noise, salt and pepper noise, salt and pepper, salt pepper noise, "
      "impulsive noise, salt & pepper noise, salt & pepper"),
@@ -91,15 +92,16 @@ _TABLE: tuple[tuple[str, str, Polarity, str], ...] = (
     ("Sharpness", "sharpness", "bad", "unsharp, unsharpness, lack of sharpness, insufficient sharpness"),
     ("Sharpness", "clarity", "neutral", "clarity, definition, legibility, readability, image clarity"),
     ("Sharpness", "clarity", "good", "clear, see clearly, seen clearly, clearly see, clearly seen, clearly visible, "
-     "visible clearly, legible, readable, clear cut, crystal clear, recognizable, distinguishable, clearly recognizable"),
+     "visible clearly, legible, readable, clear cut, crystal clear, recognizable, distinguishable"),
     ("Sharpness", "clarity", "bad", "unclear, indistinct, illegible, unreadable, ill defined, vague, not clear"),
     ("Sharpness", "detail", "neutral", "detail, details, texture, textures, fine detail, fine details, texture detail, "
      "texture details, resolution, level of detail, texture clarity"),
     ("Sharpness", "detail", "good", "detailed, rich details, high resolution, high res, rich texture"),
     ("Sharpness", "detail", "bad", "low resolution, low res, loss of detail, lack of detail, detail loss, "
      "loss of details, missing details, lost details, lost detail, texture loss"),
-    ("Sharpness", "oversharpening", "bad", "oversharpened, over sharpened, oversharpening, over sharpening, sharpening, "
-     "sharpened, too sharp, halo, halos, haloes, overshoot, sharpening artifacts, edge halos, oversharp, halo effect"),
+    ("Sharpness", "oversharpening", "bad", "oversharpened, over sharpened, oversharpening, over sharpening, "
+     "sharpening, sharpened, too sharp, halo, halos, haloes, overshoot, sharpening artifacts, edge halos, "
+     "oversharp, halo effect"),
     ("Contrast", "contrast", "neutral", "contrast, contrasts, contrast change, dynamic range, contrast level"),
     ("Contrast", "low contrast", "bad", "low contrast, flat, washed out, lack of contrast, insufficient contrast, "
      "poor contrast, weak contrast, contrast loss, milky"),
@@ -119,11 +121,29 @@ _TABLE: tuple[tuple[str, str, Polarity, str], ...] = (
     ("Spatial distortions", "color block", "bad", "color block, color blocks, missing blocks, block loss"),
     ("Spatial distortions", "patches", "bad", "patches, patchy, misplaced patches, noneccentricity patch, "
      "non eccentricity patch"),
-    ("Spatial distortions", "damage", "bad", "scratch, scratches, scratched, dead pixels, hot pixels, glitch, glitches, "
-     "tearing, interlacing"),
+    ("Spatial distortions", "damage", "bad", "scratch, scratches, scratched, dead pixels, hot pixels, glitch, "
+     "glitches, tearing, interlacing"),
 )  # fmt: skip
 
-_COMPARED = "blurry noisy grainy hazy soft dark dim bright sharp crisp clear dull blocky fuzzy foggy flat vivid".split()
+_COMPARED = [
+    "blurry",
+    "noisy",
+    "grainy",
+    "hazy",
+    "soft",
+    "dark",
+    "dim",
+    "bright",
+    "sharp",
+    "crisp",
+    "clear",
+    "dull",
+    "blocky",
+    "fuzzy",
+    "foggy",
+    "flat",
+    "vivid",
+]
 
 
 def compared(adjective: str) -> tuple[str, str]:
@@ -132,8 +152,8 @@ def compared(adjective: str) -> tuple[str, str]:
     >>> compared("noisy"), compared("dim"), compared("sharp")
     (('noisier', 'noisiest'), ('dimmer', 'dimmest'), ('sharper', 'sharpest'))
     """
-    stem = adjective[:-1] + "i" if adjective.endswith("y") else adjective
-    if adjective in ("dim", "flat"):
+    stem = adjective[:-1] + "i" if adjective.endswith("y") else adjective.removesuffix("e")
+    if adjective in ("dim", "flat", "big", "thin", "red", "hot", "wet"):
         stem += adjective[-1]
     return stem + "er", stem + "est"
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from typing import Literal
 
 from agenticiqa.backends.embedded import word_classes as classes
-from agenticiqa.backends.embedded.distortion_words import DISTORTION_TERMS, DistortionTerm
+from agenticiqa.backends.embedded.distortion_words import DISTORTION_TERMS, DistortionTerm, compared
 from agenticiqa.backends.embedded.picture_nouns import PICTURE_NOUNS
 from agenticiqa.backends.embedded.positions import POSITION_MODIFIERS, REGION_NOUNS
 from agenticiqa.backends.embedded.subject_words import AESTHETIC_WORDS, CONTENT_WORDS
@@ -39,15 +40,32 @@ _FILLERS = (
     "to what degree", "in any way", "no matter", "the most", "in light of", "focus on", "focuses on", "light on",
     "at first sight", "at first glance", "in the light of", "shed light", "human eye", "naked eye",
     "human eyes", "on a scale", "time of day",
+    "detailed analysis", "detailed description", "detailed report", "detailed explanation", "detailed assessment",
+    "detailed evaluation", "detailed answer", "clear answer",
 )  # fmt: skip
 
-_COLORS = "red green blue yellow orange purple pink brown gray".split()
-_TONES = "light dark bright pale deep".split()
-_TONAL = "dark bright shadow shadowed shaded black white highlight darker brighter".split()
-_AREAS = "area areas region regions part parts zone zones spot spots section sections".split()
+_COLORS = ["red", "green", "blue", "yellow", "orange", "purple", "pink", "brown", "gray"]
+_TONES = ["light", "dark", "bright", "pale", "deep"]
+_TONAL = ["dark", "bright", "shadow", "shadowed", "shaded", "black", "white", "highlight", "darker", "brighter"]
+_AREAS = [
+    "area",
+    "areas",
+    "region",
+    "regions",
+    "part",
+    "parts",
+    "zone",
+    "zones",
+    "spot",
+    "spots",
+    "section",
+    "sections",
+]
 
 
 def _verb_forms(base: str) -> tuple[str, ...]:
+    if base.endswith("y") and base[-2] not in "aeiou":
+        return base, base[:-1] + "ies", base[:-1] + "ied", base + "ing"
     stem = base[:-1] if base.endswith("e") else base
     third = base + "es" if base.endswith(("s", "sh", "ch", "x")) else base + "s"
     return base, third, stem + "ed", stem + "ing"
@@ -57,11 +75,12 @@ def _entries() -> dict[tuple[str, ...], Entry]:
     """Later lines win: a word that names a tool or a distortion is that before it is anything else."""
     table: dict[tuple[str, ...], Entry] = {}
 
-    def add(tag: Tag, words: object) -> None:
-        for word in words if isinstance(words, (frozenset, tuple, list, dict)) else ():
+    def add(tag: Tag, words: Iterable[str]) -> None:
+        for word in words:
             table[tuple(plain_spelling(word.replace("-", " ")).split())] = Entry(tag)
 
     add("adjective", classes.ADJECTIVES)
+    add("adjective", [form for word in classes.ADJECTIVES | classes.GENERIC_MODIFIERS for form in compared(word)])
     add("generic modifier", classes.GENERIC_MODIFIERS)
     add("verb", [form for base in classes.VERBS for form in _verb_forms(base)])
     add("verb", classes.IRREGULAR_VERBS)

@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from agenticiqa.backends.embedded.positions import POSITION_MODIFIERS, REGION_NOUNS, position_of
 from agenticiqa.backends.embedded.tagging import Item, tagged
 from agenticiqa.backends.embedded.tokens import singular_forms
+from agenticiqa.backends.embedded.word_lists import word_set
 
 MAX_OBJECTS = 8
 
 _OPEN = frozenset({"noun", "unknown", "adjective", "position"})
-_INTRODUCED = frozenset({"determiner", "tie", "preposition", "auxiliary", "conjunction", "negation", "question"})
+_INTRODUCED = word_set("determiner tie preposition auxiliary conjunction negation question")
 _COPULAS = frozenset({"is", "are", "was", "were"})
 # After these a place is said of the thing ("located in the center"), it is not what the question is about.
-_PLACING = frozenset({"located", "placed", "positioned", "situated", "centered", "standing", "sitting"})
+_PLACING = word_set("located placed positioned situated centered standing sitting")
+_FIT_FOR = frozenset({"enough", "suitable", "good", "fit", "ready", "usable", "adequate", "used"})
+_EXCLUDING = word_set("ignore ignoring except excluding disregard disregarding")
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def mentions(items: Sequence[Item]) -> list[Mention]:
     >>> [m.object.name for m in mentions(tagged("Are the sky and the man's face sharper than the left side?"))]
     ['sky', "man's face", 'left side']
     """
-    phrases = [phrase for phrase in _phrases(items) if not _said_as_place(items, phrase)]
+    phrases = [phrase for phrase in _phrases(items) if not _set_aside(items, phrase)]
     found: dict[str, Mention] = {}
     at = 0
     while at < len(phrases) and len(found) < MAX_OBJECTS:
@@ -83,7 +86,14 @@ def mentions(items: Sequence[Item]) -> list[Mention]:
         mention = _mention(items, phrases[at], phrases[last])
         found.setdefault(mention.object.name, mention)
         at = last + 1
-    return list(found.values())
+    return _without_asked_kind(items, list(found.values()))
+
+
+def _without_asked_kind(items: Sequence[Item], found: list[Mention]) -> list[Mention]:
+    """ "Which building is sharper, the church or the hall?" is about the church and the hall."""
+    asked = len(found) >= 3 and found[0].start > 0 and items[found[0].start - 1].plain == "which"
+    offered = asked and any(item.plain == "or" for item in items[found[-2].end : found[-1].start])
+    return found[1:] if offered else found
 
 
 def _phrases(items: Sequence[Item]) -> list[_Phrase]:
@@ -123,7 +133,8 @@ def _phrase_from(items: Sequence[Item], start: int) -> _Phrase | None:
 def _can_head(items: Sequence[Item], at: int) -> bool:
     item = items[at]
     if item.possessive:
-        return False
+        # "the car's colour": the owner is what is judged.
+        return at + 1 < len(items) and items[at + 1].tag in ("distortion", "abstract", "aesthetic")
     if item.tag == "position":
         return item.base in REGION_NOUNS or item.base.endswith("hand side")
     return item.tag in ("noun", "unknown")
@@ -142,7 +153,7 @@ def _ends_name(items: Sequence[Item], at: int) -> bool:
 
 
 def _followed_by_generic(items: Sequence[Item], end: int) -> bool:
-    """"the left image", "the cat picture": the head is the picture itself. "the left part" is a place, though."""
+    """ "the left image", "the cat picture": the head is the picture itself. "the left part" is a place, though."""
     return end < len(items) and items[end].tag == "generic" and not _is_part(items[end])
 
 
@@ -150,24 +161,40 @@ def _is_part(item: Item) -> bool:
     return item.tag == "generic" and item.base in _PARTS
 
 
-_PARTS = frozenset({"part", "area", "region", "zone", "section", "portion"})
+_PARTS = word_set("part area region zone section portion")
 
 
 def _without_predicate(items: Sequence[Item], start: int, end: int) -> int:
-    """"Is the roof slippery?" needs a predicate: an unknown last word of a whole clause is it, not part of a name."""
+    """ "Is the roof slippery?" needs a predicate: an unknown last word of a whole clause is it, not part of a name."""
     before = _introduction(items, start) - 1
     clause_start = before <= 0 or items[before - 1].ends_clause or items[before - 1].tag == "conjunction"
     opened = before >= 0 and items[before].tag == "auxiliary" and clause_start
-    closes = end >= len(items) or items[end].ends_clause
-    if opened and closes and end - start >= 2 and items[end - 1].tag == "unknown" and not items[end - 2].possessive:
+    if (
+        opened
+        and _closes(items, end)
+        and end - start >= 2
+        and items[end - 1].tag == "unknown"
+        and not items[end - 2].possessive
+    ):
         return end - 1
     return end
+
+
+def _closes(items: Sequence[Item], end: int) -> bool:
+    return end >= len(items) or items[end].ends_clause
 
 
 def _introduction(items: Sequence[Item], start: int) -> int:
     """Where the phrase begins with its articles, numbers and adverbs."""
     at = start
-    while at > 0 and items[at - 1].tag in ("determiner", "number", "generic modifier", "distortion", "degree", "adverb"):
+    while at > 0 and items[at - 1].tag in (
+        "determiner",
+        "number",
+        "generic modifier",
+        "distortion",
+        "degree",
+        "adverb",
+    ):
         at -= 1
     return at
 
@@ -179,22 +206,28 @@ def _plausible(items: Sequence[Item], phrase: _Phrase) -> bool:
     announced = phrase.introduced_at < start or before in _INTRODUCED
     words = items[start : phrase.end]
     if any(item.tag == "noun" for item in words):
-        return True
+        return not (before == "generic" and _closes(items, phrase.end))  # "are the people in the photo friends?"
     if all(item.tag == "position" for item in words) and words[-1].base in ("left", "right", "top", "bottom"):
         return before in ("determiner", "tie", "generic modifier") or len(words) > 1
     if any(item.tag == "position" for item in words):
         return True
-    return announced and before not in ("question", "auxiliary") or (announced and _is_subject(items, phrase))
+    if all(len(item.plain) == 1 for item in words):
+        return False
+    if before in ("question", "auxiliary"):
+        return items[start - 1].plain != "how" and _is_subject(items, phrase)
+    return announced
 
 
 def _is_subject(items: Sequence[Item], phrase: _Phrase) -> bool:
-    """"Are saxophones blurry?": a bare unknown word right after the auxiliary, with more of the sentence to come."""
+    """ "Are saxophones blurry?": a bare unknown word right after the auxiliary, with more of the sentence to come."""
     return phrase.end < len(items) and not items[phrase.end].ends_clause
 
 
-def _said_as_place(items: Sequence[Item], phrase: _Phrase) -> bool:
-    window = items[max(0, phrase.introduced_at - 2) : phrase.introduced_at]
-    return any(item.plain in _PLACING for item in window)
+def _set_aside(items: Sequence[Item], phrase: _Phrase) -> bool:
+    """A place said of another thing, a thing to leave out, or what the picture is wanted for."""
+    window = [item.plain for item in items[max(0, phrase.introduced_at - 2) : phrase.introduced_at]]
+    purpose = window[-1:] == ["for"] and window[0] in _FIT_FOR
+    return purpose or bool(_PLACING & set(window)) or bool(_EXCLUDING & set(window[-1:]))
 
 
 def _tied(items: Sequence[Item], left: _Phrase, right: _Phrase) -> bool:
@@ -211,8 +244,7 @@ def _mention(items: Sequence[Item], first: _Phrase, last: _Phrase) -> Mention:
     head = own[-1]
     area = items[last.end : last.end + 1] if _is_area(items, last) else ()
     end = last.end + len(area)
-    place = position_of(_words([*own, *area]))
-    place = place or (position_of(_words(items[first.end : end])) if last != first else None)
+    place = position_of(_place_words(own)) or position_of(_place_words(items[first.end : end]))
     is_region = all(item.tag == "position" for item in own)
     return Mention(
         ScopeObject(
@@ -228,16 +260,17 @@ def _mention(items: Sequence[Item], first: _Phrase, last: _Phrase) -> Mention:
 
 
 def _is_area(items: Sequence[Item], phrase: _Phrase) -> bool:
-    """"the left part", "the central area": the generic noun is part of the name."""
+    """ "the left part", "the central area": the generic noun is part of the name."""
     only_place = all(item.tag == "position" for item in items[phrase.start : phrase.end])
     return phrase.end < len(items) and _is_part(items[phrase.end]) and only_place
 
 
-def _words(items: Sequence[Item]) -> list[str]:
-    return [form for item in items for token in item.tokens for form in singular_forms(token.plain)]
+def _place_words(items: Sequence[Item]) -> list[str]:
+    places = [item for item in items if item.tag == "position"]
+    return [form for item in places for token in item.tokens for form in singular_forms(token.plain)]
 
 
 def _name(items: Sequence[Item]) -> str:
     tokens = [token for item in items for token in item.tokens]
-    text = "".join(token.joint + token.text.lower() for token in tokens)
-    return text.strip(" -")
+    text = "".join(token.joint + token.text.lower() for token in tokens).strip(" -")
+    return text.removesuffix("'s").removesuffix("'")

@@ -12,14 +12,15 @@ from agenticiqa.backends.embedded.distortion_words import DistortionTerm
 from agenticiqa.backends.embedded.noun_phrases import ScopeObject, mentions
 from agenticiqa.backends.embedded.tagging import Item, tagged
 from agenticiqa.backends.embedded.tokens import plain_spelling
+from agenticiqa.backends.embedded.word_lists import word_set
 from agenticiqa.vocabulary import canonical_severity
 
 ClaimKind = Literal["yes", "no", "distortion", "degree", "level", "region", "comparison", "nothing"]
 
 _MAX_OPTION_WORDS = 12
 
-_YES = frozenset("yes|yes it is|yes it does|yes they are|yes there is|true|correct|right|yeah|yep|sure".split("|"))
-_NO = frozenset("no|no it is not|no it does not|no they are not|no there is not|false|incorrect|nope".split("|"))
+_YES = word_set("yes yes_it_is yes_it_does yes_they_are yes_there_is true correct right yeah yep sure")
+_NO = word_set("no no_it_is_not no_it_does_not no_they_are_not no_there_is_not false incorrect nope")
 
 _LEVELS = {
     "excellent": 5, "perfect": 5, "very good": 5, "outstanding": 5, "superb": 5, "great": 5, "very high quality": 5,
@@ -61,9 +62,7 @@ _SIDES = {
     "the reference": "reference", "reference": "reference", "the original": "reference", "original": "reference",
     "similar": "same", "the test image": "test", "the distorted image": "test", "none of them": "neither",
 }  # fmt: skip
-_JUST_RIGHT = frozenset(
-    "just right|neutral|correct|appropriate|balanced|suitable|proper|natural|moderate and even|normal".split("|")
-)
+_JUST_RIGHT = word_set("just_right neutral appropriate balanced suitable proper natural well_balanced about_right")
 _COMPARATIVE = re.compile(r"\b(?:more|less|better|worse|than)\b")
 
 
@@ -141,38 +140,24 @@ def claim_of(text: str) -> Claim:
     """
     items = [item for item in tagged(text) if item.tag != "mark"]
     words = " ".join(item.plain for item in items)
-    short = _short_claim(words)
-    if short:
-        return short
+    if words in _FIXED:
+        return _FIXED[words]
     term = next((item.term for item in items if item.term), None)
-    if term and not _is_place_only(items):
+    if term:
         return _distortion_claim(words, items, term)
     if _COMPARATIVE.search(words):
         return Claim("comparison", side=_side(words))
     return _plain_claim(items, words)
 
 
-def _short_claim(words: str) -> Claim | None:
-    """Options of a few fixed words."""
-    if words in _YES:
-        return Claim("yes")
-    if words in _NO:
-        return Claim("no")
-    bare = words.removesuffix(" quality") if words.removesuffix(" quality") in _LEVELS else words
-    if bare in _JUST_RIGHT and bare not in ("normal",):
-        return Claim("degree", degree="none")
-    if bare in _LEVELS:
-        return Claim("level", level=_LEVELS[bare])
-    if words in _SIDES:
-        return Claim("comparison", side=_SIDES[words])
-    if words in _DEGREES:
-        return Claim("degree", degree=_DEGREES[words])
-    return None
-
-
-def _is_place_only(items: Sequence[Item]) -> bool:
-    """"The bright area" is a place although "bright" alone would be a complaint; the lexicon keeps it as a noun."""
-    return any(item.tag == "noun" and len(item.tokens) == 2 for item in items) and not any(item.term for item in items)
+def _fixed_claims() -> dict[str, Claim]:
+    """Options of a few fixed words; where lists share a word, the later line wins."""
+    claims = {words: Claim("degree", degree=degree) for words, degree in _DEGREES.items()}
+    claims |= {words: Claim("comparison", side=side) for words, side in _SIDES.items()}
+    claims |= {words: Claim("level", level=level) for words, level in _LEVELS.items()}
+    claims |= {f"{words} quality": claim for words, claim in claims.items() if claim.kind == "level"}
+    claims |= {words: Claim("degree", degree="none") for words in _JUST_RIGHT}
+    return claims | {words: Claim("no") for words in _NO} | {words: Claim("yes") for words in _YES}
 
 
 def _distortion_claim(words: str, items: Sequence[Item], term: DistortionTerm) -> Claim:
@@ -221,3 +206,6 @@ def _plain_claim(items: Sequence[Item], words: str) -> Claim:
 
 def _has_listed_noun(items: Sequence[Item], start: int, end: int) -> bool:
     return any(item.tag in ("noun", "position") for item in items[start:end])
+
+
+_FIXED = _fixed_claims()

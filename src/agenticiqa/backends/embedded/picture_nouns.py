@@ -17,10 +17,10 @@ _ANIMALS = (
     "rabbit squirrel deer owl eagle pigeon swan goat pig puppy kitten dragonfly turtle frog snake spider zebra giraffe"
 )
 _NATURE = (
-    "sky cloud sun moon star water sea ocean river lake wave beach sand mountain hill rock stone cliff tree leaf leaves "
-    "flower petal grass plant forest field bush branch snow ice waterfall meadow garden soil ground mud rose tulip "
-    "sunset sunrise horizon valley desert island shore coast pond stream landscape reflection shadow shade fire smoke "
-    "fog mist rain"
+    "sky cloud sun moon star water sea ocean river lake wave beach sand mountain hill rock stone cliff tree leaf "
+    "leaves flower petal grass plant forest field bush branch snow ice waterfall meadow garden soil ground mud "
+    "rose tulip sunset sunrise horizon valley desert island shore coast pond stream landscape reflection shadow shade "
+    "fire smoke fog mist rain"
 )
 _BUILT = (
     "building house tower church bridge wall roof window door fence street road path lighthouse castle temple stairs "
@@ -37,7 +37,8 @@ _THINGS = (
     "logo label license number_plate license_plate umbrella bag box basket ball toy guitar piano violin clock watch "
     "flag candle vase painting portrait mirror curtain carpet pillow blanket towel keyboard computer laptop monitor "
     "television tv cable pole rope net food fruit apple banana cake bread pizza vegetable meat coffee dish drink "
-    "subject instrument machine tool_box furniture lantern balloon tent backpack helmet traffic_light street_light "
+    "subject main_subject main_object instrument "
+    "machine tool_box furniture lantern balloon tent backpack helmet traffic_light street_light "
     "light_bulb lights living_room dining_room wood metal fabric cloth leather paper statue doll teddy_bear"
 )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from agenticiqa.backends.embedded.word_lists import word_set
+
 _CANONICAL = {
     "left": "left", "lefthand": "left", "leftmost": "left",
     "right": "right", "righthand": "right", "rightmost": "right",
@@ -17,13 +19,13 @@ _CANONICAL = {
 }  # fmt: skip
 
 # Words that can be the whole name of a region ("the left"), and those that must qualify another ("upper").
-REGION_NOUNS = frozenset(
-    "left right top bottom center middle foreground background corner side half edge border margin periphery quarter "
-    "third".split()
+REGION_NOUNS = word_set(
+    "left right top bottom center middle foreground background corner side half edge border margin periphery "
+    "quarter third"
 )
-POSITION_MODIFIERS = frozenset(
-    "left right top bottom upper lower central center middle lefthand righthand leftmost rightmost uppermost lowermost "
-    "left-hand right-hand front rear foreground background".split()
+POSITION_MODIFIERS = word_set(
+    "left right top bottom upper lower central center middle lefthand righthand leftmost rightmost uppermost "
+    "lowermost left-hand right-hand front rear foreground background"
 )
 
 _ORDER = ("top", "bottom", "center", "left", "right", "foreground", "background", "corners", "edges")

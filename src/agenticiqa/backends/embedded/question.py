@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agenticiqa.backends.embedded.clauses import negated, said_of
 from agenticiqa.backends.embedded.distortion_words import Polarity
 from agenticiqa.backends.embedded.lexicon import known_words
 from agenticiqa.backends.embedded.noun_phrases import Mention, ScopeObject, mentions
@@ -17,9 +17,9 @@ from agenticiqa.backends.embedded.tagging import Item, tagged
 from agenticiqa.backends.embedded.tokens import MAX_CHARS, singular_forms
 from agenticiqa.backends.embedded.tool_names import tool_for
 
-# A negation reaches this many items ahead within its clause: "not really very sharp".
-_NEGATION_REACH = 4
 _MIN_ENGLISH_SHARE = 0.3
+# "the sky", "man's face": so few words that a thing among them must be what is meant.
+_TERSE = 5
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,7 @@ class _Reading:
         self.items = tagged(text)
         self.options = options or _alternatives(self.items)
         self.given_options = options
+        self.english = _looks_english(self.items)
 
     def result(self) -> Question:
         tools = self._tools()
@@ -95,45 +96,53 @@ class _Reading:
         return Question(
             text=self.text,
             type=kind,
-            form=form_of(self.items, self.options, names_attribute=bool(categories)),
+            form=self._form(kind, names_attribute=bool(categories)),
             scope=scope,
             distortions=named,
             tools=tools,
             options=self.options,
             attribute=categories.pop() if len(categories) == 1 else None,
-            english=_looks_english(self.items),
+            english=self.english,
         )
+
+    def _form(self, kind: str, *, names_attribute: bool) -> Form:
+        form = form_of(self.items, self.options, names_attribute=names_attribute)
+        if kind == "Other":
+            return "what" if form == "rating" and not self._technical() else form
+        asked = self.english and (self._technical() or self._opens_question())
+        return form if asked or self.options else "rating"
 
     # --- what is named ---
 
     def _mentions(self, kind: str) -> list[Mention]:
         """Names count in a question; a text that asks for nothing we know (a query language, an order) names none."""
-        if kind == "IQA" and not self._technical() and not self._has_tools():
+        found = mentions(self.items)
+        asked = kind == "Other" or self._technical() or any(item.tag == "tool" for item in self.items)
+        if asked and self.english:
+            return found
+        if not self.english or len(self.items) > _TERSE:
             return []
-        return mentions(self.items)
+        return [m for m in found if any(item.tag == "noun" for item in self.items[m.start : m.end])]
 
     def _tools(self) -> tuple[str, ...]:
         wanted = (
             tool_for(_tool_alias(item), has_reference=self.has_reference)
             for at, item in enumerate(self.items)
-            if item.tag == "tool" and not _negated(self.items, at)
+            if item.tag == "tool" and not negated(self.items, at)
         )
         return tuple(dict.fromkeys(wanted))
 
-    def _has_tools(self) -> bool:
-        return any(item.tag == "tool" for item in self.items)
-
     def _named(self, found: Sequence[Mention]) -> tuple[NamedDistortion, ...]:
         spots = [at for at, item in enumerate(self.items) if item.term and at not in _asked_colors(self.items)]
-        said_of = _said_of(self.items, spots, found)
+        objects_of = said_of(self.items, spots, found)
         named: dict[tuple[str, str, tuple[str, ...]], NamedDistortion] = {}
         for at in spots:
             term = self.items[at].term
             if term is None:
                 continue
-            objects = said_of.get(at, ())
+            objects = objects_of.get(at, ())
             entry = NamedDistortion(
-                term.category, term.kind, term.polarity, _negated(self.items, at), self.items[at].plain, objects
+                term.category, term.kind, term.polarity, negated(self.items, at), self.items[at].plain, objects
             )
             named.setdefault((term.category, term.kind, objects), entry)
         return tuple(named.values())
@@ -164,9 +173,15 @@ class _Reading:
 
     def _asks_something(self) -> bool:
         """An English question that names a thing or says a word of its own, none of them technical."""
-        tags = [item.tag for item in self.items]
-        opens = bool({"question", "auxiliary"} & set(tags[:6])) or "?" in self.text
-        return opens and _looks_english(self.items) and bool({"noun", "unknown", "position", "verb"} & set(tags))
+        tags = {item.tag for item in self.items}
+        return self._opens_question() and self.english and bool({"noun", "unknown", "position", "verb"} & tags)
+
+    def _opens_question(self) -> bool:
+        if "?" in self.text:
+            return True
+        skipped = ("degree", "filler", "mark", "adverb", "tie", "preposition")
+        first = next((item.tag for item in self.items if item.tag not in skipped), None)
+        return first in ("question", "auxiliary")
 
 
 def _tool_alias(item: Item) -> str:
@@ -180,64 +195,13 @@ def _contains(items: Sequence[Item], words: frozenset[str]) -> bool:
 
 
 def _asked_colors(items: Sequence[Item]) -> frozenset[int]:
-    """"What colour is the car?" asks what is there, not how well its colours came out."""
+    """ "What colour is the car?" asks what is there, not how well its colours came out."""
     return frozenset(
         at
         for at, item in enumerate(items)
         if at and item.plain in ("color", "colors") and items[at - 1].plain in ("what", "which")
         and at + 1 < len(items) and items[at + 1].tag == "auxiliary"
     )  # fmt: skip
-
-
-def _negated(items: Sequence[Item], at: int) -> bool:
-    """Whether a word in the same clause, shortly before, denies the item."""
-    for back in range(at - 1, max(-1, at - 1 - _NEGATION_REACH * 2), -1):
-        item = items[back]
-        if item.ends_clause or item.plain in ("but", "while"):
-            return False
-        if item.tag == "negation" and not _asks_for_yes(items, back):
-            return not _other_term_between(items, back, at)
-        if item.plain == "of" and back and items[back - 1].plain in ("clear", "free", "lack", "absence", "devoid"):
-            return True
-    return False
-
-
-def _asks_for_yes(items: Sequence[Item], at: int) -> bool:
-    """The "not" of "Isn't it noisy?"."""
-    opening = at <= 1 or items[at - 2].ends_clause or items[at - 2].tag in ("conjunction", "degree")
-    return items[at].tokens[0].contracted and opening
-
-
-def _other_term_between(items: Sequence[Item], start: int, end: int) -> bool:
-    """"no noise and sharp": the negation belongs to the first; "neither blurred nor noisy" names it again."""
-    between = items[start + 1 : end]
-    return any(item.term for item in between) and any(item.plain == "and" for item in between)
-
-
-def _said_of(items: Sequence[Item], spots: Sequence[int], found: Sequence[Mention]) -> dict[int, tuple[str, ...]]:
-    """Per distortion the objects of its clause, if every clause with an object has a distortion of its own.
-
-    "Is the sky noisy and the bridge blurry?" tells them apart; "Are the sky and the bridge blurry?" does not.
-    """
-    if len(found) < 2 or len(spots) < 2:
-        return {}
-    clause = _clauses(items)
-    objects: dict[int, list[str]] = {}
-    for mention in found:
-        objects.setdefault(clause[mention.start], []).append(mention.object.name)
-    with_terms = {clause[at] for at in spots}
-    if len(objects) < 2 or set(objects) != with_terms:
-        return {}
-    return {at: tuple(objects[clause[at]]) for at in spots}
-
-
-def _clauses(items: Sequence[Item]) -> list[int]:
-    number, numbers = 0, []
-    for item in items:
-        if item.ends_clause or item.plain in ("and", "but", "while", "whereas", "yet"):
-            number += 1
-        numbers.append(number)
-    return numbers
 
 
 def _named_by_options(options: Iterable[Option]) -> tuple[NamedDistortion, ...]:
@@ -261,11 +225,8 @@ def _regions_of_options(options: Sequence[Option]) -> tuple[ScopeObject, ...]:
     return tuple(dict.fromkeys(regions)) if 2 * len(regions) > len(options) else ()
 
 
-_OR = re.compile(r"\bor\b")
-
-
 def _alternatives(items: Sequence[Item]) -> tuple[Option, ...]:
-    """"Is it sharp or blurry?" offers two answers without letters."""
+    """ "Is it sharp or blurry?" offers two answers without letters."""
     for at, item in enumerate(items):
         if item.plain == "or" and 0 < at < len(items) - 1:
             sides = _side_words(items[:at], last=True), _side_words(items[at + 1 :], last=False)

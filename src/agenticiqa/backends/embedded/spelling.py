@@ -42,7 +42,11 @@ def _nearest(word: str) -> str:
     if not found:
         return word
     best = min(found.values())
-    nearest = sorted((target for target, distance in found.items() if distance == best), key=len)
+    # A slip rarely takes the last letter either: "blury" is "blurry" before it is "blur".
+    nearest = sorted(
+        (target for target, distance in found.items() if distance == best),
+        key=lambda target: (target[-1] != word[-1], len(target), target),
+    )
     # Several forms of one word ("blur", "blurs") agree; different words do not, and then nothing is changed.
     agree = all(target.startswith(nearest[0][:4]) for target in nearest)
     return nearest[0] if agree else word

@@ -10,8 +10,10 @@ from agenticiqa.backends.embedded.lexicon import ENTRIES, LONGEST_PHRASE, Entry,
 from agenticiqa.backends.embedded.spelling import corrected
 from agenticiqa.backends.embedded.tokens import Token, singular_forms, tokenize
 from agenticiqa.backends.embedded.word_classes import NOT_ADVERBS
+from agenticiqa.backends.embedded.word_lists import word_set
 
-_CLAUSE_MARKS = frozenset(",;.:?!()")
+_THINGS_IN_ITY = word_set("university celebrity harness facility witness wilderness electricity nativity")
+_CLAUSE_MARKS = frozenset(",;.:?!()-–—")
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,9 @@ class Item:
     def base(self) -> str:
         """The singular where there is one."""
         *first, last = (token.plain for token in self.tokens)
-        return " ".join([*first, singular_forms(last)[-1] if len(singular_forms(last)) < 3 else singular_forms(last)[1]])
+        return " ".join(
+            [*first, singular_forms(last)[-1] if len(singular_forms(last)) < 3 else singular_forms(last)[1]]
+        )
 
     @property
     def possessive(self) -> bool:
@@ -87,11 +91,21 @@ def _tag_of_unlisted(token: Token) -> Tag:
     if token.is_mark:
         return "mark"
     if token.possessive:
-        return "noun"
+        owner = _entry((token.plain,))
+        return "generic" if owner and owner.tag == "generic" else "noun"
     if token.plain.isdigit():
         return "number"
     if token.plain.endswith("ly") and len(token.plain) > 4 and token.plain not in NOT_ADVERBS:
         return "adverb"
+    return _tag_by_ending(token.plain)
+
+
+def _tag_by_ending(word: str) -> Tag:
+    """Endings that make a description or an idea of a word, seldom a thing one can photograph."""
+    if len(word) > 6 and word.endswith(("ness", "ity")) and word not in _THINGS_IN_ITY:
+        return "abstract"
+    if len(word) > 5 and word.endswith(("ful", "ous", "able", "ible", "less", "ish", "ical", "ional")):
+        return "adjective"
     return "unknown"
 
 

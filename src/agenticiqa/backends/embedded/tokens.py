@@ -6,6 +6,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from agenticiqa.backends.embedded.word_lists import word_set
+
 # Reading a question costs time in proportion to its length; nobody's question is longer than this.
 MAX_CHARS = 4000
 
@@ -22,7 +24,7 @@ _CONTRACTIONS = {
     "i'm": ("i", "am"),
 }
 _NOT = re.compile(r"(is|are|was|were|do|does|did|has|have|had|should|would|could|must|need)n'?t")
-_IS_AFTER = frozenset("what who where how it that there here this which why he she when".split())
+_IS_AFTER = word_set("what who where how it that there here this which why he she when")
 
 _SPELLINGS = (
     ("colour", "color"),
@@ -86,7 +88,7 @@ def tokenize(text: str) -> list[Token]:
     """The words and marks of a text, contractions opened.
 
     >>> [t.text for t in tokenize("Isn't the man's T-shirt over-exposed?")]
-    ['is', 'not', 'the', "man's", 't', 'shirt', 'over', 'exposed', '?']
+    ['is', 'not', 'the', "man's", 'T', 'shirt', 'over', 'exposed', '?']
     """
     straight = text[:MAX_CHARS].replace("’", "'").replace("‘", "'").replace("_", " ")
     tokens: list[Token] = []
