@@ -21,6 +21,7 @@ _INTRODUCED = word_set("determiner tie preposition auxiliary conjunction negatio
 _COPULAS = frozenset({"is", "are", "was", "were"})
 # After these a place is said of the thing ("located in the center"), it is not what the question is about.
 _PLACING = word_set("located placed positioned situated centered standing sitting")
+_MODALS = frozenset({"would", "could", "can", "should", "will", "might", "may", "must"})
 _FIT_FOR = frozenset({"enough", "suitable", "good", "fit", "ready", "usable", "adequate", "used"})
 _EXCLUDING = word_set("ignore ignoring except excluding disregard disregarding")
 
@@ -205,6 +206,8 @@ def _plausible(items: Sequence[Item], phrase: _Phrase) -> bool:
     before = items[start - 1].tag if start else None
     announced = phrase.introduced_at < start or before in _INTRODUCED
     words = items[start : phrase.end]
+    if len(words) == 1 and _is_predicate(items, phrase):
+        return False
     if any(item.tag == "noun" for item in words):
         return not (before == "generic" and _closes(items, phrase.end))  # "are the people in the photo friends?"
     if all(item.tag == "position" for item in words) and words[-1].base in ("left", "right", "top", "bottom"):
@@ -213,9 +216,19 @@ def _plausible(items: Sequence[Item], phrase: _Phrase) -> bool:
         return True
     if all(len(item.plain) == 1 for item in words):
         return False
-    if before in ("question", "auxiliary"):
-        return items[start - 1].plain != "how" and _is_subject(items, phrase)
-    return announced
+    if before == "auxiliary":
+        return _is_subject(items, phrase)
+    return announced and before != "question"
+
+
+def _is_predicate(items: Sequence[Item], phrase: _Phrase) -> bool:
+    """ "too tight?", "would suit": one word that a degree or a modal verb makes a description or a verb."""
+    item, before = items[phrase.start], items[phrase.start - 1] if phrase.start else None
+    if before is None:
+        return False
+    if before.plain in _MODALS:
+        return True
+    return item.tag == "unknown" and before.tag in ("degree", "adverb") and _closes(items, phrase.end)
 
 
 def _is_subject(items: Sequence[Item], phrase: _Phrase) -> bool:
