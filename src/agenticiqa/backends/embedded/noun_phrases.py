@@ -18,7 +18,7 @@ MAX_OBJECTS = 8
 
 _OPEN = frozenset({"noun", "unknown", "adjective", "position"})
 _INTRODUCED = word_set("determiner tie preposition auxiliary conjunction negation question")
-_COPULAS = frozenset({"is", "are", "was", "were"})
+_LEADING = frozenset({"determiner", "number", "generic modifier", "distortion", "degree", "adverb"})
 # After these a place is said of the thing ("located in the center"), it is not what the question is about.
 _PLACING = word_set("located placed positioned situated centered standing sitting")
 _MODALS = frozenset({"would", "could", "can", "should", "will", "might", "may", "must"})
@@ -188,36 +188,34 @@ def _closes(items: Sequence[Item], end: int) -> bool:
 def _introduction(items: Sequence[Item], start: int) -> int:
     """Where the phrase begins with its articles, numbers and adverbs."""
     at = start
-    while at > 0 and items[at - 1].tag in (
-        "determiner",
-        "number",
-        "generic modifier",
-        "distortion",
-        "degree",
-        "adverb",
-    ):
+    while at > 0 and items[at - 1].tag in _LEADING:
         at -= 1
     return at
 
 
 def _plausible(items: Sequence[Item], phrase: _Phrase) -> bool:
-    """An unlisted word, or one like "right", is a name only where a name is expected."""
-    start = phrase.start
-    before = items[start - 1].tag if start else None
-    announced = phrase.introduced_at < start or before in _INTRODUCED
-    words = items[start : phrase.end]
+    """Whether the words are a name where they stand."""
+    words = items[phrase.start : phrase.end]
+    before = items[phrase.start - 1].tag if phrase.start else None
     if len(words) == 1 and _is_predicate(items, phrase):
         return False
     if any(item.tag == "noun" for item in words):
         return not (before == "generic" and _closes(items, phrase.end))  # "are the people in the photo friends?"
-    if all(item.tag == "position" for item in words) and words[-1].base in ("left", "right", "top", "bottom"):
-        return before in ("determiner", "tie", "generic modifier") or len(words) > 1
     if any(item.tag == "position" for item in words):
-        return True
-    if all(len(item.plain) == 1 for item in words):
+        # "right" alone may mean "correct"; behind an article or a preposition it is a side.
+        bare = len(words) == 1 and words[0].base in ("left", "right", "top", "bottom")
+        return not bare or before in ("determiner", "tie", "generic modifier")
+    return _unlisted_is_name(items, phrase)
+
+
+def _unlisted_is_name(items: Sequence[Item], phrase: _Phrase) -> bool:
+    """A word of no list is a name only where a name is expected."""
+    before = items[phrase.start - 1].tag if phrase.start else None
+    if all(len(item.plain) == 1 for item in items[phrase.start : phrase.end]):
         return False
     if before == "auxiliary":
         return _is_subject(items, phrase)
+    announced = phrase.introduced_at < phrase.start or before in _INTRODUCED
     return announced and before != "question"
 
 
@@ -228,7 +226,8 @@ def _is_predicate(items: Sequence[Item], phrase: _Phrase) -> bool:
         return False
     if before.plain in _MODALS:
         return True
-    return item.tag == "unknown" and before.tag in ("degree", "adverb") and _closes(items, phrase.end)
+    graded = before.tag in ("degree", "adverb") or before.plain in ("most", "more")
+    return item.tag == "unknown" and graded and _closes(items, phrase.end)
 
 
 def _is_subject(items: Sequence[Item], phrase: _Phrase) -> bool:
