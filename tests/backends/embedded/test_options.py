@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agenticiqa.backends.embedded.options import claim_of, split_options
+from agenticiqa.backends.embedded.options import claim_of, read_options, split_options
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,19 @@ def test_praise_denies_damage(text: str, denies: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "level"), [("Excellent", 5), ("Good", 4), ("Acceptable", 3), ("Poor", 2), ("Bad", 1), ("Very bad", 1)]
+    ("text", "level"),
+    [
+        ("Excellent", 5),
+        ("Good", 4),
+        ("Fairly good", 4),
+        ("Acceptable", 3),
+        ("Poor", 2),
+        ("Not acceptable", 2),
+        ("Bad", 1),
+        ("Very bad", 1),
+        ("5 (excellent)", 5),
+        ("3", 3),
+    ],
 )
 def test_levels(text: str, level: int) -> None:
     assert claim_of(text).level == level
@@ -109,3 +121,33 @@ def test_region_of_an_option() -> None:
     region = claim_of("the upper left corner").region
     assert region is not None
     assert (region.position, region.is_region) == ("top left", True)
+
+
+def test_right_is_a_side_beside_left() -> None:
+    assert [option.claim.kind for option in read_options({"A": "Left", "B": "Right"})] == ["region", "region"]
+    assert [option.claim.kind for option in read_options({"A": "Wrong", "B": "Right"})] == ["nothing", "yes"]
+
+
+def test_yes_with_a_reason() -> None:
+    claim = claim_of("Yes, it is blurry")
+    assert (claim.kind, claim.category) == ("yes", "Blurs")
+    assert claim_of("No, it is sharp").kind == "no"
+
+
+@pytest.mark.parametrize(
+    ("text", "side"), [("Both are blurry", "both"), ("Equally sharp", "same"), ("Less noisy", "less")]
+)
+def test_comparing_distortions(text: str, side: str) -> None:
+    assert claim_of(text).side == side
+
+
+@pytest.mark.parametrize(
+    ("text", "polarity"), [("Appropriate brightness", "good"), ("Poor sharpness", "bad"), ("Brightness", "neutral")]
+)
+def test_attributes_praised_and_blamed(text: str, polarity: str) -> None:
+    assert claim_of(text).polarity == polarity
+
+
+@pytest.mark.parametrize("text", ["Cannot tell", "None of the above", "Not sure"])
+def test_no_answer_claims_nothing(text: str) -> None:
+    assert claim_of(text).kind == "nothing"

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agenticiqa.backends.embedded.noun_phrases import parse_object
 from agenticiqa.backends.embedded.question import understand
 from agenticiqa.backends.embedded.rules import plan_for
 
@@ -172,6 +173,18 @@ def test_each_clause_keeps_its_distortion() -> None:
     assert plan.distortions == {"sky": ["Noise"], "bridge": ["Blurs"]}
     plan = plan_for(understand("Are the sky and the bridge noisy and blurry?"), has_reference=False)
     assert plan.distortions == {"sky": ["Noise", "Blurs"], "bridge": ["Noise", "Blurs"]}
+
+
+def test_places_to_choose_from_are_the_scope() -> None:
+    question = understand("Which corner is darkest?", ["Top left", "Top right"])
+    assert [item.position for item in question.scope] == ["top left", "top right"]
+    assert [item.name for item in understand("Which is sharper, the cat or the dog?").scope] == ["cat", "dog"]
+
+
+def test_names_of_a_plan_can_be_read_again() -> None:
+    item = parse_object("building on the left")
+    assert (item.name, item.noun, item.position) == ("building on the left", "building", "left")
+    assert parse_object("Global").name == "Global"
 
 
 def test_asked_attribute() -> None:

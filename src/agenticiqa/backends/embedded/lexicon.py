@@ -33,7 +33,8 @@ class Entry:
 
 # Phrases that would mislead if they were read word by word.
 _FILLERS = (
-    "at all", "in detail", "in details", "more detail", "more details", "in general", "as a whole", "of the following",
+    "at all", "sign of", "signs of", "any sign", "any signs",
+    "in detail", "in details", "more detail", "more details", "in general", "as a whole", "of the following",
     "would people", "most people", "do people", "a lot", "a little", "a bit", "a little bit", "out of 5", "out of 10",
     "out of five", "out of ten", "out of 100", "right now", "kind of", "sort of", "in order to", "for me", "tell me",
     "let me know", "i think", "all over", "by far", "point of view", "in my opinion", "to what extent",

@@ -7,7 +7,7 @@ photo" names nothing but the whole picture.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agenticiqa.backends.embedded.positions import POSITION_MODIFIERS, REGION_NOUNS, position_of
 from agenticiqa.backends.embedded.tagging import Item, tagged
@@ -67,7 +67,7 @@ def parse_object(name: str) -> ScopeObject:
     """
     found = mentions(tagged(f"the {name}"))
     if found:
-        return found[0].object
+        return replace(found[0].object, name=name.strip())
     return ScopeObject(name.strip(), name.strip().lower())
 
 

@@ -15,12 +15,12 @@ _CANONICAL = {
     "foreground": "foreground", "background": "background",
     "corner": "corners", "corners": "corners", "border": "edges", "borders": "edges",
     "edge": "edges", "edges": "edges", "margin": "edges", "margins": "edges", "periphery": "edges",
-    "front": "foreground", "rear": "background",
+    "front": "foreground", "rear": "background", "distance": "background",
 }  # fmt: skip
 
 # Words that can be the whole name of a region ("the left"), and those that must qualify another ("upper").
 REGION_NOUNS = word_set(
-    "left right top bottom center middle foreground background corner side half edge border margin periphery "
+    "left right top bottom center middle foreground background corner side half edge border margin periphery distance "
     "quarter third"
 )
 POSITION_MODIFIERS = word_set(

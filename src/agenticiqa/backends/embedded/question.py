@@ -90,8 +90,8 @@ class _Reading:
         if kind == "IQA" and not named:
             named = _named_by_options(self.given_options)
         scope = tuple(mention.object for mention in found)
-        if kind == "IQA" and not scope:
-            scope = _regions_of_options(self.given_options)
+        if kind == "IQA" and all(self._is_asked_for(mention) for mention in found):
+            scope = _regions_of_options(self.given_options) or scope
         categories = {item.category for item in named if not item.from_options}
         return Question(
             text=self.text,
@@ -123,6 +123,10 @@ class _Reading:
         if not self.english or len(self.items) > _TERSE:
             return []
         return [m for m in found if any(item.tag == "noun" for item in self.items[m.start : m.end])]
+
+    def _is_asked_for(self, mention: Mention) -> bool:
+        """ "Which corner is darkest?" with four corners to choose from is about those four."""
+        return mention.start > 0 and self.items[mention.start - 1].plain == "which"
 
     def _tools(self) -> tuple[str, ...]:
         wanted = (

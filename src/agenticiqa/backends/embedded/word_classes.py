@@ -82,7 +82,7 @@ ABSTRACT_NOUNS = word_set(
     "feature camera lens photographer sensor phone smartphone shutter iso viewer observer human expert someone fact "
     "case example list sentence word instruction prompt system user assistant help chance doubt idea opinion detail "
     "purpose print screen display moment time help loss presence absence lack cast comparison respect regard "
-    "perception standard sense processing editing filter correction mistake experience criterion criteria sign trace "
+    "perception standard sense processing editing filter correction mistake experience criterion criteria trace "
     "evidence hint kindness favor attribute quantity accuracy performance change motion movement gradient transition "
     "relationship country continent season month year weather feeling language"
 )
@@ -98,7 +98,8 @@ ADJECTIVES = word_set(
     "rural urban hard easy difficult possible impossible able ready true right correct acceptable good bad poor great "
     "fine nice excellent terrible awful perfect decent better best worse worst adequate sufficient proper normal "
     "accurate realistic balanced even uneven visible noticeable severe strong slight moderate serious obvious overall "
-    "present absent lower higher responsible typical"
+    "present absent lower higher responsible typical frozen caught torn bent fallen hung hidden worn thrown grown "
+    "sunk swept woven parked"
 )
 
 NOT_ADVERBS = word_set(
