@@ -189,7 +189,7 @@ class _Reading:
 
 
 def _tool_alias(item: Item) -> str:
-    return "unique metric" if item.plain == "unique" else " ".join(item.plain.split())
+    return "unique metric" if item.plain == "unique" else item.plain
 
 
 def _contains(items: Sequence[Item], words: frozenset[str]) -> bool:

@@ -29,8 +29,8 @@ _IS_AFTER = word_set("what who where how it that there here this which why he sh
 _SPELLINGS = (
     ("colour", "color"),
     ("artefact", "artifact"),
-    ("centre", "center"),
     ("centred", "centered"),
+    ("centre", "center"),
     ("grey", "gray"),
     ("focuss", "focus"),
     ("harbour", "harbor"),
@@ -47,7 +47,6 @@ _SPELLINGS = (
     ("equalis", "equaliz"),
     ("stabilis", "stabiliz"),
     ("pixellat", "pixelat"),
-    ("symmetric", "symmetric"),
     ("recognis", "recogniz"),
     ("programme", "program"),
 )
