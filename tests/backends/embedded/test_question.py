@@ -134,6 +134,9 @@ def test_negation(query: str, negated: list[bool]) -> None:
         ("Rate it, but don't use PSNR", True, ()),
         ("What is the peak signal-to-noise ratio?", True, ("PSNR",)),
         ("Is the sharpness good?", False, ()),
+        ("Compare the SSIMs", True, ("SSIM",)),
+        ("Is the image not sharp according to SSIM?", True, ("SSIM",)),
+        ("Rate it without SSIM or PSNR", True, ()),
         ("Use the sharpness metric", False, ("sharpness",)),
     ],
 )

@@ -33,9 +33,13 @@ def _asks_for_yes(items: Sequence[Item], at: int) -> bool:
 
 
 def _other_term_between(items: Sequence[Item], start: int, end: int) -> bool:
-    """ "no noise and sharp": the negation belongs to the first; "neither blurred nor noisy" names it again."""
+    """ "no noise and sharp": the negation belongs to the first; "neither blurred nor noisy" names it again.
+
+    A tool is refused only directly: "not sharp according to SSIM" wants it.
+    """
     between = items[start + 1 : end]
-    return any(item.term for item in between) and any(item.plain == "and" for item in between)
+    parted = items[end].tag == "tool" or any(item.plain == "and" for item in between)
+    return parted and any(item.term for item in between)
 
 
 def said_of(items: Sequence[Item], spots: Sequence[int], found: Sequence[Mention]) -> dict[int, tuple[str, ...]]:

@@ -63,7 +63,7 @@ def tool_for(alias: str, *, has_reference: bool) -> str:
     """
     if alias == WADIQAM:
         return "WaDIQaM_FR" if has_reference else "WaDIQaM_NR"
-    return TOOL_BY_ALIAS[alias]
+    return next(TOOL_BY_ALIAS[form] for form in (alias, alias.removesuffix("s")) if form in TOOL_BY_ALIAS)
 
 
 TOOL_BY_ALIAS = {alias: name for name, aliases in TOOL_ALIASES.items() for alias in aliases} | {
