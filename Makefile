@@ -3,14 +3,17 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python
+# Peers for `make parity` and `make bench`. torch 2.13.0 first: whatever depends on torch is then satisfied.
+PEERS  := .venv-peers
+TORCH  ?= torch==2.13.0 torchvision==0.28.0
 
 .PHONY: help demo test lint parity bench clean
 
 help:
-	@echo "make demo    install, then assess a sample picture"
+	@echo "make demo    install, then assess the sample pictures"
 	@echo "make test    install with development tools, then every check and test"
 	@echo "make lint    style, types and architecture only"
-	@echo "make parity  compare with other libraries (installs torch; slow)"
+	@echo "make parity  compare with other libraries and a tiny Qwen2.5-VL (installs torch; slow)"
 	@echo "make bench   speed, always as a ratio to a peer measured in the same run"
 
 $(BIN)/uv:
@@ -26,14 +29,35 @@ $(VENV)/.installed-dev: pyproject.toml $(BIN)/uv
 	$(UV) -e '.[dev]'
 	@touch $@ $(VENV)/.installed
 
+$(PEERS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install --quiet $(firstword $(TORCH))
+	$(PEERS)/bin/pip install --quiet --no-deps $(lastword $(TORCH))
+	$(PEERS)/bin/pip install --quiet -e '.[openai]' pytest pytest-cov hypothesis tokenizers transformers \
+	  pyiqa==0.1.16 piq scikit-image sewar ssimulacra2 psnr_hvsm pypiqe xgrammar
+	@touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/demo.py
+
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 test: lint
-	$(BIN)/python -m pytest --cov
+	$(BIN)/python -m pytest -n 2 --cov
+	$(BIN)/python tests/requirement_coverage.py
+
+parity: $(PEERS)/.installed
+	PYTHONPATH=src $(PEERS)/bin/python -m pytest tests/parity -o addopts="--import-mode=importlib -ra" -p no:cacheprovider
+	PYTHONPATH=src $(PEERS)/bin/python tests/parity/make_reference_values.py
+	PYTHONPATH=src $(PEERS)/bin/python tests/parity/compare.py
+
+bench: $(VENV)/.installed $(PEERS)/.installed
+	$(BIN)/python benchmarks/pipeline_overhead.py
+	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py
 
 clean:
-	rm -rf $(VENV) build dist .coverage* htmlcov demo-output
+	rm -rf $(VENV) $(PEERS) build dist .coverage* htmlcov demo-output

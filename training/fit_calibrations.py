@@ -37,9 +37,17 @@ NO_REFERENCE_SETS: dict[str, tuple[str, ...]] = {
     "PIQE": STATISTICS_CATEGORIES,
     "sharpness": ("Blurs",),
     "noise": ("Noise",),
+    "blockiness": ("Compression",),
 }
-# A denoiser's work is filed under noise but leaves none; single outliers are no noise to an estimator of its sigma.
-NOT_FOR = {"noise": ("denoise", "impulse_noise")}
+# A denoiser's work is filed under noise but leaves none; single outliers are no noise to an estimator of its sigma;
+# JPEG 2000 has no blocks.
+NOT_FOR = {"noise": ("denoise", "impulse_noise"), "blockiness": ("jpeg2000",)}
+FUSED = Calibration(
+    (0.0, 1.0, 0.0, 1.0, 0.0),
+    f"no change: AIQA_FR is fitted to opinions and ends at the {UNCHANGED_OPINION} of an unchanged picture",
+    (1.0, UNCHANGED_OPINION),
+    True,
+)
 
 
 def fitted_metrics() -> list[str]:
@@ -186,7 +194,7 @@ def main() -> None:
     if arguments.command == "fit":
         photographs = chosen_photographs(arguments.photos, arguments.count)
         values = protocol_values(photographs, fitted_metrics(), arguments.cache)
-        write_data_file(printed_calibrations() | fit_all(values))
+        write_data_file(printed_calibrations() | fit_all(values) | {"AIQA_FR": FUSED})
     else:
         found = csiq_values(arguments.csiq, list(METRICS), arguments.cache)
         print(agreement_table(found), per_kind_table(found), origin_table(), sep="\n\n")

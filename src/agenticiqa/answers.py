@@ -9,13 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from agenticiqa.errors import QueryError
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES
 
 MAX_OPTIONS = 26
+MAX_SLASHED_WORDS = 8
 
-# A letter with its mark: "A.", "A)", "(a)", "A:", "[A]", "A -". The mark must be followed by text.
+# A letter with its mark: "A.", "A)", "(a)", "A:", "[A]", "A -". The mark must be followed by text; directly ("A.Yes")
+# only where a capital or brackets leave no doubt.
 _MARKED = re.compile(
-    r"(?:(?<=^)|(?<=[\s?.!:;,]))(?:\((?P<round>[A-Za-z])\)|\[(?P<square>[A-Za-z])\]|(?P<bare>[A-Za-z])(?:[.):]|\s?[-–]))\s+(?=\S)",
+    r"(?:(?<=^)|(?<=[\s?.!:;,(？。：；，、（]))"
+    r"(?:\((?P<round>[A-Za-z])\)\s*|\[(?P<square>[A-Za-z])\]\s*"
+    r"|(?P<bare>[A-Za-z])(?:[.):]|\s?[-–])\s+|(?P<tight>[A-Z])[.)](?=\w))(?=\S)",
     re.MULTILINE,
 )
 
@@ -29,19 +34,38 @@ def parse_options(text: str) -> dict[str, str]:
     {'A': 'very', 'B': 'not at all'}
     >>> parse_options("Is the building in picture A. blurry?")
     {}
+    >>> parse_options("How blurry is the vehicle? A little bit / Very / Not at all")
+    {'A': 'A little bit', 'B': 'Very', 'C': 'Not at all'}
     """
+    return _texts(text, _option_marks(text)) or _slashed(text)
+
+
+def _slashed(text: str) -> dict[str, str]:
+    """Short alternatives between slashes behind the question mark."""
+    _, mark, tail = text.rpartition("?")
+    parts = [part.strip() for part in tail.split("/")]
+    short = all(part and len(part.split()) <= MAX_SLASHED_WORDS for part in parts)
+    if not mark or not 2 <= len(parts) <= MAX_OPTIONS or not short:
+        return {}
+    return {chr(ord("A") + place): part for place, part in enumerate(parts)}
+
+
+def _option_marks(text: str) -> list[re.Match[str]]:
+    """The last run A, B, C, … in the text: an "A." in the question itself does not start one."""
     marks = list(_MARKED.finditer(text))
-    # The options are the last run A, B, C, … in the text: an "A." in the question itself does not start one.
-    for start in range(len(marks) - 1, -1, -1):
-        if _letter(marks[start]) == "A":
-            run = _consecutive(marks[start:])
-            if len(run) >= 2:
-                return _texts(text, run)
-    return {}
+    # A mark with nothing behind it is an abbreviation ("a. b.").
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    marks = [mark for mark, end in zip(marks, ends, strict=False) if _option_text(text[mark.end() : end])]
+    letters = [_letter(mark) for mark in marks]
+    if "A" not in letters or "B" not in letters:
+        return []
+    last_b = len(letters) - 1 - letters[::-1].index("B")
+    starts = [i for i, letter in enumerate(letters[:last_b]) if letter == "A"]
+    return _consecutive(marks[starts[-1] :]) if starts else []
 
 
 def _letter(mark: re.Match[str]) -> str:
-    return (mark["round"] or mark["square"] or mark["bare"]).upper()
+    return (mark["round"] or mark["square"] or mark["bare"] or mark["tight"]).upper()
 
 
 def _consecutive(marks: Sequence[re.Match[str]]) -> list[re.Match[str]]:
@@ -55,9 +79,13 @@ def _consecutive(marks: Sequence[re.Match[str]]) -> list[re.Match[str]]:
 
 def _texts(text: str, run: Sequence[re.Match[str]]) -> dict[str, str]:
     ends = [mark.start() for mark in run[1:]] + [len(text)]
-    return {
-        _letter(mark): text[mark.end() : end].strip().rstrip(",;").strip() for mark, end in zip(run, ends, strict=True)
-    }
+    return {_letter(mark): _option_text(text[mark.end() : end]) for mark, end in zip(run, ends, strict=False)}
+
+
+def _option_text(text: str) -> str:
+    """Without what belongs to the list rather than to the option: commas, the next bullet, a closing bracket."""
+    text = re.sub(r"[\s,;]*(?:\n\s*[-*•])?\s*$", "", text.strip())
+    return text[:-1].strip() if text.endswith(")") and text.count(")") > text.count("(") else text
 
 
 def question_without_options(text: str) -> str:
@@ -66,11 +94,10 @@ def question_without_options(text: str) -> str:
     >>> question_without_options("Which one dominates? A. Blur B. Noise")
     'Which one dominates?'
     """
-    if not parse_options(text):
-        return text.strip()
-    marks = [mark for mark in _MARKED.finditer(text) if _letter(mark) == "A"]
-    starts = [mark.start() for mark in marks if parse_options(text[mark.start() :])]
-    return text[: starts[-1]].strip() if starts else text.strip()
+    marks = _option_marks(text)
+    if marks:
+        return text[: marks[0].start()].strip()
+    return text[: text.rfind("?") + 1].strip() if _slashed(text) else text.strip()
 
 
 def lettered(options: Sequence[str]) -> dict[str, str]:
@@ -80,27 +107,40 @@ def lettered(options: Sequence[str]) -> dict[str, str]:
     ({'A': 'Yes', 'B': 'No'}, {'A': 'sharp', 'B': 'soft'})
     """
     stripped = [option.strip() for option in options]
+    if not 2 <= len(stripped) <= MAX_OPTIONS or not all(stripped):
+        raise QueryError(f"Answer options must be 2 to {MAX_OPTIONS} texts.", hint="Give each with --option.")
     marks = [_MARKED.match(option) for option in stripped]
     expected = [chr(ord("A") + i) for i in range(len(stripped))]
-    if stripped and all(mark and _letter(mark) == letter for mark, letter in zip(marks, expected, strict=True)):
+    if all(mark and _letter(mark) == letter for mark, letter in zip(marks, expected, strict=True)):
         stripped = [option[mark.end() :].strip() for option, mark in zip(stripped, marks, strict=True) if mark]
     return dict(zip(expected, stripped, strict=True))
 
 
 # --- what kind of question ---
 
+_COURTESY = re.compile(
+    r"^\s*(?:(?:please|kindly|(?:can|could|would|will)\s+you|i(?:'d|\s+would)\s+like\s+you\s+to)[\s,]+)*", re.IGNORECASE
+)
+_RATED_NOUN = (
+    r"(?:quality(?:\s+(?:level|score|rating))?|score|rating|grade|mos)"
+    r"(?=\s*(?:[?.!,;]|$)|\s+(?:of|for|like|would|does)\b)"
+)
 _RATING = re.compile(
     r"\b(rat(?:e|es|ed|ing)|scor(?:e|es|ed|ing)|grad(?:e|es|ed|ing)|assess|evaluate|judge|quantify|mos)\b"
     r"|\bhow\s+(?:good|bad)\b|\b(?:overall|perceptual|perceived|image|picture|visual|technical)\s+quality\b"
-    r"|\bquality\s+(?:level|of)\b",
+    r"|\bquality\s+(?:level|of)\b|\bquality\s*\W*$",
     re.IGNORECASE,
 )
 _NON_RATING = re.compile(
-    r"^\s*(?:(?:please|can you|could you)\s+)*"
-    r"(?:is|are|was|were|does|do|did|has|have|can|could|should|will|would|which|why|where|who|when|describe|explain|"
-    r"list|name|identify|compare|tell\s+me\s+(?:which|why|where|whether|if)|"
-    r"what(?!\s+(?:is|'s|would\s+be)\s+(?:the|its|this|your)?\s*(?:\w+\s+){0,3}(?:quality|score|rating|grade|mos)\b)|"
-    r"how(?!\s+(?:good|bad|would\s+you\s+(?:rate|score|grade|assess|judge|evaluate)|do\s+you\s+(?:rate|score|judge))\b))\b",
+    r"^(?:is|are|was|were|does|do|did|has|have|can|could|should|will|would|which|why|where|who|when|describe|explain|"
+    r"list|name|identify|compare|find|detect|spot|point\s+out|"
+    r"(?:tell\s+me|say|check|determine|decide|i\s+want\s+to\s+know)\s+(?:which|why|where|whether|if)|"
+    r"(?:rate|assess|evaluate|judge)\s+(?:whether|if|which|what|why|where|how(?!\s+(?:good|bad)\b))|"
+    r"what(?!(?:'s|\s+is|\s+would\s+be)?\s+(?:(?:the|its|this|your|a)\s+)?(?:(?!of\b|for\b)\w+\s+){0,3}"
+    + _RATED_NOUN
+    + r")|"
+    r"how(?!\s+(?:good|bad|would\s+you\s+(?:rate|score|grade|assess|judge|evaluate)|do\s+you\s+(?:rate|score|judge))\b"
+    r"|(?:'s|\s+is|\s+high\s+is|\s+low\s+is)\s+(?:(?!of\b|for\b)\w+\s+){0,3}" + _RATED_NOUN + r"))\b",
     re.IGNORECASE,
 )
 _YES_NO = re.compile(
@@ -116,11 +156,11 @@ def asks_for_rating(query: str) -> bool:
     >>> asks_for_rating("Why is the quality poor?")
     False
     """
-    question = question_without_options(query)
+    question = _COURTESY.sub("", question_without_options(query))
     if _NON_RATING.match(question):
         return False
     # A request that is neither a rating nor a question ("this photo") is read as the default job: rate it.
-    return bool(_RATING.search(question)) or "?" not in question
+    return bool(_RATING.search(question)) or not re.search("[?？؟]", question)
 
 
 def is_yes_no(query: str) -> bool:
@@ -140,6 +180,10 @@ _LEAD_IN = re.compile(
     re.IGNORECASE,
 )
 _LEADING_LETTER = re.compile(r"^[(\[]?(?P<letter>[A-Za-z])[)\]]?(?=$|\s*[.):,;–-]|\s*$)")
+# "A, B", "A-C", "A, B or C": an answer that names several options names none.
+_SECOND_LETTER = re.compile(
+    r"^[)\]]?\s*[,;/&–-]\s*(?:(?:and|or|to)\s+)?[(\[]?(?P<letter>[A-Z])[)\]]?\s*(?:$|[.,;/&]|(?:and|or)\b)"
+)
 
 
 def parse_choice(answer: str, options: Mapping[str, str]) -> str | None:
@@ -149,19 +193,33 @@ def parse_choice(answer: str, options: Mapping[str, str]) -> str | None:
     >>> [parse_choice(a, options) for a in ("Excellent", "Answer: D", "The answer is B.", "not good", "c) Fair")]
     ['A', 'D', 'B', None, 'C']
     """
-    text = answer.strip().strip("\"'`*").strip()
-    text = _LEAD_IN.sub("", text).strip().strip("\"'`*").strip()
+    whole = answer.strip().strip("\"'`*").strip()
+    if len(whole) > 1 and (named := _option_reading(whole, options)):
+        return named
+    text = _LEAD_IN.sub("", whole).strip().strip("\"'`*").strip()
     letter = _LEADING_LETTER.match(text)
     if letter and letter["letter"].upper() in options:
-        return letter["letter"].upper()
+        chosen, rest = letter["letter"].upper(), text[letter.end() :]
+        several = _SECOND_LETTER.match(rest)
+        # "C. Poor" where C is Fair: letter and words disagree, so nobody knows which was meant.
+        contradicted = _option_reading(rest, options) not in (None, chosen)
+        return None if contradicted or (several and several["letter"] in options) else chosen
     return _option_named(text, options)
+
+
+def _option_reading(text: str, options: Mapping[str, str]) -> str | None:
+    """The option whose words are exactly these."""
+    plain = _words(text)
+    exact = [letter for letter, option in options.items() if _words(option) == plain and plain]
+    return exact[0] if len(exact) == 1 else None
 
 
 def _option_named(text: str, options: Mapping[str, str]) -> str | None:
     plain = _words(text)
-    exact = [letter for letter, option in options.items() if _words(option) == plain and plain]
-    if len(exact) == 1:
-        return exact[0]
+    # "No, it is not": what stands before the first comma is the answer, the rest explains it.
+    exact = _option_reading(text, options) or _option_reading(re.split(r"[,.;:\n]", text, maxsplit=1)[0], options)
+    if exact:
+        return exact
     # A longer sentence may mention one option; a negated or ambiguous mention decides nothing.
     if _NEGATION.search(text):
         return None

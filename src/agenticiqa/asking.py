@@ -136,11 +136,14 @@ class Asker:
         failure: BadResponseError | None = None
         for attempt in range(1, tries + 1):
             asked = request if attempt == 1 else replace(request, user=f"{request.user}\n\n{stricter}")
+            reply: ModelReply | None = None
             try:
                 reply = self._reply(client, asked, step)
                 value = parse(reply)
             except (BadResponseError, ValidationError) as error:
                 failure = _as_bad_response(error)
+                # What the model wrote belongs to the failure, whoever found it.
+                failure.output = failure.output or (reply.text if reply else "")
                 logger.warning(
                     "%s %s: attempt %d of %d failed: %s: %s",
                     self.role, step, attempt, tries, type(error).__name__, failure.message,
@@ -294,7 +297,7 @@ def parse_json_object(text: str) -> dict[str, Any]:
     for candidate in (text, fenced[1] if fenced else "", _outermost_braces(text)):
         try:
             value = json.loads(candidate)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             return value
@@ -313,7 +316,5 @@ def parse_as(model: type[M]) -> Callable[[ModelReply], M]:
             return model.model_validate(parse_json_object(reply.text))
         except ValidationError as error:
             raise BadResponseError(_as_bad_response(error).message, output=reply.text) from error
-        except RecursionError as error:
-            raise BadResponseError("The reply is nested too deeply.", output=reply.text) from error
 
     return parse

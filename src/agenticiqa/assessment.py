@@ -19,13 +19,15 @@ from agenticiqa.cache import DiskCache, open_cache
 from agenticiqa.config import ROLES, Settings, load_settings
 from agenticiqa.errors import AgenticIQAError, AssessmentFailedError, RunNotFoundError
 from agenticiqa.graph import Graph, PipelineEvent, build_graph, initial_state, state_serializer, stream_pipeline
-from agenticiqa.logs import configure_logging
+from agenticiqa.images import check_allowed
+from agenticiqa.logs import configure_logging, run_id_for_logs
 from agenticiqa.regions import check_regions
 from agenticiqa.run_context import RunContext
 from agenticiqa.runs import RunRecord, RunStore, new_run_id, open_database
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, PlannerOutput, SummarizerOutput
 from agenticiqa.tools.registry import ToolRegistry, default_registry
 from agenticiqa.vlm_client import TokenUsage, VLMClient
+from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +75,8 @@ class AgenticIQA:
     """Assesses pictures with one configuration; keeps clients, cache and record open between questions.
 
     Parameters beyond the configuration are for callers that bring their own parts: ``clients`` maps a role
-    (``planner``, ``executor``, ``summarizer``) to a ready client, ``tools`` replaces the measuring tools.
+    (``planner``, ``executor``, ``summarizer``) to a ready client, ``tools`` replaces the measuring tools. A program
+    that takes paths from strangers sets ``only_allowed_roots``: pictures outside ``allowed_roots`` are then refused.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class AgenticIQA:
         overrides: Mapping[str, Any] | None = None,
         clients: Mapping[str, VLMClient] | None = None,
         tools: ToolRegistry | None = None,
+        only_allowed_roots: bool = False,
     ) -> None:
         self.settings = settings or load_settings(
             fspath(config_dir) if config_dir else None, {"backend": backend, **(overrides or {})}
@@ -99,6 +103,7 @@ class AgenticIQA:
         self._graph: Graph = build_graph(checkpointer=self._saver)
         self._tools = tools or default_registry(pipeline.tools)
         self._clients = dict(clients or {})
+        self._allowed_roots = pipeline.allowed_roots if only_allowed_roots else None
         # Clients made for one run serve the next as well.
         self._made: dict[str, VLMClient] = {}
 
@@ -146,9 +151,9 @@ class AgenticIQA:
         return await asyncio.to_thread(self.assess, image, query, **kwargs)
 
     def resume(self, run_id: str, *, on_event: EventListener | None = None) -> Assessment:
-        """Continue an interrupted run at the node where it stopped; a finished run is returned as it is."""
+        """Continue an interrupted run at the node where it stopped; try a failed one again; return an answered one."""
         record = self.runs.find(run_id)
-        if record.result is not None:
+        if record.result is not None and record.status != "error":
             return Assessment.model_validate(record.result)
         return self._carry_out(record.id, cast("AgenticIQAState", record.request), resume=True, on_event=on_event)
 
@@ -181,7 +186,7 @@ class AgenticIQA:
             _made=self._made,
         )
         final: Mapping[str, Any] = dict(state)
-        with context.timed("total"):
+        with context.timed("total"), run_id_for_logs(run_id):
             try:
                 self._check(state, context)
                 # A run that died before its first checkpoint has nothing stored: it starts from the beginning.
@@ -204,8 +209,11 @@ class AgenticIQA:
 
     def _check(self, state: AgenticIQAState, context: RunContext) -> None:
         """What can be known to fail before anything is spent: pictures, regions, backends."""
-        image = context.image(state["image_path"])
         reference_path = state.get("reference_path")
+        if self._allowed_roots is not None:
+            for path in filter(None, (state["image_path"], reference_path)):
+                check_allowed(path, self._allowed_roots)
+        image = context.image(state["image_path"])
         if reference_path:
             context.image(reference_path)
         check_regions(state.get("regions") or {}, image)
@@ -275,6 +283,7 @@ def _status(state: Mapping[str, Any], result: SummarizerOutput | None) -> Status
     incomplete = (
         state.get("error")
         or result.need_replan
+        or result.final_answer == UNABLE_TO_DETERMINE
         or (evidence and evidence.errors)
         or (result.used_evidence or {}).get("evidence_gaps")
     )

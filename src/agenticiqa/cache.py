@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import sqlite3
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,9 @@ from typing import Any
 import diskcache
 
 logger = logging.getLogger(__name__)
+
+# A folder that cannot be written, a database that is damaged or locked.
+_TROUBLE = (OSError, sqlite3.Error, diskcache.Timeout)
 
 
 def content_key(kind: str, parts: Mapping[str, Any]) -> str:
@@ -26,7 +31,7 @@ def content_key(kind: str, parts: Mapping[str, Any]) -> str:
     False
     """
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
-    return f"{kind}:{hashlib.sha256(text.encode()).hexdigest()}"
+    return f"{kind}:{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}"
 
 
 class DiskCache:
@@ -39,14 +44,14 @@ class DiskCache:
     def get(self, key: str) -> Any | None:
         try:
             return self._cache.get(key)
-        except (OSError, ValueError, diskcache.Timeout) as error:
+        except (*_TROUBLE, ValueError, zlib.error) as error:
             logger.warning("The cache could not be read (%s); computing afresh", error)
             return None
 
     def put(self, key: str, value: Any) -> None:
         try:
             self._cache.set(key, value)
-        except (OSError, diskcache.Timeout) as error:
+        except _TROUBLE as error:
             logger.warning("The cache could not be written (%s)", error)
 
     def close(self) -> None:
@@ -57,6 +62,6 @@ def open_cache(folder: Path, size_limit_mb: int) -> DiskCache | None:
     """The cache in ``folder``, or None with a warning where the folder cannot be used."""
     try:
         return DiskCache(folder, size_limit_mb)
-    except (OSError, diskcache.Timeout) as error:
+    except _TROUBLE as error:
         logger.warning("No cache: %s cannot be used (%s)", folder, error)
         return None

@@ -287,7 +287,14 @@ def _file_layers(config_dir: str | Path | None, environment: Mapping[str, str]) 
         for name in (BACKENDS_FILE, PIPELINE_FILE):
             file = folder / name
             if file.is_file():
-                yield _parse(file.read_text(encoding="utf-8"), str(file), name, environment)
+                yield _parse(_text(file), str(file), name, environment)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read as UTF-8 text ({error}).") from None
 
 
 def _parse(text: str, source: str, file_name: str, environment: Mapping[str, str]) -> _Layer:
@@ -370,7 +377,10 @@ def _environment_values(environment: Mapping[str, str]) -> dict[str, Any]:
             HOME_VARIABLE,
         ):
             key = name.removeprefix(ENVIRONMENT_PREFIX).lower().replace("__", ".")
-            values[key] = yaml.safe_load(value) if value.startswith(("[", "{")) else value
+            try:
+                values[key] = yaml.safe_load(value) if value.startswith(("[", "{")) else value
+            except yaml.YAMLError:
+                raise ConfigError(f"The environment variable {name} is not valid YAML.") from None
     return values
 
 

@@ -92,7 +92,7 @@ def _unscored_distortions(executor_output: ExecutorOutput) -> list[Gap]:
         failed = [
             kind
             for kind, tool in chosen.items()
-            if _is_key(executor_output, name, kind) and not _scored_by(executor_output, tool)
+            if _is_key(executor_output, name, kind) and not _has_score(executor_output, name, kind, tool)
         ]
         if failed:
             region = "the whole picture" if name == GLOBAL else f"{name} region"
@@ -105,8 +105,10 @@ def _is_key(executor_output: ExecutorOutput, name: str, kind: str) -> bool:
     return any(entry.type == kind and entry.severity in KEY_SEVERITIES for entry in entries)
 
 
-def _scored_by(executor_output: ExecutorOutput, tool: str) -> bool:
-    return any(log.tool == tool and log.calibrated_score is not None for log in executor_output.tool_logs)
+def _has_score(executor_output: ExecutorOutput, name: str, kind: str, tool: str) -> bool:
+    """Filed under the object, or under the whole picture where nobody knows the object's place."""
+    filed = {**_scores_of(executor_output, GLOBAL), **_scores_of(executor_output, name)}
+    return any(by == tool and key in (kind, f"{kind} ({tool})") for key, (by, _) in filed.items())
 
 
 def find_contradictions(executor_output: ExecutorOutput) -> list[str]:

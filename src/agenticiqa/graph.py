@@ -13,7 +13,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from agenticiqa.errors import ConfigError
+from agenticiqa.errors import ConfigError, QueryError
 from agenticiqa.nodes.executor import executor_node
 from agenticiqa.nodes.planner import planner_node
 from agenticiqa.nodes.summarizer import summarizer_node
@@ -128,6 +128,9 @@ def initial_state(
     limit = DEFAULT_MAX_REPLAN_ITERATIONS if max_replan_iterations is None else max_replan_iterations
     if limit < 0:
         raise ConfigError(f"max_replan_iterations is {limit}.", hint="It counts replans: 0 or more.")
+    for text in (query, str(image_path), str(reference_path), *(options or ()), *(regions or ())):
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise QueryError(f"{text!r} holds characters that are not valid Unicode.", hint="Rename or retype it.")
     state: AgenticIQAState = {
         "query": query,
         "image_path": str(image_path),

@@ -12,6 +12,7 @@ import hashlib
 import io
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -171,11 +172,20 @@ def png_bytes(picture: Image.Image) -> bytes:
     return buffer.getvalue()
 
 
+def check_allowed(path: str | Path, roots: Sequence[Path]) -> None:
+    """Refuse a path outside the allowed folders; links are followed first, so that none leads out."""
+    resolved = Path(path).resolve()
+    if not any(resolved.is_relative_to(root.resolve()) for root in roots):
+        raise ImageNotFoundError(
+            f"{str(path)!r} is not inside an allowed folder.", hint="allowed_roots in pipeline.yaml names them."
+        )
+
+
 def load_image(path: str | Path, limits: ImageLimits | None = None) -> LoadedImage:
     """Read, verify and decode one picture file."""
     limits = limits or ImageLimits()
     file = Path(path)
-    if not file.exists():
+    if not _exists(file):
         raise ImageNotFoundError(f"There is no file {str(path)!r}.")
     if not file.is_file():
         raise ImageNotFoundError(f"{str(path)!r} is not a file.", hint="Give the path of one picture.")
@@ -190,6 +200,14 @@ def load_image(path: str | Path, limits: ImageLimits | None = None) -> LoadedIma
     except OSError as error:
         raise ImageError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
     return decode_image(data, path=str(path), limits=limits)
+
+
+def _exists(file: Path) -> bool:
+    try:
+        return file.exists()
+    except (OSError, ValueError):
+        # A name that the file system does not allow: too long, or with a null byte.
+        return False
 
 
 def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | None = None) -> LoadedImage:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime, timezone
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -23,7 +25,7 @@ _SECRETS = re.compile(
     r"|(?<=Bearer )[A-Za-z0-9._~+/-]{8,}=*"
     r"|(?i:(?<=api_key=)|(?<=api-key: )|(?<=apikey=))[^\s&\"',]{4,}"
 )
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4}){40,}={0,2}")
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4}){40,}[A-Za-z0-9+/]{0,3}={0,2}")
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
@@ -36,6 +38,19 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
         text = text.replace(secret, REDACTED)
     text = _SECRETS.sub(REDACTED, text)
     return _BASE64.sub(lambda match: f"[{len(match[0])} base64 characters]", text)
+
+
+_RUN_ID: ContextVar[str | None] = ContextVar("agenticiqa_run_id", default=None)
+
+
+@contextmanager
+def run_id_for_logs(run_id: str) -> Iterator[None]:
+    """Records written inside carry the run's id."""
+    token = _RUN_ID.set(run_id)
+    try:
+        yield
+    finally:
+        _RUN_ID.reset(token)
 
 
 class RedactingFilter(logging.Filter):
@@ -65,7 +80,7 @@ class JsonLinesFormatter(logging.Formatter):
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
-            "run_id": getattr(record, "run_id", None),
+            "run_id": _RUN_ID.get(),
         }
         if record.exc_text:
             entry["exception"] = record.exc_text

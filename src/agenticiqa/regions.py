@@ -45,10 +45,17 @@ def find_region(name: str, regions: Mapping[str, Sequence[int]] | None) -> Box |
     Box(x=0, y=0, width=8, height=8)
     """
     wanted = _plain(name)
-    for known, numbers in (regions or {}).items():
-        if _plain(known) == wanted:
-            return Box(*numbers)
-    return None
+    boxes = {_plain(known): Box(*numbers) for known, numbers in (regions or {}).items()}
+    if wanted in boxes:
+        return boxes[wanted]
+    # A question may say more of the object than the box's name does: "building on the left" is the box "building".
+    return next((box for known, box in boxes.items() if wanted.startswith(f"{known} ")), None)
+
+
+def known_boxes(names: Sequence[str], regions: Mapping[str, Sequence[int]] | None) -> dict[str, Box]:
+    """The boxes of those objects whose place is known."""
+    found = {name: find_region(name, regions) for name in names}
+    return {name: box for name, box in found.items() if box is not None}
 
 
 def _plain(name: str) -> str:

@@ -67,7 +67,9 @@ class RunContext:
             return BackendChoice(self.clients[role].identity)
         return choose_backend(role, self.settings)
 
-    def asker(self, role: str, create: Callable[..., VLMClient] = create_vlm_client) -> Asker:
+    def asker(
+        self, role: str, create: Callable[..., VLMClient] = create_vlm_client, *, deadline: Deadline | None = None
+    ) -> Asker:
         """What an agent asks its model through, with its retries, time limit and fallback."""
         role_settings = self.settings.role(role)
         return Asker(
@@ -76,7 +78,7 @@ class RunContext:
             calls=self.calls,
             cache=self.cache,
             attempts=role_settings.retry_attempts,
-            deadline=Deadline(role_settings.node_timeout_s),
+            deadline=deadline or Deadline(role_settings.node_timeout_s),
         )
 
     def _clients_of(self, role: str, create: Callable[..., VLMClient]) -> list[VLMClient]:

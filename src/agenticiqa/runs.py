@@ -100,7 +100,8 @@ class RunStore:
                 "cost_usd=?, seconds=?, result=? WHERE id=?",
                 (
                     result["status"],
-                    summary.get("final_answer"),
+                    # The words of a failure are not an answer.
+                    None if result["status"] == "error" else summary.get("final_answer"),
                     summary.get("quality_score"),
                     metadata["calls"],
                     tokens["prompt"],

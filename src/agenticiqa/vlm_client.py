@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from agenticiqa.config import ProviderSettings, RoleSettings, Settings, load_settings
 from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.images import LoadedImage
+from agenticiqa.tasks import Task
 
 TEST_IMAGE_LABEL = "test image"
 REFERENCE_IMAGE_LABEL = "reference image"
@@ -48,6 +49,8 @@ class ModelRequest:
     top_p: float | None = None
     max_tokens: int = 1024
     timeout_s: float = 120.0
+    task: Task | None = None
+    """The same question as data, for backends that are no language model."""
 
     @property
     def full_prompt(self) -> str:

@@ -10,11 +10,11 @@ import textwrap
 import pytest
 
 from agenticiqa.backends import transport
-from agenticiqa.backends.anthropic import AnthropicClient
-from agenticiqa.backends.compatible import CompatibleClient
-from agenticiqa.backends.google import GoogleClient
-from agenticiqa.backends.openai import OpenAIClient
-from agenticiqa.backends.qwen import QwenClient
+from agenticiqa.backends.anthropic import AnthropicVLMClient
+from agenticiqa.backends.compatible import CompatibleVLMClient
+from agenticiqa.backends.google import GoogleVLMClient
+from agenticiqa.backends.openai import OpenAIVLMClient
+from agenticiqa.backends.qwen import QwenVLMClient
 from agenticiqa.config import ProviderSettings, load_settings
 from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.vlm_client import ModelRequest, create_vlm_client, find_provider, provider_names
@@ -66,10 +66,10 @@ def test_a_missing_extra_is_named(name, extra, monkeypatch):
 @pytest.mark.parametrize(
     ("backend", "environment", "kind", "model"),
     [
-        ("openai.gpt-4o", {"OPENAI_API_KEY": "k"}, OpenAIClient, "gpt-4o"),
-        ("anthropic.claude-3.5-sonnet", {"ANTHROPIC_API_KEY": "k"}, AnthropicClient, "claude-3-5-sonnet-20241022"),
-        ("google.gemini-2.5-flash", {"GOOGLE_API_KEY": "k"}, GoogleClient, "gemini-2.5-flash"),
-        ("compatible.a.b:c", {"COMPATIBLE_BASE_URL": "http://127.0.0.1:1/v1"}, CompatibleClient, "a.b:c"),
+        ("openai.gpt-4o", {"OPENAI_API_KEY": "k"}, OpenAIVLMClient, "gpt-4o"),
+        ("anthropic.claude-3.5-sonnet", {"ANTHROPIC_API_KEY": "k"}, AnthropicVLMClient, "claude-3-5-sonnet-20241022"),
+        ("google.gemini-2.5-flash", {"GOOGLE_API_KEY": "k"}, GoogleVLMClient, "gemini-2.5-flash"),
+        ("compatible.a.b:c", {"COMPATIBLE_BASE_URL": "http://127.0.0.1:1/v1"}, CompatibleVLMClient, "a.b:c"),
     ],
 )
 def test_clients_from_a_name_and_the_environment(backend, environment, kind, model):
@@ -86,14 +86,14 @@ def test_a_key_never_shows_in_the_identity():
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch is installed here")
 def test_qwen_without_torch_names_the_extra():
-    client = QwenClient("qwen.x", "some/model", ProviderSettings())
+    client = QwenVLMClient("qwen.x", "some/model", ProviderSettings())
     with pytest.raises(BackendUnavailableError, match=r"agenticiqa\[qwen\]"):
         client.complete(ModelRequest(user="x"))
 
 
 def test_qwen_without_a_model_says_how_to_name_one():
     with pytest.raises(BackendUnavailableError, match="QWEN_MODEL"):
-        QwenClient("qwen2.5-vl-local", "", ProviderSettings())
+        QwenVLMClient("qwen2.5-vl-local", "", ProviderSettings())
 
 
 def test_asking_for_readiness_imports_no_sdk():

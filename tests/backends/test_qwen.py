@@ -82,8 +82,8 @@ def test_end_tokens(end, expected):
 
 
 def test_identity_tells_models_apart():
-    one = qwen.QwenClient("qwen2.5-vl-local", "folder/a", ProviderSettings())
-    other = qwen.QwenClient("qwen2.5-vl-local", "folder/b", ProviderSettings())
+    one = qwen.QwenVLMClient("qwen2.5-vl-local", "folder/a", ProviderSettings())
+    other = qwen.QwenVLMClient("qwen2.5-vl-local", "folder/b", ProviderSettings())
     assert one.identity != other.identity
 
 

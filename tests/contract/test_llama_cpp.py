@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from pydantic import BaseModel
 
-from agenticiqa.backends.compatible import CompatibleClient
+from agenticiqa.backends.compatible import CompatibleVLMClient
 from agenticiqa.config import ProviderSettings
 from agenticiqa.images import LoadedImage, load_image
 from agenticiqa.state import PlannerOutput, SummarizerOutput
@@ -31,7 +31,7 @@ class Verdict(BaseModel):
 @pytest.fixture(scope="module")
 def client(llama_server):
     settings = ProviderSettings(base_url=llama_server.base_url)
-    made = CompatibleClient(f"compatible.{llama_server.model}", llama_server.model, settings)
+    made = CompatibleVLMClient(f"compatible.{llama_server.model}", llama_server.model, settings)
     yield made
     made.close()
 

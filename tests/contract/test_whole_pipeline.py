@@ -1,4 +1,4 @@
-"""All three agents through a real llama.cpp server: pictures, enforced schemas and real token probabilities, end to end.
+"""All three agents through a real llama.cpp server: pictures, enforced schemas and real token probabilities.
 
 The model is random, so what it says means nothing. That every reply fits its schema, that the answer is one of the
 letters, and that the fused score comes from real token probabilities is the server's and the pipeline's doing.

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from agenticiqa.backends.anthropic import AnthropicClient
-from agenticiqa.backends.compatible import CompatibleClient
-from agenticiqa.backends.google import GoogleClient
-from agenticiqa.backends.openai import OpenAIClient
+from agenticiqa.backends.anthropic import AnthropicVLMClient
+from agenticiqa.backends.compatible import CompatibleVLMClient
+from agenticiqa.backends.google import GoogleVLMClient
+from agenticiqa.backends.openai import OpenAIVLMClient
 from agenticiqa.backends.transport import TransportClient
 from agenticiqa.config import ProviderSettings
 
@@ -124,11 +124,11 @@ def _openai_wire(name: str, client: type[TransportClient]) -> Wire:
 
 
 WIRES: dict[str, Wire] = {
-    "openai": _openai_wire("openai", OpenAIClient),
-    "compatible": _openai_wire("compatible", CompatibleClient),
+    "openai": _openai_wire("openai", OpenAIVLMClient),
+    "compatible": _openai_wire("compatible", CompatibleVLMClient),
     "anthropic": Wire(
         name="anthropic",
-        client=AnthropicClient,
+        client=AnthropicVLMClient,
         model="claude-3.5-sonnet",
         path="",
         good=_anthropic,
@@ -140,7 +140,7 @@ WIRES: dict[str, Wire] = {
     ),
     "google": Wire(
         name="google",
-        client=GoogleClient,
+        client=GoogleVLMClient,
         model="gemini-2.5-flash",
         path="",
         good=_google,

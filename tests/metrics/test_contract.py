@@ -123,8 +123,9 @@ def test_byte_float_and_view_inputs_agree(name: str, picture: np.ndarray) -> Non
     expected = run(name, test, picture).value
     assert run(name, as_bytes(test), as_bytes(picture)).value == pytest.approx(expected, rel=2e-4, abs=1e-6)
     views = Views(test, picture)
-    assert METRICS[name].measure(views).value == expected
-    assert METRICS[name].measure(views).value == expected
+    # Not equality: vector instructions group sums by where an array happens to lie in memory.
+    assert METRICS[name].measure(views).value == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert METRICS[name].measure(views).value == pytest.approx(expected, rel=1e-6, abs=1e-9)
     wide = as_bytes(test).astype(np.uint16) * 257, as_bytes(picture).astype(np.uint16) * 257
     assert run(name, *wide).value == pytest.approx(expected, rel=2e-4, abs=1e-6)
 

@@ -28,9 +28,7 @@ TEST = noisy(REFERENCE, 12)
 
 
 def spec(name: str, kind: str) -> MetricSpec:
-    return MetricSpec(
-        name=name, kind=kind, range=(0.0, 100.0), higher_is_better=True, variant="", paper="", good_at=()
-    )
+    return MetricSpec(name=name, kind=kind, range=(0.0, 100.0), higher_is_better=True, variant="", paper="", good_at=())
 
 
 @pytest.mark.parametrize("name", ["GMSD", "MS-SSIM", "FSIM", "VSI"])

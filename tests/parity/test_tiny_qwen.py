@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 from pydantic import BaseModel
 
-from agenticiqa.backends.qwen import NEEDED, PROVIDER, QwenClient
+from agenticiqa.backends.qwen import NEEDED, PROVIDER, QwenVLMClient
 from agenticiqa.config import ProviderSettings
 from agenticiqa.errors import BackendTimeoutError, BackendUnavailableError, TruncatedReplyError
 from agenticiqa.images import LoadedImage, load_image
@@ -166,7 +166,7 @@ def tiny_qwen(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def client(tiny_qwen):
-    made = QwenClient("qwen2.5-vl-local", str(tiny_qwen), ProviderSettings(model=str(tiny_qwen)))
+    made = QwenVLMClient("qwen2.5-vl-local", str(tiny_qwen), ProviderSettings(model=str(tiny_qwen)))
     yield made
     made.close()
 
@@ -284,21 +284,21 @@ def test_time_limit(client):
 
 def test_shrinking_is_noted(tiny_qwen, tmp_path):
     settings = ProviderSettings(model=str(tiny_qwen), max_image_side=70)
-    made = QwenClient("qwen2.5-vl-local", str(tiny_qwen), settings)
+    made = QwenVLMClient("qwen2.5-vl-local", str(tiny_qwen), settings)
     _, notes = made._pictures(ask(picture(tmp_path, 1)).images)
     assert notes == ("test image: shrunk from 140×112 to 70×56 to fit the provider's limit",)
 
 
 @pytest.mark.parametrize("changes", [{"device": "warp-drive"}, {"dtype": "float3"}])
 def test_unknown_device_or_dtype(tiny_qwen, changes):
-    made = QwenClient("qwen2.5-vl-local", str(tiny_qwen), ProviderSettings(model=str(tiny_qwen), **changes))
+    made = QwenVLMClient("qwen2.5-vl-local", str(tiny_qwen), ProviderSettings(model=str(tiny_qwen), **changes))
     with pytest.raises(BackendUnavailableError, match="There is no d"):
         made.complete(ask())
 
 
 def test_missing_weights_are_explained(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    made = QwenClient("qwen.x", str(tmp_path), ProviderSettings())
+    made = QwenVLMClient("qwen.x", str(tmp_path), ProviderSettings())
     with pytest.raises(BackendUnavailableError, match="weights"):
         made.complete(ask())
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import anthropic as sdk
 
 
-class AnthropicClient(TransportClient):
+class AnthropicVLMClient(TransportClient):
     """Messages with structured output where the model and the schema allow it."""
 
     provider = "anthropic"
@@ -140,8 +140,8 @@ def _detail(error: sdk.APIStatusError) -> str:
     return str(message or error.message)
 
 
-def _create(backend: str, model: str, settings: ProviderSettings) -> AnthropicClient:
-    return AnthropicClient(backend, model, settings)
+def _create(backend: str, model: str, settings: ProviderSettings) -> AnthropicVLMClient:
+    return AnthropicVLMClient(backend, model, settings)
 
 
 def _readiness(settings: ProviderSettings) -> Readiness:

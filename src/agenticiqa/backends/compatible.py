@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from agenticiqa.backends.openai import OpenAIClient
+from agenticiqa.backends.openai import OpenAIVLMClient
 from agenticiqa.backends.transport import sdk_readiness
 from agenticiqa.config import ProviderSettings
 from agenticiqa.vlm_client import Provider, Readiness
 
 
-class CompatibleClient(OpenAIClient):
+class CompatibleVLMClient(OpenAIVLMClient):
     """The same wire format at another address; the key is optional."""
 
     provider = "compatible"
@@ -18,8 +18,8 @@ class CompatibleClient(OpenAIClient):
     schema_limits = True
 
 
-def _create(backend: str, model: str, settings: ProviderSettings) -> CompatibleClient:
-    return CompatibleClient(backend, model, settings)
+def _create(backend: str, model: str, settings: ProviderSettings) -> CompatibleVLMClient:
+    return CompatibleVLMClient(backend, model, settings)
 
 
 def _readiness(settings: ProviderSettings) -> Readiness:

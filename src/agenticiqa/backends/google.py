@@ -46,7 +46,7 @@ REFUSALS = frozenset(
 )  # fmt: skip
 
 
-class GoogleClient(TransportClient):
+class GoogleVLMClient(TransportClient):
     """Gemini with structured output and, where the model gives them, token log-probabilities."""
 
     provider = "google"
@@ -216,8 +216,8 @@ def _retry_delay(details: Any) -> float | None:
     return None
 
 
-def _create(backend: str, model: str, settings: ProviderSettings) -> GoogleClient:
-    return GoogleClient(backend, model, settings)
+def _create(backend: str, model: str, settings: ProviderSettings) -> GoogleVLMClient:
+    return GoogleVLMClient(backend, model, settings)
 
 
 def _readiness(settings: ProviderSettings) -> Readiness:

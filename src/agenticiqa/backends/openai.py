@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import openai as sdk
 
 
-class OpenAIClient(TransportClient):
+class OpenAIVLMClient(TransportClient):
     """Chat completions with structured output and token log-probabilities."""
 
     provider = "openai"
@@ -184,8 +184,8 @@ def _pairs(items: Iterable[Any] | None) -> Iterable[tuple[str, float]]:
             yield text, float(logprob)
 
 
-def _create(backend: str, model: str, settings: ProviderSettings) -> OpenAIClient:
-    return OpenAIClient(backend, model, settings)
+def _create(backend: str, model: str, settings: ProviderSettings) -> OpenAIVLMClient:
+    return OpenAIVLMClient(backend, model, settings)
 
 
 def _readiness(settings: ProviderSettings) -> Readiness:

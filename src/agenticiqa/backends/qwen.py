@@ -41,7 +41,7 @@ class _Loaded:
     device: Any
 
 
-class QwenClient(RichVLMClient):
+class QwenVLMClient(RichVLMClient):
     """One model in memory, loaded at the first question and asked one question at a time."""
 
     def __init__(self, backend: str, model: str, settings: ProviderSettings) -> None:
@@ -292,8 +292,8 @@ def _first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0]
 
 
-def _create(backend: str, model: str, settings: ProviderSettings) -> QwenClient:
-    return QwenClient(backend, model, settings)
+def _create(backend: str, model: str, settings: ProviderSettings) -> QwenVLMClient:
+    return QwenVLMClient(backend, model, settings)
 
 
 def _readiness(settings: ProviderSettings) -> Readiness:

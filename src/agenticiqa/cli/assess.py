@@ -13,6 +13,7 @@ from agenticiqa.cli.terminal import (
     EXIT_OK,
     error_console,
     output_console,
+    print_error,
     print_json,
     show_warnings,
 )
@@ -71,7 +72,10 @@ def assess(
         raise typer.BadParameter("--json and --quiet contradict each other: choose one.")
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
-    regions = {name: box.as_list() for name, box in map(parse_region, region or [])}
+    boxes = [parse_region(text) for text in region or []]
+    regions = {name: box.as_list() for name, box in boxes}
+    if len(regions) < len(boxes):
+        raise typer.BadParameter("two --region options have the same name.")
     with open_assessor(backend, config, no_cache=no_cache, quiet=quiet) as assessor:
         result = run_with_progress(
             assessor,
@@ -116,7 +120,7 @@ def show(result: Assessment, *, json_output: bool, quiet: bool) -> None:
     elif quiet and result.status != "error":
         typer.echo(result.answer if result.score is None else f"{result.answer} {result.score:.2f}")
     elif result.status == "error":
-        error_console().print(f"[bold red]Error:[/] {result.error}", highlight=False, soft_wrap=True)
+        print_error(result.error or "The run failed.")
     else:
         print_assessment(output_console(), result)
 

@@ -8,10 +8,9 @@ from importlib import metadata
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from agenticiqa.cli import assess, backends, config, distort, doctor, graph, measure, runs, tools
-from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERNAL, EXIT_INTERRUPTED, error_console
+from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERNAL, EXIT_INTERRUPTED, error_console, print_error
 from agenticiqa.errors import AgenticIQAError
 
 app = typer.Typer(
@@ -53,7 +52,7 @@ def main() -> None:
     try:
         app()
     except AgenticIQAError as error:
-        error_console().print(f"[bold red]Error:[/] {escape(error.message)}", highlight=False, soft_wrap=True)
+        print_error(error.message)
         if error.hint:
             error_console().print(error.hint, highlight=False, markup=False, soft_wrap=True)
         sys.exit(EXIT_ERROR)
@@ -66,10 +65,8 @@ def main() -> None:
         sys.exit(EXIT_ERROR)
     except Exception as error:
         logging.getLogger("agenticiqa").exception("Internal error")
-        error_console().print(
-            f"[bold red]Internal error:[/] {type(error).__name__}: {error}\n"
-            "This is a defect of AgenticIQA. The log file (`agenticiqa doctor` shows where) has the details.",
-            highlight=False,
-            soft_wrap=True,
+        print_error(
+            f"internal, {type(error).__name__}: {error}\n"
+            "This is a defect of AgenticIQA. The log file (`agenticiqa doctor` shows where) has the details."
         )
         sys.exit(EXIT_INTERNAL)

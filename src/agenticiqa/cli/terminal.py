@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from agenticiqa.logs import PACKAGE_LOGGER, RedactingFilter
 
@@ -28,6 +29,11 @@ def output_console() -> Console:
 def error_console() -> Console:
     """Progress, warnings and errors go to standard error, so that results can be piped."""
     return Console(stderr=True)
+
+
+def print_error(message: str) -> None:
+    """Square brackets in a message, from a file name say, are text and not markup; a path is not broken in two."""
+    error_console().print(Text.assemble(("Error: ", "bold red"), message), highlight=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:

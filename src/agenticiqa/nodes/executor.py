@@ -17,14 +17,15 @@ from typing import Any, Optional, TypeVar
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 
-from agenticiqa.asking import parse_as
+from agenticiqa.asking import Deadline, parse_as
 from agenticiqa.errors import AgenticIQAError, BadResponseError
 from agenticiqa.nodes.measurement import OVERALL, Distortions, Measured, Selection, carry_out, place_orders
 from agenticiqa.nodes.pictures import labelled_pictures
 from agenticiqa.nodes.reply_limits import Few, Name, Sentences
-from agenticiqa.regions import find_region
+from agenticiqa.regions import known_boxes
 from agenticiqa.run_context import RunContext, StepReporter, context_of, step_reporter
 from agenticiqa.state import AgenticIQAState, Category, DistortionAnalysis, ExecutorOutput, PlannerOutput
+from agenticiqa.tasks import AnalysisTask, DetectionTask, OfferedTool, SelectionTask, Task
 from agenticiqa.tools.measuring import Bench
 from agenticiqa.vlm_client import LabelledImage, ModelReply, ModelRequest, create_vlm_client
 from agenticiqa.vocabulary import CATEGORIES, same_name
@@ -136,6 +137,9 @@ class _Execution:
         self.scope = self.plan.scope_names
         self.pictures: tuple[LabelledImage, ...] = labelled_pictures(self.state, self.context)
         self.has_reference = len(self.pictures) > 1
+        self.boxes = known_boxes(self.scope, self.state.get("regions"))
+        # One limit for the whole pass, however many steps ask.
+        self.deadline = Deadline(self.context.settings.executor.node_timeout_s)
 
     def run(self) -> ExecutorOutput:
         switches = self.plan.plan
@@ -152,7 +156,8 @@ class _Execution:
             )
             analysis = self._analyse(candidates) if switches.distortion_analysis else None
             selected = selecting.result() if selecting else None
-        measured = self._measure({} if nothing_known else candidates, selected) if switches.tool_execution else None
+        known = {} if nothing_known else candidates
+        measured = self._attempt("tools", lambda: self._measure(known, selected)) if switches.tool_execution else None
         return ExecutorOutput(
             distortion_set=detected,
             distortion_analysis=analysis,
@@ -167,7 +172,8 @@ class _Execution:
     def _detect(self) -> Distortions | None:
         system = DETECTION_PROMPT_TEMPLATE.format(categories=", ".join(CATEGORIES))
         user = f"Objects: {json.dumps(self.scope, ensure_ascii=False)}"
-        reply = self._attempt("detection", lambda: self._ask("detection", system, user, DetectionReply))
+        task = DetectionTask(self.scope, self.boxes)
+        reply = self._attempt("detection", lambda: self._ask("detection", system, user, DetectionReply, task))
         if reply is None:
             return None
         found: Distortions = {}
@@ -188,7 +194,8 @@ class _Execution:
         if not to_judge:
             return analysis or None
         user = self._listing(to_judge)
-        reply = self._attempt("analysis", lambda: self._ask("analysis", ANALYSIS_PROMPT, user, AnalysisReply))
+        task = AnalysisTask(to_judge, self.boxes, self.state["query"])
+        reply = self._attempt("analysis", lambda: self._ask("analysis", ANALYSIS_PROMPT, user, AnalysisReply, task))
         if reply is None:
             return None
         analysis = {name: [] for name in candidates if name not in to_judge}
@@ -212,10 +219,17 @@ class _Execution:
             return None
         system = SELECTION_PROMPT_TEMPLATE.format(tools="\n".join(f"- {tool.describe()}" for tool in offered))
         names = [tool.name for tool in offered]
+        known = [OfferedTool(tool.name, tool.needs_reference, tool.spec.good_at) for tool in offered]
+        task = SelectionTask(wanted, known, self.has_reference)
         reply = self._attempt(
             "selection",
             lambda: self._ask(
-                "selection", system, self._listing(wanted), SelectionReply, check=lambda r: _only_offered(r, names)
+                "selection",
+                system,
+                self._listing(wanted),
+                SelectionReply,
+                task,
+                check=lambda r: _only_offered(r, names),
             ),
         )
         selected = self._chosen(reply, wanted) if reply else self._catalogue_choice(wanted)
@@ -271,6 +285,7 @@ class _Execution:
         system: str,
         user: str,
         schema: type[M],
+        task: Task,
         check: Callable[[M], None] | None = None,
     ) -> M:
         role = self.context.settings.executor
@@ -284,16 +299,23 @@ class _Execution:
 
         request = ModelRequest(
             system=system,
-            user=f"{user}\n\nThe user's question, for context:\n{self.state['query'].strip()}",
+            user=f"{user}{self._feedback()}\n\nThe user's question, for context:\n{self.state['query'].strip()}",
             images=self.pictures,
             schema=schema,
             temperature=role.temperature,
             top_p=role.top_p,
             max_tokens=role.max_tokens,
             timeout_s=role.timeout_s,
+            task=task,
         )
         with self.context.timed(f"executor.{step}"):
-            return self.context.asker("executor", create_vlm_client).ask(request, parse_and_check, step=step).value
+            asker = self.context.asker("executor", create_vlm_client, deadline=self.deadline)
+            return asker.ask(request, parse_and_check, step=step).value
+
+    def _feedback(self) -> str:
+        """On a replan: what the last pass left open. A reply kept from that pass must not answer this one."""
+        last = self.state.get("summarizer_result")
+        return f"\n\nThe last pass left a gap: {last.replan_reason}" if last and last.need_replan else ""
 
     def _attempt(self, step: str, action: Callable[[], T]) -> T | None:
         """The step's result, or None with the failure written down; the other steps go on."""
@@ -314,7 +336,7 @@ class _Execution:
     def _listing(self, distortions: Distortions) -> str:
         lines = []
         for name, kinds in distortions.items():
-            box = find_region(name, self.state.get("regions"))
+            box = self.boxes.get(name)
             where = f" (x, y, width, height in pixels: {box.as_list()})" if box else ""
             lines.append(f"- {name}{where}: {', '.join(kinds)}")
         return "Objects and distortions:\n" + "\n".join(lines)

@@ -109,9 +109,15 @@ def _logs(orders: Sequence[Order], results: Mapping[Job, JobResult]) -> Iterable
             higher_is_better=job.tool.spec.higher_is_better,
             seconds=result.seconds,
             cached=result.cached,
-            note=next((order.note for order in own if order.note), None),
+            note=next((order.note for order in own if order.note), None) or _without_calibration(result),
             error=result.error,
         )
+
+
+def _without_calibration(result: JobResult) -> str | None:
+    if result.error or result.calibrated is not None:
+        return None
+    return f"{result.job.tool.name} has no calibration to 1..5: only its raw value is known"
 
 
 def _filed(orders: Sequence[Order], results: Mapping[Job, JobResult]) -> Scores:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from typing import Any, Literal, Optional
 
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from agenticiqa.answers import lettered, question_without_options
 from agenticiqa.asking import parse_as
 from agenticiqa.errors import AgenticIQAError, QueryError
 from agenticiqa.nodes.pictures import labelled_pictures
@@ -22,6 +24,7 @@ from agenticiqa.state import (
     QueryType,
     ReferenceMode,
 )
+from agenticiqa.tasks import PlanTask
 from agenticiqa.vlm_client import ModelRequest, create_vlm_client
 from agenticiqa.vocabulary import CATEGORIES
 
@@ -118,11 +121,17 @@ class PlanReply(BaseModel):
             tool = [tool] if tool.strip().lower() not in ("", "none", "null") else None
         return {**data, "query_scope": scope, "distortions": distortions or None, "required_tool": tool}
 
+    def _by_object(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for item in self.distortions or []:
+            found.setdefault(item.object, []).extend(item.types)
+        return found
+
     def to_plan(self) -> PlannerOutput:
         return PlannerOutput.model_validate(
             {
                 **self.model_dump(exclude={"distortions", "plan"}),
-                "distortions": {item.object: item.types for item in self.distortions or []} or None,
+                "distortions": self._by_object() or None,
                 "plan": self.plan,
             }
         )
@@ -151,6 +160,8 @@ def _is_replan(state: AgenticIQAState) -> bool:
 
 def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
     _check_query(state["query"], context)
+    if state.get("options"):
+        lettered(state["options"] or [])
     role = context.settings.planner
     request = ModelRequest(
         system=PLANNER_SYSTEM_PROMPT,
@@ -161,6 +172,7 @@ def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
         top_p=role.top_p,
         max_tokens=role.max_tokens,
         timeout_s=role.timeout_s,
+        task=_task(state),
     )
     answered = context.asker("planner", create_vlm_client).ask(
         request,
@@ -169,7 +181,11 @@ def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
         stricter=STRICTER,
         call_budget=REPLAN_CALL_BUDGET if _is_replan(state) else None,
     )
-    return _held_to_facts(answered.value.to_plan(), has_reference=bool(state.get("reference_path")))
+    return _held_to_facts(
+        answered.value.to_plan(),
+        has_reference=bool(state.get("reference_path")),
+        named_tools=context.tools.named_in(question_without_options(state["query"])),
+    )
 
 
 def _check_query(query: str, context: RunContext) -> None:
@@ -181,6 +197,18 @@ def _check_query(query: str, context: RunContext) -> None:
             f"The question has {len(query):,} characters, more than the limit of {limit:,}.",
             hint="Shorten it or raise max_query_chars in pipeline.yaml.",
         )
+
+
+def _task(state: AgenticIQAState) -> PlanTask:
+    again = _is_replan(state)
+    return PlanTask(
+        query=state["query"],
+        options=state.get("options") or (),
+        has_reference=bool(state.get("reference_path")),
+        regions=tuple(state.get("regions") or ()),
+        previous_plan=state.get("plan") if again else None,
+        replan_reason=state["summarizer_result"].replan_reason if again else None,
+    )
 
 
 def _user_message(state: AgenticIQAState) -> str:
@@ -201,9 +229,15 @@ def _user_message(state: AgenticIQAState) -> str:
     return "\n\n".join(lines)
 
 
-def _held_to_facts(plan: PlannerOutput, *, has_reference: bool) -> PlannerOutput:
+def _held_to_facts(plan: PlannerOutput, *, has_reference: bool, named_tools: Sequence[str]) -> PlannerOutput:
     """Two things are facts, not judgements: whether a reference is there, and that a named tool runs."""
     updates: dict[str, Any] = {}
+    known = {_letters(name) for name in plan.named_tools}
+    forgotten = [name for name in named_tools if _letters(name) not in known] if plan.query_type == "IQA" else []
+    if forgotten:
+        logger.info("Plan corrected: the question names %s", ", ".join(forgotten))
+        first, *rest = [*plan.named_tools, *forgotten]
+        plan = plan.model_copy(update={"required_tool": first, "extra_tools": rest})
     mode = "Full-Reference" if has_reference else "No-Reference"
     if plan.reference_mode != mode:
         logger.info("Plan corrected: reference_mode is %s", mode)
@@ -212,3 +246,7 @@ def _held_to_facts(plan: PlannerOutput, *, has_reference: bool) -> PlannerOutput
         logger.info("Plan corrected: %s was asked for, so tools run", ", ".join(plan.named_tools))
         updates["plan"] = plan.plan.model_copy(update={"tool_execution": True})
     return plan.model_copy(update=updates) if updates else plan
+
+
+def _letters(name: str) -> str:
+    return "".join(c for c in name.casefold() if c.isalnum())

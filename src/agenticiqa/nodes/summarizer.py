@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import math
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal, Optional
 
@@ -16,6 +18,7 @@ from agenticiqa.errors import AgenticIQAError, BadResponseError, ImageError
 from agenticiqa.evidence import Gap, find_contradictions, find_gaps
 from agenticiqa.nodes.pictures import labelled_pictures
 from agenticiqa.nodes.reply_limits import Name, Sentences
+from agenticiqa.regions import known_boxes
 from agenticiqa.run_context import RunContext, context_of, step_reporter
 from agenticiqa.score_fusion import ScoreFusion, softmax
 from agenticiqa.state import (
@@ -26,8 +29,9 @@ from agenticiqa.state import (
     PlannerOutput,
     SummarizerOutput,
 )
+from agenticiqa.tasks import AnswerTask
 from agenticiqa.vlm_client import ModelReply, ModelRequest, create_vlm_client
-from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, UNABLE_TO_DETERMINE
+from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, UNABLE_TO_DETERMINE, same_name
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +75,12 @@ YES_NO_LINE = 'There are no answer options: answer "Yes" or "No" as "final_answe
 
 PARSING_FAILED = "VLM output parsing failed"
 NO_EVIDENCE_SENTENCE = "No tool or distortion evidence was available; this answer rests on direct visual analysis."
+# "There is evidence of blur" does not say that evidence is lacking.
+_SAYS_NO_EVIDENCE = re.compile(
+    r"\b(?:no|without|lack\w*|missing|absence|insufficient)\b[^.]*\bevidence\b"
+    r"|\bevidence\b[^.]*\b(?:not|un)\s?available\b|\bevidence\b[^.]*\b(?:missing|lacking|absent)\b",
+    re.IGNORECASE,
+)
 RATING_OPTIONS = {letter: LEVEL_NAMES[level] for letter, level in LETTER_LEVELS.items()}
 
 # An executor that fails the same way twice in a row will fail a third time.
@@ -150,7 +160,10 @@ class _Summary:
         try:
             answered = self._ask()
         except BadResponseError as error:
-            logger.error("Summarizer failed (%s); the model's full output: %s", error.message, error.output)  # noqa: TRY400
+            logger.error(  # noqa: TRY400 - the message says it all
+                "Summarizer failed with %s (%s) on %s; the model's full output: %s",
+                type(error).__name__, error.message, self._evidence_summary(), error.output,
+            )  # fmt: skip
             return self._failure(PARSING_FAILED, error)
         except ImageError as error:
             logger.error("A picture could not be loaded: %s", error)  # noqa: TRY400 - the message says it all
@@ -175,6 +188,14 @@ class _Summary:
             top_p=role.top_p,
             max_tokens=role.max_tokens,
             timeout_s=role.timeout_s,
+            task=AnswerTask(
+                query=self.state["query"],
+                mode=self.mode,
+                options=self.options,
+                plan=self.plan,
+                evidence=self.evidence,
+                boxes=known_boxes(self.plan.scope_names, self.state.get("regions")),
+            ),
         )
         return self.context.asker("summarizer", create_vlm_client).ask(
             request, self._parse, step="answer", stricter=STRICTER
@@ -207,8 +228,9 @@ class _Summary:
 
     def _guidance(self) -> str:
         """What the tools alone say, so that the model can weigh it before it chooses."""
-        flat = self.fusion.extract_vlm_probabilities({}, mode="uniform")
-        score = self.fusion.fuse_scores(self.tool_scores, flat)
+        # The printed form leaves 1..5; for guidance the normalised one is used always.
+        fusion = ScoreFusion(eta=self.fusion.eta, level_thresholds=self.fusion.level_thresholds)
+        score = fusion.fuse_scores(self.tool_scores, fusion.extract_vlm_probabilities({}, mode="uniform"))
         letter = self.fusion.map_to_level(score)
         self.used["tools_only_score"] = round(score, 4)
         return f"Tool scores fused, 1 (bad) to 5 (excellent): {score:.2f}, level {letter}. {RATING_OPTIONS[letter]}"
@@ -218,12 +240,17 @@ class _Summary:
         missing = [key for key in ("final_answer", "quality_reasoning") if key not in data]
         if missing:
             raise BadResponseError(f"The reply lacks {' and '.join(missing)}.", output=reply.text)
-        if not isinstance(data["final_answer"], (str, int, float)) or not isinstance(data["quality_reasoning"], str):
+        answer = data["final_answer"]
+        usable = isinstance(answer, (str, int, float)) and not isinstance(answer, bool)
+        if not usable or not isinstance(data["quality_reasoning"], str):
             raise BadResponseError("final_answer and quality_reasoning must be text.", output=reply.text)
-        draft = SummarizerOutput(final_answer=str(data["final_answer"]), quality_reasoning=data["quality_reasoning"])
+        draft = SummarizerOutput(final_answer=str(answer), quality_reasoning=data["quality_reasoning"])
         return _Reply(self._canonical_answer(draft.final_answer, reply), draft.quality_reasoning)
 
     def _canonical_answer(self, answer: str, reply: ModelReply) -> str:
+        if self.mode == "explanation" and same_name(answer, UNABLE_TO_DETERMINE):
+            # A backend may say that it cannot judge a question; that is no answer, but no failure either.
+            return UNABLE_TO_DETERMINE
         if self.options:
             letter = parse_choice(answer, self.options)
             if letter is None:
@@ -243,7 +270,7 @@ class _Summary:
         if contradictions:
             self.used["contradictions"] = contradictions
             reasoning += [f"{text}." for text in contradictions]
-        if self.evidence.is_empty and "evidence" not in reply.reasoning.lower():
+        if self.evidence.is_empty and not _SAYS_NO_EVIDENCE.search(reply.reasoning):
             reasoning.append(NO_EVIDENCE_SENTENCE)
         need_replan, reason = self._replan_decision(reasoning)
         result = SummarizerOutput(
@@ -262,15 +289,19 @@ class _Summary:
             if logprobs and self.options:
                 self.used["option_probabilities"] = softmax(logprobs)
             return None
-        source = "token log-probabilities" if logprobs else "classification"
-        p = self.fusion.extract_vlm_probabilities({"logprobs": logprobs} if logprobs else answered.value.answer)
-        score = self.fusion.fuse_scores(self.tool_scores, p)
+        usable = any(math.isfinite(value) for value in (logprobs or {}).values())
+        source = "token log-probabilities" if usable else "classification"
+        p = self.fusion.extract_vlm_probabilities({"logprobs": logprobs} if usable else answered.value.answer)
+        # A bare letter and no measurement: the spread of p would be our invention, so the letter's own level counts.
+        bare = not usable and not self.tool_scores
+        score = float(LETTER_LEVELS[answered.value.answer]) if bare else self.fusion.fuse_scores(self.tool_scores, p)
         letter = self.fusion.map_to_level(score)
         self.used["fusion"] = {
             "tool_scores": [round(each, 4) for each in self.tool_scores],
             "tool_mean": self.fusion.tool_mean(self.tool_scores),
-            "alpha": self.fusion.compute_perceptual_weights(self.tool_scores),
-            "p": p,
+            # Keys are texts, as JSON has no others: what is stored reads back the same.
+            "alpha": {str(level): a for level, a in self.fusion.compute_perceptual_weights(self.tool_scores).items()},
+            "p": {str(level): probability for level, probability in p.items()},
             "p_source": source,
             "q": score,
             "letter": letter,
@@ -338,28 +369,31 @@ class _Summary:
     # --- failing ---
 
     def _failure(self, reasoning: str, error: AgenticIQAError) -> dict[str, Any]:
-        """A result that says that there is no answer."""
+        """A result that says that there is no answer; on a replan the earlier pass's answer is kept instead."""
+        earlier = self.state.get("summarizer_result")
+        if earlier is not None and earlier.error is None:
+            return {"error": f"{reasoning}: {error}"}
         result = SummarizerOutput(
             final_answer=UNABLE_TO_DETERMINE, quality_reasoning=reasoning, error=f"{error.kind}: {error}"
         )
         return {"summarizer_result": result, "iteration_count": self.iteration}
 
     def _no_model(self, error: AgenticIQAError) -> dict[str, Any]:
-        """The model could not be reached: an earlier pass's answer, where there is one, is kept."""
-        message = f"The summarizer's model could not be asked: {error}"
-        earlier = self.state.get("summarizer_result")
-        if earlier is not None and earlier.error is None:
-            return {"error": message}
-        return {"error": message, **self._failure(message, error)}
+        """The model could not be reached: unlike a bad reply, that is the run's error too."""
+        reasoning = "The summarizer's model could not be asked"
+        return {"error": f"{reasoning}: {error}", **self._failure(reasoning, error)}
+
+    def _evidence_summary(self) -> str:
+        distortions = sum(len(entries) for entries in (self.evidence.distortion_analysis or {}).values())
+        scores = sum(len(by_kind) for by_kind in (self.evidence.quality_scores or {}).values())
+        return f"{distortions} distortions, {scores} tool scores"
 
     def _log_start(self) -> None:
-        analysis = self.evidence.distortion_analysis or {}
         logger.info(
-            "Summarizer: query type %s, %s mode; %d distortions, %d tool scores; image %s, reference %s",
+            "Summarizer: query type %s, %s mode; %s; image %s, reference %s",
             self.plan.query_type,
             self.mode,
-            sum(len(entries) for entries in analysis.values()),
-            sum(len(by_kind) for by_kind in (self.evidence.quality_scores or {}).values()),
+            self._evidence_summary(),
             self.state["image_path"],
             self.state.get("reference_path"),
         )

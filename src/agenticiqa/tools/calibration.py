@@ -259,19 +259,7 @@ def fit_calibration(
     >>> round(curve(31), 2)
     3.0
     """
-    x, y = _clean(raw, opinion, value_range)
-    sign = 1.0 if higher_is_better else -1.0
-    # Work on u = ±(x - middle) / scale, rising and of unit size, so that one set of bounds and starts fits all.
-    middle = float(np.median(x))
-    scale = float(np.subtract(*np.quantile(x, [0.9, 0.1]))) or float(np.ptp(x))
-    u = sign * (x - middle) / scale
-    b1, b2, b3, b4, b5 = _best_rising_fit(u, y)
-    calibration = Calibration(
-        (b1, sign * b2 / scale, middle + sign * scale * b3, sign * b4 / scale, b5 - sign * b4 * middle / scale),
-        source,
-        (float(value_range[0]), float(value_range[1])),
-        higher_is_better,
-    )
+    calibration = fit_rising(raw, opinion, value_range=value_range, higher_is_better=higher_is_better, source=source)
     problem = check(calibration)
     if problem:
         raise CalibrationError(
@@ -279,6 +267,30 @@ def fit_calibration(
             hint="The opinions need to span good and bad pictures, and the metric must follow them.",
         )
     return calibration
+
+
+def fit_rising(
+    raw: npt.ArrayLike,
+    opinion: npt.ArrayLike,
+    *,
+    value_range: tuple[float, float],
+    higher_is_better: bool,
+    source: str,
+) -> Calibration:
+    """The fit of :func:`fit_calibration` without its check of the ends; monotone all the same."""
+    x, y = _clean(raw, opinion, value_range)
+    sign = 1.0 if higher_is_better else -1.0
+    # Work on u = ±(x - middle) / scale, rising and of unit size, so that one set of bounds and starts fits all.
+    middle = float(np.median(x))
+    scale = float(np.subtract(*np.quantile(x, [0.9, 0.1]))) or float(np.ptp(x))
+    u = sign * (x - middle) / scale
+    b1, b2, b3, b4, b5 = _best_rising_fit(u, y)
+    return Calibration(
+        (b1, sign * b2 / scale, middle + sign * scale * b3, sign * b4 / scale, b5 - sign * b4 * middle / scale),
+        source,
+        (float(value_range[0]), float(value_range[1])),
+        higher_is_better,
+    )
 
 
 def _clean(raw: npt.ArrayLike, opinion: npt.ArrayLike, value_range: tuple[float, float]) -> tuple[Floats, Floats]:
@@ -309,7 +321,9 @@ def _best_rising_fit(u: Floats, y: Floats) -> Floats:
     for centre in np.quantile(u, [0.1, 0.5, 0.9]):
         for slope in (2.0, 8.0):
             start = np.clip([spread, slope, centre, 0.1, y.mean()], lower, upper)
-            found = least_squares(_residual, start, bounds=(lower, upper), x_scale="jac", args=(u, y), max_nfev=400)
+            found = least_squares(
+                _residual, start, jac=_slopes, bounds=(lower, upper), x_scale="jac", args=(u, y), max_nfev=200
+            )
             if found.cost < lowest_cost:
                 best, lowest_cost = np.asarray(found.x, np.float64), float(found.cost)
     if best is None:
@@ -319,6 +333,14 @@ def _best_rising_fit(u: Floats, y: Floats) -> Floats:
 
 def _residual(parameters: Floats, u: Floats, y: Floats) -> Floats:
     return five_parameter_logistic(u, *(float(value) for value in parameters)) - y
+
+
+def _slopes(parameters: Floats, u: Floats, _: Floats) -> Floats:
+    """The residual's derivative by each parameter."""
+    b1, b2, b3, _b4, _b5 = parameters
+    half = np.tanh(0.5 * b2 * (u - b3))
+    bend = 0.25 * b1 * (1 - half * half)
+    return np.stack([0.5 * half, bend * (u - b3), -bend * b2, u, np.ones_like(u)], axis=1)
 
 
 # --- repairing printed rows ------------------------------------------------------------------------------

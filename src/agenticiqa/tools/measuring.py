@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -76,7 +77,7 @@ class Bench:
         started = time.perf_counter()
         try:
             raw, calibrated = self._score(job)
-        except (AgenticIQAError, MetricInputError, ArithmeticError, MemoryError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 - a tool may come from another package and must fail alone
             logger.warning("%s failed: %s", job.tool.name, error)
             return JobResult(job, seconds=time.perf_counter() - started, error=str(error) or type(error).__name__)
         if self._cache:
@@ -87,6 +88,8 @@ class Bench:
         if job.tool.needs_reference and self._reference is None:
             raise ToolError(f"{job.tool.name} compares with a reference picture, and none was given.")
         raw = job.tool.metric.measure(self._view(job)).value
+        if not math.isfinite(raw):
+            raise ToolError(f"{job.tool.name} gave {raw}, which is not a score.")
         return raw, job.tool.calibration(raw) if job.tool.calibration else None
 
     def _prepare(self, jobs: Sequence[Job]) -> None:

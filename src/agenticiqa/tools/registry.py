@@ -24,6 +24,8 @@ from agenticiqa.tools.metrics import CATEGORIES, Metric, MetricSpec
 ENTRY_POINT_GROUP = "agenticiqa.tools"
 OVERALL = "all"
 """The catalogue's key for agreement over all distortions together."""
+# Tools whose names are words too: only the exact spelling names them.
+ENGLISH_WORDS = frozenset({"unique"})
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,15 @@ class ToolRegistry:
 
     def _hint(self) -> str:
         return f"Tools that run here: {', '.join(self.names())}."
+
+    def named_in(self, text: str) -> list[str]:
+        """Tools that a text names, also those that cannot run here: whoever names one is told why.
+
+        Probes are named like ordinary words ("noise"), so they do not count here.
+        """
+        words = {_plain(word) for word in re.findall(r"[\w-]+", text)}
+        proper = [name for name in [*self.names(), *self.unavailable] if not name.islower()]
+        return [name for name in proper if _plain(name) in words - ENGLISH_WORDS or name in text.split()]
 
     def offered(self, *, has_reference: bool) -> list[Tool]:
         """Tools that can score this picture; those that use the reference come first when there is one."""

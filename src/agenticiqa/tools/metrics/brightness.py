@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import strips
+from agenticiqa.tools.metrics.filters import strips, total
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(
@@ -33,13 +33,13 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     views = Views.of(test, reference, SPEC)
     picture = views.test
     counts = np.zeros(256, np.int64)
-    total = 0.0
+    luma_sum = 0.0
     for start, stop in strips(*picture.size):
         luma = picture.luma_rows(start, stop)
-        total += float(luma.sum(dtype=np.float64))
+        luma_sum += total(luma)
         levels = np.clip(np.rint(luma * 255), 0, 255).astype(np.uint8)
         counts += np.bincount(levels.ravel(), minlength=256)
     pixels = picture.height * picture.width
     reached = np.cumsum(counts) / pixels
     percentiles = {f"percentile_{p}": float(np.searchsorted(reached, p / 100)) for p in (5, 50, 95)}
-    return Measurement(float(np.clip(255 * total / pixels, 0, 255)), details=percentiles)
+    return Measurement(float(np.clip(255 * luma_sum / pixels, 0, 255)), details=percentiles)

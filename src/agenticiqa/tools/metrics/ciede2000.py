@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import cv2
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import strips, transform_colours
+from agenticiqa.tools.metrics.filters import magnitude, strips, total, transform_colours
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(
@@ -50,7 +52,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
         one = lab_of(views.test.rgb_rows(start, stop))
         other = lab_of(views.reference.rgb_rows(start, stop))
         kept[start:stop] = difference(one, other)
-    return Measurement(float(kept.mean(dtype=np.float64)), map=kept)
+    return Measurement(total(kept) / kept.size, map=kept)
 
 
 def lab_of(rgb: FloatArray) -> FloatArray:
@@ -81,11 +83,11 @@ def difference(one: FloatArray, other: FloatArray) -> FloatArray:
     """CIEDE2000 of two Lab pictures."""
     light_one, a_one, b_one = (np.asarray(channel, np.float32) for channel in cv2.split(one))
     light_other, a_other, b_other = (np.asarray(channel, np.float32) for channel in cv2.split(other))
-    mean_chroma = (np.hypot(a_one, b_one) + np.hypot(a_other, b_other)) * np.float32(0.5)
+    mean_chroma = (magnitude(a_one, b_one) + magnitude(a_other, b_other)) * np.float32(0.5)
     boost = 1 + np.float32(0.5) * (1 - _seventh(mean_chroma))
     a_one *= boost
     a_other *= boost
-    chroma_one, chroma_other = np.hypot(a_one, b_one), np.hypot(a_other, b_other)
+    chroma_one, chroma_other = magnitude(a_one, b_one), magnitude(a_other, b_other)
     hue_one, hue_other = _hue(a_one, b_one), _hue(a_other, b_other)
 
     lightness = _lightness_term(light_one, light_other)
@@ -102,13 +104,7 @@ def difference(one: FloatArray, other: FloatArray) -> FloatArray:
     turn[colourless] = 0
     # The mean hue of a grey and a colour is the colour's own (a grey's hue counts as zero).
     mean_hue[colourless] = (hue_one + hue_other)[colourless]
-    weight = (
-        1
-        - np.float32(0.17) * np.cos(mean_hue - 30 * DEGREE)
-        + np.float32(0.24) * np.cos(2 * mean_hue)
-        + np.float32(0.32) * np.cos(3 * mean_hue + 6 * DEGREE)
-        - np.float32(0.20) * np.cos(4 * mean_hue - 63 * DEGREE)
-    )
+    weight = _hue_weight(mean_hue)
     hue = 2 * np.sqrt(chroma_one * chroma_other) * np.sin(turn * np.float32(0.5))
     hue /= 1 + np.float32(0.015) * mean_chroma * weight
 
@@ -116,6 +112,25 @@ def difference(one: FloatArray, other: FloatArray) -> FloatArray:
     rotation = -2 * _seventh(mean_chroma) * np.sin(60 * DEGREE * np.exp(-away_from_blue))
     total = lightness * lightness + chroma * chroma + hue * hue + rotation * chroma * hue
     return np.asarray(np.sqrt(np.maximum(total, 0)), np.float32)
+
+
+def _hue_weight(hue: FloatArray) -> FloatArray:
+    """T of the formula; the cosines of multiples of the hue follow from one cosine and one sine."""
+    cos1, sin1 = np.cos(hue), np.sin(hue)
+    cos2, sin2 = 2 * cos1 * cos1 - 1, 2 * sin1 * cos1
+    cos3, sin3 = cos1 * cos2 - sin1 * sin2, sin1 * cos2 + cos1 * sin2
+    cos4, sin4 = 2 * cos2 * cos2 - 1, 2 * sin2 * cos2
+    weight = np.float32(0.24) * cos2
+    for strength, degrees, cosine, sine in (
+        (-0.17, 30.0, cos1, sin1),
+        (0.32, -6.0, cos3, sin3),
+        (-0.20, 63.0, cos4, sin4),
+    ):
+        angle = math.radians(degrees)
+        weight += np.float32(strength * math.cos(angle)) * cosine
+        weight += np.float32(strength * math.sin(angle)) * sine
+    weight += 1
+    return np.asarray(weight, np.float32)
 
 
 def _seventh(chroma: FloatArray) -> FloatArray:

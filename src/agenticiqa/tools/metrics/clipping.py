@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import strips
+from agenticiqa.tools.metrics.filters import channel_extremes, strips
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(
@@ -38,7 +38,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     one_channel = 0
     for start, stop in strips(*picture.size):
         rgb = picture.rgb_rows(start, stop)
-        high, low = rgb.max(axis=2), rgb.min(axis=2)
+        high, low = channel_extremes(rgb)
         kept[start:stop] = (low >= WHITE).astype(np.float32) - (high <= BLACK)
         one_channel += int(np.count_nonzero(high >= WHITE))
     pixels = kept.size

@@ -17,19 +17,20 @@ import numpy as np
 from agenticiqa.tools.metrics.base import Array, FloatArray
 
 STRIP_PIXELS = 1 << 17
+POOLED_PIXELS = 1 << 23  # averaging makes one pass and no intermediate pictures: strips only bound memory
 ZERO = cv2.BORDER_CONSTANT  # OpenCV pads with zeros unless told otherwise
 MIRROR = cv2.BORDER_REFLECT_101
 SYMMETRIC = cv2.BORDER_REFLECT
 REPLICATE = cv2.BORDER_REPLICATE
 
 
-def strips(height: int, width: int, multiple: int = 1) -> Iterator[tuple[int, int]]:
+def strips(height: int, width: int, multiple: int = 1, pixels: int | None = None) -> Iterator[tuple[int, int]]:
     """Row ranges that cover ``height``, each a multiple of ``multiple`` rows but the last.
 
     >>> list(strips(10, 1 << 17, multiple=4))
     [(0, 4), (4, 8), (8, 10)]
     """
-    rows = max(multiple, STRIP_PIXELS // width // multiple * multiple)
+    rows = max(multiple, (pixels or STRIP_PIXELS) // width // multiple * multiple)
     for start in range(0, height, rows):
         yield start, min(height, start + rows)
 
@@ -93,6 +94,18 @@ def prewitt_magnitude(image: FloatArray) -> FloatArray:
         separable(image, _PREWITT_STEP, _PREWITT_MEAN, ZERO),
         separable(image, _PREWITT_MEAN, _PREWITT_STEP, ZERO),
     )
+
+
+def channel_extremes(image: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Largest and smallest channel of each pixel."""
+    red, green, blue = (np.asarray(channel, np.float32) for channel in cv2.split(image))
+    high, low = np.maximum(red, green), np.minimum(red, green)
+    return np.maximum(high, blue, out=high), np.minimum(low, blue, out=low)
+
+
+def total(image: Array) -> float:
+    """Sum of a float32 picture in double precision; far faster than NumPy's sum with a wider type."""
+    return float(cv2.sumElems(image)[0])
 
 
 def similarity(one: FloatArray, other: FloatArray, constant: float) -> FloatArray:
@@ -163,7 +176,7 @@ def average_pool(
     before, after = padding.before, padding.after
     pooled_height = (height + before + after) // factor
     parts = []
-    for start, stop in strips(pooled_height * factor, width, factor):
+    for start, stop in strips(pooled_height * factor, width, factor, pixels=POOLED_PIXELS):
         top, bottom = max(0, start - before), min(height, stop - before)
         part = rows(top, bottom)
         above, below = top - (start - before), stop - before - bottom

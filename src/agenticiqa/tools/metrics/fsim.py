@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import scharr_magnitude, similarity, transform_colours, viewing_factor
+from agenticiqa.tools.metrics.filters import (
+    scharr_magnitude,
+    similarity,
+    total,
+    transform_colours,
+    viewing_factor,
+)
 from agenticiqa.tools.metrics.phase_congruency import phase_congruency
 from agenticiqa.tools.metrics.views import Picture, Views
 
@@ -55,7 +61,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     colour *= similarity(yiq_one[..., 2], yiq_other[..., 2], T_COLOUR)
     found *= np.abs(colour) ** np.float32(COLOUR_POWER)
     weights = np.maximum(phase_one, phase_other)
-    weight = float(weights.sum(dtype=np.float64))
+    weight = total(weights)
     # Two pictures without a single feature leave nothing to weight by.
-    value = float(np.vdot(found, weights)) / weight if weight > 0 else float(found.mean(dtype=np.float64))
+    value = float(np.vdot(found, weights)) / weight if weight > 0 else total(found) / found.size
     return Measurement(min(value, 1.0), map=found)

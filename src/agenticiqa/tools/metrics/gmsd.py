@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import prewitt_magnitude, shrink, strips_with_halo
+from agenticiqa.tools.metrics.filters import prewitt_magnitude, shrink, strips_with_halo, total
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(
@@ -39,16 +39,16 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     views = Views.of(test, reference, SPEC)
     one, other = shrink(views.test.luma8(), 2), shrink(views.reference.luma8(), 2)
     similarity = np.empty(one.shape, np.float32)
-    total = squares = 0.0
+    losses = squares = 0.0
     for read, keep in strips_with_halo(one.shape[0], one.shape[1], 1):
         loss = _loss(prewitt_magnitude(one[read])[keep], prewitt_magnitude(other[read])[keep])
-        total += float(loss.sum(dtype=np.float64))
+        losses += total(loss)
         squares += float(np.vdot(loss, loss))
         start = read.start + keep.start
         np.subtract(1, loss, out=similarity[start : start + loss.shape[0]])
     count = similarity.size
-    variance = max(0.0, (squares - total * total / count) / (count - 1))
-    return Measurement(math.sqrt(variance), map=similarity, details={"mean_similarity": 1 - total / count})
+    variance = max(0.0, (squares - losses * losses / count) / (count - 1))
+    return Measurement(math.sqrt(variance), map=similarity, details={"mean_similarity": 1 - losses / count})
 
 
 def _loss(one: FloatArray, other: FloatArray) -> FloatArray:

@@ -8,7 +8,14 @@ import cv2
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import ZERO, Padding, similarity, strips_with_halo, transform_colours
+from agenticiqa.tools.metrics.filters import (
+    ZERO,
+    Padding,
+    similarity,
+    strips_with_halo,
+    total,
+    transform_colours,
+)
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(
@@ -58,8 +65,8 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
             local_weight += part_weight
             part *= part_weight
             local += part
-        response += float(local.sum(dtype=np.float64))
-        weight += float(local_weight.sum(dtype=np.float64))
+        response += total(local)
+        weight += total(local_weight)
         start = read.start + keep.start
         kept[start : start + local.shape[0]] = local / local_weight
     best = 1 / (1 + math.exp(-ALPHA))

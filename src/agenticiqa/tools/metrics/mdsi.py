@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
@@ -46,15 +47,19 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     views = Views.of(test, reference, SPEC)
     factor = viewing_factor(views.size)
     padding = Padding((factor - 1) // 2, factor // 2)
-    one = transform_colours(views.test.pooled_rgb(factor, padding), LHM)
-    other = transform_colours(views.reference.pooled_rgb(factor, padding), LHM)
-    combined = ALPHA * _structure(one[..., 0], other[..., 0])
+    one = _planes(views.test, factor, padding)
+    other = _planes(views.reference, factor, padding)
+    combined = ALPHA * _structure(one[0], other[0])
     combined += (1 - ALPHA) * _chromaticity(one, other)
     return Measurement(_deviation(combined), map=combined)
 
 
+def _planes(picture: Picture, factor: int, padding: Padding) -> list[FloatArray]:
+    lhm = transform_colours(picture.pooled_rgb(factor, padding), LHM)
+    return [np.asarray(plane, np.float32) for plane in cv2.split(lhm)]
+
+
 def _structure(one: FloatArray, other: FloatArray) -> FloatArray:
-    one, other = np.ascontiguousarray(one), np.ascontiguousarray(other)
     between = prewitt_magnitude((one + other) * np.float32(0.5))
     one, other = prewitt_magnitude(one), prewitt_magnitude(other)
     # The difference first: for equal pictures it is exactly zero, and the fourth roots below magnify dust.
@@ -64,8 +69,8 @@ def _structure(one: FloatArray, other: FloatArray) -> FloatArray:
     return found
 
 
-def _chromaticity(one: FloatArray, other: FloatArray) -> FloatArray:
-    h1, m1, h2, m2 = one[..., 1], one[..., 2], other[..., 1], other[..., 2]
+def _chromaticity(one: list[FloatArray], other: list[FloatArray]) -> FloatArray:
+    (_, h1, m1), (_, h2, m2) = one, other
     product = 2 * (h1 * h2 + m1 * m2) + C3
     return np.asarray(product / ((h1 * h1 + m1 * m1) + (h2 * h2 + m2 * m2) + C3), np.float32)
 

@@ -19,7 +19,7 @@ SPEC = MetricSpec(
     "direction in which fine detail is weakest; 0 when no direction stands out. Details: degrees "
     "(counter-clockwise from horizontal) and directionality",
     paper="after Cannon, Blind deconvolution of spatially invariant image blurs with phase, IEEE TASSP, 1976 "
-    "Graphical Models and Image Processing, 1997",
+    "(the cepstral dip)",
     good_at=("Blurs",),
     minimum_size=(48, 48),
     unit="pixels",

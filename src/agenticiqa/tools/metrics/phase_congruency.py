@@ -10,10 +10,12 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
+import cv2
 import numpy as np
 from scipy import fft
 
-from agenticiqa.tools.metrics.base import FloatArray
+from agenticiqa.tools.metrics.base import Array, FloatArray
+from agenticiqa.tools.metrics.filters import magnitude
 
 SCALES = 4
 ORIENTATIONS = 4
@@ -102,29 +104,37 @@ def phase_congruency(luma: FloatArray) -> FloatArray:
     bank = _bank(height, width)
     spectrum = fft.fft2(luma.astype(np.float32, copy=False))
     tiny = np.finfo(np.float32).eps
-    energy_sum = np.full(luma.shape, tiny, np.float32)
+    energy_sum = np.zeros(luma.shape, np.float32)
     amplitude_sum = np.full(luma.shape, tiny, np.float32)
     for filters, noise_gain in zip(bank.filters, bank.noise_gain, strict=True):
-        responses = [fft.ifft2(spectrum * one, overwrite_x=True) for one in filters]
-        total = responses[0] + responses[1]
-        for response in responses[2:]:
-            total += response
-        strength = np.abs(total)
-        amplitudes = [np.abs(response) for response in responses]
-        for amplitude in amplitudes:
-            amplitude_sum += amplitude
+        responses = [_response(spectrum * one) for one in filters]
+        total_even, total_odd = (part.copy() for part in responses[0])
+        for even, odd in responses[1:]:
+            total_even += even
+            total_odd += odd
+        strength = magnitude(total_even, total_odd)
+        finest = magnitude(*responses[0])
+        amplitude_sum += finest
+        for even, odd in responses[1:]:
+            amplitude_sum += magnitude(even, odd)
         # Part of every response that is out of phase with the sum, by the cross product.
         across = np.zeros(luma.shape, np.float32)
-        for response in responses:
-            cross = response.real * total.imag
-            cross -= response.imag * total.real
+        for even, odd in responses:
+            cross = np.multiply(even, total_odd, out=even)
+            cross -= np.multiply(odd, total_even, out=odd)
             across += np.abs(cross, out=cross)
         across /= strength + tiny
-        middle = (amplitudes[0].size - 1) // 2
-        median = float(np.partition(amplitudes[0], middle, axis=None)[middle])
+        middle = (finest.size - 1) // 2
+        median = float(np.partition(finest, middle, axis=None)[middle])
         strength -= across
         strength -= np.float32(noise_gain * median)
         energy_sum += np.maximum(strength, 0, out=strength)
-    energy_sum -= tiny
     energy_sum /= amplitude_sum
     return energy_sum
+
+
+def _response(spectrum: Array) -> tuple[FloatArray, FloatArray]:
+    """Even and odd filter response: real and imaginary part of the inverse transform."""
+    pairs = np.ascontiguousarray(spectrum, np.complex64).view(np.float32).reshape(*spectrum.shape, 2)
+    even, odd = cv2.split(cv2.dft(pairs, flags=cv2.DFT_INVERSE | cv2.DFT_SCALE))
+    return np.asarray(even, np.float32), np.asarray(odd, np.float32)

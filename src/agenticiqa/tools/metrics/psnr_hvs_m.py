@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import strips
+from agenticiqa.tools.metrics.filters import shrink, strips
 from agenticiqa.tools.metrics.views import Picture, Views
 
 CAP = 100.0
@@ -56,7 +56,7 @@ MASKING = np.array(
 ALTERNATING_MASKING = MASKING.copy()
 ALTERNATING_MASKING[0, 0] = 0
 # The mean of a block cannot be masked.
-THRESHOLDS = 1 / MASKING
+THRESHOLDS: FloatArray = np.asarray(1 / MASKING, np.float32)
 THRESHOLDS[0, 0] = 0
 
 
@@ -106,39 +106,47 @@ def _errors(one: Array, other: Array) -> tuple[FloatArray, float]:
     cosines_x, cosines_y = _transform(x), _transform(y)
     mask = np.maximum(_mask(x, cosines_x), _mask(y, cosines_y))
     error = np.abs(cosines_x - cosines_y)
-    weights = SENSITIVITY.reshape(1, BLOCK, 1, BLOCK)
-    unmasked = error * weights
+    weights = _over_blocks(SENSITIVITY, error)
+    unmasked = _rows(error) * weights
     plain = float(np.vdot(unmasked, unmasked))
-    error -= mask[:, None, :, None] * THRESHOLDS.reshape(1, BLOCK, 1, BLOCK)
-    np.maximum(error, 0, out=error)
-    error *= weights
-    error *= error
-    return np.asarray(error.sum(axis=(1, 3)), np.float32), plain
+    hidden = np.repeat(mask, BLOCK, axis=1)[:, None, :] * _over_blocks(THRESHOLDS, error)
+    visible = _rows(error)
+    visible -= hidden
+    np.maximum(visible, 0, out=visible)
+    visible *= weights
+    visible *= visible
+    return _block_sums(error, BLOCK), plain
+
+
+def _rows(image: FloatArray) -> FloatArray:
+    """The same pixels as (block row, row in block, column)."""
+    return image.reshape(-1, BLOCK, image.shape[1])
+
+
+def _over_blocks(table: FloatArray, image: FloatArray) -> FloatArray:
+    """An 8×8 table repeated along a row of blocks."""
+    return np.tile(table, (1, image.shape[1] // BLOCK))
 
 
 def _transform(image: FloatArray) -> FloatArray:
-    """Cosine transform of every 8×8 block, as (block row, row, block column, column)."""
-    height, width = image.shape
-    down = COSINES @ image.reshape(height // BLOCK, BLOCK, width)
-    both = down.reshape(-1, BLOCK) @ COSINES.T
-    return np.asarray(both.reshape(height // BLOCK, BLOCK, width // BLOCK, BLOCK), np.float32)
+    """Cosine transform of every 8×8 block, each in its block's place."""
+    down = COSINES @ _rows(image)
+    return np.asarray((down.reshape(-1, BLOCK) @ COSINES.T).reshape(image.shape), np.float32)
 
 
 def _mask(image: FloatArray, cosines: FloatArray) -> FloatArray:
     """How much error the block's own texture hides; less where one quarter differs from the rest."""
-    height, width = image.shape
-    weighted = cosines * cosines
-    weighted *= ALTERNATING_MASKING.reshape(1, BLOCK, 1, BLOCK)
-    energy = weighted.sum(axis=(1, 3))
+    weighted = _rows(cosines * cosines)
+    weighted *= _over_blocks(ALTERNATING_MASKING, image)
+    energy = _block_sums(weighted.reshape(image.shape), BLOCK)
     half = BLOCK // 2
     centred = image - np.float32(128)
     sums = _block_sums(centred, half)
     squares = _block_sums(centred * centred, half)
     # Unbiased variances times their counts, as in the authors' code.
     quarters = (squares - sums * sums / half**2) * np.float32(half**2 / (half**2 - 1))
-    shape = (height // BLOCK, 2, width // BLOCK, 2)
-    quarters = quarters.reshape(shape).sum(axis=(1, 3))
-    all_sums, all_squares = sums.reshape(shape).sum(axis=(1, 3)), squares.reshape(shape).sum(axis=(1, 3))
+    quarters = _block_sums(quarters, 2)
+    all_sums, all_squares = _block_sums(sums, 2), _block_sums(squares, 2)
     whole = (all_squares - all_sums**2 / BLOCK**2) * np.float32(BLOCK**2 / (BLOCK**2 - 1))
     textured = whole > 1e-3
     ratio = np.divide(quarters, whole, out=np.zeros_like(whole), where=textured)
@@ -146,6 +154,4 @@ def _mask(image: FloatArray, cosines: FloatArray) -> FloatArray:
 
 
 def _block_sums(image: FloatArray, size: int) -> FloatArray:
-    height, width = image.shape
-    rows = image.reshape(height // size, size, width).sum(axis=1)
-    return np.asarray(rows.reshape(height // size, width // size, size).sum(axis=2), np.float32)
+    return np.asarray(shrink(image, size) * np.float32(size * size), np.float32)

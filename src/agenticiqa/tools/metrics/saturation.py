@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import strips
+from agenticiqa.tools.metrics.filters import channel_extremes, strips, total
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(
@@ -35,8 +35,8 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     spread = value = 0.0
     for start, stop in strips(*picture.size):
         rgb = np.clip(picture.rgb_rows(start, stop), 0, 1)
-        high = rgb.max(axis=2)
-        value += float(high.sum(dtype=np.float64))
-        spread += float((high - rgb.min(axis=2)).sum(dtype=np.float64))
+        high, low = channel_extremes(rgb)
+        value += total(high)
+        spread += total(high) - total(low)
     # Saturation is (max - min) / max; weighted by max, the mean becomes a ratio of sums.
     return Measurement(min(1.0, spread / value) if value > 0 else 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,10 +12,18 @@ import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
 from agenticiqa.tools.metrics.ciede2000 import linear_of
-from agenticiqa.tools.metrics.filters import ZERO, separable, strips_with_halo, transform_colours
+from agenticiqa.tools.metrics.filters import (
+    REPLICATE,
+    ZERO,
+    separable,
+    strips,
+    strips_with_halo,
+    transform_colours,
+)
 from agenticiqa.tools.metrics.views import Picture, Views
 
 LOWEST = -1000.0
+Reader = Callable[[slice], FloatArray]
 
 SPEC = MetricSpec(
     name="SSIMULACRA2",
@@ -55,14 +64,22 @@ def ssimulacra2(test: Array | Views, reference: Array | None = None) -> float:
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
-    one, other = linear_of(views.test.rgb()), linear_of(views.reference.rgb())
-    norms = [_norms(one, other)]
+    one, other = _linear_reader(views.test), _linear_reader(views.reference)
+    size = views.size
+    norms = [_norms(one, other, size)]
     while len(norms) < SCALES:
-        one, other = _halved(one), _halved(other)
-        if min(one.shape[:2]) < SMALLEST_SIDE:
+        half_one, half_other = _halved(one, size), _halved(other, size)
+        size = (half_one.shape[0], half_one.shape[1])
+        if min(size) < SMALLEST_SIDE:
             break
-        norms.append(_norms(one, other))
+        one, other = half_one.__getitem__, half_other.__getitem__
+        norms.append(_norms(one, other, size))
     return Measurement(_score(np.stack(norms, axis=1)))
+
+
+def _linear_reader(picture: Picture) -> Reader:
+    """Rows of a picture in linear light, made when asked for: at full size they are never all in memory."""
+    return lambda rows: linear_of(picture.rgb_rows(rows.start, rows.stop))
 
 
 @lru_cache(maxsize=1)
@@ -111,27 +128,33 @@ def _perceptual(linear: FloatArray) -> FloatArray:
     return xyb
 
 
-def _halved(linear: FloatArray) -> FloatArray:
+def _halved(read: Reader, size: tuple[int, int]) -> FloatArray:
     """2×2 means; an odd last row or column is repeated, which is the mean of what there is."""
-    odd_row, odd_column = linear.shape[0] % 2, linear.shape[1] % 2
-    if odd_row or odd_column:
-        linear = np.asarray(cv2.copyMakeBorder(linear, 0, odd_row, 0, odd_column, cv2.BORDER_REPLICATE), np.float32)
-    size = (linear.shape[1] // 2, linear.shape[0] // 2)
-    return np.asarray(cv2.resize(linear, size, interpolation=cv2.INTER_AREA), np.float32)
+    height, width = size
+    out = np.empty(((height + 1) // 2, (width + 1) // 2, 3), np.float32)
+    for start, stop in strips(height, width, 2):
+        part = read(slice(start, stop))
+        if part.shape[0] % 2 or part.shape[1] % 2:
+            odd_row, odd_column = part.shape[0] % 2, part.shape[1] % 2
+            padded = cv2.copyMakeBorder(part, 0, odd_row, 0, odd_column, REPLICATE)
+            part = np.asarray(padded, np.float32)
+        half = (part.shape[1] // 2, part.shape[0] // 2)
+        out[start // 2 : (stop + 1) // 2] = cv2.resize(part, half, interpolation=cv2.INTER_AREA)
+    return out
 
 
-def _norms(one: FloatArray, other: FloatArray) -> Array:
+def _norms(one: Reader, other: Reader, size: tuple[int, int]) -> Array:
     """Mean and fourth norm of three error maps for each channel: (3 channels, 6)."""
     kernel = smoothing()
-    height, width = one.shape[:2]
+    height, width = size
     sums = np.zeros((3, 6))
     for read, keep in strips_with_halo(height, width * 3, kernel.size // 2):
-        errors = _errors(_perceptual(one[read]), _perceptual(other[read]), keep, kernel)
+        errors = _errors(_perceptual(one(read)), _perceptual(other(read)), keep, kernel)
         for index, error in enumerate(errors):
             square = error * error
-            sums[:, 2 * index] += error.sum(axis=(0, 1), dtype=np.float64)
+            sums[:, 2 * index] += cv2.sumElems(error)[:3]
             square *= square
-            sums[:, 2 * index + 1] += square.sum(axis=(0, 1), dtype=np.float64)
+            sums[:, 2 * index + 1] += cv2.sumElems(square)[:3]
     sums /= height * width
     sums[:, 1::2] **= 0.25
     return sums

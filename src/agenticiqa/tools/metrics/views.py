@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, ByteArray, FloatArray, MetricInputError, MetricSpec
-from agenticiqa.tools.metrics.filters import NO_PADDING, Padding, average_pool, luma_of, luma_to_round
+from agenticiqa.tools.metrics.filters import NO_PADDING, Padding, average_pool, luma_of, luma_to_round, strips
 
 T = TypeVar("T")
 
@@ -70,9 +70,12 @@ def _checked(pixels: Array, role: str) -> Array:
     if not np.issubdtype(array.dtype, np.floating):
         raise MetricInputError(f"the {role} picture has type {array.dtype}; give uint8, uint16 or float in [0, 1]")
     array = np.ascontiguousarray(array, dtype=np.float32)
-    # One pass finds NaN, infinity and a picture left on the 0..255 scale.
-    if not cv2.checkRange(array.reshape(array.shape[0], -1), True, -1e-4, 1.0001)[0]:
-        _explain_bad_floats(array, role)
+    # The extremes tell NaN (which both become), infinity and a picture left on the 0..255 scale. In strips
+    # the second look finds the pixels still in the cache.
+    for start, stop in strips(array.shape[0], array.shape[1]):
+        part = array[start:stop]
+        if not (part.min() >= -1e-4 and part.max() <= 1.0001):
+            _explain_bad_floats(array, role)
     return array
 
 

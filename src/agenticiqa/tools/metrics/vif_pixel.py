@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import gaussian, smooth_valid, strips
+from agenticiqa.tools.metrics.filters import gaussian, separable, smooth_valid, strips, total
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(
@@ -68,27 +68,41 @@ def _information(one: FloatArray, other: FloatArray, window: FloatArray) -> tupl
     """What the test picture and the reference tell about the scene, over the area where the window fits."""
     reach = window.size - 1
     seen = available = 0.0
+    half = reach // 2
+    inside = np.s_[half:-half, half:-half]
     for start, stop in strips(one.shape[0] - reach, one.shape[1]):
         x, y = one[start : stop + reach], other[start : stop + reach]
-        mean_x, mean_y = smooth_valid(x, window), smooth_valid(y, window)
-        variance_x = np.maximum(smooth_valid(x * x, window) - mean_x * mean_x, 0)
-        variance_y = np.maximum(smooth_valid(y * y, window) - mean_y * mean_y, 0)
-        covariance = smooth_valid(x * y, window) - mean_x * mean_y
-
-        gain = covariance / (variance_y + TINY)
-        left_over = variance_x - gain * covariance
-        usable = (variance_x >= TINY) & (variance_y >= TINY) & (gain >= 0)
-        gain *= usable
-        # Where the reference is flat or the gain negative, everything in the test picture is distortion.
-        np.copyto(left_over, variance_x, where=~usable)
-        np.maximum(left_over, TINY, out=left_over)
-        variance_y[variance_y < TINY] = 0
-
-        left_over += NOISE
-        gain *= gain
-        gain *= variance_y
-        gain /= left_over
-        seen += float(np.log1p(gain, out=gain).sum(dtype=np.float64))
-        variance_y /= NOISE
-        available += float(np.log1p(variance_y, out=variance_y).sum(dtype=np.float64))
+        gain, variance = _gain(x, y, window)
+        seen += total(np.log1p(gain, out=gain)[inside])
+        variance *= 1 / NOISE
+        available += total(np.log1p(variance, out=variance)[inside])
     return seen / math.log(10), available / math.log(10)
+
+
+def _gain(x: FloatArray, y: FloatArray, window: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Signal-to-noise ratio of what passes through the distortion, and the reference's own variance."""
+    mean_x, mean_y = separable(x, window, window), separable(y, window, window)
+    variance_x, variance_y = separable(x * x, window, window), separable(y * y, window, window)
+    covariance = separable(x * y, window, window)
+    covariance -= mean_x * mean_y
+    mean_x *= mean_x
+    mean_y *= mean_y
+    variance_x -= mean_x
+    variance_y -= mean_y
+    np.maximum(variance_x, 0, out=variance_x)
+    np.maximum(variance_y, 0, out=variance_y)
+
+    gain = np.add(variance_y, TINY, out=mean_y)
+    np.divide(covariance, gain, out=gain)
+    # Where the reference is flat or the gain negative, everything in the test picture is distortion.
+    usable = (variance_x >= TINY) & (variance_y >= TINY) & (covariance >= 0)
+    gain *= usable
+    covariance *= gain
+    left_over = np.subtract(variance_x, covariance, out=covariance)
+    np.maximum(left_over, TINY, out=left_over)
+    variance_y *= variance_y >= TINY
+    left_over += NOISE
+    gain *= gain
+    gain *= variance_y
+    gain /= left_over
+    return gain, variance_y

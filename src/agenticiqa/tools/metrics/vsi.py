@@ -14,7 +14,7 @@ from agenticiqa.tools.metrics.filters import (
     Padding,
     scharr_magnitude,
     similarity,
-    strips,
+    total,
     transform_colours,
     viewing_factor,
 )
@@ -65,8 +65,8 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     colour *= similarity(lmn_one[..., 2], lmn_other[..., 2], C_COLOUR)
     found *= _real_power(colour, COLOUR_POWER)
     weights = np.maximum(salient_one, salient_other)
-    weight = float(weights.sum(dtype=np.float64))
-    value = float(np.vdot(found, weights)) / weight if weight > 0 else float(found.mean(dtype=np.float64))
+    weight = total(weights)
+    value = float(np.vdot(found, weights)) / weight if weight > 0 else total(found) / found.size
     return Measurement(min(1.0, value), map=found)
 
 
@@ -90,7 +90,7 @@ def _features(picture: Picture) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 def _pooled_saliency(picture: Picture, factor: int, padding: Padding) -> FloatArray:
     """Saliency scaled to 0..1 at full size, then averaged: linear steps, so done as matrices."""
-    salient = saliency(picture.rgb())
+    salient = saliency(picture)
     low, high = _extremes_at_full_size(salient, picture.size)
     down = _pooling_matrix(picture.height, factor, padding)
     across = _pooling_matrix(picture.width, factor, padding)
@@ -98,19 +98,34 @@ def _pooled_saliency(picture: Picture, factor: int, padding: Padding) -> FloatAr
     return np.asarray((pooled - low) / (high - low + np.finfo(np.float64).eps), np.float32)
 
 
-def saliency(rgb: FloatArray) -> FloatArray:
+def _small(picture: Picture) -> FloatArray:
+    """256×256 samples by linear interpolation; only the rows that are needed are read."""
+    position = np.clip((np.arange(SIDE) + 0.5) * picture.height / SIDE - 0.5, 0, picture.height - 1)
+    above = position.astype(np.intp)
+    below = np.minimum(above + 1, picture.height - 1)
+    weight = (position - above).astype(np.float32)[:, None, None]
+    rows = Picture(picture.pixels[np.concatenate([above, below])]).rgb()
+    tall = rows[:SIDE] * (1 - weight)
+    tall += rows[SIDE:] * weight
+    return np.asarray(cv2.resize(tall, (SIDE, SIDE), interpolation=cv2.INTER_LINEAR), np.float32)
+
+
+def saliency(picture: Picture) -> FloatArray:
     """SDSP saliency of a picture shrunk to 256×256, not normalised."""
-    small = np.asarray(cv2.resize(rgb, (SIDE, SIDE), interpolation=cv2.INTER_LINEAR), np.float32)
-    lab = _lab(small)
+    small = _small(picture)
+    planes = [np.asarray(plane, np.float32) for plane in cv2.split(_lab(small))]
     bandpass, centre = _saliency_filters()
     energy = np.full((SIDE, SIDE), np.finfo(np.float64).eps, np.float32)
-    for channel in range(3):
-        filtered = fft.irfft2(fft.rfft2(lab[..., channel]) * bandpass, s=(SIDE, SIDE))
+    for plane in planes:
+        filtered = fft.irfft2(fft.rfft2(plane) * bandpass, s=(SIDE, SIDE))
         energy += filtered * filtered
-    low, high = lab.min(axis=(0, 1)), lab.max(axis=(0, 1))
-    scaled = (lab[..., 1:] - low[1:]) / (high[1:] - low[1:] + np.finfo(np.float64).eps)
-    warmth = -np.expm1(-(scaled * scaled).sum(axis=2) / SIGMA_C**2)
-    return np.asarray(np.sqrt(energy) * centre * warmth, np.float32)
+    warmth = np.zeros((SIDE, SIDE), np.float32)
+    for plane in planes[1:]:
+        low, high = float(plane.min()), float(plane.max())
+        warmth += ((plane - np.float32(low)) * np.float32(1 / (high - low + np.finfo(np.float64).eps))) ** 2
+    # Beyond 87 the exponential is nothing in float32, and computing it slow.
+    np.minimum(warmth, np.float32(87 * SIGMA_C**2), out=warmth)
+    return np.asarray(np.sqrt(energy) * centre * -np.expm1(warmth * np.float32(-1 / SIGMA_C**2)), np.float32)
 
 
 def _lab(rgb: FloatArray) -> FloatArray:
@@ -159,16 +174,25 @@ def _pooling_matrix(size: int, factor: int, padding: Padding) -> FloatArray:
 
 def _extremes_at_full_size(salient: FloatArray, size: tuple[int, int]) -> tuple[float, float]:
     """Smallest and largest value of the enlarged map, which need not hit those of the small one."""
-    height, width = size
+    left, right, weight = _enlarging(size[1])
+    wide = salient[:, right] - salient[:, left]
+    wide *= weight
+    wide += salient[:, left]
+    return -_largest(-wide, size[0]), _largest(wide, size[0])
+
+
+def _largest(wide: FloatArray, height: int) -> float:
+    """Largest value once the rows are enlarged too.
+
+    A mix of two rows cannot exceed the mix of their largest values, so few rows have to be looked at.
+    """
     up, down, weight = _enlarging(height)
-    left, right, weight_across = _enlarging(width)
-    low, high = np.inf, -np.inf
-    step = salient[:, right] - salient[:, left]
-    step *= weight_across
-    step += salient[:, left]
-    for start, stop in strips(height, width):
-        part = step[down[start:stop]] - step[up[start:stop]]
-        part *= weight[start:stop, None]
-        part += step[up[start:stop]]
-        low, high = min(low, float(part.min())), max(high, float(part.max()))
-    return low, high
+    row_largest = wide.max(axis=1)
+    bounds = row_largest[up] + weight * (row_largest[down] - row_largest[up])
+    best = -np.inf
+    for row in np.argsort(-bounds):
+        if bounds[row] <= best:
+            break
+        mixed = wide[up[row]] + weight[row] * (wide[down[row]] - wide[up[row]])
+        best = max(best, float(mixed.max()))
+    return best

@@ -1,0 +1,227 @@
+"""Time our metrics against pyiqa, piq, scikit-image and others in one run; decoding is excluded for all.
+
+    PYTHONPATH=src python benchmarks/metrics_speed.py [--sizes 512x384 1920x1080] [--threads 1] [--json FILE]
+
+Peers that are not installed are left out. Each row gives the median time of ours, of the fastest peer, and
+the ratio (above 1: ours is faster). Ours starts from float32 arrays and peers from float32 tensors of the
+same pictures; nothing is shared between repetitions, so ours includes checking the input and computing luma.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "metrics"))
+
+from pictures import blurred, noisy, scene
+
+from agenticiqa.tools.metrics import METRICS, Views
+
+Pair = tuple[np.ndarray, np.ndarray]
+Timed = Callable[[], object]
+SET = ("PSNR", "SSIM", "MS-SSIM", "GMSD", "VSI", "FSIM")
+
+
+def torch_peers(test: np.ndarray, reference: np.ndarray, threads: int) -> dict[str, dict[str, Timed]]:
+    found: dict[str, dict[str, Timed]] = {}
+    try:
+        import torch
+    except ImportError:
+        return found
+    torch.set_num_threads(threads)
+    shape = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+    for name in ("nms", "qnms"):
+        with contextlib.suppress(RuntimeError):
+            torch.library.define(f"torchvision::{name}", shape)
+    x, y = (torch.from_numpy(np.ascontiguousarray(p.transpose(2, 0, 1)))[None] for p in (test, reference))
+
+    def add(name: str, peer: str, function: Callable[..., object], *arguments: object) -> None:
+        def call() -> object:
+            with torch.inference_mode():
+                return function(*arguments)
+
+        found.setdefault(name, {})[peer] = call
+
+    with contextlib.suppress(ImportError):
+        import pyiqa
+
+        names = ("PSNR", "SSIM", "MS-SSIM", "FSIM", "GMSD", "VIF", "VSI", "NLPD")
+        for name in names:
+            # Called below its wrapper, which would add its own checks and progress handling.
+            metric = pyiqa.create_metric(name.lower().replace("-", "_"), device="cpu").net
+            add(name, "pyiqa", metric, x, y)
+        add("PIQE", "pyiqa", pyiqa.create_metric("piqe", device="cpu").net, x)
+    with contextlib.suppress(ImportError):
+        import piq
+
+        pairs = {
+            "PSNR": piq.psnr,
+            # piq shrinks the picture first unless told not to: a quarter of the rows and columns at 1080p.
+            "SSIM": partial(piq.ssim, downsample=False),
+            "MS-SSIM": piq.multi_scale_ssim,
+            "FSIM": piq.fsim,
+            "GMSD": piq.gmsd,
+            "VIFp": piq.vif_p,
+            "VSI": piq.vsi,
+            "MDSI": piq.mdsi,
+            "HaarPSI": piq.haarpsi,
+        }
+        for name, function in pairs.items():
+            add(name, "piq", function, x, y)
+    return found
+
+
+def array_peers(test: np.ndarray, reference: np.ndarray) -> dict[str, dict[str, Timed]]:
+    found: dict[str, dict[str, Timed]] = {}
+    with contextlib.suppress(ImportError):
+        from skimage.color import deltaE_ciede2000, rgb2gray, rgb2lab
+        from skimage.metrics import peak_signal_noise_ratio, structural_similarity
+
+        def gaussian_ssim() -> object:
+            options = {
+                "gaussian_weights": True,
+                "sigma": 1.5,
+                "use_sample_covariance": False,
+                "data_range": 1.0,
+            }
+            return structural_similarity(rgb2gray(test), rgb2gray(reference), **options)
+
+        found["PSNR"] = {"scikit-image": lambda: peak_signal_noise_ratio(reference, test, data_range=1.0)}
+        found["SSIM"] = {"scikit-image": gaussian_ssim}
+        found["CIEDE2000"] = {"scikit-image": lambda: deltaE_ciede2000(rgb2lab(reference), rgb2lab(test)).mean()}
+    with contextlib.suppress(ImportError):
+        import psnr_hvsm
+
+        height, width = (side // 8 * 8 for side in test.shape[:2])
+        luma = [cv2.cvtColor(p, cv2.COLOR_RGB2GRAY)[:height, :width].astype(np.float64) for p in (test, reference)]
+        found["PSNR-HVS-M"] = {"psnr_hvsm": lambda: psnr_hvsm.psnr_hvs_hvsm(luma[1], luma[0])}
+    with contextlib.suppress(ImportError):
+        from ssimulacra2 import ssimulacra2 as port
+
+        def ported() -> object:
+            return port_score(port, test, reference)
+
+        found["SSIMULACRA2"] = {"ssimulacra2": ported}
+    return found
+
+
+def port_score(port: object, test: np.ndarray, reference: np.ndarray) -> object:
+    """The port reads files only; give it arrays in place of decoded files so that decoding is excluded."""
+
+    class Decoded:
+        def __init__(self, pixels: np.ndarray) -> None:
+            self.pixels = pixels
+
+        def convert(self, _mode: str) -> np.ndarray:
+            return self.pixels
+
+    class Opener:
+        @staticmethod
+        def open(pixels: np.ndarray) -> Decoded:
+            return Decoded(pixels)
+
+    kept = port.Image
+    port.Image = Opener
+    try:
+        return port.compute_ssimulacra2(reference * 255, test * 255)
+    finally:
+        port.Image = kept
+
+
+def median_time(function: Timed, seconds: float) -> float:
+    function()
+    times: list[float] = []
+    started = time.perf_counter()
+    while len(times) < 3 or (time.perf_counter() - started < seconds and len(times) < 50):
+        begin = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
+
+
+def run_size(width: int, height: int, threads: int, seconds: float, only: list[str]) -> list[dict[str, object]]:
+    reference = scene(height, width, seed=1)
+    test = noisy(blurred(reference, 1.0), 4)
+    peers = torch_peers(test, reference, threads)
+    for name, functions in array_peers(test, reference).items():
+        peers.setdefault(name, {}).update(functions)
+    rows: list[dict[str, object]] = []
+    for name, metric in METRICS.items():
+        if only and name not in only:
+            continue
+        pair = (test, reference) if metric.spec.kind == "FR" else (test,)
+        ours = median_time(lambda pair=pair, metric=metric: metric.measure(*pair), seconds)
+        timed = {peer: median_time(function, seconds) for peer, function in peers.get(name, {}).items()}
+        rows.append({"metric": name, "size": f"{width}x{height}", "threads": threads, "ours": ours, "peers": timed})
+        print(line(rows[-1]), flush=True)
+    if not only:
+        rows.append(shared_set(test, reference, rows, seconds))
+        print(line(rows[-1]), flush=True)
+    return rows
+
+
+def shared_set(
+    test: np.ndarray, reference: np.ndarray, rows: list[dict[str, object]], seconds: float
+) -> dict[str, object]:
+    """Six metrics on one pair: ours with shared work done once, against the fastest peer of each, summed."""
+
+    def together() -> object:
+        views = Views(test, reference)
+        return [METRICS[name].measure(views) for name in SET]
+
+    fastest = 0.0
+    for row in rows:
+        if row["metric"] in SET and row["peers"]:
+            fastest += min(row["peers"].values())  # type: ignore[attr-defined]
+    first = rows[0]
+    return {
+        "metric": "set of six",
+        "size": first["size"],
+        "threads": first["threads"],
+        "ours": median_time(together, seconds),
+        "peers": {"fastest of each": fastest} if fastest else {},
+    }
+
+
+def line(row: dict[str, object]) -> str:
+    ours, peers = float(row["ours"]), dict(row["peers"])  # type: ignore[arg-type,call-overload]
+    text = f"{row['size']:>10}  {row['metric']:<14}{1000 * ours:9.1f} ms"
+    if peers:
+        best = min(peers, key=peers.__getitem__)
+        text += f"   {best:<15}{1000 * peers[best]:9.1f} ms   ratio {peers[best] / ours:5.1f}"
+    return text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", nargs="*", default=["512x384", "1920x1080"])
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=1.0, help="time spent on each function")
+    parser.add_argument("--only", nargs="*", default=[], help="metric names")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    cv2.setNumThreads(arguments.threads)
+    rows: list[dict[str, object]] = []
+    for size in arguments.sizes:
+        width, height = (int(side) for side in size.split("x"))
+        rows += run_size(width, height, arguments.threads, arguments.seconds, arguments.only)
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"cpu_count": os.cpu_count(), "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The embedded backend: questions, pictures and answers understood on this machine, without a language model."""

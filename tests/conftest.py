@@ -1,0 +1,71 @@
+"""Fixtures of the requirement tests. Nothing in here applies to a test that does not ask for it."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agenticiqa.assessment import AgenticIQA
+from agenticiqa.config import ROLES
+from agenticiqa.logs import PACKAGE_LOGGER, configure_logging
+from agenticiqa.vlm_client import VLMClient
+from support.pictures import distorted, save, scene
+
+
+@pytest.fixture
+def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home of its own, no keys, no configuration of the machine: the folder that AGENTICIQA_HOME names."""
+    for name in list(os.environ):
+        if name.startswith("AGENTICIQA_") or name.endswith(("_API_KEY", "_BASE_URL")) or name == "QWEN_MODEL":
+            monkeypatch.delenv(name)
+    home = tmp_path / "home"
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.setenv("AGENTICIQA_HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(work)
+    yield home
+    # A log file in a folder that is about to go must not catch another test's records.
+    configure_logging(None)
+    logging.getLogger(PACKAGE_LOGGER).setLevel(logging.NOTSET)
+
+
+@dataclass(frozen=True)
+class Pair:
+    test: str
+    reference: str
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Pair:
+    """A noisy test picture and its clean reference."""
+    clean = scene()
+    return Pair(str(save(tmp_path / "test.png", distorted(clean))), str(save(tmp_path / "reference.png", clean)))
+
+
+class Assessors:
+    """Makes assessors that run on given clients and closes them at the end."""
+
+    def __init__(self) -> None:
+        self.made: list[AgenticIQA] = []
+
+    def __call__(self, client: VLMClient, *, fallback: VLMClient | None = None, **overrides: object) -> AgenticIQA:
+        clients: dict[str, VLMClient] = dict.fromkeys(ROLES, client)
+        if fallback is not None:
+            clients.update({f"{role}.fallback": fallback for role in ROLES})
+        dotted = {key.replace("__", "."): value for key, value in overrides.items()}
+        self.made.append(AgenticIQA(clients=clients, overrides=dotted))
+        return self.made[-1]
+
+
+@pytest.fixture
+def assessor(isolated: Path) -> Iterator[Assessors]:
+    assessors = Assessors()
+    yield assessors
+    for each in assessors.made:
+        each.close()

@@ -1,0 +1,108 @@
+"""Largest relative difference between our metrics and the stored values of other libraries.
+
+    python tests/parity/compare.py                 prints the figures; needs no torch
+    python tests/parity/compare.py --docs docs/metrics.md --speed speed.json
+                                                   writes the table of docs/metrics.md
+
+``speed.json`` comes from ``benchmarks/metrics_speed.py --json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from cases import cases
+
+from agenticiqa.tools.metrics import METRICS, Views
+
+HERE = Path(__file__).resolve().parent
+START, END = "<!-- table: begin -->", "<!-- table: end -->"
+PEERS = {
+    "VIFp": "piq",
+    "MDSI": "piq",
+    "HaarPSI": "piq",
+    "CIEDE2000": "scikit-image",
+    "PSNR-HVS-M": "psnr_hvsm",
+    "SSIMULACRA2": "ssimulacra2",
+}
+# Where both ends are defined differently on purpose.
+CAPPED = {"PSNR", "PSNR-HVS-M"}
+
+
+def worst_differences() -> dict[str, tuple[float, str, int]]:
+    """Metric to (largest relative difference, the case it occurs in, number of cases)."""
+    stored = json.loads((HERE / "reference_values.json").read_text())["values"]
+    found: dict[str, tuple[float, str, int]] = {}
+    for case, test, reference in cases():
+        views = Views(test, reference)
+        for name, values in stored.items():
+            if name not in METRICS or case not in values:
+                continue
+            if case.startswith("identical") and name in CAPPED:
+                continue
+            value = METRICS[name].measure(views).value
+            difference = abs(value - values[case]) / max(abs(values[case]), 1e-3)
+            worst, where, count = found.get(name, (0.0, case, 0))
+            found[name] = (difference, case, count + 1) if difference > worst else (worst, where, count + 1)
+    return found
+
+
+def speed_ratios(path: Path) -> dict[tuple[str, str], str]:
+    out: dict[tuple[str, str], str] = {}
+    for row in json.loads(path.read_text())["rows"]:
+        text = f"{1000 * row['ours']:.0f} ms"
+        if row["peers"]:
+            best = min(row["peers"], key=row["peers"].__getitem__)
+            text = f"{row['peers'][best] / row['ours']:.1f}× {best} ({text})"
+        out[row["metric"], row["size"]] = text
+    return out
+
+
+def table(parity: dict[str, tuple[float, str, int]], speed: dict[tuple[str, str], str]) -> str:
+    lines = [
+        "| metric | kind | range | better | variant | paper | good at | difference | speed at 1920×1080 |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    direction = {True: "higher", False: "lower", None: "–"}
+    for name, metric in METRICS.items():
+        spec = metric.spec
+        unit = f" {spec.unit}" if spec.unit else ""
+        figure = "–"
+        if name in parity:
+            figure = f"{parity[name][0]:.0e} from {PEERS.get(name, 'pyiqa')}, {parity[name][2]} pairs"
+        cells = [
+            name,
+            spec.kind,
+            f"{spec.range[0]:g} … {spec.range[1]:g}{unit}",
+            direction[spec.higher_is_better],
+            spec.variant,
+            spec.paper,
+            ", ".join(spec.good_at),
+            figure,
+            speed.get((name, "1920x1080"), "–"),
+        ]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--docs", type=Path, help="file whose table is to be rewritten")
+    parser.add_argument("--speed", type=Path, help="output of benchmarks/metrics_speed.py --json")
+    arguments = parser.parse_args()
+    parity = worst_differences()
+    for name, (difference, case, count) in parity.items():
+        sys.stdout.write(f"{name:<12} {difference:8.1e}  {case} (of {count})\n")
+    if arguments.docs:
+        text = arguments.docs.read_text()
+        head, rest = text.split(START)
+        tail = rest.split(END)[1]
+        speed = speed_ratios(arguments.speed) if arguments.speed else {}
+        arguments.docs.write_text(f"{head}{START}\n\n{table(parity, speed)}\n\n{END}{tail}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What the requirement tests share: a scripted model, builders of plans and evidence, small pictures."""
