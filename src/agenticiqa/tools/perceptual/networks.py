@@ -70,6 +70,18 @@ def dists_model(weights: Weights) -> bytes:
     return graph.model(outputs)
 
 
+def is_vgg16(weights: Weights) -> bool:
+    """Whether the arrays are the 13 convolutions that :func:`dists_model` needs."""
+    inputs = [VGG_CHANNELS[0]]
+    shapes = {}
+    for stage, layers in enumerate(VGG_STAGES):
+        for _ in range(layers):
+            width = VGG_CHANNELS[stage + 1]
+            shapes[f"conv{len(shapes)}_kernel"] = (width, inputs[-1], 3, 3)
+            inputs.append(width)
+    return all(name in weights and weights[name].shape == shape for name, shape in shapes.items())
+
+
 def _smooth_pool(graph: Graph, x: str, channels: int) -> str:
     """Root of the Hanning-weighted mean square: halves the size without aliasing."""
     row = np.array([0.5, 1.0, 0.5])

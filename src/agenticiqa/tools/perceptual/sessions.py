@@ -29,9 +29,16 @@ def outputs(weights: Path, build: Callable[[dict[str, Array]], bytes], views: Vi
     pictures = {"test": _planes(views.test.rgb()), "reference": _planes(views.reference.rgb())}
     try:
         return [np.asarray(each, np.float32) for each in session.run(None, pictures)]
-    except RuntimeError as error:
-        # ONNX Runtime's own errors, out of memory included, derive from RuntimeError.
+    except Exception as error:
+        # ONNX Runtime's errors share no base class of their own.
         raise ToolError(f"The network failed: {error}.", hint="Measure a smaller region.") from error
+
+
+def forget(weights: Path) -> None:
+    """Drop the networks made from a file that will not stay."""
+    with _lock:
+        for key in [key for key in _sessions if key[1] == str(weights)]:
+            del _sessions[key]
 
 
 def _session(weights: Path, build: Callable[[dict[str, Array]], bytes]) -> Any:
@@ -55,7 +62,7 @@ def _load(weights: Path, build: Callable[[dict[str, Array]], bytes]) -> Any:
         with np.load(weights, allow_pickle=False) as stored:
             model = build(expanded({name: stored[name] for name in stored.files}))
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except Exception as error:
         raise ToolUnavailableError(
             f"The weights in {str(weights)!r} cannot be used: {error}.",
             hint="Fetch them again with `agenticiqa tools fetch`.",
