@@ -116,7 +116,7 @@ def _all_facts(config: Path | None) -> list[dict[str, Any]]:
     settings = _settings(config)
     registry = default_registry(settings)
     known = [_facts(entry, registry, settings) for entry in load_catalogue().values()]
-    return [*known, *(describe(tool) for tool in registry.all() if tool.entry is None)]
+    return [*known, *(_plug_in_facts(tool) for tool in registry.all() if tool.entry is None)]
 
 
 def _find_facts(name: str, config: Path | None) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def _find_facts(name: str, config: Path | None) -> dict[str, Any]:
     if entry is not None:
         return _facts(entry, registry, settings)
     try:
-        return describe(registry.find(name))
+        return _plug_in_facts(registry.find(name))
     except ToolUnavailableError as error:
         raise ToolUnavailableError(error.message, hint=f"{error.hint} `agenticiqa tools list` shows all.") from None
 
@@ -151,6 +151,21 @@ def _facts(entry: Entry, registry: ToolRegistry, settings: ToolSettings) -> dict
         "provider": found.provider,
         "licence": entry.licences[found.provider],
         "needs": entry.needs(found.provider),
+    }
+
+
+def _plug_in_facts(tool: Tool) -> dict[str, Any]:
+    return {
+        **describe(tool),
+        "description": tool.spec.variant,
+        "in_paper": False,
+        "best_at": {},
+        "agreement": {},
+        "state": "ready",
+        "reason": "from a plug-in",
+        "provider": "plug-in",
+        "licence": "see the plug-in",
+        "needs": "nothing further",
     }
 
 
@@ -190,8 +205,6 @@ def describe(tool: Tool) -> dict[str, Any]:
         "minimum_size": list(spec.minimum_size),
         "version": spec.version,
         "calibration": _curve(tool.calibration),
-        "state": "ready",
-        "reason": "from a plug-in",
     }
 
 

@@ -98,7 +98,7 @@ def _as_json(fit: Refit, left_out: int, output: Path) -> dict[str, Any]:
         "tool": fit.tool,
         "pictures": int(fit.raw.size),
         "left_out": left_out,
-        "before": asdict(fit.before) if fit.before else None,
+        "before": asdict(fit.before),
         "after": asdict(fit.after),
         "unseen": asdict(fit.unseen) if fit.unseen else None,
         "coefficients": list(fit.calibration.coefficients),
@@ -112,7 +112,8 @@ def _print(fit: Refit, left_out: int, output: Path) -> None:
     def cells(agreement: Agreement | None) -> list[str]:
         if agreement is None:
             return ["", "", ""]
-        return [f"{agreement.srcc:.4f}", f"{agreement.plcc:.4f}", f"{agreement.rmse:.3f}"]
+        figures = (agreement.srcc, agreement.plcc, agreement.rmse)
+        return ["" if figure is None else f"{figure:.4f}" for figure in figures]
 
     left = f", {left_out} left out" if left_out else ""
     table = Table("", "SRCC", "PLCC", "RMSE", title=f"{fit.tool}: {fit.raw.size} pictures{left}")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import csv
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import cv2
@@ -58,21 +57,30 @@ class Scale:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How well scores follow opinions: rank correlation, linear correlation, error on the 1..5 scale."""
+    """How well scores follow opinions: rank correlation, linear correlation, error on the 1..5 scale.
 
-    srcc: float
-    plcc: float
-    rmse: float
+    None: not defined, because one side is constant or the scores are raw values on a scale of their own.
+    """
+
+    srcc: float | None
+    plcc: float | None
+    rmse: float | None
 
     @classmethod
     def of(cls, scores: Floats, opinions: Floats) -> Agreement:
-        """Correlations are NaN where one side is constant."""
-        constant = np.ptp(scores) == 0 or np.ptp(opinions) == 0
-        return cls(
-            srcc=math.nan if constant else float(spearmanr(scores, opinions).statistic),
-            plcc=math.nan if constant else float(pearsonr(scores, opinions).statistic),
-            rmse=float(np.sqrt(np.mean((scores - opinions) ** 2))),
-        )
+        """Of scores on the 1..5 scale.
+
+        >>> Agreement.of(np.array([1.0, 3.0, 5.0]), np.array([1.0, 3.0, 5.0])).rmse
+        0.0
+        """
+        return replace(cls.of_raw(scores, opinions), rmse=float(np.sqrt(np.mean((scores - opinions) ** 2))))
+
+    @classmethod
+    def of_raw(cls, scores: Floats, opinions: Floats) -> Agreement:
+        """Of raw values that rise with quality."""
+        if np.ptp(scores) == 0 or np.ptp(opinions) == 0:
+            return cls(None, None, None)
+        return cls(float(spearmanr(scores, opinions).statistic), float(pearsonr(scores, opinions).statistic), None)
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,7 @@ class Refit:
     calibration: Calibration
     raw: Floats
     opinions: Floats
-    before: Agreement | None
+    before: Agreement
     after: Agreement
     unseen: Agreement | None
 
@@ -137,10 +145,16 @@ def refit(tool: Tool, raw: Sequence[float], opinions: Sequence[float], groups: S
         calibration=calibration,
         raw=x,
         opinions=y,
-        before=Agreement.of(tool.calibration.curve(x), y) if tool.calibration else None,
+        before=_before(tool, x, y),
         after=Agreement.of(calibration.curve(x), y),
         unseen=_unseen(x, y, _folds(groups), fitted),
     )
+
+
+def _before(tool: Tool, x: Floats, y: Floats) -> Agreement:
+    if tool.calibration:
+        return Agreement.of(tool.calibration.curve(x), y)
+    return Agreement.of_raw(x if tool.spec.higher_is_better else -x, y)
 
 
 def _folds(groups: Sequence[str]) -> npt.NDArray[np.intp]:
@@ -150,9 +164,11 @@ def _folds(groups: Sequence[str]) -> npt.NDArray[np.intp]:
     return np.asarray(order[member] % FOLDS, np.intp)
 
 
-def _unseen(x: Floats, y: Floats, folds: npt.NDArray[np.intp], fitted: object) -> Agreement | None:
+def _unseen(
+    x: Floats, y: Floats, folds: npt.NDArray[np.intp], fitted: Callable[[npt.NDArray[np.bool_]], Calibration]
+) -> Agreement | None:
     """Each fold scored by a curve fitted without it; None where the rest is too little to fit."""
-    if not callable(fitted) or np.unique(folds).size < FOLDS:
+    if np.unique(folds).size < FOLDS:
         return None
     scores = np.empty_like(y)
     try:

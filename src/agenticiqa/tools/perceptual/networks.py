@@ -73,7 +73,7 @@ def dists_model(weights: Weights) -> bytes:
 def is_vgg16(weights: Weights) -> bool:
     """Whether the arrays are the 13 convolutions that :func:`dists_model` needs."""
     inputs = [VGG_CHANNELS[0]]
-    shapes = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     for stage, layers in enumerate(VGG_STAGES):
         for _ in range(layers):
             width = VGG_CHANNELS[stage + 1]
