@@ -11,7 +11,7 @@ from agenticiqa.distortions import PROTOCOL
 from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.tools import catalogue, pyiqa_adapter
 from agenticiqa.tools.calibration import load_calibrations, save_calibrations
-from agenticiqa.tools.catalogue import availability, load_catalogue
+from agenticiqa.tools.catalogue import availability, fetch, load_catalogue
 from agenticiqa.tools.metrics import CATEGORIES, METRICS, Metric, MetricSpec
 from agenticiqa.tools.perceptual import sessions
 from agenticiqa.tools.registry import Tool, ToolRegistry, build_registry, default_registry
@@ -97,6 +97,13 @@ def test_naming_a_tool_that_cannot_run_explains_why(tmp_path: Path):
         registry.find("HarrPSI")
     assert registry.named_in("What does QAlign say, and PSNR?") == ["PSNR", "QAlign"]
     assert registry.named_in("Is this a unique picture?") == []
+
+
+@pytest.mark.usefixtures("nothing_installed")
+@pytest.mark.parametrize("name", ["LPIPS", "DISTS", "TOPIQ_FR"])
+def test_fetching_needs_the_extra_first(name: str, tmp_path: Path):
+    with pytest.raises(ToolUnavailableError, match=r"pip install 'agenticiqa\["):
+        fetch(load_catalogue()[name], folder=tmp_path)
 
 
 def test_full_reference_tools_come_first_with_a_reference():

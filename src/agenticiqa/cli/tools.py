@@ -48,7 +48,9 @@ def list_tools(
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table("Tool", "Type", "Here", "Range", "Better is", "1..5 by", "Good at")
+    table = Table()
+    for column in ("Tool", "Type", "Here", "Range", "Better is", "1..5 by", "Good at"):
+        table.add_column(column, no_wrap=column in ("Tool", "Here"))
     for each in facts:
         extent = "{:g}..{:g} {}".format(*each["range"], each["unit"]).strip() if each["range"] else ""
         origin = each["calibration"]["origin"] if each["calibration"] else ""

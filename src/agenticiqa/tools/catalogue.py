@@ -239,10 +239,10 @@ def fetch(
     found = availability(entry, settings, folder)
     if found.ready and source is None:
         return f"{entry.name} is ready: {found.reason}."
+    if found.state not in ("ready", "needs weights"):
+        raise ToolUnavailableError(f"{entry.name} cannot run here: {found.reason}", hint="")
     if found.provider == "perceptual" or source is not None:
         return _convert_dists(entry, folder, source)
-    if found.state != "needs weights":
-        raise ToolUnavailableError(f"{entry.name} cannot run here: {found.reason}", hint="")
     value = pyiqa_adapter.fetch(entry.name, pyiqa_spec(entry), folder, settings.pyiqa)
     return f"{entry.name} runs here (its value on a made picture: {value:.4g}). {pyiqa_adapter.LICENCE_NOTE}"
 
