@@ -273,8 +273,7 @@ def choose_backend(role: str, settings: Settings) -> BackendChoice:
     keyless = settings.keyless_backend
     if keyless is None:
         raise BackendUnavailableError(f"The {role}'s backend {configured!r} cannot be used: {readiness.reason}.")
-    keyless_provider = BackendName.parse(keyless).provider
-    keyless_readiness = find_provider(keyless_provider).readiness(settings.provider(keyless_provider))
+    keyless_readiness = _readiness_of(keyless, settings)
     if not keyless_readiness.ready:
         raise BackendUnavailableError(
             f"The {role}'s backend {configured!r} cannot be used: {readiness.reason}. "
@@ -282,6 +281,13 @@ def choose_backend(role: str, settings: Settings) -> BackendChoice:
             hint=WAYS_TO_A_BACKEND,
         )
     return BackendChoice(keyless, reason=f"{configured} cannot be used: {readiness.reason}")
+
+
+def _readiness_of(backend: str, settings: Settings) -> Readiness:
+    name = BackendName.parse(backend).provider
+    if name not in provider_names():
+        return Readiness(ready=False, reason="it is not installed")
+    return find_provider(name).readiness(settings.provider(name))
 
 
 WAYS_TO_A_BACKEND = (
