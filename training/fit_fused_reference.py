@@ -30,7 +30,8 @@ from agenticiqa.tools.fused_reference import FusedModel, Part, fused_model
 from agenticiqa.tools.metrics import METRICS
 
 PHOTOGRAPHS = 40
-EXPONENT = 2.0
+SHOWN = 12
+EXPONENTS = (1.0, 2.0, 3.0)
 DATA_FILE = Path(calibration_module.__file__).with_name("fused_reference.yaml")
 HEADER = """\
 # AIQA_FR: how its parts lose points and how much each counts; see agenticiqa/tools/fused_reference.py.
@@ -117,40 +118,46 @@ class Curves:
         )
 
 
-def fit_model(values: Values, names: Sequence[str], curves: Curves, photographs: Floats, kinds: Floats) -> FusedModel:
+def fit_model(
+    values: Values, names: Sequence[str], exponent: float, curves: Curves, photographs: Floats, kinds: Floats
+) -> FusedModel:
     """Weights of at least zero by least squares on the pooled power of the loss."""
     parts = {name: Part(curves.curve(name, photographs, kinds), 1.0, SEES[name]) for name in names}
     losses = np.stack(
         [part.loss(values[name].damaged[np.ix_(photographs, kinds)]).ravel() for name, part in parts.items()], axis=1
     )
     lost = np.maximum(UNCHANGED_OPINION - np.tile(OPINIONS[kinds].ravel(), len(photographs)), 0.0)
-    weights, _ = nnls(losses**EXPONENT, lost**EXPONENT)
+    weights, _ = nnls(losses**exponent, lost**exponent)
     weighted = {
         name: replace(part, weight=float(weight)) for (name, part), weight in zip(parts.items(), weights, strict=True)
     }
-    return FusedModel(weighted, EXPONENT, UNCHANGED_OPINION)
+    return FusedModel(weighted, exponent, UNCHANGED_OPINION)
 
 
-def cross_validated(values: Values, names: Sequence[str], curves: Curves, groups: Sequence[Sequence[int]]) -> float:
+def cross_validated(
+    values: Values, names: Sequence[str], exponent: float, curves: Curves, groups: Sequence[Sequence[int]]
+) -> float:
     """SRCC over all pictures, each predicted by a model that knew neither its photograph nor its group."""
     photographs = len(values[names[0]].unchanged)
     predicted = np.zeros((photographs, *OPINIONS.shape))
     for split in splits(photographs, groups):
-        model = fit_model(values, names, curves, split.fit_photographs, split.fit_kinds)
+        model = fit_model(values, names, exponent, curves, split.fit_photographs, split.fit_kinds)
         held = np.ix_(split.held_photographs, split.held_kinds)
         predicted[held] = model.scores({name: values[name].damaged[held] for name in names})
     return srcc(predicted.ravel(), np.tile(OPINIONS.ravel(), photographs))
 
 
-def choose(values: Values, largest: int) -> list[tuple[float, tuple[str, ...], list[float]]]:
+def choose(values: Values, largest: int, exponents: Sequence[float]) -> list[list[str]]:
     """All sets of up to ``largest`` candidates, the best mean over the scenarios first."""
     curves = Curves(values)
     ranked = []
-    for size in range(1, largest + 1):
-        for names in itertools.combinations(values, size):
-            found = [cross_validated(values, names, curves, groups) for groups in scenarios().values()]
-            ranked.append((float(np.mean(found)), names, found))
-    return sorted(ranked, reverse=True)
+    sets = (names for size in range(1, largest + 1) for names in itertools.combinations(values, size))
+    for names, exponent in itertools.product(sets, exponents):
+        found = [cross_validated(values, names, exponent, curves, groups) for groups in scenarios().values()]
+        ranked.append(
+            [", ".join(names), f"{exponent:g}", f"{np.mean(found):.4f}", *(f"{value:.4f}" for value in found)]
+        )
+    return sorted(ranked, key=lambda row: row[2], reverse=True)
 
 
 def write_model(model: FusedModel, photographs: int, path: Path = DATA_FILE) -> None:
@@ -202,6 +209,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--count", type=int, default=PHOTOGRAPHS)
     parser.add_argument("--largest", type=int, default=3)
+    parser.add_argument("--exponents", type=float, nargs="+", default=list(EXPONENTS))
     parser.add_argument("--parts", nargs="+", default=list(SEES))
     arguments = parser.parse_args()
     if arguments.command == "check":
@@ -209,14 +217,12 @@ def main() -> None:
         return
     values = protocol_values(chosen_photographs(arguments.photos, arguments.count), arguments.parts, arguments.cache)
     if arguments.command == "choose":
-        rows = [
-            [", ".join(names), f"{mean:.4f}", *(f"{value:.4f}" for value in found)]
-            for mean, names, found in choose(values, arguments.largest)[:15]
-        ]
-        print(markdown(["parts", "mean", *scenarios()], rows))
+        rows = choose(values, arguments.largest, arguments.exponents)
+        print(markdown(["parts", "exponent", "mean", *scenarios()], rows[:SHOWN]))
         return
     everything = np.arange(arguments.count), np.arange(len(PROTOCOL))
-    write_model(fit_model(values, arguments.parts, Curves(values), *everything), arguments.count)
+    model = fit_model(values, arguments.parts, arguments.exponents[0], Curves(values), *everything)
+    write_model(model, arguments.count)
 
 
 if __name__ == "__main__":
