@@ -19,9 +19,6 @@ from agenticiqa.vlm_client import choose_backend, find_provider, provider_names
 OLDEST_PYTHON = (3, 10)
 EXTRAS = {
     "pyiqa": ("pyiqa", "learned metrics"),
-    "ray": ("ray", "batches on a cluster"),
-    "serve": ("fastapi", "HTTP service and web page"),
-    "mcp": ("mcp", "Model Context Protocol server"),
 }
 
 
@@ -96,8 +93,8 @@ def _roles(settings: Settings) -> Iterator[Finding]:
     for role in ROLES:
         try:
             choice = choose_backend(role, settings)
-        except AgenticIQAError as error:
-            yield Finding(role, "missing", "no usable backend", f"{error.message} {error.hint}")
+        except AgenticIQAError:
+            yield Finding(role, "missing", "no usable backend", "Set up one of the backends above.")
             continue
         detail = f"{choice.backend} ({choice.reason})" if choice.reason else choice.backend
         yield Finding(role, "ok", detail)
