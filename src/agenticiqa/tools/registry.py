@@ -84,20 +84,28 @@ class ToolRegistry:
         proper = [tool for tool in self._tools.values() if not tool.name.islower()]
         return [tool.name for tool in proper if _plain(tool.name) in words - ENGLISH_WORDS or tool.name in text.split()]
 
-    def offered(self, *, has_reference: bool) -> list[Tool]:
-        """Tools that can score this picture; those that use the reference come first when there is one."""
+    def offered(self, *, has_reference: bool, size: tuple[int, int] | None = None) -> list[Tool]:
+        """Tools that can score a picture of this size; those that use the reference come first when there is one."""
         usable = [
-            tool for tool in self._tools.values() if tool.calibration and (has_reference or not tool.needs_reference)
+            tool
+            for tool in self._tools.values()
+            if tool.calibration and (has_reference or not tool.needs_reference) and _large_enough(size, tool)
         ]
         return sorted(usable, key=lambda tool: not tool.needs_reference)
 
-    def best_for(self, distortion: str, *, has_reference: bool) -> Tool:
+    def best_for(self, distortion: str, *, has_reference: bool, size: tuple[int, int] | None = None) -> Tool:
         """The catalogue's own choice: the first offered tool that is good at the distortion, else the first."""
-        offered = self.offered(has_reference=has_reference)
+        offered = self.offered(has_reference=has_reference, size=size)
         if not offered:
             raise ToolUnavailableError("No measuring tool can run on this picture.")
         same_kind = [tool for tool in offered if tool.needs_reference == has_reference] or offered
         return next((tool for tool in same_kind if distortion in tool.spec.good_at), same_kind[0])
+
+
+def _large_enough(size: tuple[int, int] | None, tool: Tool) -> bool:
+    """Whether (width, height) suffices; metrics declare (height, width)."""
+    height, width = tool.spec.minimum_size
+    return size is None or (size[0] >= width and size[1] >= height)
 
 
 def _plain(name: str) -> str:
