@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from typing_extensions import NotRequired
+from typing_extensions import NotRequired, get_type_hints
 
 from agenticiqa import state as state_module
 from agenticiqa.graph import decide_next_node
