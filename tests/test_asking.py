@@ -190,7 +190,7 @@ def test_no_json_object(text: str) -> None:
 def test_prompt_and_reply_at_debug(caplog: pytest.LogCaptureFixture) -> None:
     """SC-58: the full prompt; a very long reply is cut."""
     long = '{"number": 1, "x": "' + "z" * 5000 + '"}'
-    with caplog.at_level(logging.DEBUG):
+    with caplog.at_level(logging.DEBUG, logger="agenticiqa"):
         ask(asker(Replies(long)))
     debug = [record.getMessage() for record in caplog.records if record.levelno == logging.DEBUG]
     assert any("prompt:\nHow many?" in text for text in debug)

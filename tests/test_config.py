@@ -252,7 +252,8 @@ def test_a_backend_the_user_named_is_never_replaced() -> None:
     """D2-04: the keyless backend stands in for the configured one only, and says why."""
     settings = make_settings(backend="openai.gpt-4o")
     assert choose_backend("planner", settings).backend == "openai.gpt-4o"
-    plain = make_settings(keyless_backend="compatible.local")
+    server = {"providers.compatible.base_url": "http://127.0.0.1:9/v1"}
+    plain = make_settings(keyless_backend="compatible.local", **server)
     choice = choose_backend("planner", plain)
     assert choice.backend == "compatible.local"
     assert "openai.gpt-4o cannot be used" in (choice.reason or "")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Any, get_origin, get_type_hints
+from typing import Any, get_origin
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from typing_extensions import NotRequired
+from typing_extensions import NotRequired, get_type_hints
 
 from agenticiqa import state as state_module
 from agenticiqa.graph import decide_next_node
@@ -179,6 +179,7 @@ def test_state_fields_are_not_required(ids: str, field: str) -> None:
 
 def test_state_types() -> None:
     """D4-20, D4-27, SM-07, SM-10, D2-18: what the fields hold."""
+    # typing_extensions' own reading: typing's does not strip NotRequired before Python 3.11.
     hints = get_type_hints(AgenticIQAState)
     assert hints["summarizer_result"] is SummarizerOutput
     assert hints["iteration_count"] is int

@@ -142,6 +142,8 @@ def agreement_table(found: CsiqValues) -> str:
     rows = []
     for name, raw in found.values.items():
         spec = METRICS[name].spec
+        if spec.kind == "probe":
+            continue
         signed = raw if spec.higher_is_better else -raw
         linear = with_interval(plcc, curves[name].curve(raw), -found.dmos) if name in curves else "–"
         rank = with_interval(srcc, signed, -found.dmos)
@@ -196,7 +198,9 @@ def main() -> None:
         values = protocol_values(photographs, fitted_metrics(), arguments.cache)
         write_data_file(printed_calibrations() | fit_all(values) | {"AIQA_FR": FUSED})
     else:
-        found = csiq_values(arguments.csiq, list(METRICS), arguments.cache)
+        # A probe that people's opinion does not follow has no place here; the calibrated ones measure one kind each.
+        shown = [name for name, metric in METRICS.items() if metric.spec.kind != "probe" or name in NO_REFERENCE_SETS]
+        found = csiq_values(arguments.csiq, shown, arguments.cache)
         print(agreement_table(found), per_kind_table(found), origin_table(), sep="\n\n")
 
 

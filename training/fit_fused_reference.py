@@ -30,24 +30,38 @@ from agenticiqa.tools.fused_reference import FusedModel, Part, fused_model
 from agenticiqa.tools.metrics import METRICS
 
 PHOTOGRAPHS = 40
-EXPONENT = 2.0
+SHOWN = 12
+EXPONENTS = (1.0, 2.0, 3.0, 4.0)
 DATA_FILE = Path(calibration_module.__file__).with_name("fused_reference.yaml")
 HEADER = """\
 # AIQA_FR: how its parts lose points and how much each counts; see agenticiqa/tools/fused_reference.py.
 # Written by training/fit_fused_reference.py from the KADID-10k protocol (Lin, Hosu and Saupe 2019) on free photographs.
 """
-# What a part is there for, in the words of its own definition.
-SEES = {
-    "HaarPSI": "local structure and its contrast, in luma and chroma",
-    "MDSI": "edges and chromaticity",
-    "GMSD": "uneven loss of edges",
-    "VIF": "lost detail and added noise",
-    "VSI": "what catches the eye, its edges and colours",
-    "FSIM": "contours and colours",
-    "NLPD": "local contrast as the eye adapts to it",
-    "MS-SSIM": "structure at five sizes",
-    "SSIMULACRA2": "errors and lost or added edges in a perceptual colour space",
-    "CIEDE2000": "colour difference",
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A metric, or the growth of a probe over the reference, and what it is there for."""
+
+    metric: str
+    sees: str
+    growth: bool = False
+
+    def part(self, curve: Calibration) -> Part:
+        return Part(self.metric, curve, 1.0, self.sees, self.growth)
+
+
+CANDIDATES = {
+    "HaarPSI": Candidate("HaarPSI", "local structure and its contrast, in luma and chroma"),
+    "GMSD": Candidate("GMSD", "uneven loss of edges"),
+    "MDSI": Candidate("MDSI", "edges and chromaticity"),
+    "VIF": Candidate("VIF", "lost detail and added noise"),
+    "SSIMULACRA2": Candidate("SSIMULACRA2", "errors and lost or added edges in a perceptual colour space"),
+    "VSI": Candidate("VSI", "what catches the eye, its edges and colours"),
+    "CIEDE2000": Candidate("CIEDE2000", "colour difference"),
+    "edge_widening": Candidate("sharpness", "edges wider than in the reference", growth=True),
+    "noise_growth": Candidate("noise", "more noise than in the reference", growth=True),
+    "block_growth": Candidate("blockiness", "more block edges than in the reference", growth=True),
 }
 
 
@@ -88,8 +102,25 @@ def scenarios() -> dict[str, list[list[int]]]:
 Values = dict[str, ProtocolValues]
 
 
+def candidate_values(names: Sequence[str], measured: Values) -> Values:
+    """What each candidate's curve takes."""
+    found = {}
+    for name in names:
+        candidate = CANDIDATES[name]
+        raw = measured[candidate.metric]
+        of_reference = raw.unchanged[:, None, None]
+        found[name] = ProtocolValues(
+            _raw(candidate, raw.damaged, of_reference), _raw(candidate, raw.unchanged, raw.unchanged)
+        )
+    return found
+
+
+def _raw(candidate: Candidate, test: Floats, reference: Floats) -> Floats:
+    return np.maximum(test - reference, 0.0) if candidate.growth else test
+
+
 class Curves:
-    """Each metric's curve for each split, fitted once however many sets of parts use it."""
+    """Each candidate's curve for each split, fitted once however many sets of parts use it."""
 
     def __init__(self, values: Values) -> None:
         self._values = values
@@ -102,7 +133,9 @@ class Curves:
         return self._known[key]
 
     def _fitted(self, name: str, photographs: Floats, kinds: Floats) -> Calibration:
-        found, spec = self._values[name], METRICS[name].spec
+        found, candidate = self._values[name], CANDIDATES[name]
+        spec = METRICS[candidate.metric].spec
+        low, high = COVERED.get(name, spec.range)
         unchanged = np.repeat(found.unchanged[photographs], UNCHANGED_REPEATS)
         raw = np.concatenate([found.damaged[np.ix_(photographs, kinds)].ravel(), unchanged])
         opinion = np.concatenate(
@@ -111,46 +144,52 @@ class Curves:
         return fit_rising(
             raw,
             opinion,
-            value_range=COVERED.get(name, spec.range),
+            value_range=(0.0, high - low) if candidate.growth else (low, high),
             higher_is_better=bool(spec.higher_is_better),
             source="part of AIQA_FR",
         )
 
 
-def fit_model(values: Values, names: Sequence[str], curves: Curves, photographs: Floats, kinds: Floats) -> FusedModel:
+def fit_model(
+    values: Values, names: Sequence[str], exponent: float, curves: Curves, photographs: Floats, kinds: Floats
+) -> FusedModel:
     """Weights of at least zero by least squares on the pooled power of the loss."""
-    parts = {name: Part(curves.curve(name, photographs, kinds), 1.0, SEES[name]) for name in names}
+    parts = {name: CANDIDATES[name].part(curves.curve(name, photographs, kinds)) for name in names}
     losses = np.stack(
         [part.loss(values[name].damaged[np.ix_(photographs, kinds)]).ravel() for name, part in parts.items()], axis=1
     )
     lost = np.maximum(UNCHANGED_OPINION - np.tile(OPINIONS[kinds].ravel(), len(photographs)), 0.0)
-    weights, _ = nnls(losses**EXPONENT, lost**EXPONENT)
+    weights, _ = nnls(losses**exponent, lost**exponent)
     weighted = {
         name: replace(part, weight=float(weight)) for (name, part), weight in zip(parts.items(), weights, strict=True)
     }
-    return FusedModel(weighted, EXPONENT, UNCHANGED_OPINION)
+    return FusedModel(weighted, exponent, UNCHANGED_OPINION)
 
 
-def cross_validated(values: Values, names: Sequence[str], curves: Curves, groups: Sequence[Sequence[int]]) -> float:
+def cross_validated(
+    values: Values, names: Sequence[str], exponent: float, curves: Curves, groups: Sequence[Sequence[int]]
+) -> float:
     """SRCC over all pictures, each predicted by a model that knew neither its photograph nor its group."""
     photographs = len(values[names[0]].unchanged)
     predicted = np.zeros((photographs, *OPINIONS.shape))
     for split in splits(photographs, groups):
-        model = fit_model(values, names, curves, split.fit_photographs, split.fit_kinds)
+        model = fit_model(values, names, exponent, curves, split.fit_photographs, split.fit_kinds)
         held = np.ix_(split.held_photographs, split.held_kinds)
         predicted[held] = model.scores({name: values[name].damaged[held] for name in names})
     return srcc(predicted.ravel(), np.tile(OPINIONS.ravel(), photographs))
 
 
-def choose(values: Values, largest: int) -> list[tuple[float, tuple[str, ...], list[float]]]:
+def choose(values: Values, largest: int, exponents: Sequence[float]) -> list[list[str]]:
     """All sets of up to ``largest`` candidates, the best mean over the scenarios first."""
     curves = Curves(values)
     ranked = []
-    for size in range(1, largest + 1):
-        for names in itertools.combinations(values, size):
-            found = [cross_validated(values, names, curves, groups) for groups in scenarios().values()]
-            ranked.append((float(np.mean(found)), names, found))
-    return sorted(ranked, reverse=True)
+    sets = (names for size in range(1, largest + 1) for names in itertools.combinations(values, size))
+    for names, exponent in itertools.product(sets, exponents):
+        found = [cross_validated(values, names, exponent, curves, groups) for groups in scenarios().values()]
+        ranked.append(
+            [", ".join(names), f"{exponent:g}", f"{np.mean(found):.4f}", *(f"{value:.4f}" for value in found)]
+        )
+    return sorted(ranked, key=lambda row: row[2], reverse=True)
 
 
 def write_model(model: FusedModel, photographs: int, path: Path = DATA_FILE) -> None:
@@ -165,7 +204,8 @@ def write_model(model: FusedModel, photographs: int, path: Path = DATA_FILE) -> 
 
 
 def _part_fields(part: Part) -> dict[str, object]:
-    return {
+    fields: dict[str, object] = {"metric": part.metric} | ({"growth": True} if part.growth else {})
+    return fields | {
         "sees": part.sees,
         "weight": float(f"{part.weight:.8g}"),
         "coefficients": [float(f"{value:.10g}") for value in part.curve.coefficients],
@@ -177,8 +217,11 @@ def _part_fields(part: Part) -> dict[str, object]:
 def check_on_csiq(csiq: Path, cache: Path) -> str:
     """AIQA_FR against its rivals on pictures that no fit has seen."""
     native = [name for name, metric in METRICS.items() if metric.spec.kind == "FR"]
-    found = csiq_values(csiq, native, cache)
-    fused = fused_model().scores({name: found.values[name] for name in fused_model().parts})
+    parts = fused_model().parts
+    found = csiq_values(csiq, [*native, *(part.metric for part in parts.values() if part.metric not in native)], cache)
+    fused = fused_model().scores(
+        {name: part.raw(found.values[part.metric], found.unchanged[part.metric]) for name, part in parts.items()}
+    )
     opinion = -found.dmos
     rows = [
         ["AIQA_FR", str(with_interval(srcc, fused, opinion)), str(with_interval(plcc, fused, opinion)),
@@ -202,21 +245,22 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--count", type=int, default=PHOTOGRAPHS)
     parser.add_argument("--largest", type=int, default=3)
-    parser.add_argument("--parts", nargs="+", default=list(SEES))
+    parser.add_argument("--exponents", type=float, nargs="+", default=list(EXPONENTS))
+    parser.add_argument("--parts", nargs="+", choices=list(CANDIDATES), default=list(CANDIDATES))
     arguments = parser.parse_args()
     if arguments.command == "check":
         print(check_on_csiq(arguments.csiq, arguments.cache))
         return
-    values = protocol_values(chosen_photographs(arguments.photos, arguments.count), arguments.parts, arguments.cache)
+    photographs = chosen_photographs(arguments.photos, arguments.count)
+    metrics = sorted({CANDIDATES[name].metric for name in arguments.parts})
+    values = candidate_values(arguments.parts, protocol_values(photographs, metrics, arguments.cache))
     if arguments.command == "choose":
-        rows = [
-            [", ".join(names), f"{mean:.4f}", *(f"{value:.4f}" for value in found)]
-            for mean, names, found in choose(values, arguments.largest)[:15]
-        ]
-        print(markdown(["parts", "mean", *scenarios()], rows))
+        rows = choose(values, arguments.largest, arguments.exponents)
+        print(markdown(["parts", "exponent", "mean", *scenarios()], rows[:SHOWN]))
         return
     everything = np.arange(arguments.count), np.arange(len(PROTOCOL))
-    write_model(fit_model(values, arguments.parts, Curves(values), *everything), arguments.count)
+    model = fit_model(values, arguments.parts, arguments.exponents[0], Curves(values), *everything)
+    write_model(model, arguments.count)
 
 
 if __name__ == "__main__":

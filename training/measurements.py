@@ -133,6 +133,8 @@ class CsiqValues:
     """Metric values with the difference opinion (lower is better), the distortion and the reference of each picture."""
 
     values: dict[str, Floats]
+    unchanged: dict[str, Floats]
+    """The same metrics on each picture's reference, compared with itself."""
     dmos: Floats
     kinds: list[str]
     references: list[str]
@@ -144,14 +146,20 @@ def csiq_values(folder: Path, metrics: Sequence[str], cache: Path) -> CsiqValues
     cache.mkdir(parents=True, exist_ok=True)
     file = cache / "csiq.npz"
     stored = _load(file)
-    missing = [name for name in metrics if key(name) not in stored]
+    missing = [name for name in metrics if f"{key(name)}/unchanged" not in stored]
     if missing:
+        measure = partial(_measure_pair, folder=folder, metrics=tuple(missing))
         with ProcessPoolExecutor(PROCESSES) as pool:
-            found = list(pool.map(partial(_measure_pair, folder=folder, metrics=tuple(missing)), rows, chunksize=8))
-        stored |= {key(name): np.array([values[name] for values in found]) for name in missing}
+            found = list(pool.map(measure, rows, chunksize=8))
+        references = {row["reference"] for row in rows}
+        own = {name: measure({"image": name, "reference": name}) for name in references}
+        for name in missing:
+            stored[key(name)] = np.array([values[name] for values in found])
+            stored[f"{key(name)}/unchanged"] = np.array([own[row["reference"]][name] for row in rows])
         _save(file, stored)
     return CsiqValues(
         {name: stored[key(name)] for name in metrics},
+        {name: stored[f"{key(name)}/unchanged"] for name in metrics},
         np.array([float(row["dmos_0_to_1"]) for row in rows]),
         [row["type"] for row in rows],
         [row["reference"] for row in rows],

@@ -20,9 +20,6 @@ OLDEST_PYTHON = (3, 10)
 EXTRAS = {
     "pyiqa": ("pyiqa", "learned metrics"),
     "perceptual": ("onnxruntime", "LPIPS and DISTS without torch"),
-    "ray": ("ray", "batches on a cluster"),
-    "serve": ("fastapi", "HTTP service and web page"),
-    "mcp": ("mcp", "Model Context Protocol server"),
 }
 
 
@@ -97,8 +94,8 @@ def _roles(settings: Settings) -> Iterator[Finding]:
     for role in ROLES:
         try:
             choice = choose_backend(role, settings)
-        except AgenticIQAError as error:
-            yield Finding(role, "missing", "no usable backend", f"{error.message} {error.hint}")
+        except AgenticIQAError:
+            yield Finding(role, "missing", "no usable backend", "Set up one of the backends above.")
             continue
         detail = f"{choice.backend} ({choice.reason})" if choice.reason else choice.backend
         yield Finding(role, "ok", detail)

@@ -203,6 +203,7 @@ _BUILT_IN = {
     "google": "agenticiqa.backends.google",
     "compatible": "agenticiqa.backends.compatible",
     "qwen": "agenticiqa.backends.qwen",
+    "embedded": "agenticiqa.backends.embedded.provider",
 }
 
 
@@ -272,14 +273,21 @@ def choose_backend(role: str, settings: Settings) -> BackendChoice:
     keyless = settings.keyless_backend
     if keyless is None:
         raise BackendUnavailableError(f"The {role}'s backend {configured!r} cannot be used: {readiness.reason}.")
-    keyless_provider = BackendName.parse(keyless).provider
-    if keyless_provider not in provider_names():
+    keyless_readiness = _readiness_of(keyless, settings)
+    if not keyless_readiness.ready:
         raise BackendUnavailableError(
             f"The {role}'s backend {configured!r} cannot be used: {readiness.reason}. "
-            f"The keyless backend {keyless!r} is not installed either.",
+            f"Neither can the keyless backend {keyless!r}: {keyless_readiness.reason}.",
             hint=WAYS_TO_A_BACKEND,
         )
     return BackendChoice(keyless, reason=f"{configured} cannot be used: {readiness.reason}")
+
+
+def _readiness_of(backend: str, settings: Settings) -> Readiness:
+    name = BackendName.parse(backend).provider
+    if name not in provider_names():
+        return Readiness(ready=False, reason="it is not installed")
+    return find_provider(name).readiness(settings.provider(name))
 
 
 WAYS_TO_A_BACKEND = (

@@ -15,8 +15,9 @@ import pytest
 from PIL import Image
 from pydantic import BaseModel
 
+from agenticiqa import AgenticIQA
 from agenticiqa.backends.qwen import NEEDED, PROVIDER, QwenVLMClient
-from agenticiqa.config import ProviderSettings
+from agenticiqa.config import ProviderSettings, load_settings
 from agenticiqa.errors import BackendTimeoutError, BackendUnavailableError, TruncatedReplyError
 from agenticiqa.images import LoadedImage, load_image
 from agenticiqa.state import PlannerOutput, SummarizerOutput
@@ -305,3 +306,28 @@ def test_missing_weights_are_explained(tmp_path, monkeypatch):
 
 def test_ready_when_everything_is_installed(tiny_qwen):
     assert PROVIDER.readiness(ProviderSettings(model=str(tiny_qwen))).ready
+
+
+@enforced
+def test_the_whole_pipeline(tiny_qwen, tmp_path):
+    """D2-34: planner, executor and summarizer on a local Qwen2.5-VL, with level probabilities from its logits."""
+    picture(tmp_path, 4)
+    overrides = {
+        "backend": "qwen2.5-vl-local",
+        "providers.qwen.model": str(tiny_qwen),
+        "planner.max_tokens": 3000,
+        "executor.max_tokens": 3000,
+        "summarizer.max_tokens": 1500,
+        "planner.fallback_backend": "qwen2.5-vl-local",
+        "pipeline.runs.database": tmp_path / "runs.sqlite",
+        "pipeline.logging.file": tmp_path / "log.jsonl",
+        "pipeline.cache.enabled": False,
+    }
+    with AgenticIQA(settings=load_settings(overrides=overrides, environment={})) as assessor:
+        result = assessor.assess(tmp_path / "4.png", "Which dominates? A. Blur B. Noise", max_replan_iterations=0)
+    assert result.status in ("ok", "partial"), result.error
+    assert result.answer in "AB"
+    assert result.metadata["backend"]["planner"] == "qwen2.5-vl-local"
+    used = result.summarizer_result.used_evidence
+    chances = used.get("option_probabilities") or used["fusion"]["p"]
+    assert sum(chances.values()) == pytest.approx(1)

@@ -48,9 +48,11 @@ def test_the_parts_add_up_to_the_loss(scene: Picture) -> None:
 @pytest.mark.parametrize("name", list(fused_model().parts))
 def test_a_worse_part_never_raises_the_score(name: str) -> None:
     model = fused_model()
-    best = {part: model.parts[part].curve.covered[METRICS[part].spec.higher_is_better is True] for part in model.parts}
+    best = {
+        part: max(curve.covered, key=curve) for part, curve in ((key, model.parts[key].curve) for key in model.parts)
+    }
     low, high = model.parts[name].curve.covered
-    values = np.linspace(low, high, 501) if METRICS[name].spec.higher_is_better else np.linspace(high, low, 501)
+    values = np.linspace(low, high, 501) if model.parts[name].curve.higher_is_better else np.linspace(high, low, 501)
     scores = np.array([model.score(best | {name: float(value)}) for value in values])
     assert np.diff(scores).min() >= -1e-9
     assert scores[-1] == pytest.approx(model.top, abs=0.01)
@@ -58,12 +60,31 @@ def test_a_worse_part_never_raises_the_score(name: str) -> None:
 
 def test_the_specification_is_like_that_of_other_metrics() -> None:
     assert (SPEC.name, SPEC.kind, SPEC.higher_is_better) == ("AIQA_FR", "FR", True)
-    assert all(SPEC.minimum_size[0] >= METRICS[name].spec.minimum_size[0] for name in fused_model().parts)
+    parts = fused_model().parts.values()
+    assert all(SPEC.minimum_size[0] >= METRICS[part.metric].spec.minimum_size[0] for part in parts)
 
 
 def test_its_calibration_leaves_the_score_as_it_is() -> None:
     curve = load_calibrations()["AIQA_FR"]
     assert curve(3.2) == pytest.approx(3.2)
+
+
+def test_wider_edges_are_named_for_blur_and_not_for_noise(scene: Picture) -> None:
+    blurred = measure(distort(scene, "gaussian_blur", 4), scene)
+    noisy = measure(distort(scene, "white_noise", 4), scene)
+    assert blurred.details["lowered_by_edge_widening"] > 0.2
+    assert noisy.details["lowered_by_edge_widening"] == 0
+    assert any("edges wider" in line for line in explain(blurred))
+
+
+def test_sharper_edges_than_the_reference_take_nothing(scene: Picture) -> None:
+    result = measure(scene, distort(scene, "gaussian_blur", 3))
+    assert result.details["lowered_by_edge_widening"] == 0
+
+
+def test_pictures_without_edges_work() -> None:
+    flat = np.full((64, 64, 3), 120, np.uint8)
+    assert measure(flat, flat).value == pytest.approx(fused_model().top, abs=0.02)
 
 
 def test_a_reference_is_needed(scene: Picture) -> None:

@@ -120,14 +120,17 @@ def _table(records: list[Record]) -> object:
     from rich.table import Table
 
     with_regions = any(record.region for record in records)
-    table = Table()
-    table.add_column("Picture", overflow="fold")
-    for column in (*(["Region"] if with_regions else []), "Tool", "Type", "Raw", "1..5", "Better is", "Seconds"):
+    pictures = {record.image for record in records}
+    many = len(pictures) > 1
+    table = Table(title=None if many else escape(Path(next(iter(pictures), "")).name), title_justify="left")
+    first = (*(["Picture"] if many else []), *(["Region"] if with_regions else []))
+    for column in (*first, "Tool", "Type", "Raw", "1..5", "Better is", "Seconds"):
         table.add_column(column, no_wrap=column == "Tool", overflow="fold")
     for record in records:
         better = {True: "higher", False: "lower", None: ""}[record.higher_is_better]
         raw = f"[red]{escape(record.error)}[/]" if record.error else "" if record.raw is None else f"{record.raw:.5g}"
-        cells = [escape(Path(record.image).name), *([escape(record.region or "")] if with_regions else [])]
+        cells = [escape(Path(record.image).name)] if many else []
+        cells += [escape(record.region or "")] if with_regions else []
         score = "" if record.calibrated is None else f"{record.calibrated:.2f}"
         table.add_row(*cells, record.tool, record.type, raw, score, better, f"{record.seconds:.3f}")
     return table

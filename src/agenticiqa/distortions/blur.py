@@ -56,8 +56,8 @@ def line(length: float, angle: float) -> Pixels:
     for down, across in ((0, 0), (0, 1), (1, 0), (1, 1)):
         weight = (1 - np.abs(x - left - across)) * (1 - np.abs(y - top - down))
         np.add.at(kernel, (top + down, left + across), weight)
-    kernel = kernel[: 2 * reach + 1, : 2 * reach + 1]
-    return np.asarray(kernel / kernel.sum(), np.float32)
+    inner = kernel[: 2 * reach + 1, : 2 * reach + 1]
+    return np.asarray(inner / inner.sum(), np.float32)
 
 
 def _filtered(rgb: Pixels, kernel: Pixels) -> Pixels:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 
 from agenticiqa.distortions.colour_spaces import Pixels
 from agenticiqa.distortions.eight_bit import to_bytes
@@ -66,7 +67,7 @@ def color_block(rgb: Pixels, count: float, rng: np.random.Generator) -> Pixels:
     return np.asarray(result, np.float32)
 
 
-def otsu_levels(histogram: np.ndarray[tuple[int], np.dtype[np.float64]], classes: int) -> Pixels:
+def otsu_levels(histogram: npt.NDArray[np.float64], classes: int) -> Pixels:
     """For each of 256 values the mean of its class, classes chosen for the least variance within.
 
     >>> two = np.zeros(256); two[[10, 20, 200]] = 1
@@ -89,7 +90,7 @@ def otsu_levels(histogram: np.ndarray[tuple[int], np.dtype[np.float64]], classes
     return _class_means(_boundaries(cuts), mass, moment)
 
 
-def _boundaries(cuts: list[np.ndarray[tuple[int], np.dtype[np.intp]]]) -> list[int]:
+def _boundaries(cuts: list[npt.NDArray[np.intp]]) -> list[int]:
     """Walk the best cuts back from the last value."""
     edges = [256]
     for cut in reversed(cuts):
@@ -99,8 +100,8 @@ def _boundaries(cuts: list[np.ndarray[tuple[int], np.dtype[np.intp]]]) -> list[i
 
 def _class_means(
     starts: list[int],
-    mass: np.ndarray[tuple[int], np.dtype[np.float64]],
-    moment: np.ndarray[tuple[int], np.dtype[np.float64]],
+    mass: npt.NDArray[np.float64],
+    moment: npt.NDArray[np.float64],
 ) -> Pixels:
     levels = np.zeros(256, np.float32)
     for start, stop in zip([0, *starts[:-1]], starts, strict=True):

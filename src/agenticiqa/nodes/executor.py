@@ -213,7 +213,7 @@ class _Execution:
         wanted = {name: kinds or [OVERALL] for name, kinds in candidates.items()}
         if nothing_known or not wanted:
             wanted = {name: [OVERALL] for name in self.scope}
-        offered = self.context.tools.offered(has_reference=self.has_reference)
+        offered = self.context.tools.offered(has_reference=self.has_reference, size=self._smallest())
         if not offered:
             self.errors.append("selection: no measuring tool can run on this picture")
             return None
@@ -236,6 +236,12 @@ class _Execution:
         self.report("selection", {"tools": selected})
         return selected
 
+    def _smallest(self) -> tuple[int, int]:
+        """The smallest width and height any chosen tool will have to measure."""
+        width, height = self.pictures[0].image.size
+        boxes = self.boxes.values()
+        return min([width, *(box.width for box in boxes)]), min([height, *(box.height for box in boxes)])
+
     def _chosen(self, reply: SelectionReply, wanted: Distortions) -> Selection:
         """The model's choices, completed from the catalogue where it left a distortion out."""
         selected = self._catalogue_choice(wanted)
@@ -249,7 +255,7 @@ class _Execution:
     def _catalogue_choice(self, wanted: Distortions) -> Selection:
         best = self.context.tools.best_for
         return {
-            name: {kind: best(kind, has_reference=self.has_reference).name for kind in kinds}
+            name: {kind: best(kind, has_reference=self.has_reference, size=self._smallest()).name for kind in kinds}
             for name, kinds in wanted.items()
         }
 

@@ -1,10 +1,11 @@
 """AIQA_FR: one full-reference score from a few native metrics that see different damage.
 
 Each part turns its metric into points lost on the 1..5 opinion scale (a five-parameter logistic); the losses are
-pooled as the root of their weighted squares, so that the worst one counts most and small ones do not add up to
+pooled as the root of their weighted powers, so that the worst one counts most and small ones do not add up to
 something nobody sees. The score can only fall when a part gets worse, and the loss divides exactly into what each
-part took. Weights and curves stand in ``fused_reference.yaml``, written by ``training/fit_fused_reference.py``; they
-are fitted on the KADID-10k protocol alone.
+part took. A part may also be the growth of a probe over the reference: edges that became wider, say. Weights and
+curves stand in ``fused_reference.yaml``, written by ``training/fit_fused_reference.py``; they are fitted on the
+KADID-10k protocol alone.
 """
 
 from __future__ import annotations
@@ -32,9 +33,22 @@ _LOWERED_BY = "lowered_by_"
 class Part:
     """One metric's share: its curve to opinion, its weight, and the damage it is there for."""
 
+    metric: str
     curve: Calibration
     weight: float
     sees: str
+    growth: bool = False
+    """Whether the part is the growth of a no-reference probe over the reference, rather than the metric itself."""
+
+    def raw(self, test: npt.ArrayLike, reference: npt.ArrayLike) -> Floats:
+        """What the curve takes, from the metric's values of the test picture and of the reference itself.
+
+        >>> curve = Calibration((4, -1, 2, 0, 3), "toy", (0.0, 99.0), False)
+        >>> Part("sharpness", curve, 1.0, "blur", growth=True).raw([5.0, 1.5], 2.0).tolist()
+        [3.0, 0.0]
+        """
+        values = np.asarray(test, np.float64)
+        return np.maximum(values - np.asarray(reference), 0.0) if self.growth else values
 
     def loss(self, raw: npt.ArrayLike) -> Floats:
         """Points below the curve's best end; never negative."""
@@ -46,7 +60,7 @@ class FusedModel:
     """Parts pooled with an exponent, below the score of an unchanged picture.
 
     >>> curve = Calibration((4, 9, 0.5, 0, 3), "toy", (0.0, 1.0), True)
-    >>> model = FusedModel({"A": Part(curve, 1.0, "this"), "B": Part(curve, 1.0, "that")}, 2.0, 4.6)
+    >>> model = FusedModel({"A": Part("A", curve, 1.0, "this"), "B": Part("B", curve, 1.0, "that")}, 2.0, 4.6)
     >>> model.score({"A": 1.0, "B": 1.0})
     4.6
     >>> {name: round(points, 2) for name, points in model.lowered_by({"A": 1.0, "B": 0.5}).items()}
@@ -87,7 +101,7 @@ def read_model(fields: Any) -> FusedModel:
     """A model from the plain values of its file; weights that could raise a damaged picture's score are refused."""
     try:
         model = FusedModel(
-            parts={name: _read_part(part) for name, part in fields["parts"].items()},
+            parts={name: _read_part(name, part) for name, part in fields["parts"].items()},
             exponent=float(fields["exponent"]),
             top=float(fields["top"]),
         )
@@ -99,16 +113,22 @@ def read_model(fields: Any) -> FusedModel:
     return model
 
 
-def _read_part(fields: Any) -> Part:
+def _read_part(name: str, fields: Any) -> Part:
     low, high = fields["range"]
     b1, b2, b3, b4, b5 = (float(value) for value in fields["coefficients"])
     curve = Calibration((b1, b2, b3, b4, b5), "part of AIQA_FR", (float(low), float(high)), fields["higher_is_better"])
-    return Part(curve, float(fields["weight"]), str(fields["sees"]))
+    return Part(
+        metric=fields.get("metric", name),
+        curve=curve,
+        weight=float(fields["weight"]),
+        sees=str(fields["sees"]),
+        growth=bool(fields.get("growth", False)),
+    )
 
 
 def _spec() -> MetricSpec:
     model = fused_model()
-    sizes = [METRICS[name].spec.minimum_size for name in model.parts]
+    sizes = [METRICS[part.metric].spec.minimum_size for part in model.parts.values()]
     return MetricSpec(
         name="AIQA_FR",
         kind="FR",
@@ -116,7 +136,7 @@ def _spec() -> MetricSpec:
         higher_is_better=True,
         variant=f"root of weighted powers ({model.exponent:g}) of the points lost in {', '.join(model.parts)}",
         paper="AgenticIQA project; fitted on the protocol and mean opinions of Lin, Hosu and Saupe, QoMEX, 2019",
-        good_at=("Blurs", "Color distortions", "Compression", "Noise", "Brightness change", "Contrast"),
+        good_at=("Blurs", "Compression", "Noise", "Brightness change", "Contrast", "Sharpness"),
         minimum_size=(max(height for height, _ in sizes), max(width for _, width in sizes)),
         unit="opinion, 1..5",
     )
@@ -139,9 +159,15 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     """The score; ``details`` holds each part's raw value and how many points it took (``lowered_by_…``)."""
     views = Views.of(test, reference, SPEC)
     model = fused_model()
-    raw = {name: METRICS[name].measure(views).value for name in model.parts}
+    raw = {name: _raw(part, views) for name, part in model.parts.items()}
     lowered = {f"{_LOWERED_BY}{name}": points for name, points in model.lowered_by(raw).items()}
     return Measurement(model.score(raw), details=raw | lowered)
+
+
+def _raw(part: Part, views: Views) -> float:
+    metric = METRICS[part.metric]
+    of_reference = metric.measure(Views(views.reference)).value if part.growth else 0.0
+    return float(part.raw(metric.measure(views).value, of_reference))
 
 
 def explain(measurement: Measurement) -> list[str]:

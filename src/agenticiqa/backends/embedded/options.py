@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from agenticiqa.answers import lettered, parse_options, question_without_options
+from agenticiqa.answers import MAX_OPTIONS, lettered, parse_options, question_without_options
 from agenticiqa.backends.embedded.distortion_words import DistortionTerm
 from agenticiqa.backends.embedded.noun_phrases import ScopeObject, mentions, parse_object
 from agenticiqa.backends.embedded.option_words import (
@@ -75,9 +75,9 @@ def split_options(query: str, given: Sequence[str] | None = None) -> tuple[str, 
     >>> split_options("How blurry is it? A little bit / Very / Not at all")
     ('How blurry is it?', {'A': 'A little bit', 'B': 'Very', 'C': 'Not at all'})
     """
-    if given:
-        texts = lettered([text for text in given if text.strip()][:26])
-        return question_without_options(query), texts
+    usable = [text for text in given or () if text.strip()][:MAX_OPTIONS]
+    if len(usable) >= 2:
+        return question_without_options(query), lettered(usable)
     texts = parse_options(query)
     if texts:
         return question_without_options(query), texts

@@ -144,8 +144,8 @@ def _mask(image: FloatArray, cosines: FloatArray) -> FloatArray:
     sums = _block_sums(centred, half)
     squares = _block_sums(centred * centred, half)
     # Unbiased variances times their counts, as in the authors' code.
-    quarters = (squares - sums * sums / half**2) * np.float32(half**2 / (half**2 - 1))
-    quarters = _block_sums(quarters, 2)
+    variances = (squares - sums * sums / half**2) * np.float32(half**2 / (half**2 - 1))
+    quarters = _block_sums(np.asarray(variances, np.float32), 2)
     all_sums, all_squares = _block_sums(sums, 2), _block_sums(squares, 2)
     whole = (all_squares - all_sums**2 / BLOCK**2) * np.float32(BLOCK**2 / (BLOCK**2 - 1))
     textured = whole > 1e-3

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 from scipy import fft
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
@@ -163,7 +164,7 @@ def _enlarging(size: int) -> tuple[Array, Array, FloatArray]:
 @lru_cache(maxsize=8)
 def _pooling_matrix(size: int, factor: int, padding: Padding) -> FloatArray:
     left, right, weight = _enlarging(size)
-    enlarged = np.zeros((size, SIDE))
+    enlarged: npt.NDArray[np.float64] = np.zeros((size, SIDE))
     enlarged[np.arange(size), left] += 1 - weight
     enlarged[np.arange(size), right] += weight
     if factor > 1:

@@ -1,0 +1,98 @@
+"""The embedded backend: plays the three roles with a vision model, a question parser and measurements of our own."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from agenticiqa.backends.embedded.answering import Reply, answer
+from agenticiqa.backends.embedded.judging import Finder, Seen, analyse, detect, select
+from agenticiqa.backends.embedded.looking import Looker
+from agenticiqa.backends.embedded.noun_phrases import parse_object
+from agenticiqa.backends.embedded.places import locate
+from agenticiqa.backends.embedded.question import understand
+from agenticiqa.backends.embedded.rules import plan_for
+from agenticiqa.backends.embedded.vision import VisionModel
+from agenticiqa.errors import BackendError
+from agenticiqa.images import Box, LoadedImage
+from agenticiqa.state import PlannerOutput
+from agenticiqa.tasks import AnalysisTask, AnswerTask, DetectionTask, PlanTask, SelectionTask
+from agenticiqa.vlm_client import ModelReply, ModelRequest, RichVLMClient
+from agenticiqa.vocabulary import GLOBAL
+
+# Log-probabilities must stay finite for JSON.
+LEAST_PROBABILITY = 1e-9
+
+
+class EmbeddedClient(RichVLMClient):
+    """Answers tasks, not prose. Safe to use from several threads."""
+
+    def __init__(self, backend: str, model: VisionModel) -> None:
+        self.backend = backend
+        self._model = model
+        self._looker = Looker(model)
+
+    @property
+    def identity(self) -> str:
+        return f"{self.backend}@{self._model.fingerprint}"
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        task = request.task
+        if isinstance(task, PlanTask):
+            return self._reply(_plan(task))
+        if isinstance(task, SelectionTask):
+            return self._reply(select(task))
+        if not request.images:
+            raise BackendError("The embedded backend was asked without a picture.")
+        image = request.images[0].image
+        if isinstance(task, DetectionTask):
+            return self._reply(detect(task, self._finder(image, task.boxes)))
+        if isinstance(task, AnalysisTask):
+            return self._reply(analyse(task, self._finder(image, task.boxes, task.query)))
+        if isinstance(task, AnswerTask):
+            return self._answer(answer(task, self._finder(image, task.boxes, task.query)))
+        raise BackendError(
+            "The embedded backend is no language model and cannot read a free prompt.",
+            hint="Ask it through assess, or use a vision-language model.",
+        )
+
+    def _finder(self, image: LoadedImage, boxes: Mapping[str, Box], query: str = "") -> Finder:
+        scope = {item.name.casefold(): item for item in understand(query).scope} if query else {}
+
+        def find(name: str) -> Seen:
+            if name == GLOBAL:
+                return Seen(self._looker.look(image))
+            if name in boxes:
+                return Seen(self._looker.look(image, boxes[name]))
+            place = locate(scope.get(name.casefold()) or parse_object(name), image)
+            return Seen(self._looker.look(image, place.box), place.note)
+
+        return find
+
+    def _reply(self, value: Mapping[str, Any]) -> ModelReply:
+        return ModelReply(text=json.dumps(value, ensure_ascii=False), model=self._model.name)
+
+    def _answer(self, reply: Reply) -> ModelReply:
+        logprobs = {letter: math.log(max(p, LEAST_PROBABILITY)) for letter, p in reply.probabilities.items()}
+        text = json.dumps({"final_answer": reply.answer, "quality_reasoning": reply.reasoning}, ensure_ascii=False)
+        return ModelReply(text=text, answer_logprobs=logprobs or None, model=self._model.name)
+
+
+def _plan(task: PlanTask) -> dict[str, Any]:
+    question = understand(task.query, task.options or None, has_reference=task.has_reference)
+    plan = plan_for(question, has_reference=task.has_reference)
+    if task.previous_plan is not None and plan == task.previous_plan:
+        plan = _widened(plan)
+    return plan.model_dump(mode="json", exclude={"extra_tools", "required_tool"}) | {
+        "required_tool": plan.named_tools or None
+    }
+
+
+def _widened(plan: PlannerOutput) -> PlannerOutput:
+    """The rules gave the plan that left a gap: switch everything on that could close it."""
+    if plan.query_type == "Other":
+        return plan
+    flags = plan.plan.model_copy(update={"distortion_analysis": True, "tool_selection": True, "tool_execution": True})
+    return plan.model_copy(update={"plan": flags})

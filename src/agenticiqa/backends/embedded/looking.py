@@ -1,0 +1,63 @@
+"""What the embedded backend sees in a picture or in a part of it: the vision model's reading and the measurements."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+
+from agenticiqa.backends.embedded.measures import Measures
+from agenticiqa.backends.embedded.vision import Reading, Scene, VisionModel
+from agenticiqa.images import Box, LoadedImage
+from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
+
+KEPT_SCENES = 4
+# From this severity on (0 none .. 4 extreme), something is called visible.
+VISIBLE = 0.5
+
+
+@dataclass(frozen=True)
+class Look:
+    """One region of one picture."""
+
+    scene: Scene
+    image: LoadedImage
+    box: Box | None = None
+
+    @cached_property
+    def reading(self) -> Reading:
+        return self.scene.read(self.box)
+
+    @cached_property
+    def measures(self) -> Measures:
+        return Measures(self.image.crop(self.box) if self.box else self.image.measurable)
+
+    def severity(self, category: str) -> float:
+        """Expected severity, 0 (none) to 4 (extreme)."""
+        return self.reading.severity[category]
+
+    def severity_name(self, category: str) -> str:
+        return SEVERITIES[min(4, max(0, round(self.severity(category))))]
+
+    def visible(self) -> list[str]:
+        """Categories that a viewer would notice, the worst first."""
+        found = [name for name in CATEGORIES if self.severity(name) >= VISIBLE]
+        return sorted(found, key=self.severity, reverse=True)
+
+
+class Looker:
+    """Looks at pictures; the last few scenes are kept, because all three agents look at the same picture."""
+
+    def __init__(self, model: VisionModel) -> None:
+        self._model = model
+        self._scenes: OrderedDict[str, Scene] = OrderedDict()
+        self._lock = Lock()
+
+    def look(self, image: LoadedImage, box: Box | None = None) -> Look:
+        with self._lock:
+            scene = self._scenes.pop(image.sha256, None) or self._model.see(image.rgb)
+            self._scenes[image.sha256] = scene
+            while len(self._scenes) > KEPT_SCENES:
+                self._scenes.popitem(last=False)
+        return Look(scene, image, box)

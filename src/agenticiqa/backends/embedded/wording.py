@@ -1,0 +1,67 @@
+"""Sentences of an answer: short, checkable, and different where the pictures differ."""
+
+from __future__ import annotations
+
+from agenticiqa.backends.embedded.looking import Look
+from agenticiqa.backends.embedded.measures import describe
+from agenticiqa.state import ExecutorOutput
+from agenticiqa.vocabulary import LEVEL_NAMES
+
+NAMES = {
+    "Blurs": "blur",
+    "Color distortions": "colour distortion",
+    "Compression": "compression damage",
+    "Noise": "noise",
+    "Brightness change": "wrong brightness",
+    "Sharpness": "oversharpening",
+    "Contrast": "wrong contrast",
+    "Spatial distortions": "spatial distortion",
+}
+_ADVERBS = {"none": "not", "slight": "slightly", "moderate": "moderately", "severe": "severely", "extreme": "extremely"}
+MOST_FINDINGS = 3
+
+
+def finding(category: str, look: Look) -> str:
+    """'Severe blur, most like motion blur.'"""
+    severity = look.severity_name(category)
+    if severity == "none":
+        return f"No visible {NAMES[category]}."
+    title, share = look.scene.likeliest_kind(category, look.reading)
+    kind = f", most like {title[0].lower()}{title[1:]}" if title and share >= 0.5 else ""
+    return f"{severity.capitalize()} {NAMES[category]}{kind}."
+
+
+def adverb(severity: str) -> str:
+    return _ADVERBS[severity]
+
+
+def findings(look: Look) -> list[str]:
+    """The worst things seen, each with its strongest measurement; or what makes the picture good."""
+    visible = look.visible()[:MOST_FINDINGS]
+    if not visible:
+        numbers = [sentence for name in ("Blurs", "Noise") for sentence in describe(name, look.measures)[:1]]
+        return ["No distortion stands out.", *numbers]
+    sentences: list[str] = []
+    for category in visible:
+        sentences += [finding(category, look), *describe(category, look.measures)[:1]]
+    return sentences
+
+
+def level_sentence(look: Look) -> str:
+    """The model's own verdict with its spread."""
+    probabilities = look.reading.level_probabilities
+    best = max(probabilities, key=lambda level: probabilities[level])
+    return (
+        f"The picture reads as {LEVEL_NAMES[best].lower()} ({probabilities[best]:.0%} sure), "
+        f"expected score {look.reading.score:.2f} of 5."
+    )
+
+
+def tool_sentences(evidence: ExecutorOutput) -> list[str]:
+    """What the tools measured, each tool once."""
+    said = {}
+    for log in evidence.tool_logs:
+        if log.calibrated_score is not None and log.raw_score is not None:
+            where = "" if log.region is None else f" on {log.object}"
+            said[log.tool, where] = f"{log.tool}{where} gives {log.raw_score:.4g}, {log.calibrated_score:.2f} of 5."
+    return list(said.values())
