@@ -47,6 +47,12 @@ def test_measuring_with_a_tool_that_cannot_run_says_why(run, pictures):
     assert "agenticiqa[pyiqa]" in done.err
 
 
+def test_measure_runs_networks_only_when_asked(run, pictures):
+    usual = {each["tool"] for each in run("measure", pictures[0], "--reference", pictures[1], "--json").json}
+    assert "SSIM" in usual
+    assert "LPIPS" not in usual
+
+
 def test_fetch_says_what_is_missing_and_what_is_ready(run):
     done = run("tools", "fetch", "musiq")
     assert done.code == 1

@@ -69,7 +69,8 @@ def _chosen(registry: ToolRegistry, names: list[str] | None, all_tools: bool, re
     if all_tools:
         return fitting
     usual = [tool for tool in fitting if tool.needs_reference == (reference is not None) and tool.calibration]
-    return usual or fitting
+    # Networks are slow and refuse large pictures: they run when named, or with --all.
+    return [tool for tool in usual if tool.max_megapixels is None] or usual or fitting
 
 
 def _measurer(
