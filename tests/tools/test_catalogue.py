@@ -112,10 +112,14 @@ def test_full_reference_tools_come_first_with_a_reference():
     assert {tool.type for tool in default_registry().offered(has_reference=False)} == {"NR"}
 
 
-def test_probes_made_for_a_distortion_are_chosen_for_it():
-    best = default_registry().best_for
-    assert best("Noise", has_reference=False).name == "noise"
-    assert best("Blurs", has_reference=False).name == "sharpness"
+def test_without_learned_tools_measured_agreement_decides():
+    registry = ToolRegistry(tool for tool in default_registry().all() if tool.name in METRICS)
+    assert registry.best_for("Noise", has_reference=False).name == "noise", "the specialist"
+    for category in (*CATEGORIES, "overall"):
+        ranked = registry.ranked_for(category, has_reference=False)
+        strangers = [tool.spec.kind == "probe" and category not in tool.spec.good_at for tool in ranked]
+        assert strangers == sorted(strangers), "a probe comes last for what it was not made for"
+        assert registry.best_for(category, has_reference=True).name in {"HaarPSI", "MDSI", "VSI", "FSIM", "GMSD"}
 
 
 def test_a_plug_in_without_entry_is_ranked_last_but_works():

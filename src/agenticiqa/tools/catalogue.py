@@ -59,6 +59,7 @@ class Entry:
     """One of the 28 tools of the AgenticIQA paper."""
     best_at: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     agreement: Mapping[str, float] = field(default_factory=dict)
+    specialist_for: tuple[str, ...] = ()
 
     @property
     def type(self) -> Literal["FR", "NR"]:
@@ -115,6 +116,7 @@ def _entry(name: str, facts: dict[str, Any], licences: Mapping[str, str]) -> Ent
         in_paper=bool(facts.get("in_paper", False)),
         best_at={category: tuple(kinds) for category, kinds in facts.get("best_at", {}).items()},
         agreement={category: float(value) for category, value in facts.get("agreement", {}).items()},
+        specialist_for=tuple(facts.get("specialist_for", ())),
         **declared,
     )
 

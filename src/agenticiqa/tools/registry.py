@@ -93,9 +93,9 @@ class Tool:
     def rank(self, distortion: str) -> tuple[float, ...]:
         """Sorts tools of one type for a distortion, best first.
 
-        First where the AgenticIQA authors found a tool best, then probes made for the distortion, then how well it
+        First where the AgenticIQA authors found a tool best, then the category's specialist, then how well a tool
         followed opinions on the protocol's pictures: in the category and over all in equal parts, because few
-        pictures stand behind a category.
+        pictures stand behind a category. A probe comes last for what it was not made for.
         """
         best = self.entry.best_at if self.entry else {}
         agreement = self.entry.agreement if self.entry else {}
@@ -104,7 +104,9 @@ class Tool:
         declared = distortion in self.spec.good_at
         overall = agreement.get(OVERALL, 0.0)
         followed = (agreement.get(distortion, overall) + overall) / 2
-        return (-wins, -(declared and self.spec.kind == "probe"), -followed, -declared)
+        specialist = self.entry is not None and distortion in self.entry.specialist_for
+        stranger = self.spec.kind == "probe" and not declared
+        return (-wins, -specialist, stranger, -followed, -declared)
 
 
 class ToolRegistry:
