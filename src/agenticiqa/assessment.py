@@ -101,7 +101,7 @@ class AgenticIQA:
         self._runs = RunStore(self.settings.runs_database) if pipeline.runs.enabled else None
         self._saver = _open_checkpoints(self.settings.runs_database) if self._runs else None
         self._graph: Graph = build_graph(checkpointer=self._saver)
-        self._tools = tools or default_registry()
+        self._tools = tools or default_registry(pipeline.tools)
         self._clients = dict(clients or {})
         self._allowed_roots = pipeline.allowed_roots if only_allowed_roots else None
         # Clients made for one run serve the next as well.

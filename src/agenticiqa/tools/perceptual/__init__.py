@@ -1,0 +1,1 @@
+"""LPIPS and DISTS on ONNX Runtime: no torch, no pyiqa, no download (extra ``perceptual``)."""

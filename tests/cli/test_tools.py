@@ -1,0 +1,98 @@
+"""``agenticiqa tools``: list, show, fetch, calibrate, bench."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from agenticiqa.tools import pyiqa_adapter
+
+
+@pytest.fixture(autouse=True)
+def without_pyiqa(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pyiqa_adapter, "find_spec", lambda _: None)
+
+
+def test_list_shows_every_tool_and_why_some_cannot_run(run):
+    rows = {each["name"]: each for each in run("tools", "list", "--json").json}
+    assert len(rows) >= 49
+    assert rows["SSIM"]["state"] == "ready"
+    assert rows["QAlign"]["state"] == "needs extra"
+    assert "agenticiqa[pyiqa]" in rows["QAlign"]["reason"]
+    assert len({tuple(row) for row in rows.values()}) == 1, "every row has the same keys"
+    text = " ".join(run("tools", "list").out.split())
+    assert "needs extra" in text
+    assert "agenticiqa[pyiqa]" in text
+    assert "Noncommercial" in text
+    assert {each["state"] for each in run("tools", "list", "--ready", "--json").json} == {"ready"}
+
+
+def test_show_explains_a_tool_that_cannot_run_with_its_licence(run):
+    done = run("tools", "show", "q-align")
+    assert done.code == 0
+    assert "PolyForm-Noncommercial" in done.out
+    assert "tools fetch QAlign" in done.out
+    facts = run("tools", "show", "HaarPSI", "--json").json
+    assert facts["licence"] == "MIT"
+    assert facts["agreement"]["all"] > 0.8
+
+
+def test_measuring_with_a_tool_that_cannot_run_says_why(run, pictures):
+    done = run("measure", pictures[0], "--tool", "LIQE")
+    assert done.code == 1
+    assert "agenticiqa[pyiqa]" in done.err
+
+
+def test_fetch_says_what_is_missing_and_what_is_ready(run):
+    done = run("tools", "fetch", "musiq")
+    assert done.code == 1
+    assert "agenticiqa[pyiqa]" in done.err
+    assert "Noncommercial" in done.err
+    assert "built in" in run("tools", "fetch", "ssim").out
+    assert run("tools", "fetch", "nonsense").code == 1
+    assert "takes no file" in run("tools", "fetch", "ssim", "--from", "x").err
+
+
+def test_bench_gives_ratios_to_psnr(run):
+    done = run(
+        "tools", "bench", "--size", "96x64", "--repeats", "1", "-t", "PSNR", "-t", "SSIM", "-t", "MS-SSIM", "--json"
+    )
+    by_name = {each["tool"]: each for each in done.json["tools"]}
+    assert done.json["size"] == [96, 64]
+    assert by_name["SSIM"]["seconds"] > 0
+    assert by_name["SSIM"]["ratio"] > 0
+    assert by_name["MS-SSIM"]["error"], "too small a picture is reported, not fatal"
+    assert "Times PSNR" in run("tools", "bench", "--size", "64x64", "--repeats", "1", "-t", "PSNR").out
+    assert run("tools", "bench", "--size", "huge").code == 2
+
+
+def test_calibrate_writes_a_file_that_the_setting_uses(run, tmp_path: Path):
+    rng = np.random.default_rng(0)
+    reference = rng.integers(40, 215, (48, 64, 3), np.uint8)
+    Image.fromarray(reference).save(tmp_path / "r.png")
+    with (tmp_path / "m.csv").open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["image", "score", "reference"])
+        for index in range(24):
+            strength = 1.5 * 1.18**index
+            noisy = np.clip(reference + rng.normal(0, strength, reference.shape), 0, 255).astype(np.uint8)
+            Image.fromarray(noisy).save(tmp_path / f"{index}.png")
+            writer.writerow([f"{index}.png", 4 * index, "r.png"])
+        writer.writerow(["gone.png", 4, "r.png"])
+    data, output, plot = (str(tmp_path / name) for name in ("m.csv", "c.yaml", "p.png"))
+    arguments = ["tools", "calibrate", "--data", data, "--tool", "psnr", "--scale", "0,100", "-o", output]
+    done = run(*arguments, "--lower-is-better", "--plot", plot, "--json")
+    assert done.code == 0
+    assert done.json["pictures"] == 24
+    assert done.json["left_out"] == 1
+    assert done.json["after"]["rmse"] < done.json["before"]["rmse"]
+    assert Image.open(plot).size == (900, 640)
+    shown = run("tools", "show", "PSNR", "--json", AGENTICIQA_PIPELINE__TOOLS__CALIBRATIONS=output).json
+    assert shown["calibration"]["coefficients"] == pytest.approx(done.json["coefficients"])
+    assert "before" in run(*arguments, "--lower-is-better").out
+    assert run(*arguments).code == 1, "scores that run against the metric"
+    assert run(*arguments[:-4], "--scale", "5,1").code == 2

@@ -1,0 +1,144 @@
+"""The catalogue, what the registry makes of it, and the commands that show it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agenticiqa.config import ToolSettings, load_settings
+from agenticiqa.distortions import PROTOCOL
+from agenticiqa.errors import ToolUnavailableError
+from agenticiqa.tools import catalogue, pyiqa_adapter
+from agenticiqa.tools.calibration import load_calibrations, save_calibrations
+from agenticiqa.tools.catalogue import availability, fetch, load_catalogue
+from agenticiqa.tools.metrics import CATEGORIES, METRICS, Metric, MetricSpec
+from agenticiqa.tools.perceptual import sessions
+from agenticiqa.tools.registry import Tool, ToolRegistry, build_registry, default_registry
+
+PAPER_FR = [
+    "TOPIQ_FR", "AHIQ", "FSIM", "LPIPS", "DISTS", "WaDIQaM_FR", "PieAPP", "MS-SSIM", "GMSD", "SSIM", "CKDN", "VIF",
+    "PSNR", "VSI",
+]  # fmt: skip
+PAPER_NR = [
+    "QAlign", "CLIPIQA", "UNIQUE", "HyperIQA", "TReS", "MUSIQ", "WaDIQaM_NR", "DBCNN", "ARNIQA", "NIMA", "BRISQUE",
+    "NIQE", "MANIQA", "LIQE",
+]  # fmt: skip
+
+
+@pytest.fixture
+def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with the plain package only."""
+    monkeypatch.setattr(pyiqa_adapter, "find_spec", lambda _: None)
+    monkeypatch.setattr(catalogue, "find_spec", lambda _: None)
+    monkeypatch.setattr(sessions, "find_spec", lambda _: None)
+
+
+def test_the_papers_28_tools_and_all_native_ones_are_there():
+    entries = load_catalogue()
+    assert {name for name, entry in entries.items() if entry.in_paper} == {*PAPER_FR, *PAPER_NR}
+    assert [entries[name].type for name in PAPER_FR] == ["FR"] * 14
+    assert [entries[name].type for name in PAPER_NR] == ["NR"] * 14
+    assert set(METRICS) <= set(entries)
+    assert all("native" in entries[name].providers for name in METRICS)
+
+
+def test_every_entry_is_complete():
+    kinds = {each.name: each.category for each in PROTOCOL}
+    for entry in load_catalogue().values():
+        assert entry.description, entry.name
+        assert entry.licence, entry.name
+        assert entry.paper, entry.name
+        for category, distortions in entry.best_at.items():
+            assert [kinds[name] for name in distortions] == [category] * len(distortions), entry.name
+        assert set(entry.agreement) <= {"all", *CATEGORIES}
+
+
+def test_measured_strengths_cover_all_25_distortions_with_and_without_reference():
+    for kind in ("FR", "NR"):
+        entries = [entry for entry in load_catalogue().values() if entry.type == kind]
+        best = [name for entry in entries for names in entry.best_at.values() for name in names]
+        assert sorted(best) == sorted(each.name for each in PROTOCOL)
+
+
+def test_ranges_contain_those_of_the_calibrations():
+    for name, calibration in load_calibrations().items():
+        entry = load_catalogue().get(name)
+        if entry is None or entry.range is None:
+            continue
+        assert entry.range[0] <= calibration.value_range[0] < calibration.value_range[1] <= entry.range[1], name
+        assert entry.higher_is_better is calibration.higher_is_better, name
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_plain_installation_runs_native_tools_only(tmp_path: Path):
+    registry = build_registry(ToolSettings(), tmp_path)
+    assert set(METRICS) <= set(registry.names())
+    assert {"LPIPS", "TOPIQ_FR", "QAlign"} <= set(registry.unavailable)
+    for has_reference in (True, False):
+        offered = registry.offered(has_reference=has_reference)
+        assert offered
+        assert {tool.name for tool in offered} <= {*METRICS, "AIQA_FR"}
+        for category in (*CATEGORIES, "overall"):
+            best = registry.best_for(category, has_reference=has_reference)
+            assert best.needs_reference == has_reference
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_naming_a_tool_that_cannot_run_explains_why(tmp_path: Path):
+    registry = build_registry(ToolSettings(), tmp_path)
+    with pytest.raises(
+        ToolUnavailableError, match=r"QAlign cannot run here: pyiqa is not installed.*agenticiqa\[pyiqa\]"
+    ):
+        registry.find("q-align")
+    with pytest.raises(ToolUnavailableError, match=r"LPIPS cannot run here: ONNX Runtime.*agenticiqa\[perceptual\]"):
+        registry.find("lpips")
+    with pytest.raises(ToolUnavailableError, match="Did you mean HaarPSI"):
+        registry.find("HarrPSI")
+    assert registry.named_in("What does QAlign say, and PSNR?") == ["PSNR", "QAlign"]
+    assert registry.named_in("Is this a unique picture?") == []
+
+
+@pytest.mark.usefixtures("nothing_installed")
+@pytest.mark.parametrize("name", ["LPIPS", "DISTS", "TOPIQ_FR"])
+def test_fetching_needs_the_extra_first(name: str, tmp_path: Path):
+    with pytest.raises(ToolUnavailableError, match=r"pip install 'agenticiqa\["):
+        fetch(load_catalogue()[name], folder=tmp_path)
+
+
+def test_full_reference_tools_come_first_with_a_reference():
+    types = [tool.type for tool in default_registry().offered(has_reference=True)]
+    assert types == sorted(types)
+    assert {tool.type for tool in default_registry().offered(has_reference=False)} == {"NR"}
+
+
+def test_probes_made_for_a_distortion_are_chosen_for_it():
+    best = default_registry().best_for
+    assert best("Noise", has_reference=False).name == "noise"
+    assert best("Blurs", has_reference=False).name == "sharpness"
+
+
+def test_a_plug_in_without_entry_is_ranked_last_but_works():
+    spec = MetricSpec("Toy", "FR", (0.0, 1.0), True, "toy", "nobody", ("Blurs",))
+    ssim = default_registry().find("SSIM")
+    toy = Tool(Metric(spec, ssim.metric.measure), ssim.calibration)
+    registry = ToolRegistry([toy, ssim])
+    assert registry.best_for("Blurs", has_reference=True).name == "SSIM"
+    assert "good at Blurs" in toy.describe()
+    assert len({toy, ssim}) == 2, "tools are keys of jobs"
+
+
+def test_calibrations_setting_replaces_curves_tool_by_tool(tmp_path: Path):
+    own = load_calibrations()["SSIM"]
+    flatter = type(own)((3.0, 12.0, 0.6, 0.0, 3.0), "a user's", own.value_range, own.higher_is_better)
+    save_calibrations({"SSIM": flatter}, tmp_path / "mine.yaml")
+    settings = load_settings(overrides={"pipeline.tools.calibrations": str(tmp_path / "mine.yaml")}, environment={})
+    registry = default_registry(settings.pipeline.tools)
+    assert registry.find("SSIM").calibration == flatter
+    assert registry.find("SSIM").version != default_registry().find("SSIM").version
+    assert registry.find("PSNR").calibration == default_registry().find("PSNR").calibration
+
+
+def test_availability_names_its_provider():
+    assert availability(load_catalogue()["SSIM"]).provider == "native"
+    assert availability(load_catalogue()["QAlign"]).provider == "pyiqa"

