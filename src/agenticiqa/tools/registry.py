@@ -147,9 +147,7 @@ class ToolRegistry:
         ]
         return sorted(usable, key=lambda tool: (not tool.needs_reference, *tool.rank(OVERALL)))
 
-    def ranked_for(
-        self, distortion: str, *, has_reference: bool, size: tuple[int, int] | None = None
-    ) -> list[Tool]:
+    def ranked_for(self, distortion: str, *, has_reference: bool, size: tuple[int, int] | None = None) -> list[Tool]:
         """Offered tools of the type that fits (full-reference with a reference), best for the distortion first."""
         offered = self.offered(has_reference=has_reference, size=size)
         same_type = [tool for tool in offered if tool.needs_reference == has_reference] or offered
