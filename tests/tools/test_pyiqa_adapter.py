@@ -196,6 +196,8 @@ def test_with_a_reference_topiq_comes_first_once_it_runs(tmp_path: Path):
     registry = build_registry(ToolSettings(), tmp_path)
     assert registry.best_for("Compression", has_reference=True).name == "TOPIQ_FR"
     assert registry.offered(has_reference=True)[0].name == "TOPIQ_FR"
+    large = registry.best_for("Compression", has_reference=True, size=(6000, 4000))
+    assert large.name != "TOPIQ_FR", "a tool that would refuse the picture is not offered for it"
 
 
 def test_without_pyiqa_the_extra_and_its_licence_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

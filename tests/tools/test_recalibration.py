@@ -11,7 +11,7 @@ import pytest
 from agenticiqa.tools import recalibration
 from agenticiqa.tools.calibration import CalibrationError, load_calibrations
 from agenticiqa.tools.recalibration import Scale, read_manifest, refit
-from agenticiqa.tools.registry import default_registry
+from agenticiqa.tools.registry import Tool, default_registry
 
 PSNR = default_registry().find("PSNR")
 RAW = np.random.default_rng(4).uniform(15, 45, 80)
@@ -36,7 +36,7 @@ def test_the_new_curve_follows_the_opinions_better():
 
 
 def test_a_tool_without_curve_is_compared_by_its_raw_values():
-    ciede = default_registry().find("CIEDE2000")
+    ciede = Tool(default_registry().find("CIEDE2000").metric)
     fit = refit(ciede, 50 - RAW, OPINION, SCENES, "test")
     assert fit.before.rmse is None
     assert (fit.before.srcc or 0) > 0.9

@@ -210,6 +210,15 @@ def make_metric(entry: Entry, provider: Provider, settings: ToolSettings, folder
     return METRICS[entry.name]
 
 
+def largest_megapixels(entry: Entry, provider: Provider, settings: ToolSettings) -> float | None:
+    """Above which a picture is refused, because the network would fill the memory."""
+    if provider == "pyiqa":
+        return settings.pyiqa.max_megapixels
+    if provider == "perceptual":
+        return dists.MAX_MEGAPIXELS if entry.name == "DISTS" else lpips.MAX_MEGAPIXELS
+    return None
+
+
 def pyiqa_spec(entry: Entry) -> MetricSpec:
     """An entry's facts in the form that native metrics declare."""
     if entry.range is None or entry.kind == "probe":

@@ -18,7 +18,14 @@ from pathlib import Path
 from agenticiqa.config import ToolSettings
 from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.tools.calibration import Calibration, load_calibrations
-from agenticiqa.tools.catalogue import Entry, availability, load_catalogue, make_metric, tools_folder
+from agenticiqa.tools.catalogue import (
+    Entry,
+    availability,
+    largest_megapixels,
+    load_catalogue,
+    make_metric,
+    tools_folder,
+)
 from agenticiqa.tools.metrics import CATEGORIES, Metric, MetricSpec
 
 ENTRY_POINT_GROUP = "agenticiqa.tools"
@@ -36,6 +43,8 @@ class Tool:
     calibration: Calibration | None = None
     entry: Entry | None = field(default=None, compare=False)
     """What the catalogue says about it; None for a plug-in's tool."""
+    max_megapixels: float | None = None
+    """Larger pictures are refused; None: no limit but the machine's memory."""
 
     @property
     def spec(self) -> MetricSpec:
@@ -72,6 +81,14 @@ class Tool:
         return (
             f"{self.name} ({kind}): good at {strengths}. {self.entry.description if self.entry else self.spec.variant}."
         )
+
+    def takes(self, size: tuple[int, int] | None) -> bool:
+        """Whether a picture of (width, height) is neither too small nor too large; None: nobody knows yet."""
+        if size is None:
+            return True
+        height, width = self.spec.minimum_size
+        small_enough = self.max_megapixels is None or size[0] * size[1] <= self.max_megapixels * 1e6
+        return size[0] >= width and size[1] >= height and small_enough
 
     def rank(self, distortion: str) -> tuple[float, ...]:
         """Sorts tools of one type for a distortion, best first.
@@ -143,7 +160,7 @@ class ToolRegistry:
         usable = [
             tool
             for tool in self._tools.values()
-            if tool.calibration and (has_reference or not tool.needs_reference) and _large_enough(size, tool)
+            if tool.calibration and (has_reference or not tool.needs_reference) and tool.takes(size)
         ]
         return sorted(usable, key=lambda tool: (not tool.needs_reference, *tool.rank(OVERALL)))
 
@@ -159,12 +176,6 @@ class ToolRegistry:
         if not ranked:
             raise ToolUnavailableError("No measuring tool can run on this picture.")
         return ranked[0]
-
-
-def _large_enough(size: tuple[int, int] | None, tool: Tool) -> bool:
-    """Whether (width, height) suffices; metrics declare (height, width)."""
-    height, width = tool.spec.minimum_size
-    return size is None or (size[0] >= width and size[1] >= height)
 
 
 def _plain(name: str) -> str:
@@ -208,7 +219,8 @@ def build_registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
         found = availability(entry, settings, folder)
         if found.ready:
             metric = make_metric(entry, found.provider, settings, folder)
-            tools.append(Tool(metric, calibrations.get(entry.name) or _opinion_itself(metric.spec), entry))
+            limit = largest_megapixels(entry, found.provider, settings)
+            tools.append(Tool(metric, calibrations.get(entry.name) or _opinion_itself(metric.spec), entry, limit))
         else:
             unavailable[entry.name] = found.reason
     return ToolRegistry([*tools, *_plug_ins()], unavailable)
