@@ -525,3 +525,31 @@ def test_graph_show(command: Any) -> None:
     code, out, _ = command("graph", "show")
     assert code == 0
     assert "summarizer -->|need_replan=true & iter<max| planner" in out
+
+
+def test_paths_outside_the_allowed_folders_are_refused(pair: Any, tmp_path: Any) -> None:
+    """D2-29: also through a link and through dots; the folder's own pictures pass."""
+    roots = tmp_path / "roots"
+    roots.mkdir()
+    (roots / "inside.png").write_bytes(Path(pair.test).read_bytes())
+    (roots / "link.png").symlink_to(pair.test)
+    clients = dict.fromkeys(("planner", "executor", "summarizer"), ScriptedClient())
+    overrides = {"pipeline.allowed_roots": [str(roots)]}
+    with AgenticIQA(overrides=overrides, clients=clients, only_allowed_roots=True) as given:
+        for path in (pair.test, roots / "link.png", roots / ".." / Path(pair.test).name):
+            result = given.assess(path)
+            assert result.status == "error"
+            assert "allowed folder" in (result.error or "")
+        assert given.assess(roots / "inside.png").status == "ok"
+
+
+def test_a_failed_run_is_tried_again_by_resume(pair: Any, tmp_path: Any) -> None:
+    """D2-26: a run that ended in an error is not answered from the record."""
+    client = ScriptedClient()
+    clients = dict.fromkeys(("planner", "executor", "summarizer"), client)
+    late = tmp_path / "late.png"
+    with AgenticIQA(clients=clients) as given:
+        failed = given.assess(late)
+        assert failed.status == "error"
+        late.write_bytes(Path(pair.test).read_bytes())
+        assert given.resume(failed.metadata["run_id"]).status == "ok"

@@ -45,6 +45,7 @@ FailUnderOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Print the answer only.")]
+ReportOption = Annotated[Path | None, typer.Option("--report", help="Also write the result as one HTML page.")]
 NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Ask and measure afresh.")]
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="Folder with model_backends.yaml and pipeline.yaml.")
@@ -62,6 +63,7 @@ def assess(
     fail_under: FailUnderOption = None,
     json_output: JsonOption = False,
     quiet: QuietOption = False,
+    report: ReportOption = None,
     no_cache: NoCacheOption = False,
     config: ConfigOption = None,
 ) -> None:
@@ -88,7 +90,17 @@ def assess(
             max_replan_iterations=max_replan,
         )
     show(result, json_output=json_output, quiet=quiet)
+    if report is not None:
+        _write_report(result, report, quiet=quiet or json_output)
     raise typer.Exit(exit_code(result, fail_under))
+
+
+def _write_report(result: Assessment, path: Path, *, quiet: bool) -> None:
+    from agenticiqa.assessment_report import report_item, write_report
+
+    write_report(path, [report_item(result)])
+    if not quiet:
+        error_console().print(f"Report: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
 def open_assessor(backend: str | None, config: Path | None, *, no_cache: bool, quiet: bool) -> AgenticIQA:

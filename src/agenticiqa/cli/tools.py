@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agenticiqa.tools.catalogue import Entry
     from agenticiqa.tools.registry import Tool, ToolRegistry
 
+WIDE_TERMINAL = 130
 app = typer.Typer(help="List, explain, fetch, run, calibrate and time measuring tools.", no_args_is_help=True)
 app.command("run")(measure)
 app.command("calibrate")(calibrate)
@@ -48,17 +49,21 @@ def list_tools(
     from rich.markup import escape
     from rich.table import Table
 
+    console = output_console()
+    # Strengths need room; `tools show` has them for every terminal.
+    wide = console.width >= WIDE_TERMINAL
     table = Table()
-    for column in ("Tool", "Type", "Here", "Range", "Better is", "1..5 by", "Good at"):
+    for column in ("Tool", "Type", "Here", "Range", "Better is", "1..5 by", *(["Good at"] if wide else [])):
         table.add_column(column, no_wrap=column in ("Tool", "Here"))
     for each in facts:
         extent = "{:g}..{:g} {}".format(*each["range"], each["unit"]).strip() if each["range"] else ""
         origin = each["calibration"]["origin"] if each["calibration"] else ""
         state = _MARK.get(each["state"], each["state"])
-        table.add_row(each["name"], each["type"], state, extent, each["better"], origin, ", ".join(each["good_at"]))
-    output_console().print(table)
+        strengths = [", ".join(each["good_at"])] if wide else []
+        table.add_row(each["name"], each["type"], state, extent, each["better"], origin, *strengths)
+    console.print(table)
     for reason, names in _by_reason(facts).items():
-        output_console().print(f"{escape(', '.join(names))}: {escape(reason)}", highlight=False)
+        console.print(f"{escape(', '.join(names))}: {escape(reason)}", highlight=False)
 
 
 def _by_reason(facts: list[dict[str, Any]]) -> dict[str, list[str]]:

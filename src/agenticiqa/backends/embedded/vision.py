@@ -73,6 +73,10 @@ class VisionModel:
 
     def __init__(self, folder: Traversable | None = None) -> None:
         folder = folder or resources.files("agenticiqa.backends.embedded").joinpath("weights")
+        if not folder.joinpath(CARD).is_file():
+            raise BackendUnavailableError(
+                "The weights of the embedded model are missing.", hint="Install agenticiqa again."
+            )
         self.card: dict[str, Any] = json.loads(folder.joinpath(CARD).read_text(encoding="utf-8"))
         self.cell = int(self.card["cell"])
         self.view = int(self.card["view"])
