@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any, cast
 
-import cv2
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 from scipy.ndimage import uniform_filter
 
 from agenticiqa.backends.embedded.kinds import model_kinds_for
@@ -30,8 +28,8 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float32]
 
 CARD = "model.json"
+FILES = ("local.onnx", "content.onnx", "joint.onnx")
 LEVELS = (1, 2, 3, 4, 5)
-LEVEL_BOUNDS = np.array([1.5, 2.5, 3.5, 4.5], np.float32)
 # Tiles keep memory bounded; the margin is what the network sees beyond a cell, and is cut off again.
 TILE_CELLS, MARGIN_CELLS = 24, 2
 
@@ -82,10 +80,7 @@ class VisionModel:
         self.view = int(self.card["view"])
         self.categories: list[str] = self.card["categories"]
         self.kinds = [KindLabel(**entry) for entry in self.card["kinds"]]
-        self._local, self._content, self._joint = (
-            _session(folder, self.card["files"][part]) for part in ("local", "content", "joint")
-        )
-        self._lock = threading.Lock()
+        self._local, self._content, self._joint = (_session(folder, name, self.card["files"][name]) for name in FILES)
 
     @property
     def name(self) -> str:
@@ -94,7 +89,7 @@ class VisionModel:
     @property
     def fingerprint(self) -> str:
         """Changes with the weights."""
-        joined = "".join(self.card["files"][part]["sha256"] for part in ("local", "content", "joint"))
+        joined = "".join(self.card["files"][name] for name in FILES)
         return hashlib.sha256(joined.encode()).hexdigest()[:12]
 
     def see(self, rgb: UInt8Image) -> Scene:
@@ -106,7 +101,7 @@ class VisionModel:
         height, width = rgb.shape[:2]
         rows, columns = -(-height // self.cell), -(-width // self.cell)
         below, beside = rows * self.cell - height, columns * self.cell - width
-        padded = np.asarray(cv2.copyMakeBorder(rgb, 0, below, 0, beside, cv2.BORDER_REPLICATE), np.uint8)
+        padded = np.pad(rgb, ((0, below), (0, beside), (0, 0)), mode="symmetric")
         out: Floats | None = None
         for top in range(0, rows, TILE_CELLS):
             for left in range(0, columns, TILE_CELLS):
@@ -125,27 +120,20 @@ class VisionModel:
             max(0, left - MARGIN_CELLS), min(columns, right + MARGIN_CELLS),
         )  # fmt: skip
         y0, y1, x0, x1 = (edge * self.cell for edge in outer)
-        found = self._run(self._local, {"pixels": _planes(padded[y0:y1, x0:x1])})[0]
-        inner = found[0, :, top - outer[0] : bottom - outer[0], left - outer[2] : right - outer[2]]
-        return np.moveaxis(inner, 0, -1).astype(np.float32), (slice(top, bottom), slice(left, right))
+        found = self._local.run(None, {"picture": np.ascontiguousarray(padded[None, y0:y1, x0:x1])})[0]
+        inner = found[0, top - outer[0] : bottom - outer[0], left - outer[2] : right - outer[2]]
+        return inner, (slice(top, bottom), slice(left, right))
 
     def _whole_view(self, rgb: UInt8Image) -> Floats:
-        small = np.asarray(cv2.resize(rgb, (self.view, self.view), interpolation=cv2.INTER_AREA), np.uint8)
-        return self._run(self._content, {"view": _planes(small)})[0].astype(np.float32)
+        # Pillow's filter, because the network was trained on views that Pillow made.
+        small = Image.fromarray(rgb).resize((self.view, self.view), Image.Resampling.BILINEAR)
+        return cast("Floats", self._content.run(None, {"view": np.asarray(small, np.uint8)[None]})[0])
 
     def heads(self, statistics: Floats, content: Floats) -> dict[str, Floats]:
         """The joint heads on N sets of statistics that share one view."""
-        shared = np.repeat(content, len(statistics), axis=0)
+        inputs = {"statistics": statistics.astype(np.float32), "content": np.repeat(content, len(statistics), axis=0)}
         names = [output.name for output in self._joint.get_outputs()]
-        values = self._run(self._joint, {"statistics": statistics.astype(np.float32), "content": shared})
-        return dict(zip(names, values, strict=True))
-
-    def _run(self, session: Any, inputs: Mapping[str, Floats]) -> list[Floats]:
-        wanted = {item.name: item.type for item in session.get_inputs()}
-        ready = {
-            name: value.astype(np.float16) if "float16" in wanted[name] else value for name, value in inputs.items()
-        }
-        return cast("list[Floats]", session.run(None, ready))
+        return dict(zip(names, self._joint.run(None, inputs), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +168,7 @@ class Scene:
 
     def _readings(self, statistics: Floats) -> list[Reading]:
         out = self.model.heads(statistics, self.content)
-        severities, kinds = _softmax(out["severities"]), _softmax(out["kinds"])
-        levels = _level_probabilities(out["score"], out["spread"])
+        levels, severities, kinds = out["levels"], out["severities"], out["kinds"]
         return [
             Reading(
                 score=float(np.clip(out["score"][i], 1, 5)),
@@ -216,47 +203,25 @@ class Scene:
         return sum(own[name] for name in wanted & own.keys()) / total
 
 
-def _session(folder: Traversable, entry: Mapping[str, str]) -> Any:
+def _session(folder: Traversable, name: str, sha256: str) -> Any:
     """An inference session of one network file, whose bytes must be the ones that were trained."""
     try:
         import onnxruntime
     except ImportError as error:
         raise BackendUnavailableError(
-            "The embedded backend needs onnxruntime.",
-            hint="pip install 'agenticiqa' again, or pip install onnxruntime.",
+            "The embedded backend needs onnxruntime.", hint="pip install onnxruntime"
         ) from error
-    data = folder.joinpath(entry["name"]).read_bytes()
-    if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+    data = folder.joinpath(name).read_bytes()
+    if hashlib.sha256(data).hexdigest() != sha256:
         raise BackendUnavailableError(
-            f"The weights file {entry['name']!r} is not the one this version was made with.",
-            hint="Install agenticiqa again.",
+            f"The weights file {name!r} is not the one this version was made with.", hint="Install agenticiqa again."
         )
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
 
 
-def _planes(rgb: UInt8Image) -> Floats:
-    """H×W×3 bytes as 1×3×H×W in 0..1."""
-    planes: Floats = np.ascontiguousarray(np.moveaxis(rgb, -1, 0)[None], dtype=np.float32)
-    planes *= np.float32(1 / 255)
-    return planes
-
-
 def _overlap(cells: int, cell: int, start: int, stop: int) -> Floats:
     edges = np.arange(cells) * cell
     inside = np.minimum(edges + cell, stop) - np.maximum(edges, start)
     return np.asarray(np.clip(inside, 0, None), np.float32)
-
-
-def _softmax(logits: Floats) -> Floats:
-    shifted = np.exp(logits.astype(np.float64) - logits.max(axis=-1, keepdims=True))
-    return cast("Floats", (shifted / shifted.sum(axis=-1, keepdims=True)).astype(np.float32))
-
-
-def _level_probabilities(score: Floats, spread: Floats) -> Floats:
-    """Chances of the levels 1 to 5 of a logistic distribution about the score."""
-    steps = (LEVEL_BOUNDS[None] - score.reshape(-1, 1)) / spread.reshape(-1, 1)
-    below = 1 / (1 + np.exp(-np.clip(steps, -60, 60)))
-    full = np.concatenate([np.zeros_like(below[:, :1]), below, np.ones_like(below[:, :1])], axis=1)
-    return cast("Floats", np.diff(full, axis=1))
