@@ -47,8 +47,10 @@ def test_measuring_with_a_tool_that_cannot_run_says_why(run, pictures):
     assert "agenticiqa[pyiqa]" in done.err
 
 
-def test_measure_runs_networks_only_when_asked(run, pictures):
-    usual = {each["tool"] for each in run("measure", pictures[0], "--reference", pictures[1], "--json").json}
+def test_measure_runs_networks_only_when_asked(run, tmp_path: Path):
+    picture = str(tmp_path / "large_enough_for_all.png")
+    Image.fromarray(np.random.default_rng(0).integers(0, 255, (200, 200, 3), np.uint8)).save(picture)
+    usual = {each["tool"] for each in run("measure", picture, "--reference", picture, "--json").json}
     assert "SSIM" in usual
     assert "LPIPS" not in usual
 
