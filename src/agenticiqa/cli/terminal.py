@@ -41,9 +41,16 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+class _TerminalHandler(logging.Handler):
+    """Writes to whatever standard error is at that moment."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        sys.stderr.write(self.format(record) + "\n")
+
+
 def show_warnings(secrets: Iterable[str] = ()) -> None:
     """Let warnings of the package reach the terminal, through the same filter as the log file."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _TerminalHandler()
     handler.setFormatter(logging.Formatter("Warning: %(message)s"))
     handler.addFilter(RedactingFilter(secrets))
     # Errors end a run, and the command prints that itself.
