@@ -122,8 +122,9 @@ def _all_facts(config: Path | None) -> list[dict[str, Any]]:
 
     settings = _settings(config)
     registry = default_registry(settings)
-    known = [_facts(entry, registry, settings) for entry in load_catalogue().values()]
-    return [*known, *(_plug_in_facts(tool) for tool in registry.all() if tool.entry is None)]
+    catalogue = load_catalogue()
+    known = [_facts(entry, registry, settings) for entry in catalogue.values()]
+    return [*known, *(_plug_in_facts(tool) for tool in registry.all() if tool.name not in catalogue)]
 
 
 def _find_facts(name: str, config: Path | None) -> dict[str, Any]:

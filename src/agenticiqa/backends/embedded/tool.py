@@ -1,0 +1,48 @@
+"""``AIQA_NR``: the embedded model's no-reference score as a measuring tool for every backend."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agenticiqa.backends.embedded.provider import shared_model
+from agenticiqa.tools.calibration import Calibration
+from agenticiqa.tools.catalogue import Entry
+from agenticiqa.tools.metrics import Array, Measurement, Metric, MetricSpec, Picture, Views
+from agenticiqa.tools.registry import Tool
+from agenticiqa.vocabulary import CATEGORIES
+
+SPEC = MetricSpec(
+    name="AIQA_NR",
+    kind="NR",
+    range=(1.0, 5.0),
+    higher_is_better=True,
+    variant="expected opinion of this project's trained vision model; see docs/model-card.md",
+    paper="this project",
+    good_at=CATEGORIES,
+    minimum_size=(32, 32),
+    unit="opinion 1..5",
+)
+# SRCC with the KADID-10k protocol's opinions on photographs that training has not seen (docs/model-card.md).
+AGREEMENT = {"all": 0.90}
+
+
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    views = Views.of(test, reference, SPEC)
+    rgb = np.asarray(np.rint(views.test.rgb() * 255), np.uint8)
+    scene = shared_model().see(rgb)
+    reading = scene.read()
+    return Measurement(reading.score, map=scene.score_map(), details=dict(reading.severity))
+
+
+TOOL = Tool(
+    Metric(SPEC, measure),
+    Calibration((0.0, 1.0, 0.0, 1.0, 0.0), "the value is an opinion already", SPEC.range, True, origin="fit"),
+    Entry(
+        name=SPEC.name,
+        kind="NR",
+        providers=("native",),
+        description="this project's trained vision model: opinion without a reference, for every kind of damage",
+        licences={"native": "MIT"},
+        agreement=AGREEMENT,
+    ),
+)
