@@ -1,28 +1,53 @@
-"""The demonstration: what works on this machine, what the tools measure, and an answer where a model is at hand."""
+"""The demonstration: questions about two pictures, answered on this machine, and one report of all of them.
+
+    python examples/demo.py [--output demo-output]
+
+Runs on the embedded backend: no key, no GPU, no network.
+"""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import argparse
 from pathlib import Path
 
+from rich.console import Console
+
+from agenticiqa import AgenticIQA, Assessment
+from agenticiqa.assessment_report import report_item, write_report
+from agenticiqa.cli.rendering import print_assessment
+
 PICTURES = Path(__file__).parent / "pictures"
-OUTPUT = Path("demo-output")
+ORIGINAL, COMPRESSED = PICTURES / "dandelion.jpg", PICTURES / "dandelion_compressed.jpg"
 
-
-def agenticiqa(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the installed command and show what it says."""
-    program = Path(sys.executable).with_name("agenticiqa")
-    print(f"\n$ agenticiqa {' '.join(arguments)}", flush=True)
-    return subprocess.run([program, *arguments], check=False, text=True)
+QUESTIONS: list[tuple[Path, str, Path | None]] = [
+    (ORIGINAL, "Rate the perceptual quality of the image.", None),
+    (COMPRESSED, "Rate the perceptual quality of the image.", None),
+    (COMPRESSED, "How good is it compared with the reference?", ORIGINAL),
+    (COMPRESSED, "Is the picture noisy?", None),
+    (COMPRESSED, "Which distortion dominates? A. Motion blur B. JPEG compression C. Underexposure", None),
+    (ORIGINAL, "What emotion does the picture convey?", None),
+]
 
 
 def main() -> None:
-    OUTPUT.mkdir(exist_ok=True)
-    damaged, original = str(PICTURES / "dandelion_compressed.jpg"), str(PICTURES / "dandelion.jpg")
-    agenticiqa("doctor")
-    agenticiqa("measure", damaged, "--reference", original)
-    agenticiqa("assess", damaged, "--reference", original)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=Path, default=Path("demo-output"))
+    output: Path = parser.parse_args().output
+    output.mkdir(parents=True, exist_ok=True)
+    console = Console()
+    results: list[Assessment] = []
+    overrides = {"pipeline.runs.database": output / "runs.sqlite", "pipeline.logging.file": output / "log.jsonl"}
+    with AgenticIQA("embedded", overrides=overrides) as assessor:
+        for picture, question, reference in QUESTIONS:
+            versus = f" (reference: {reference.name})" if reference else ""
+            console.print(f"\n[bold]{picture.name}[/]{versus}: {question}", highlight=False)
+            result = assessor.assess(picture, question, reference=reference)
+            if result.status == "error":
+                raise SystemExit(f"The demonstration failed: {result.error}")
+            print_assessment(console, result)
+            results.append(result)
+    write_report(output / "report.html", [report_item(result) for result in results], "AgenticIQA demonstration")
+    console.print(f"\nReport: {output / 'report.html'}", highlight=False)
 
 
 if __name__ == "__main__":

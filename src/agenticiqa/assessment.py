@@ -26,7 +26,7 @@ from agenticiqa.run_context import RunContext
 from agenticiqa.runs import RunRecord, RunStore, new_run_id, open_database
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, PlannerOutput, SummarizerOutput
 from agenticiqa.tools.registry import ToolRegistry, default_registry
-from agenticiqa.vlm_client import TokenUsage, VLMClient
+from agenticiqa.vlm_client import BackendChoice, TokenUsage, VLMClient
 from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
 
 logger = logging.getLogger(__name__)
@@ -217,10 +217,13 @@ class AgenticIQA:
         if reference_path:
             context.image(reference_path)
         check_regions(state.get("regions") or {}, image)
+        replaced: dict[BackendChoice, list[str]] = {}
         for role in ROLES:
             choice = context.backend_choice(role)
             if choice.reason:
-                logger.warning("The %s runs on %s: %s", role, choice.backend, choice.reason)
+                replaced.setdefault(choice, []).append(role)
+        for choice, roles in replaced.items():
+            logger.warning("%s on the %s backend: %s", ", ".join(roles).capitalize(), choice.backend, choice.reason)
 
     def close(self) -> None:
         for client in self._made.values():

@@ -84,6 +84,8 @@ def print_assessment(console: Console, result: Assessment) -> None:
     evidence = result.executor_evidence
     if evidence and (evidence.distortion_analysis or evidence.tool_logs):
         console.print(_evidence_table(evidence))
+        for line in _explanations(evidence):
+            console.print(f"[dim]•[/] {escape(line)}", highlight=False)
     for note in _notes(result):
         console.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
     console.print(f"[dim]{escape(_footer(result))}[/]", highlight=False)
@@ -100,7 +102,7 @@ def _headline(result: Assessment) -> str:
 
 def _evidence_table(evidence: ExecutorOutput) -> Table:
     table = Table(title="Evidence", title_justify="left")
-    for column in ("Object", "Distortion", "Severity", "Tool", "Raw", "1..5", "What is seen"):
+    for column in ("Object", "Distortion", "Severity", "Tool", "Raw", "1..5"):
         table.add_column(column, overflow="fold")
     scores = evidence.quality_scores or {}
     raw = {(log.object, log.tool): log.raw_score for log in evidence.tool_logs}
@@ -110,17 +112,24 @@ def _evidence_table(evidence: ExecutorOutput) -> Table:
             tool, score = scores.get(name, {}).get(entry.type, ("", None))
             shown.add((name, entry.type))
             severity = f"[{_SEVERITY_STYLE[entry.severity]}]{entry.severity}[/]"
-            table.add_row(
-                escape(name), escape(entry.type), severity, escape(tool), _raw(raw.get((name, tool))),
-                "" if score is None else f"{score:.2f}", escape(entry.explanation),
-            )  # fmt: skip
+            table.add_row(*_row(name, entry.type, severity, tool, raw.get((name, tool)), score))
     for name, by_kind in scores.items():
         for kind, (tool, score) in by_kind.items():
             if (name, kind) not in shown:
-                table.add_row(
-                    escape(name), escape(kind), "", escape(tool), _raw(raw.get((name, tool))), f"{score:.2f}", ""
-                )
+                table.add_row(*_row(name, kind, "", tool, raw.get((name, tool)), score))
     return table
+
+
+def _row(name: str, kind: str, severity: str, tool: str, raw: float | None, score: float | None) -> list[str]:
+    return [escape(name), escape(kind), severity, escape(tool), _raw(raw), "" if score is None else f"{score:.2f}"]
+
+
+def _explanations(evidence: ExecutorOutput) -> list[str]:
+    return [
+        f"{entry.type} ({name}): {entry.explanation}"
+        for name, entries in (evidence.distortion_analysis or {}).items()
+        for entry in entries
+    ]
 
 
 def _raw(value: float | None) -> str:

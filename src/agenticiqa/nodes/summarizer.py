@@ -270,7 +270,8 @@ class _Summary:
         if contradictions:
             self.used["contradictions"] = contradictions
             reasoning += [f"{text}." for text in contradictions]
-        if self.evidence.is_empty and not _SAYS_NO_EVIDENCE.search(reply.reasoning):
+        answered_at_all = reply.answer != UNABLE_TO_DETERMINE
+        if self.evidence.is_empty and answered_at_all and not _SAYS_NO_EVIDENCE.search(reply.reasoning):
             reasoning.append(NO_EVIDENCE_SENTENCE)
         need_replan, reason = self._replan_decision(reasoning)
         result = SummarizerOutput(

@@ -13,6 +13,7 @@ from agenticiqa.backends.embedded.places import side_box
 from agenticiqa.backends.embedded.question import Question, understand
 from agenticiqa.backends.embedded.weighing import damage_meant, weigh, yes_probability
 from agenticiqa.backends.embedded.wording import (
+    CLEAR_SHARE,
     NAMES,
     adverb,
     finding,
@@ -123,7 +124,7 @@ def _degree(question: Question, look: Look, find: Finder) -> str | None:  # noqa
     if named.polarity == "good":
         words = {"none": "Very", "slight": "Fairly", "moderate": "Moderately", "severe": "Hardly", "extreme": "Not"}
         return f"{words[severity]} {named.words}"
-    return f"{adverb(severity).capitalize()} affected by {NAMES[category]} ({severity})"
+    return f"{adverb(severity).capitalize()} affected by {NAMES[category]}"
 
 
 def _worst(question: Question, look: Look, find: Finder) -> str | None:  # noqa: ARG001
@@ -131,7 +132,7 @@ def _worst(question: Question, look: Look, find: Finder) -> str | None:  # noqa:
     if not visible:
         return "No visible distortion"
     title, share = look.scene.likeliest_kind(visible[0], look.reading)
-    return title if title and share >= 0.5 else NAMES[visible[0]].capitalize()
+    return title if title and share >= CLEAR_SHARE else NAMES[visible[0]].capitalize()
 
 
 def _where(question: Question, look: Look, find: Finder) -> str | None:  # noqa: ARG001

@@ -8,6 +8,7 @@ from typing import Any
 
 from agenticiqa.backends.embedded.looking import Look
 from agenticiqa.backends.embedded.measures import describe
+from agenticiqa.backends.embedded.wording import CLEAR_SHARE, in_sentence
 from agenticiqa.tasks import AnalysisTask, DetectionTask, OfferedTool, SelectionTask
 
 
@@ -59,9 +60,9 @@ def kind_sentence(category: str, look: Look) -> str:
     if look.severity_name(category) == "none":
         return ""
     title, share = look.scene.likeliest_kind(category, look.reading)
-    if title is None or share < 0.4:
+    if title is None or share < CLEAR_SHARE:
         return ""
-    return f"It looks most like {title[0].lower()}{title[1:]} ({share:.0%} of what speaks for this category)."
+    return f"Most like {in_sentence(title)} ({share:.0%})."
 
 
 def select(task: SelectionTask) -> dict[str, Any]:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
 
+import numpy as np
+
 from agenticiqa.backends.embedded.measures import Measures
 from agenticiqa.backends.embedded.vision import Reading, Scene, VisionModel
 from agenticiqa.images import Box, LoadedImage
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
 
 KEPT_SCENES = 4
-# From this severity on (0 none .. 4 extreme), something is called visible.
-VISIBLE = 0.5
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,13 @@ class Look:
         return self.reading.severity[category]
 
     def severity_name(self, category: str) -> str:
-        return SEVERITIES[min(4, max(0, round(self.severity(category))))]
+        """The median of the severities' distribution: a small chance of something bad does not make it seen."""
+        below = np.cumsum(self.reading.severity_probabilities[category])
+        return SEVERITIES[int(np.searchsorted(below, 0.5).clip(0, len(SEVERITIES) - 1))]
 
     def visible(self) -> list[str]:
         """Categories that a viewer would notice, the worst first."""
-        found = [name for name in CATEGORIES if self.severity(name) >= VISIBLE]
+        found = [name for name in CATEGORIES if self.severity_name(name) != "none"]
         return sorted(found, key=self.severity, reverse=True)
 
 

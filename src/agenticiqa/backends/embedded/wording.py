@@ -19,6 +19,8 @@ NAMES = {
 }
 _ADVERBS = {"none": "not", "slight": "slightly", "moderate": "moderately", "severe": "severely", "extreme": "extremely"}
 MOST_FINDINGS = 3
+CLEAR_SHARE = 0.5
+"""A finer kind is named when it holds at least this share of what speaks for its category."""
 
 
 def finding(category: str, look: Look) -> str:
@@ -27,8 +29,18 @@ def finding(category: str, look: Look) -> str:
     if severity == "none":
         return f"No visible {NAMES[category]}."
     title, share = look.scene.likeliest_kind(category, look.reading)
-    kind = f", most like {title[0].lower()}{title[1:]}" if title and share >= 0.5 else ""
+    kind = f", most like {in_sentence(title)}" if title and share >= CLEAR_SHARE else ""
     return f"{severity.capitalize()} {NAMES[category]}{kind}."
+
+
+def in_sentence(title: str) -> str:
+    """A title in the middle of a sentence; names such as JPEG keep their capitals.
+
+    >>> in_sentence("Motion blur"), in_sentence("JPEG compression"), in_sentence("WebP")
+    ('motion blur', 'JPEG compression', 'WebP')
+    """
+    first = title.split(maxsplit=1)[0]
+    return title if first[1:] != first[1:].lower() else title[0].lower() + title[1:]
 
 
 def adverb(severity: str) -> str:
@@ -63,5 +75,7 @@ def tool_sentences(evidence: ExecutorOutput) -> list[str]:
     for log in evidence.tool_logs:
         if log.calibrated_score is not None and log.raw_score is not None:
             where = "" if log.region is None else f" on {log.object}"
-            said[log.tool, where] = f"{log.tool}{where} gives {log.raw_score:.4g}, {log.calibrated_score:.2f} of 5."
+            same = abs(log.raw_score - log.calibrated_score) < 0.005
+            raw = "" if same else f"{log.raw_score:.4g}, that is "
+            said[log.tool, where] = f"{log.tool}{where} gives {raw}{log.calibrated_score:.2f} of 5."
     return list(said.values())
