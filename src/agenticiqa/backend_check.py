@@ -14,6 +14,7 @@ from agenticiqa.asking import parse_json_object
 from agenticiqa.config import Settings
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.images import LoadedImage, decode_image, png_bytes
+from agenticiqa.tasks import PlanTask
 from agenticiqa.vlm_client import ModelRequest, create_vlm_client, labelled
 
 CHECK_TIMEOUT_S = 60
@@ -65,6 +66,8 @@ def _request() -> ModelRequest:
         answer_letters=("A", "B"),
         max_tokens=100,
         timeout_s=CHECK_TIMEOUT_S,
+        # For backends that read tasks instead of prompts.
+        task=PlanTask("Is the image mostly grey?"),
     )
 
 

@@ -18,7 +18,7 @@ from agenticiqa.backends.embedded.vision import VisionModel
 from agenticiqa.errors import BackendError
 from agenticiqa.images import Box, LoadedImage
 from agenticiqa.state import PlannerOutput
-from agenticiqa.tasks import AnalysisTask, AnswerTask, DetectionTask, PlanTask, SelectionTask
+from agenticiqa.tasks import AnalysisTask, DetectionTask, PlanTask, SelectionTask
 from agenticiqa.vlm_client import ModelReply, ModelRequest, RichVLMClient
 from agenticiqa.vocabulary import GLOBAL
 
@@ -44,19 +44,17 @@ class EmbeddedClient(RichVLMClient):
             return self._reply(_plan(task))
         if isinstance(task, SelectionTask):
             return self._reply(select(task))
-        if not request.images:
-            raise BackendError("The embedded backend was asked without a picture.")
+        if task is None or not request.images:
+            raise BackendError(
+                "The embedded backend is no language model: it needs a picture and cannot read a free prompt.",
+                hint="Ask it through assess, or use a vision-language model.",
+            )
         image = request.images[0].image
         if isinstance(task, DetectionTask):
             return self._reply(detect(task, self._finder(image, task.boxes)))
         if isinstance(task, AnalysisTask):
             return self._reply(analyse(task, self._finder(image, task.boxes, task.query)))
-        if isinstance(task, AnswerTask):
-            return self._answer(answer(task, self._finder(image, task.boxes, task.query)))
-        raise BackendError(
-            "The embedded backend is no language model and cannot read a free prompt.",
-            hint="Ask it through assess, or use a vision-language model.",
-        )
+        return self._answer(answer(task, self._finder(image, task.boxes, task.query)))
 
     def _finder(self, image: LoadedImage, boxes: Mapping[str, Box], query: str = "") -> Finder:
         scope = {item.name.casefold(): item for item in understand(query).scope} if query else {}
