@@ -100,7 +100,7 @@ class Local(nn.Module):
         maps.append(self.top(self.head(y)))
         means, squares = [], []
         for found in maps:
-            side = CELL * found.shape[-1] // x.shape[-1] if not torch.jit.is_tracing() else _SIDES[found.shape[1]]
+            side = _SIDES[int(found.shape[1])]
             found = found.float()  # noqa: PLW2901
             means.append(F.avg_pool2d(found, side) if side > 1 else found)
             squares.append(F.avg_pool2d(found * found, side) if side > 1 else found * found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -82,19 +83,19 @@ def crops(pictures: Tensor, rows: Tensor, size: tuple[int, int], flip: Tensor) -
 
 
 def shifted_views(views: Tensor, rows: Tensor, side: int, flip: Tensor) -> Tensor:
-    """Half the views whole, half a window of them."""
+    """Half the views whole, half a window of them, of one random size."""
     half = len(rows) // 2
-    cut = crops(views, rows[half:], (side, side), flip[half:])
+    window = int(torch.randint(STORED_VIEW * 7 // 10, STORED_VIEW + 1, ()))
     whole = views[rows[:half]].permute(0, 3, 1, 2).float() / 255
-    whole = F.interpolate(whole, (side, side), mode="bilinear", antialias=True)
     whole = torch.where(flip[:half, None, None, None], whole.flip(3), whole)
-    return torch.cat([whole, cut])
+    cut = crops(views, rows[half:], (window, window), flip[half:])
+    return torch.cat([F.interpolate(part, (side, side), mode="bilinear", antialias=True) for part in (whole, cut)])
 
 
 class Reader:
     """Threads that move finished training shards into the stores."""
 
-    def __init__(self, pool: Path, stores: dict[tuple[int, int], Store], threads: int = 6):
+    def __init__(self, pool: Path, stores: dict[tuple[int, int], Store], threads: int = 3):
         self.pool, self.stores = pool, stores
         self.seen: set[str] = set()
         self.stopped = False
@@ -119,6 +120,22 @@ class Reader:
     def _load(self, file: Path) -> None:
         if self.stopped:
             return
+        pictures = mapped(file, "pictures")
         with np.load(file) as stored:
-            pictures = stored["pictures"]
-            self.stores[pictures.shape[1:3]].add(pictures, {name: stored[name] for name in TARGETS})
+            targets = {name: stored[name] for name in TARGETS}
+        self.stores[pictures.shape[1:3]].add(pictures, targets)
+
+
+def mapped(file: Path, name: str) -> np.ndarray:
+    """An uncompressed member of an npz file as a memory map: reading it through zipfile would hold the interpreter
+    lock for most of the time, and the thread that feeds the accelerator would starve."""
+    with zipfile.ZipFile(file) as archive:
+        start = archive.getinfo(f"{name}.npy").header_offset
+    with file.open("rb") as stream:
+        stream.seek(start)
+        header = stream.read(30)
+        stream.seek(start + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"))
+        version = np.lib.format.read_magic(stream)
+        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, kind = read_header(stream)
+        return np.memmap(file, kind, "c", stream.tell(), shape)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import copy
 import csv
+import io
 import json
 import math
 import subprocess
@@ -31,8 +32,8 @@ from training.embedded.generate import FULL, REDUCED, read_ratings
 from training.embedded.network import VIEW, Assessor, lite0_weights, vit_weights
 from training.embedded.pool import Reader, Store, crops, shifted_views, whole_views
 
-SIZES = ((288, 288), (288, 384), (384, 384), (384, 512), (320, 448))
-PAIRS, RATED = 64, 64
+SIZES = ((288, 288), (384, 384), (288, 384))
+PAIRS, RATED = 64, 48
 RATES = {"local": 6e-4, "content": 6e-5, "joint": 1e-3}
 LAYER_DECAY = 0.85
 SMOOTHING = 0.998
@@ -117,9 +118,9 @@ class Smoothed:
         mine, theirs = list(self.model.parameters()), list(model.parameters())
         torch._foreach_mul_(mine, keep)
         torch._foreach_add_(mine, theirs, alpha=1 - keep)
-        for own, other in zip(self.model.buffers(), model.buffers(), strict=True):
-            if own.is_floating_point():
-                own.lerp_(other, 1 - keep)
+        mine, theirs = ([value for value in of.buffers() if value.is_floating_point()] for of in (self.model, model))
+        torch._foreach_mul_(mine, keep)
+        torch._foreach_add_(mine, theirs, alpha=1 - keep)
 
 
 def forward(model: Assessor, pictures: Tensor, views: Tensor) -> tuple[Tensor, Tensor]:
@@ -145,7 +146,10 @@ def kept(count: int, device: str) -> tuple[Tensor, Tensor]:
     return (draw > 0.1).float(), ((draw < 0.1) | (draw > 0.3)).float()
 
 
-def train(model: Assessor, stores: dict[tuple[int, int], Store], rated: Rated, minutes: float, device: str) -> Smoothed:
+def train(
+    model: Assessor, stores: dict[tuple[int, int], Store], rated: Rated, watched: Rated, minutes: float, out: Path
+) -> Smoothed:
+    device = str(next(model.parameters()).device)
     optimizer = torch.optim.AdamW(parameter_groups(model), betas=(0.9, 0.98))
     smoothed = Smoothed(model)
     start, step = time.time(), 0
@@ -181,13 +185,21 @@ def train(model: Assessor, stores: dict[tuple[int, int], Store], rated: Rated, m
         optimizer.step()
         smoothed.update(model)
         step += 1
-        if step % 100 == 0:
+        if step % 100 == 0 or step in (5, 20, 50):
             shown = {name: round(value.item(), 3) for name, value in parts.items()}
             if not math.isfinite(sum(shown.values())):
                 raise SystemExit(f"training failed at step {step}: {shown}")
-            used = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0
+            used = torch.cuda.max_memory_allocated() / 2**30 if device.startswith("cuda") else 0
             print(f"step {step} {time.time() - start:.0f} s, {full.count}+{reduced.count} pictures, {used:.0f} GiB, {shown}", flush=True)
             totals = shown
+        if step % 500 == 0:
+            guess = predict(smoothed.model, watched.store.pictures[: watched.store.count])
+            wanted = watched.rating.cpu().numpy()
+            seen = {head: round(measure.srcc(guess[head], wanted), 4) for head in ("score", "opinion")}
+            print(f"step {step} rated validation pictures: SRCC {seen}", flush=True)
+            if progress > 0.4 and not (out / "middle").exists():
+                (out / "middle").mkdir()
+                save(smoothed.model, out / "middle")
     print(f"trained {step} steps in {time.time() - start:.0f} s: {totals}", flush=True)
     return smoothed
 
@@ -319,13 +331,44 @@ def robustness(model: Assessor, pictures: Tensor, rated: Rated) -> dict[str, flo
 
 
 def save(model: Assessor, out: Path) -> None:
-    """16-bit weights in files small enough to be carried."""
-    file = out / "checkpoint.npz"
-    np.savez(file, **{name: value.half().cpu().numpy() for name, value in model.state_dict().items() if value.is_floating_point()})
-    whole = file.read_bytes()
-    for number in range(0, len(whole), PART):
-        (out / f"checkpoint.{number // PART}").write_bytes(whole[number : number + PART])
-    file.unlink()
+    state = {name: value for name, value in model.state_dict().items() if value.is_floating_point()}
+    split_file({name: value.half().cpu().numpy() for name, value in state.items()}, out, "checkpoint")
+
+
+def split_file(arrays: dict[str, np.ndarray], out: Path, name: str) -> None:
+    """An npz file in parts small enough to be carried; joined by concatenation."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    whole = buffer.getvalue()
+    for start in range(0, len(whole), PART):
+        (out / f"{name}.{start // PART}").write_bytes(whole[start : start + PART])
+
+
+@torch.no_grad()
+def features(model: Assessor, pictures: Tensor) -> np.ndarray:
+    """What the heads see of uint8 N×H×W×3 pictures: statistics and content side by side, 16 bit."""
+    found = []
+    for start in range(0, len(pictures), 128):
+        part = pictures[start : start + 128].to(next(model.parameters()).device)
+        pixels = part.permute(0, 3, 1, 2).float() / 255
+        content = model.content(whole_views(part, VIEW).permute(0, 3, 1, 2).float() / 255)
+        found.append(torch.cat([model.local(pixels).mean((2, 3)), content], 1).half().cpu().numpy())
+    return np.concatenate(found)
+
+
+def save_features(model: Assessor, store: Store, rated: dict[str, Rated], pool: Path, out: Path, count: int = 4500) -> None:
+    """For refitting the heads elsewhere without the pictures."""
+    rows = torch.randperm(store.count, device=store.pictures.device)[:count].sort().values
+    stored = {f"made/{name}": values[rows].cpu().numpy() for name, values in store.targets.items()}
+    stored["made/features"] = features(model, store.pictures[rows])
+    for part in ("train", "validation"):
+        stored[f"rated_{part}/features"] = features(model, rated[part].store.pictures[: rated[part].store.count])
+        stored[f"rated_{part}/rating"] = rated[part].rating.cpu().numpy()
+    pictures, columns = check_shards(pool, "validation")
+    stored["chains/features"] = features(model, pictures)
+    stored |= {f"chains/{name}": values for name, values in columns.items()}
+    out.mkdir(exist_ok=True)
+    split_file(stored, out, "features")
 
 
 def main() -> None:
@@ -341,7 +384,7 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(0)
-    torch.backends.cudnn.benchmark = True
+    sys.setswitchinterval(5e-4)  # the readers' threads must not keep the one that feeds the accelerator waiting
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     generator = None
     if not (arguments.pool / "complete").exists() and not (arguments.pool / "started").exists():
@@ -359,7 +402,7 @@ def main() -> None:
             raise SystemExit(f"reading made pictures failed: {reader.failure!r}")
         time.sleep(1)
     print(f"waited {time.time() - begin:.0f} s for {stores[FULL].count}+{stores[REDUCED].count} pictures", flush=True)
-    smoothed = train(model, stores, rated["train"], arguments.minutes, device)
+    smoothed = train(model, stores, rated["train"], rated["validation"], arguments.minutes, arguments.out)
     reader.stopped = True
     save(smoothed.model, arguments.out)
     if generator:
@@ -369,6 +412,8 @@ def main() -> None:
     save(smoothed.model, arguments.out)
     found = {"calibration": scales} | results(smoothed.model, arguments.data, arguments.pool, rated["test"], device)
     (arguments.out / "results.json").write_text(json.dumps(found, indent=1) + "\n")
+    save_features(smoothed.model, stores[FULL], rated, arguments.pool, arguments.out / "features")
+    (arguments.out / "done").touch()
 
 
 if __name__ == "__main__":
