@@ -19,13 +19,12 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-import numpy.typing as npt
 from PIL import Image
-
-from agenticiqa.tools.metrics import Picture
 from training.embedded import splits
 from training.embedded.kinds import joined
 from training.embedded.recipes import made, prepared, recipes_for
+
+from agenticiqa.tools.metrics import Picture
 
 FULL, REDUCED = (384, 512), (288, 384)
 
@@ -134,7 +133,9 @@ def main() -> None:
         checks = [task for task in plan if task.part != "train"]
         plan = plan[: arguments.only] + checks[:2] + checks[-2:]
     with ProcessPoolExecutor(arguments.processes) as workers:
-        for done, number in enumerate(workers.map(partial(make_shard, pool=arguments.pool, wait=arguments.wait), plan, chunksize=2), 1):
+        for done, number in enumerate(
+            workers.map(partial(make_shard, pool=arguments.pool, wait=arguments.wait), plan, chunksize=2), 1
+        ):
             count += number
             if done % 200 == 0:
                 print(f"{done} of {len(plan)} shards, {count} pictures, {time.time() - start:.0f} s", flush=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
-
 from training.embedded.kinds import SEVERITY_BOUNDS
 
 Found = dict[str, Tensor]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import pearsonr, spearmanr
-
-from agenticiqa.distortions import PROTOCOL
 from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, KINDS, severity_of
 from training.embedded.recipes import amount_is_neutral
+
+from agenticiqa.distortions import PROTOCOL
 
 Floats = npt.NDArray[np.floating[Any]]
 TOLERANCE = 0.1
@@ -89,7 +89,9 @@ def best_scale(score: Floats, spread: Floats, opinion: Floats) -> float:
     """The factor on the spread that makes the levels' chances most likely."""
     wanted = nearest_level(opinion)
     scales = np.geomspace(0.1, 4, 80)
-    losses = [-np.log(level_probabilities(score, spread * s)[np.arange(len(score)), wanted] + 1e-6).mean() for s in scales]
+    losses = [
+        -np.log(level_probabilities(score, spread * s)[np.arange(len(score)), wanted] + 1e-6).mean() for s in scales
+    ]
     return float(scales[int(np.argmin(losses))])
 
 
@@ -99,10 +101,13 @@ def chain_is_monotone(scores: Floats, kind: int, tolerance: float = TOLERANCE) -
     >>> chain_is_monotone(np.array([4.5, 4, 3, 2, 1]), 0), chain_is_monotone(np.array([4.0, 4.5, 4.6, 4.4, 3.9]), 17)
     (True, True)
     """
-    if PROTOCOL[kind].neutral is None and PROTOCOL[kind].name != "contrast_change":
+    neutral, amounts = PROTOCOL[kind].neutral, PROTOCOL[kind].amounts
+    if neutral is None:
         return bool((np.diff(scores) <= tolerance).all())
-    middle = 2
-    return bool((np.diff(scores[middle:]) <= tolerance).all() and (np.diff(scores[middle::-1]) <= tolerance).all())
+    # Levels on one side of the amount that changes nothing, from it outwards; the two sides are not compared.
+    above = [place for place in reversed(range(5)) if amounts[place] >= neutral]
+    below = [place for place in range(5) if amounts[place] <= neutral]
+    return all(bool((np.diff(scores[side]) <= tolerance).all()) for side in (above, below))
 
 
 def protocol_figures(found: Mapping[str, Floats], level: Floats, row: Floats, photograph: Floats) -> dict[str, Any]:
@@ -112,13 +117,13 @@ def protocol_figures(found: Mapping[str, Floats], level: Floats, row: Floats, ph
     """
     changed = row >= 0
     rows, levels = row[changed].astype(int), level[changed].astype(int)
-    opinions = np.array([PROTOCOL[r].opinions[l - 1] for r, l in zip(rows, levels, strict=True)])
+    opinions = np.array([PROTOCOL[r].opinions[n - 1] for r, n in zip(rows, levels, strict=True)])
     groups = photograph[changed]
-    score, damage, spread = (np.asarray(found[name])[changed] for name in ("score", "damage", "spread"))
+    score, damage = (np.asarray(found[name])[changed] for name in ("score", "damage"))
     kinds, severities = np.asarray(found["kinds"])[changed], np.asarray(found["severities"])[changed]
     truth = np.array([CATEGORY_INDEX[PROTOCOL[r].category] for r in rows])
     seen = np.array([severity_of(value) > 0 for value in opinions])
-    made = np.array([not amount_is_neutral(PROTOCOL[r].name, float(l)) for r, l in zip(rows, levels, strict=True)])
+    made = np.array([not amount_is_neutral(PROTOCOL[r].name, float(n)) for r, n in zip(rows, levels, strict=True)])
     of_kind = np.array([CATEGORY_INDEX[kind.category] if kind.category else -1 for kind in KINDS])
     by_kind = np.stack([kinds[:, of_kind == category].sum(axis=1) for category in range(8)], axis=1)
     guess = by_kind.argmax(axis=1)
@@ -133,7 +138,10 @@ def protocol_figures(found: Mapping[str, Floats], level: Floats, row: Floats, ph
     chain_groups = groups[order].reshape(-1, 5)[:, 0]
     monotone = np.array([chain_is_monotone(chain, r) for chain, r in zip(chains, chain_rows, strict=True)])
     strict = np.array([chain_is_monotone(chain, r, 0.0) for chain, r in zip(chains, chain_rows, strict=True)])
-    chances = level_probabilities(score, spread)
+    if "levels" in found:
+        chances = np.asarray(found["levels"])[changed]
+    else:
+        chances = level_probabilities(score, np.asarray(found["spread"])[changed])
     right_kind = (guess == truth).astype(float)
     return {
         "pictures": int(changed.sum()),
@@ -155,7 +163,5 @@ def protocol_figures(found: Mapping[str, Floats], level: Floats, row: Floats, ph
         "level_calibration_error": round(calibration_error(chances, nearest_level(opinions)), 4),
         "monotone": with_interval(mean, monotone.astype(float), groups=chain_groups),
         "monotone_without_tolerance": round(mean(strict), 4),
-        "monotone_by_kind": {
-            PROTOCOL[r].name: round(mean(monotone[chain_rows == r]), 3) for r in range(len(PROTOCOL))
-        },
+        "monotone_by_kind": {PROTOCOL[r].name: round(mean(monotone[chain_rows == r]), 3) for r in range(len(PROTOCOL))},
     }

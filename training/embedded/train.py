@@ -26,8 +26,8 @@ import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor, nn
-
 from training.embedded import losses, measure, splits
+from training.embedded.calibrate import fit
 from training.embedded.generate import FULL, REDUCED, read_ratings
 from training.embedded.network import VIEW, Assessor, lite0_weights, vit_weights
 from training.embedded.pool import Reader, Store, crops, shifted_views, whole_views
@@ -79,7 +79,9 @@ def started(data: Path, device: str, checkpoint: Path | None) -> Assessor:
     model = Assessor()
     if checkpoint:
         stored = np.load(checkpoint)
-        model.load_state_dict({name: torch.from_numpy(stored[name].astype(np.float32)) for name in stored.files}, strict=False)
+        model.load_state_dict(
+            {name: torch.from_numpy(stored[name].astype(np.float32)) for name in stored.files}, strict=False
+        )
     else:
         stored = np.load(data / "start.npz")
         of = lambda part: {name.split("/", 1)[1]: stored[name] for name in stored.files if name.startswith(part)}  # noqa: E731
@@ -101,7 +103,10 @@ def parameter_groups(model: Assessor) -> list[dict[str, Any]]:
             rate *= LAYER_DECAY ** (13 - depth)
         decay = 0.05 if parameter.ndim > 1 and "position" not in name else 0.0
         groups.setdefault((rate, decay), []).append(parameter)
-    return [{"params": members, "lr": rate, "rate": rate, "weight_decay": decay} for (rate, decay), members in groups.items()]
+    return [
+        {"params": members, "lr": rate, "rate": rate, "weight_decay": decay}
+        for (rate, decay), members in groups.items()
+    ]
 
 
 class Smoothed:
@@ -167,9 +172,16 @@ def train(
         flips = torch.rand(len(rows), device=device) < 0.5
         opinion_rows = rated.draw(RATED)
         opinion_flips = torch.rand(RATED, device=device) < 0.5
-        pictures = torch.cat([crops(source.pictures, rows, size, flips), crops(rated.store.pictures, opinion_rows, size, opinion_flips)])
+        pictures = torch.cat(
+            [crops(source.pictures, rows, size, flips), crops(rated.store.pictures, opinion_rows, size, opinion_flips)]
+        )
         # Views are halved into whole and shifted ones by place; pairs stay pairs, so the order is as good as random.
-        views = torch.cat([shifted_views(source.views, rows, VIEW, flips), shifted_views(rated.store.views, opinion_rows, VIEW, opinion_flips)])
+        views = torch.cat(
+            [
+                shifted_views(source.views, rows, VIEW, flips),
+                shifted_views(rated.store.views, opinion_rows, VIEW, opinion_flips),
+            ]
+        )
         cells, content = forward(model, pictures, views)
         found = model.joint(cells.mean((2, 3)), content, kept(len(content), device))
         batch = {name: values[rows] for name, values in source.targets.items()}
@@ -190,7 +202,8 @@ def train(
             if not math.isfinite(sum(shown.values())):
                 raise SystemExit(f"training failed at step {step}: {shown}")
             used = torch.cuda.max_memory_allocated() / 2**30 if device.startswith("cuda") else 0
-            print(f"step {step} {time.time() - start:.0f} s, {full.count}+{reduced.count} pictures, {used:.0f} GiB, {shown}", flush=True)
+            pool = f"{full.count}+{reduced.count} pictures"
+            print(f"step {step} {time.time() - start:.0f} s, {pool}, {used:.0f} GiB, {shown}", flush=True)
             totals = shown
         if step % 500 == 0:
             guess = predict(smoothed.model, watched.store.pictures[: watched.store.count])
@@ -208,7 +221,7 @@ def train(
 
 
 @torch.no_grad()
-def predict(model: Assessor, pictures: Tensor, keep: tuple[float, float] | None = None, both: bool = False) -> dict[str, np.ndarray]:
+def predict(model: Assessor, pictures: Tensor, keep: tuple[float, float] | None = None) -> dict[str, np.ndarray]:
     """Predictions for uint8 N×H×W×3 of one size, in float32 all through."""
     found: list[dict[str, Tensor]] = []
     for start in range(0, len(pictures), 128):
@@ -242,77 +255,59 @@ def check_shards(pool: Path, part: str, limit: int | None = None) -> tuple[Tenso
     return torch.cat(pictures), {"row": row, "level": level, "photograph": photograph}
 
 
-def calibrate(model: Assessor, pool: Path, rated: Rated) -> dict[str, float]:
-    """Scales of spreads and of the chances of severities and kinds, on validation pictures."""
+def calibrate(model: Assessor, pool: Path, rated: Rated) -> dict[str, Any]:
     pictures, columns = check_shards(pool, "validation")
-    found = predict(model, pictures)
-    changed = columns["row"] >= 0
-    opinions = np.array([measure.PROTOCOL[r].opinions[int(level) - 1]
-                         for r, level in zip(columns["row"][changed], columns["level"][changed], strict=True)])  # fmt: skip
-    opinion_found = predict(model, rated.store.pictures[: rated.store.count])
-    rating = rated.rating.cpu().numpy()
-    one = measure.best_scale(found["score"][changed], found["spread"][changed], opinions)
-    other = measure.best_scale(opinion_found["score"], opinion_found["spread"], rating)
-    model.joint.spread_scale[:] = torch.tensor([one, other], device=model.joint.spread_scale.device)
-    truth = np.array([measure.CATEGORY_INDEX[measure.PROTOCOL[r].category] for r in columns["row"][changed]])
-    wanted = np.array([measure.severity_of(value) for value in opinions])
-    kind = np.array([measure.KIND_INDEX["unchanged" if measure.amount_is_neutral(measure.PROTOCOL[r].name, float(level)) else measure.PROTOCOL[r].name]
-                     for r, level in zip(columns["row"][changed], columns["level"][changed], strict=True)])  # fmt: skip
-    model.joint.severity_scale[:] = sharpened(found["severities"][changed][np.arange(len(truth)), truth], wanted)
-    model.joint.kind_scale[:] = sharpened(found["kinds"][changed], kind)
-    return {
-        "spread_damage": one,
-        "spread_opinion": other,
-        "severity": float(model.joint.severity_scale),
-        "kind": float(model.joint.kind_scale),
+    seen = features(model, rated.store.pictures[: rated.store.count])
+    return fit(
+        model.joint,
+        columns | {"features": features(model, pictures)},
+        {"features": seen, "rating": rated.rating.cpu().numpy()},
+    )
+
+
+BRANCHES = {"both": None, "local_only": (1.0, 0.0), "content_only": (0.0, 1.0)}
+
+
+def agreement_figures(guess: dict[str, np.ndarray], opinion: np.ndarray) -> dict[str, Any]:
+    figures: dict[str, Any] = {
+        head: {
+            "srcc": measure.with_interval(measure.srcc, guess[head], opinion),
+            "plcc": measure.with_interval(measure.plcc, guess[head], opinion),
+        }
+        for head in ("score", "damage", "opinion")
     }
+    return figures | {"trust": round(float(guess["trust"].mean()), 3)}
 
 
-def sharpened(chances: np.ndarray, truth: np.ndarray) -> float:
-    """The factor on log-chances under which the truth is likeliest."""
-    logs = np.log(chances + 1e-9)
-    best = (np.inf, 1.0)
-    for scale in np.geomspace(0.3, 3, 50):
-        scaled = scale * logs
-        scaled -= np.log(np.exp(scaled).sum(axis=1, keepdims=True))
-        best = min(best, (-float(scaled[np.arange(len(truth)), truth].mean()), float(scale)))
-    return best[1]
-
-
-def results(model: Assessor, data: Path, pool: Path, rated_test: Rated, device: str) -> dict[str, Any]:
+def results(model: Assessor, data: Path, pool: Path, rated_test: Rated) -> dict[str, Any]:
     """Everything on pictures that training has not seen."""
     found: dict[str, Any] = {}
     rating = rated_test.rating.cpu().numpy()
     pictures = rated_test.store.pictures[: rated_test.store.count]
-    for name, keep in (("both", None), ("local_only", (1.0, 0.0)), ("content_only", (0.0, 1.0))):
+    for name, keep in BRANCHES.items():
         guess = predict(model, pictures, keep)
-        found[f"biq2021_{name}"] = {
-            head: {"srcc": measure.with_interval(measure.srcc, guess[head], rating),
-                   "plcc": measure.with_interval(measure.plcc, guess[head], rating)} for head in ("score", "damage", "opinion")
-        } | {"trust": round(float(guess["trust"].mean()), 3),
-             "level_calibration_error": round(measure.calibration_error(measure.level_probabilities(guess["score"], guess["spread"]), measure.nearest_level(rating)), 4)}  # fmt: skip
-        print(f"biq2021 {name}", json.dumps(found[f"biq2021_{name}"]), flush=True)
+        chances = measure.level_probabilities(guess["score"], guess["spread"])
+        error = measure.calibration_error(chances, measure.nearest_level(rating))
+        found[f"biq2021_{name}"] = agreement_figures(guess, rating) | {"level_calibration_error": round(error, 4)}
     if (data / "csiq" / "scores.csv").exists():
         with (data / "csiq" / "scores.csv").open(newline="") as stream:
             rows = list(csv.DictReader(stream))
-        dmos = np.array([float(row["dmos_0_to_1"]) for row in rows])
-        csiq = torch.from_numpy(np.stack(read_all([data / "csiq" / row["image"] for row in rows])))
+        quality = -np.array([float(row["dmos_0_to_1"]) for row in rows])
+        pictures = torch.from_numpy(np.stack(read_all([data / "csiq" / row["image"] for row in rows])))
         kinds = np.array([row["type"] for row in rows])
-        for name, keep in (("both", None), ("local_only", (1.0, 0.0)), ("content_only", (0.0, 1.0))):
-            guess = predict(model, csiq, keep)
-            found[f"csiq_{name}"] = {
-                head: {"srcc": measure.with_interval(measure.srcc, guess[head], -dmos),
-                       "plcc": measure.with_interval(measure.plcc, guess[head], -dmos)} for head in ("score", "damage", "opinion")
-            } | {"trust": round(float(guess["trust"].mean()), 3),
-                 "srcc_by_kind": {kind: round(measure.srcc(guess["score"][kinds == kind], -dmos[kinds == kind]), 3) for kind in np.unique(kinds)},
-                 "mean_by_kind": {kind: [round(float(guess["score"][kinds == kind].mean()), 2), round(float(dmos[kinds == kind].mean()), 2)] for kind in np.unique(kinds)}}  # fmt: skip
-            print(f"csiq {name}", json.dumps(found[f"csiq_{name}"]), flush=True)
+        for name, keep in BRANCHES.items():
+            guess = predict(model, pictures, keep)
+            by_kind = {
+                kind: round(measure.srcc(guess["score"][kinds == kind], quality[kinds == kind]), 3)
+                for kind in np.unique(kinds)
+            }
+            found[f"csiq_{name}"] = agreement_figures(guess, quality) | {"srcc_by_kind": by_kind}
     pictures, columns = check_shards(pool, "test")
     guess = predict(model, pictures)
     found["protocol"] = measure.protocol_figures(guess, columns["level"], columns["row"], columns["photograph"])
-    print("protocol", json.dumps(found["protocol"]), flush=True)
     found["robustness"] = robustness(model, pictures, rated_test)
-    print("robustness", json.dumps(found["robustness"]), flush=True)
+    for name, figures in found.items():
+        print(name, json.dumps(figures), flush=True)
     return found
 
 
@@ -356,7 +351,9 @@ def features(model: Assessor, pictures: Tensor) -> np.ndarray:
     return np.concatenate(found)
 
 
-def save_features(model: Assessor, store: Store, rated: dict[str, Rated], pool: Path, out: Path, count: int = 4500) -> None:
+def save_features(
+    model: Assessor, store: Store, rated: dict[str, Rated], pool: Path, out: Path, count: int = 4500
+) -> None:
     """For refitting the heads elsewhere without the pictures."""
     rows = torch.randperm(store.count, device=store.pictures.device)[:count].sort().values
     stored = {f"made/{name}": values[rows].cpu().numpy() for name, values in store.targets.items()}
@@ -388,9 +385,20 @@ def main() -> None:
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     generator = None
     if not (arguments.pool / "complete").exists() and not (arguments.pool / "started").exists():
-        command = [sys.executable, "-m", "training.embedded.generate", "--data", str(arguments.data), "--pool", str(arguments.pool)]
+        command = [
+            sys.executable,
+            "-m",
+            "training.embedded.generate",
+            "--data",
+            str(arguments.data),
+            "--pool",
+            str(arguments.pool),
+        ]
         generator = subprocess.Popen(command)
-    stores = {FULL: Store(200 if arguments.trial else 70_000, FULL, device), REDUCED: Store(100 if arguments.trial else 16_000, REDUCED, device)}
+    stores = {
+        FULL: Store(200 if arguments.trial else 70_000, FULL, device),
+        REDUCED: Store(100 if arguments.trial else 16_000, REDUCED, device),
+    }
     reader = Reader(arguments.pool, stores)
     names = {part: members[:40] if arguments.trial else members for part, members in splits.load()["opinions"].items()}
     rated = {part: Rated(arguments.data / "biq2021", members, device) for part, members in names.items()}
@@ -410,7 +418,7 @@ def main() -> None:
     scales = calibrate(smoothed.model, arguments.pool, rated["validation"])
     print("calibration", scales, flush=True)
     save(smoothed.model, arguments.out)
-    found = {"calibration": scales} | results(smoothed.model, arguments.data, arguments.pool, rated["test"], device)
+    found = {"calibration": scales} | results(smoothed.model, arguments.data, arguments.pool, rated["test"])
     (arguments.out / "results.json").write_text(json.dumps(found, indent=1) + "\n")
     save_features(smoothed.model, stores[FULL], rated, arguments.pool, arguments.out / "features")
     (arguments.out / "done").touch()
