@@ -139,7 +139,7 @@ def _where(question: Question, look: Look, find: Finder) -> str | None:  # noqa:
     """The part of the frame where what is asked about shows most."""
     asked = [category for named in question.distortions if (category := damage_meant(named))]
     boxes = {name: side_box(name, *look.image.size) for name in _POSITIONS}
-    parts = {name: Look(look.scene, look.image, box) for name, box in boxes.items() if box}
+    parts = {name: look.part(box) for name, box in boxes.items() if box}
 
     def badness(name: str) -> float:
         part = parts[name]

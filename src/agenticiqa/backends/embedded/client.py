@@ -14,7 +14,8 @@ from agenticiqa.backends.embedded.noun_phrases import parse_object
 from agenticiqa.backends.embedded.places import locate
 from agenticiqa.backends.embedded.question import understand
 from agenticiqa.backends.embedded.rules import plan_for
-from agenticiqa.backends.embedded.vision import VisionModel
+from agenticiqa.backends.embedded.scene import fingerprint
+from agenticiqa.backends.embedded.vision import Vision
 from agenticiqa.errors import BackendError
 from agenticiqa.images import Box, LoadedImage
 from agenticiqa.state import PlannerOutput
@@ -29,14 +30,14 @@ LEAST_PROBABILITY = 1e-9
 class EmbeddedClient(RichVLMClient):
     """Answers tasks, not prose. Safe to use from several threads."""
 
-    def __init__(self, backend: str, model: VisionModel) -> None:
+    def __init__(self, backend: str, vision: Vision) -> None:
         self.backend = backend
-        self._model = model
-        self._looker = Looker(model)
+        self._vision = vision
+        self._looker = Looker(vision)
 
     @property
     def identity(self) -> str:
-        return f"{self.backend}@{self._model.fingerprint}"
+        return f"{self.backend}@{fingerprint(self._vision)}"
 
     def complete(self, request: ModelRequest) -> ModelReply:
         task = request.task
@@ -70,12 +71,12 @@ class EmbeddedClient(RichVLMClient):
         return find
 
     def _reply(self, value: Mapping[str, Any]) -> ModelReply:
-        return ModelReply(text=json.dumps(value, ensure_ascii=False), model=self._model.name)
+        return ModelReply(text=json.dumps(value, ensure_ascii=False), model=str(self._vision.about["name"]))
 
     def _answer(self, reply: Reply) -> ModelReply:
         logprobs = {letter: math.log(max(p, LEAST_PROBABILITY)) for letter, p in reply.probabilities.items()}
         text = json.dumps({"final_answer": reply.answer, "quality_reasoning": reply.reasoning}, ensure_ascii=False)
-        return ModelReply(text=text, answer_logprobs=logprobs or None, model=self._model.name)
+        return ModelReply(text=text, answer_logprobs=logprobs or None, model=str(self._vision.about["name"]))
 
 
 def _plan(task: PlanTask) -> dict[str, Any]:

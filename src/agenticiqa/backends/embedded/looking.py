@@ -10,7 +10,8 @@ from threading import Lock
 import numpy as np
 
 from agenticiqa.backends.embedded.measures import Measures
-from agenticiqa.backends.embedded.vision import Reading, Scene, VisionModel
+from agenticiqa.backends.embedded.scene import Reading, Scene
+from agenticiqa.backends.embedded.vision import Vision
 from agenticiqa.images import Box, LoadedImage
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
 
@@ -27,7 +28,15 @@ class Look:
 
     @cached_property
     def reading(self) -> Reading:
-        return self.scene.read(self.box)
+        return self.scene.read()
+
+    def part(self, box: Box) -> Look:
+        """A look at a region as a picture of its own.
+
+        Read within its picture, a soft background would pass as intended; asked about, it is soft.
+        """
+        rgb = self.image.rgb[box.y : box.y + box.height, box.x : box.x + box.width]
+        return Look(Scene.of(self.scene.vision, np.ascontiguousarray(rgb)), self.image, box)
 
     @cached_property
     def measures(self) -> Measures:
@@ -51,15 +60,16 @@ class Look:
 class Looker:
     """Looks at pictures; the last few scenes are kept, because all three agents look at the same picture."""
 
-    def __init__(self, model: VisionModel) -> None:
-        self._model = model
+    def __init__(self, vision: Vision) -> None:
+        self._vision = vision
         self._scenes: OrderedDict[str, Scene] = OrderedDict()
         self._lock = Lock()
 
     def look(self, image: LoadedImage, box: Box | None = None) -> Look:
         with self._lock:
-            scene = self._scenes.pop(image.sha256, None) or self._model.see(image.rgb)
+            scene = self._scenes.pop(image.sha256, None) or Scene.of(self._vision, image.rgb)
             self._scenes[image.sha256] = scene
             while len(self._scenes) > KEPT_SCENES:
                 self._scenes.popitem(last=False)
-        return Look(scene, image, box)
+        whole = Look(scene, image)
+        return whole.part(box) if box else whole

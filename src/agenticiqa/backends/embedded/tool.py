@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from agenticiqa.backends.embedded.provider import shared_model
+from agenticiqa.backends.embedded.scene import Scene
+from agenticiqa.backends.embedded.vision import load_vision
 from agenticiqa.tools.calibration import Calibration
 from agenticiqa.tools.catalogue import Entry
 from agenticiqa.tools.metrics import Array, Measurement, Metric, MetricSpec, Picture, Views
@@ -29,7 +30,7 @@ AGREEMENT = {"all": 0.90}
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     rgb = np.asarray(np.rint(views.test.rgb() * 255), np.uint8)
-    scene = shared_model().see(rgb)
+    scene = Scene.of(load_vision(), rgb)
     reading = scene.read()
     return Measurement(reading.score, map=scene.score_map(), details=dict(reading.severity))
 

@@ -135,7 +135,7 @@ def _region_chance(claim: Claim, question: Question, look: Look, find: Finder) -
     if place is None:
         return None
     box = side_box(place.position or "", *look.image.size) if place.is_region else None
-    part = Look(look.scene, look.image, box) if box else find(place.name).look
+    part = look.part(box) if box else find(place.name).look
     if part.box is None:
         return None
     asked = [category for named in question.distortions if (category := damage_meant(named))]

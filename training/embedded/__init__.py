@@ -1,0 +1,1 @@
+"""How the embedded vision model is made: data, damage, network, training, export and measurement."""

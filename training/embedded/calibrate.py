@@ -1,0 +1,127 @@
+"""Fit the last few numbers of the heads on validation pictures, so that their answers mean what they say.
+
+    python -m training.embedded.calibrate --checkpoint PARTS... --features PARTS... --out FOLDER
+
+A cubic takes the damage score to the scale of the published opinions; factors on the spreads make the chances of the
+five levels come true; a factor and an offset on "none" undo the extra weight that training gave to present damage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from training.embedded import measure
+from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, severity_of
+from training.embedded.network import STATISTICS
+from training.embedded.recipes import amount_is_neutral
+
+from agenticiqa.distortions import PROTOCOL, UNCHANGED_OPINION
+
+if TYPE_CHECKING:
+    from training.embedded.network import Joint
+
+# The likeliest offset would miss more faint damage than it saves false alarms: a little below it.
+ABSENCE_OFFSETS = np.arange(0, 1.45, 0.1)
+SCALES = np.geomspace(0.3, 3, 50)
+
+
+@torch.no_grad()
+def answers(joint: Joint, features: np.ndarray) -> dict[str, np.ndarray]:
+    """Raw answers of the heads (severities and kinds as logits) to features as ``train.features`` gives them."""
+    device = joint.last.weight.device
+    values = torch.from_numpy(features.astype(np.float32)).to(device)
+    found = joint.eval()(values[:, :STATISTICS], values[:, STATISTICS:])
+    return {name: value.cpu().numpy() for name, value in found.items()}
+
+
+def log_chances(logits: np.ndarray) -> np.ndarray:
+    return logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
+
+
+def fit(joint: Joint, chains: dict[str, np.ndarray], rated: dict[str, np.ndarray]) -> dict[str, float | list[float]]:
+    """Sets the buffers of ``joint``. ``chains``: features, row and level; ``rated``: features and rating."""
+    joint.damage_curve.copy_(torch.tensor([0.0, 1.0, 0.0, 0.0]))
+    for scale in (joint.spread_scale, joint.severity_scale, joint.kind_scale):
+        scale.fill_(1.0)
+    joint.absence_offset.zero_()
+    changed = chains["row"] >= 0
+    cells = [
+        (PROTOCOL[row], int(level)) for row, level in zip(chains["row"][changed], chains["level"][changed], strict=True)
+    ]
+    opinions = np.array([kind.opinions[level - 1] for kind, level in cells])
+    found = answers(joint, chains["features"])
+    # Unchanged pictures are few here and must keep the top of the scale: they count as a fifth of all.
+    everyone = np.full(len(changed), UNCHANGED_OPINION)
+    everyone[changed] = opinions
+    weights = np.where(changed, 1.0, 0.25 * changed.sum() / max((~changed).sum(), 1)) ** 0.5
+    curve = np.polynomial.polynomial.polyfit(found["damage"], everyone, 3, w=weights)
+    steps = np.polynomial.polynomial.polyval(np.linspace(0.8, 4.8, 50), curve)
+    if (np.diff(steps) <= 0).any():
+        curve = np.append(np.polynomial.polynomial.polyfit(found["damage"], everyone, 1, w=weights), [0.0, 0.0])
+    joint.damage_curve.copy_(torch.from_numpy(curve).float())
+    found = answers(joint, chains["features"])
+    opinion_found = answers(joint, rated["features"])
+    joint.spread_scale[0] = measure.best_scale(found["score"][changed], found["spread"][changed], opinions)
+    joint.spread_scale[1] = measure.best_scale(opinion_found["score"], opinion_found["spread"], rated["rating"])
+    wanted = np.zeros(found["severities"].shape[:2], np.int64)
+    truth = np.array([CATEGORY_INDEX[kind.category] for kind, _ in cells])
+    wanted[np.flatnonzero(changed), truth] = [severity_of(value) for value in opinions]
+    scale, offset = best_severity(found["severities"], wanted)
+    joint.severity_scale.fill_(scale)
+    joint.absence_offset.fill_(offset)
+    kind = np.array(
+        [KIND_INDEX["unchanged" if amount_is_neutral(kind.name, level) else kind.name] for kind, level in cells]
+    )
+    logits = found["kinds"][changed]
+    losses = [-log_chances(logits * scale)[np.arange(len(kind)), kind].mean() for scale in SCALES]
+    joint.kind_scale.fill_(float(SCALES[int(np.argmin(losses))]))
+    return values_of(joint)
+
+
+def best_severity(logits: np.ndarray, wanted: np.ndarray) -> tuple[float, float]:
+    best = (np.inf, 1.0, 0.0)
+    for scale in np.geomspace(0.5, 1.6, 12):
+        for offset in ABSENCE_OFFSETS:
+            moved = logits * scale
+            moved[..., 0] += offset
+            loss = -float(np.take_along_axis(log_chances(moved), wanted[..., None], -1).mean())
+            best = min(best, (loss, float(scale), float(offset)))
+    return best[1], best[2]
+
+
+def values_of(joint: Joint) -> dict[str, float | list[float]]:
+    return {
+        "damage_curve": [round(float(value), 5) for value in joint.damage_curve],
+        "spread_damage": round(float(joint.spread_scale[0]), 4),
+        "spread_opinion": round(float(joint.spread_scale[1]), 4),
+        "severity": round(float(joint.severity_scale), 4),
+        "absence_offset": round(float(joint.absence_offset), 4),
+        "kind": round(float(joint.kind_scale), 4),
+    }
+
+
+def main() -> None:
+    from training.embedded.export import load
+    from training.embedded.train import save
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checkpoint", type=Path, nargs="+", required=True)
+    parser.add_argument("--features", type=Path, nargs="+", required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    model = load(sorted(arguments.checkpoint))
+    stored = np.load(io.BytesIO(b"".join(file.read_bytes() for file in sorted(arguments.features))))
+    part = lambda name: {key.split("/", 1)[1]: stored[key] for key in stored.files if key.startswith(name + "/")}  # noqa: E731
+    print(json.dumps(fit(model.joint, part("chains"), part("rated_validation"))))
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    save(model, arguments.out)
+
+
+if __name__ == "__main__":
+    main()
