@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from agenticiqa import AgenticIQA
 from agenticiqa.assessment_report import ReportItem, overlay, render_report, report_item, write_report
 from support.scripted import ScriptedClient
+
+pytestmark = pytest.mark.usefixtures("isolated")
 
 PICTURE = Path(__file__).resolve().parents[1] / "examples" / "pictures" / "dandelion.jpg"
 HOSTILE = "<script>alert(1)</script>"

@@ -157,7 +157,7 @@ class Asker:
 
     def _reply(self, client: VLMClient, request: ModelRequest, step: str) -> ModelReply:
         logger.debug("%s %s prompt:\n%s", self.role, step, request.full_prompt)
-        cached = self.cache.get(self._key(client, request)) if self.cache else None
+        cached = self.cache.get(self._key(client, request)) if self.cache and client.cacheable else None
         if cached is not None:
             reply = _reply_from_json(cached)
             self._record(client, step, 0.0, reply, cached=True)
@@ -231,7 +231,7 @@ class Asker:
         )
 
     def _remember(self, client: VLMClient, request: ModelRequest, reply: ModelReply) -> None:
-        if self.cache:
+        if self.cache and client.cacheable:
             self.cache.put(self._key(client, request), _reply_to_json(reply))
 
 

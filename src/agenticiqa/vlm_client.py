@@ -92,6 +92,8 @@ class VLMClient(ABC):
 
     backend: str = ""
     """The name it was created under, such as ``openai.gpt-4o``."""
+    cacheable = True
+    """False where asking again costs about as little as looking the reply up."""
 
     @abstractmethod
     def generate(self, prompt: str, images: Images = None, **kwargs: Any) -> str:

@@ -17,6 +17,8 @@ from agenticiqa.images import load_image
 from agenticiqa.vlm_client import ModelRequest, create_vlm_client
 from support.scripted import ScriptedClient
 
+pytestmark = pytest.mark.usefixtures("isolated")
+
 PICTURES = Path(__file__).resolve().parents[3] / "examples" / "pictures"
 ORIGINAL = PICTURES / "dandelion.jpg"
 

@@ -14,8 +14,7 @@ from agenticiqa.backends.embedded.noun_phrases import parse_object
 from agenticiqa.backends.embedded.places import locate
 from agenticiqa.backends.embedded.question import understand
 from agenticiqa.backends.embedded.rules import plan_for
-from agenticiqa.backends.embedded.scene import fingerprint
-from agenticiqa.backends.embedded.vision import Vision
+from agenticiqa.backends.embedded.vision import Vision, weights_version
 from agenticiqa.errors import BackendError
 from agenticiqa.images import Box, LoadedImage
 from agenticiqa.state import PlannerOutput
@@ -30,6 +29,8 @@ LEAST_PROBABILITY = 1e-9
 class EmbeddedClient(RichVLMClient):
     """Answers tasks, not prose. Safe to use from several threads."""
 
+    cacheable = False
+
     def __init__(self, backend: str, vision: Vision) -> None:
         self.backend = backend
         self._vision = vision
@@ -37,7 +38,7 @@ class EmbeddedClient(RichVLMClient):
 
     @property
     def identity(self) -> str:
-        return f"{self.backend}@{fingerprint(self._vision)}"
+        return f"{self.backend}@{weights_version()}"
 
     def complete(self, request: ModelRequest) -> ModelReply:
         task = request.task

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,8 +89,3 @@ class Scene:
         own = self._kinds_of(category, reading)
         wanted, total = model_kinds_for(kind) & own.keys(), sum(own.values())
         return sum(own[name] for name in wanted) / total if wanted and total > 0 else None
-
-
-def fingerprint(vision: Vision) -> str:
-    """Changes with the weights."""
-    return hashlib.sha256("".join(sorted(vision.about["files"].values())).encode()).hexdigest()[:12]

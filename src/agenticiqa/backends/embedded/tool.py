@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from agenticiqa.backends.embedded.scene import Scene
-from agenticiqa.backends.embedded.vision import load_vision
+from agenticiqa.backends.embedded.vision import load_vision, weights_version
 from agenticiqa.tools.calibration import Calibration
 from agenticiqa.tools.catalogue import Entry
 from agenticiqa.tools.metrics import Array, Measurement, Metric, MetricSpec, Picture, Views
@@ -22,6 +22,8 @@ SPEC = MetricSpec(
     good_at=CATEGORIES,
     minimum_size=(32, 32),
     unit="opinion 1..5",
+    # Other weights give other scores.
+    version=weights_version(),
 )
 # SRCC with the KADID-10k protocol's opinions on photographs that training has not seen (docs/model-card.md).
 AGREEMENT = {"all": 0.90}

@@ -164,6 +164,12 @@ class Vision:
         return found
 
 
+def weights_version(folder: Path = WEIGHTS) -> str:
+    """Changes with the weights; known without loading them."""
+    hashes = "".join(sorted(_described(folder)["files"].values()))
+    return hashlib.sha256(hashes.encode()).hexdigest()[:12]
+
+
 def _described(folder: Path) -> dict[str, Any]:
     try:
         about: dict[str, Any] = json.loads((folder / "model.json").read_text(encoding="utf-8"))
