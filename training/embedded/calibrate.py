@@ -2,8 +2,8 @@
 
     python -m training.embedded.calibrate --checkpoint PARTS... --features PARTS... --out FOLDER
 
-A cubic takes the damage score to the scale of the published opinions; factors on the spreads make the chances of the
-five levels come true; a factor and an offset on "none" undo the extra weight that training gave to present damage.
+A slight bend takes the damage score to the scale of the published opinions; factors on the spreads make the chances of
+the five levels come true; a factor and an offset on "none" undo the extra weight that training gave to present damage.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # The likeliest offset would miss more faint damage than it saves false alarms: a little below it.
 ABSENCE_OFFSETS = np.arange(0, 1.45, 0.1)
+LOWER, UPPER = 1.0, 4.65
 SCALES = np.geomspace(0.3, 3, 50)
 
 
@@ -46,7 +47,7 @@ def log_chances(logits: np.ndarray) -> np.ndarray:
 
 def fit(joint: Joint, chains: dict[str, np.ndarray], rated: dict[str, np.ndarray]) -> dict[str, float | list[float]]:
     """Sets the buffers of ``joint``. ``chains``: features, row and level; ``rated``: features and rating."""
-    joint.damage_curve.copy_(torch.tensor([0.0, 1.0, 0.0, 0.0]))
+    joint.damage_curve.copy_(torch.tensor([0.0, 1.0, 0.0]))
     for scale in (joint.spread_scale, joint.severity_scale, joint.kind_scale):
         scale.fill_(1.0)
     joint.absence_offset.zero_()
@@ -59,11 +60,12 @@ def fit(joint: Joint, chains: dict[str, np.ndarray], rated: dict[str, np.ndarray
     # Unchanged pictures are few here and must keep the top of the scale: they count as a fifth of all.
     everyone = np.full(len(changed), UNCHANGED_OPINION)
     everyone[changed] = opinions
-    weights = np.where(changed, 1.0, 0.25 * changed.sum() / max((~changed).sum(), 1)) ** 0.5
-    curve = np.polynomial.polynomial.polyfit(found["damage"], everyone, 3, w=weights)
-    steps = np.polynomial.polynomial.polyval(np.linspace(0.8, 4.8, 50), curve)
-    if (np.diff(steps) <= 0).any():
-        curve = np.append(np.polynomial.polynomial.polyfit(found["damage"], everyone, 1, w=weights), [0.0, 0.0])
+    weights = np.where(changed, 1.0, 0.25 * changed.sum() / max((~changed).sum(), 1))
+    # A bend in the middle that leaves both ends where they are; beyond a quarter it would not be monotone.
+    damage = found["damage"]
+    bend = (damage - LOWER) * (UPPER - damage)
+    amount = float(np.clip((weights * bend * (everyone - damage)).sum() / (weights * bend * bend).sum(), -0.25, 0.25))
+    curve = np.array([-LOWER * UPPER * amount, 1 + (LOWER + UPPER) * amount, -amount])
     joint.damage_curve.copy_(torch.from_numpy(curve).float())
     found = answers(joint, chains["features"])
     opinion_found = answers(joint, rated["features"])

@@ -13,7 +13,6 @@ import csv
 import json
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +115,7 @@ def main() -> None:
         rng = np.random.default_rng(5)
         some = [(path, PROTOCOL[int(rng.integers(25))].name, int(rng.integers(1, 6))) for path in photographs]
         some += [(data / "biq2021" / name, None, 0) for name in names[: len(photographs)]]
-        changes = np.array(list(pool.map(partial(moved), *zip(*some, strict=True), chunksize=4)))
+        changes = np.array(list(pool.map(moved, *zip(*some, strict=True), chunksize=4)))
         for place, way in enumerate(("shift", "flip")):
             found[way] = {
                 "p95": round(float(np.percentile(changes[:, place], 95)), 4),
