@@ -7,7 +7,7 @@ UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python
 PEERS  := .venv-peers
 TORCH  ?= torch==2.13.0 torchvision==0.28.0
 
-.PHONY: help demo test lint parity bench clean
+.PHONY: help demo test lint parity bench eval-embedded clean
 
 help:
 	@echo "make demo    install, then assess the sample pictures"
@@ -58,6 +58,10 @@ parity: $(PEERS)/.installed
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/pipeline_overhead.py
 	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py
+
+# DATA is a folder with photos/, biq2021/ and csiq/, laid out as training/README.md says.
+eval-embedded: $(VENV)/.installed-dev
+	PYTHONPATH=. $(BIN)/python -m training.embedded.evaluate --data $(DATA)
 
 clean:
 	rm -rf $(VENV) $(PEERS) build dist .coverage* htmlcov demo-output
