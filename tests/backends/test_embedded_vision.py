@@ -71,10 +71,11 @@ def test_the_map_shows_where(vision, scene):
     half = scene.copy()
     half[:, 160:] = distort(scene, "gaussian_blur", 5)[:, 160:]
     sight = vision.look(half)
-    scores = vision.map(sight).score.reshape(sight.cells.shape[:2])
-    assert scores[:, 7:].mean() < scores[:, :3].mean() - 0.3
+    blurred = 1 - vision.map(sight).severities[:, CATEGORIES.index("Blurs"), 0].reshape(sight.cells.shape[:2])
+    assert blurred[:, 7:].mean() > blurred[:, :3].mean() + 0.2
     left, right = vision.judge_box(sight, (0, 0, 128, 256)), vision.judge_box(sight, (192, 0, 128, 256))
-    assert right.score[0] < left.score[0]
+    place = CATEGORIES.index("Blurs")
+    assert right.severities[0, place, 0] < left.severities[0, place, 0]
 
 
 def test_any_size_is_seen(vision):
