@@ -78,7 +78,7 @@ def test_plain_installation_runs_native_tools_only(tmp_path: Path):
     for has_reference in (True, False):
         offered = registry.offered(has_reference=has_reference)
         assert offered
-        assert {tool.name for tool in offered} <= {*METRICS, "AIQA_FR"}
+        assert {tool.name for tool in offered} <= {*METRICS, "AIQA_FR", "AIQA_NR"}
         for category in (*CATEGORIES, "overall"):
             best = registry.best_for(category, has_reference=has_reference)
             assert best.needs_reference == has_reference
