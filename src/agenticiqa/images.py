@@ -60,6 +60,14 @@ class Box:
     width: int
     height: int
 
+    @property
+    def rows(self) -> slice:
+        return slice(self.y, self.y + self.height)
+
+    @property
+    def columns(self) -> slice:
+        return slice(self.x, self.x + self.width)
+
     @classmethod
     def parse(cls, text: str) -> Box:
         try:
@@ -135,7 +143,7 @@ class LoadedImage:
         width, height = self.size
         if box.x + box.width > width or box.y + box.height > height:
             raise RegionError(f"The region {box.as_list()} leaves the picture, which is {width}×{height} pixels.")
-        return self.measurable[box.y : box.y + box.height, box.x : box.x + box.width]
+        return self.measurable[box.rows, box.columns]
 
     def encode(self, *, max_side: int | None = None, max_bytes: int | None = None) -> EncodedImage:
         """Bytes for a model: the original ones where possible, else PNG. Shrinks only when a limit forces it."""
