@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
-from agreement import REPLICATES, Floats, difference, srcc, with_interval
+from agreement import REPLICATES, Estimate, Floats, difference, srcc, with_interval
 from fit_calibrations import markdown
 from measurements import CsiqValues, csiq_values
+from scipy.stats import ConstantInputWarning
 
 from agenticiqa.tools.fused_reference import fused_model
 from agenticiqa.tools.metrics import METRICS
@@ -46,15 +48,21 @@ def agreement_block(found: CsiqValues) -> str:
     estimated = [(name, kind, scores, with_interval(srcc, scores, opinion)) for name, kind, scores in rows]
     estimated.sort(key=lambda row: -row[3].value)
     cells = [
-        [name, kind, str(rank), "–" if name == FUSED else str(difference(fused, scores, opinion))]
+        [name, kind, shown(rank), shown(difference(fused, scores, opinion)) if kind == "FR" and name != FUSED else "–"]
         for name, kind, scores, rank in estimated
     ]
     pictures, references = len(opinion), len(set(found.references))
     note = (
         f"{pictures} pictures of {references} references, all distortions together; 95 % percentile intervals over "
-        f"{REPLICATES} resamples of the pictures, for the last column paired."
+        f"{REPLICATES} resamples of the pictures, for the last column paired. "
+        "A probe measures one kind of damage and is not meant to follow opinion over all of them."
     )
     return f"{note}\n\n{markdown(['metric', 'kind', 'SRCC', f'{FUSED} ahead by'], cells)}"
+
+
+def shown(found: Estimate) -> str:
+    """A probe that is the same for all pictures of some resample has no interval."""
+    return f"{found.value:.4f}" if np.isnan(found.low) else str(found)
 
 
 def replaced(page: str, block: str) -> str:
@@ -71,7 +79,8 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="the page; without it the block is printed")
     parser.add_argument("--cache", type=Path, help="folder for measured values; without it all are measured afresh")
     arguments = parser.parse_args()
-    np.seterr(all="ignore")
+    # A resample in which a probe is constant has no correlation; shown() says so.
+    warnings.simplefilter("ignore", ConstantInputWarning)
     with tempfile.TemporaryDirectory() as temporary:
         found = csiq_values(arguments.csiq, directed_metrics(), arguments.cache or Path(temporary))
     block = agreement_block(found)
