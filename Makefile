@@ -57,7 +57,8 @@ parity: $(PEERS)/.installed
 
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/pipeline_overhead.py
-	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py
+	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads 1
+	PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads all
 
 clean:
 	rm -rf $(VENV) $(PEERS) build dist .coverage* htmlcov demo-output
