@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+import textwrap
 import warnings
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def agreement_block(found: CsiqValues) -> str:
         f"{REPLICATES} resamples of the pictures, for the last column paired. "
         "A probe measures one kind of damage and is not meant to follow opinion over all of them."
     )
-    return f"{note}\n\n{markdown(['metric', 'kind', 'SRCC', f'{FUSED} ahead by'], cells)}"
+    return f"{textwrap.fill(note, 118)}\n\n{markdown(['metric', 'kind', 'SRCC', f'{FUSED} ahead by'], cells)}"
 
 
 def shown(found: Estimate) -> str:
