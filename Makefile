@@ -57,7 +57,8 @@ parity: $(PEERS)/.installed
 
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/pipeline_overhead.py
-	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py
+	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads 1
+	PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads all
 
 # DATA is a folder with photos/, biq2021/ and csiq/, laid out as training/README.md says.
 eval-embedded: $(VENV)/.installed-dev

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import struct
+import zlib
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -12,6 +15,7 @@ from PIL import Image
 from agenticiqa.errors import ImageError, ImageFormatError, ImageNotFoundError, ImageTooLargeError, RegionError
 from agenticiqa.images import Box, ImageLimits, LoadedImage, decode_image, load_image
 from agenticiqa.regions import check_regions, find_region, parse_region
+from agenticiqa.tools.metrics import METRICS
 from support.pictures import png_header_claiming, save, scene
 
 
@@ -114,6 +118,65 @@ def test_sixteen_bit() -> None:
     assert np.array_equal(loaded.measurable, ramp)
     assert np.array_equal(loaded.rgb[..., 0], (ramp >> 8).astype(np.uint8))
     assert any("16-bit" in note for note in loaded.notes)
+
+
+def deep_scene(channels: int = 3) -> np.ndarray:
+    """16-bit samples whose low bytes matter."""
+    return np.random.default_rng(4).integers(0, 65536, (24, 40, channels), np.uint16)
+
+
+def deep_file(samples: np.ndarray, kind: str) -> bytes:
+    order = [2, 1, 0, 3][: samples.shape[2]]
+    return bytes(cv2.imencode(kind, np.ascontiguousarray(samples[..., order]))[1])
+
+
+@pytest.mark.parametrize("kind", [".png", ".tiff"])
+def test_sixteen_bit_colour_keeps_its_precision(kind: str) -> None:
+    """SC-53: every bit reaches the tools; the model gets the high bytes."""
+    samples = deep_scene()
+    loaded = decode_image(deep_file(samples, kind))
+    assert np.array_equal(loaded.measurable, samples)
+    assert np.array_equal(loaded.rgb, (samples >> 8).astype(np.uint8))
+    assert any("16-bit" in note for note in loaded.notes)
+    assert loaded.pixels.shape == samples.shape
+    assert np.array_equal(loaded.crop(Box(3, 2, 10, 5)), samples[2:7, 3:13])
+    # A change that 8 bits cannot hold is measured.
+    finer = decode_image(deep_file(samples ^ 1, kind))
+    assert 90 < METRICS["PSNR"].measure(finer.measurable, loaded.measurable).value < 100
+
+
+def test_sixteen_bit_colour_with_alpha_is_judged_on_white() -> None:
+    """SC-53: transparency in full precision."""
+    samples = deep_scene(4)
+    samples[:12, :, 3], samples[12:, :, 3] = 65535, 0
+    loaded = decode_image(deep_file(samples, ".png"))
+    assert np.array_equal(loaded.measurable[:12], samples[:12, :, :3])
+    assert (loaded.measurable[12:] == 65535).all()
+    assert any("white background" in note for note in loaded.notes)
+
+
+@pytest.mark.parametrize("orientation", [2, 3, 4, 5, 6, 7, 8])
+def test_sixteen_bit_colour_is_turned_upright(orientation: int) -> None:
+    """SC-53: like the 8-bit view of the same file."""
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    data = deep_file(deep_scene(), ".png")
+    body = exif.tobytes().removeprefix(b"Exif\0\0")
+    chunk = struct.pack(">I", len(body)) + b"eXIf" + body + struct.pack(">I", zlib.crc32(b"eXIf" + body))
+    loaded = decode_image(data[:33] + chunk + data[33:])
+    assert loaded.rotated_by_exif
+    assert loaded.measurable.dtype == np.uint16
+    assert np.array_equal((loaded.measurable >> 8).astype(np.uint8), loaded.rgb)
+
+
+def test_cut_off_sixteen_bit_colour_is_refused() -> None:
+    """SC-55: the second reader sees only what the first one accepted."""
+    for kind in (".png", ".tiff"):
+        whole = deep_file(deep_scene(), kind)
+        with pytest.raises(ImageFormatError):
+            decode_image(whole[: len(whole) // 2])
+    with pytest.raises(ImageTooLargeError):
+        decode_image(deep_file(deep_scene(), ".png"), limits=ImageLimits(max_pixels=100))
 
 
 def test_palette() -> None:

@@ -234,6 +234,11 @@ class AgenticIQA:
         if self._saver:
             self._saver.conn.close()
 
+    @property
+    def tools(self) -> ToolRegistry:
+        """The measuring tools that this assessor can run."""
+        return self._tools
+
     def __enter__(self) -> AgenticIQA:
         return self
 

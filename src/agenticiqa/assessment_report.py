@@ -14,7 +14,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
@@ -22,6 +21,7 @@ from PIL import Image
 from agenticiqa.assessment import Assessment
 from agenticiqa.errors import BackendUnavailableError, ImageError
 from agenticiqa.images import LoadedImage, load_image
+from agenticiqa.overlays import overlay
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES
 
 Floats = npt.NDArray[np.float32]
@@ -128,15 +128,6 @@ def _thumbnail(picture: LoadedImage) -> npt.NDArray[np.uint8]:
     copy = picture.pil.copy()
     copy.thumbnail((SHOWN_SIDE, SHOWN_SIDE), Image.Resampling.LANCZOS)
     return np.asarray(copy, np.uint8)
-
-
-def overlay(rgb: npt.NDArray[np.uint8], quality: Floats) -> npt.NDArray[np.uint8]:
-    """The picture in grey under a colour map of quality."""
-    badness = np.clip((5 - quality) / 4, 0, 1)
-    large = cv2.resize((badness * 255).astype(np.uint8), (rgb.shape[1], rgb.shape[0]), interpolation=cv2.INTER_CUBIC)
-    colours = cv2.cvtColor(cv2.applyColorMap(large, cv2.COLORMAP_TURBO), cv2.COLOR_BGR2RGB)
-    grey = cv2.cvtColor(cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB)
-    return np.asarray(cv2.addWeighted(grey, 0.55, colours, 0.45, 0), np.uint8)
 
 
 def _figure(rgb: npt.NDArray[np.uint8], caption: str) -> str:

@@ -12,14 +12,15 @@ import hashlib
 import io
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+import cv2
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps, TiffImagePlugin, UnidentifiedImageError
 
 from agenticiqa.errors import (
     ImageError,
@@ -37,6 +38,17 @@ READABLE_FORMATS = ("PNG", "JPEG", "WEBP", "TIFF", "BMP", "GIF", "PPM", "JPEG200
 # Formats every provider accepts as they are. Anything else is re-packed as PNG, which loses nothing.
 SENDABLE_AS_IS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
 EXIF_ORIENTATION = 0x0112
+TIFF_BITS_PER_SAMPLE = 258
+# What each EXIF orientation asks for, on arrays.
+UPRIGHT: dict[int, Callable[[npt.NDArray[np.uint16]], npt.NDArray[np.uint16]]] = {
+    2: lambda samples: samples[:, ::-1],
+    3: lambda samples: samples[::-1, ::-1],
+    4: lambda samples: samples[::-1],
+    5: lambda samples: samples.swapaxes(0, 1),
+    6: lambda samples: samples.swapaxes(0, 1)[:, ::-1],
+    7: lambda samples: samples[::-1, ::-1].swapaxes(0, 1),
+    8: lambda samples: samples.swapaxes(0, 1)[::-1],
+}
 
 
 @dataclass(frozen=True)
@@ -59,6 +71,14 @@ class Box:
     y: int
     width: int
     height: int
+
+    @property
+    def rows(self) -> slice:
+        return slice(self.y, self.y + self.height)
+
+    @property
+    def columns(self) -> slice:
+        return slice(self.x, self.x + self.width)
 
     @classmethod
     def parse(cls, text: str) -> Box:
@@ -102,7 +122,7 @@ class LoadedImage:
     notes: tuple[str, ...] = ()
     rotated_by_exif: bool = False
     precise: npt.NDArray[np.uint16] | None = field(default=None, repr=False)
-    """16-bit samples where the file has them (grey only); ``pil`` then holds the 8-bit view of the same picture."""
+    """16-bit samples, H×W or H×W×3, where the file has them; ``pil`` then holds the 8-bit view of the same picture."""
 
     @cached_property
     def sha256(self) -> str:
@@ -119,15 +139,15 @@ class LoadedImage:
 
     @property
     def measurable(self) -> npt.NDArray[np.uint8] | npt.NDArray[np.uint16]:
-        """The samples as stored, grey 16-bit or RGB 8-bit: what tools measure."""
+        """The samples as stored, 16-bit grey or RGB or 8-bit RGB: what tools measure."""
         return self.rgb if self.precise is None else self.precise
 
     @cached_property
     def pixels(self) -> FloatImage:
         """RGB in 0..1, float32, with the file's full precision."""
         if self.precise is not None:
-            grey: FloatImage = np.divide(self.precise, 65535, dtype=np.float32)
-            return np.repeat(grey[..., None], 3, axis=2)
+            samples: FloatImage = np.divide(self.precise, 65535, dtype=np.float32)
+            return samples if samples.ndim == 3 else np.repeat(samples[..., None], 3, axis=2)
         return np.divide(self.rgb, 255, dtype=np.float32)
 
     def crop(self, box: Box) -> npt.NDArray[np.uint8] | npt.NDArray[np.uint16]:
@@ -135,7 +155,7 @@ class LoadedImage:
         width, height = self.size
         if box.x + box.width > width or box.y + box.height > height:
             raise RegionError(f"The region {box.as_list()} leaves the picture, which is {width}×{height} pixels.")
-        return self.measurable[box.y : box.y + box.height, box.x : box.x + box.width]
+        return self.measurable[box.rows, box.columns]
 
     def encode(self, *, max_side: int | None = None, max_bytes: int | None = None) -> EncodedImage:
         """Bytes for a model: the original ones where possible, else PNG. Shrinks only when a limit forces it."""
@@ -253,12 +273,14 @@ def _normalised(opened: Image.Image, data: bytes, path: str | None) -> LoadedIma
     notes: list[str] = []
     if getattr(opened, "n_frames", 1) > 1 and opened.format != "MPO":
         notes.append("animated or multi-page: only the first frame is judged")
-    rotated = opened.getexif().get(EXIF_ORIENTATION, 1) not in (0, 1)
+    orientation = opened.getexif().get(EXIF_ORIENTATION, 1)
+    rotated = orientation not in (0, 1)
     frame: Image.Image = ImageOps.exif_transpose(opened) if rotated else opened
-    precise = _sixteen_bit(frame)
+    precise = _sixteen_bit(frame) if not _is_deep_colour(opened, data) else _deep_colour(data, frame, orientation)
     if precise is not None:
-        frame = Image.fromarray((precise >> 8).astype(np.uint8))
         notes.append("16-bit: models are sent an 8-bit version, tools measure the full precision")
+        if precise.ndim == 2:
+            frame = Image.fromarray((precise >> 8).astype(np.uint8))
     elif frame.mode in ("F", "I"):
         raise ImageFormatError(
             f"{path or 'The picture'} stores {frame.mode!r} samples, whose range is not defined.",
@@ -289,6 +311,42 @@ def _sixteen_bit(frame: Image.Image) -> npt.NDArray[np.uint16] | None:
         if samples.size and samples.min() >= 0 and samples.max() <= 65535:
             return samples.astype(np.uint16)
     return None
+
+
+def _is_deep_colour(opened: Image.Image, data: bytes) -> bool:
+    """Whether the header says 16 bits for each of several channels, of which Pillow keeps eight."""
+    if opened.format == "PNG":
+        # Bit depth and colour type stand at fixed places; types 2, 4 and 6 have colours, alpha or both.
+        return data[24] == 16 and data[25] in (2, 4, 6)
+    if isinstance(opened, TiffImagePlugin.TiffImageFile):
+        bits = opened.tag_v2.get(TIFF_BITS_PER_SAMPLE, ())
+        return len(bits) >= 3 and set(bits) == {16}
+    return False
+
+
+def _deep_colour(data: bytes, frame: Image.Image, orientation: int) -> npt.NDArray[np.uint16] | None:
+    """Upright 16-bit RGB on white; None when OpenCV reads another picture than Pillow, whose checks it has passed."""
+    try:
+        found = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    except cv2.error:
+        return None
+    if found is None or found.dtype != np.uint16 or found.ndim != 3:
+        return None
+    swapped = cv2.cvtColor(found, cv2.COLOR_BGRA2RGBA if found.shape[2] == 4 else cv2.COLOR_BGR2RGB)
+    samples: npt.NDArray[np.uint16] = np.asarray(swapped, np.uint16)
+    high_bytes = np.asarray(frame.convert("RGBA" if found.shape[2] == 4 else "RGB"))
+    # Readers differ in whether they turn a picture upright by themselves.
+    for upright in (samples, UPRIGHT[orientation](samples) if orientation in UPRIGHT else samples):
+        if upright.shape == high_bytes.shape and not np.any((upright >> 8).astype(np.uint8) != high_bytes):
+            return _deep_on_white(upright)
+    return None
+
+
+def _deep_on_white(samples: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
+    if samples.shape[2] == 3:
+        return np.ascontiguousarray(samples)
+    alpha = samples[..., 3:].astype(np.float64) / 65535
+    return np.asarray(np.rint(samples[..., :3] * alpha + 65535 * (1 - alpha)), np.uint16)
 
 
 def _has_transparency(frame: Image.Image) -> bool:

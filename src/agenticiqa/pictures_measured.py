@@ -15,6 +15,7 @@ from agenticiqa.cache import DiskCache
 from agenticiqa.config import ImageSettings, ToolSettings
 from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError
 from agenticiqa.images import Box, ImageLimits, LoadedImage, decode_image, load_image, png_bytes
+from agenticiqa.overlays import MapFolder
 from agenticiqa.tools.measuring import Bench, Job
 from agenticiqa.tools.registry import Tool
 
@@ -98,6 +99,7 @@ class Measurer:
     image_settings: ImageSettings
     cache: DiskCache | None = None
     align: Align = "none"
+    maps: MapFolder | None = None
 
     def measure(self, pair: Pair, regions: Mapping[str, Box] | None = None) -> Iterator[Record]:
         """A record for every tool and region; a picture that cannot be opened gives error records."""
@@ -108,9 +110,12 @@ class Measurer:
             return
         names: dict[Box | None, str | None] = {box: name for name, box in (regions or {}).items()} or {None: None}
         jobs = [Job(tool, box) for box in names for tool in self.tools]
-        bench = Bench(test, reference, self.cache)
+        bench = Bench(test, reference, self.cache, keep_maps=self.maps is not None)
         results = bench.run(jobs, max_workers=self.tool_settings.max_workers, timeout_s=self.tool_settings.timeout_s)
         for job, result in zip(jobs, results, strict=True):
+            if self.maps is not None and result.map is not None:
+                name = names[job.region]
+                self.maps.write(test, job.tool.spec, result.map, path=pair.image, region=job.region, name=name)
             yield replace(
                 self._failed(pair, job.tool, result.error),
                 raw=result.raw,

@@ -46,6 +46,10 @@ FailUnderOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Print the answer only.")]
 ReportOption = Annotated[Path | None, typer.Option("--report", help="Also write the result as one HTML page.")]
+MapsOption = Annotated[
+    Path | None,
+    typer.Option("--maps", help="Folder for the tools' maps: numbers (.npy), and colours over the picture (.png)."),
+]
 NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Ask and measure afresh.")]
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="Folder with model_backends.yaml and pipeline.yaml.")
@@ -64,6 +68,7 @@ def assess(
     json_output: JsonOption = False,
     quiet: QuietOption = False,
     report: ReportOption = None,
+    maps: MapsOption = None,
     no_cache: NoCacheOption = False,
     config: ConfigOption = None,
 ) -> None:
@@ -89,6 +94,8 @@ def assess(
             regions=regions or None,
             max_replan_iterations=max_replan,
         )
+        if maps is not None:
+            _write_maps(assessor, result, maps, quiet=quiet or json_output)
     show(result, json_output=json_output, quiet=quiet)
     if report is not None:
         _write_report(result, report, quiet=quiet or json_output)
@@ -101,6 +108,15 @@ def _write_report(result: Assessment, path: Path, *, quiet: bool) -> None:
     write_report(path, [report_item(result)])
     if not quiet:
         error_console().print(f"Report: {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _write_maps(assessor: AgenticIQA, result: Assessment, folder: Path, *, quiet: bool) -> None:
+    from agenticiqa.evidence_maps import write_maps
+
+    written = write_maps(result, assessor.tools, folder)
+    if not quiet:
+        told = f"Maps: {len(written)} in {folder}" if written else "Maps: none of the tools that ran has one"
+        error_console().print(told, highlight=False, markup=False, soft_wrap=True)
 
 
 def open_assessor(backend: str | None, config: Path | None, *, no_cache: bool, quiet: bool) -> AgenticIQA:

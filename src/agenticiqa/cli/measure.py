@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.assess import ConfigOption, JsonOption, NoCacheOption, ReferenceOption, RegionsOption
+from agenticiqa.cli.assess import ConfigOption, JsonOption, MapsOption, NoCacheOption, ReferenceOption, RegionsOption
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_USAGE, error_console, output_console, print_json
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def measure(
     ] = "none",
     json_output: JsonOption = False,
     csv_output: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
+    maps: MapsOption = None,
     no_cache: NoCacheOption = False,
     config: ConfigOption = None,
 ) -> None:
@@ -53,7 +54,7 @@ def measure(
     if align not in ("none", "resize"):
         raise typer.BadParameter("--align is 'none' or 'resize'.")
     pairing = find_pairs(image, reference)
-    measurer = _measurer(tool, all_tools, reference, align, config, no_cache=no_cache)
+    measurer = _measurer(tool, all_tools, reference, align, config, no_cache=no_cache, maps=maps)
     regions = dict(map(parse_region, region or []))
     records = _with_progress(pairing, measurer, regions, quiet=json_output or csv_output)
     _print(records, json_output=json_output, csv_output=csv_output)
@@ -74,10 +75,18 @@ def _chosen(registry: ToolRegistry, names: list[str] | None, all_tools: bool, re
 
 
 def _measurer(
-    names: list[str] | None, all_tools: bool, reference: Path | None, align: str, config: Path | None, *, no_cache: bool
+    names: list[str] | None,
+    all_tools: bool,
+    reference: Path | None,
+    align: str,
+    config: Path | None,
+    *,
+    no_cache: bool,
+    maps: Path | None,
 ) -> Measurer:
     from agenticiqa.cache import open_cache
     from agenticiqa.config import load_settings
+    from agenticiqa.overlays import MapFolder
     from agenticiqa.pictures_measured import Measurer
     from agenticiqa.tools.registry import default_registry
 
@@ -89,6 +98,7 @@ def _measurer(
         image_settings=settings.pipeline.images,
         cache=open_cache(settings.cache_folder, settings.pipeline.cache.size_limit_mb) if cached else None,
         align="resize" if align == "resize" else "none",
+        maps=MapFolder(maps) if maps else None,
     )
 
 

@@ -8,12 +8,12 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agenticiqa.cache import DiskCache, content_key
 from agenticiqa.errors import AgenticIQAError, ToolError
 from agenticiqa.images import Box, LoadedImage
-from agenticiqa.tools.metrics import Array, MetricInputError, Views
+from agenticiqa.tools.metrics import Array, FloatArray, Measurement, MetricInputError, Views
 from agenticiqa.tools.registry import Tool
 
 logger = logging.getLogger(__name__)
@@ -37,15 +37,25 @@ class JobResult:
     seconds: float = 0.0
     cached: bool = False
     error: str | None = None
+    map: FloatArray | None = field(default=None, repr=False, compare=False)
+    """Where the score comes from, if the bench keeps maps and the tool has one."""
 
 
 class Bench:
     """A picture, perhaps its reference, and the tools applied to them."""
 
-    def __init__(self, test: LoadedImage, reference: LoadedImage | None, cache: DiskCache | None = None) -> None:
+    def __init__(
+        self,
+        test: LoadedImage,
+        reference: LoadedImage | None,
+        cache: DiskCache | None = None,
+        *,
+        keep_maps: bool = False,
+    ) -> None:
         self._test = test
         self._reference = reference
         self._cache = cache
+        self._keep_maps = keep_maps
         self._views: dict[tuple[Box | None, bool], Views] = {}
 
     def run(self, jobs: Sequence[Job], *, max_workers: int, timeout_s: float) -> list[JobResult]:
@@ -71,26 +81,33 @@ class Bench:
     def measure(self, job: Job) -> JobResult:
         """One job; failures of the tool become the result's error."""
         key = self._key(job)
-        stored = self._cache.get(key) if self._cache else None
+        # Maps are not stored: a tool that is asked for its map runs.
+        stored = self._cache.get(key) if self._cache and not self._keep_maps else None
         if stored is not None:
             return JobResult(job, stored["raw"], stored["calibrated"], cached=True)
         started = time.perf_counter()
         try:
-            raw, calibrated = self._score(job)
+            raw, calibrated, local = self._score(job)
         except Exception as error:  # noqa: BLE001 - a tool may come from another package and must fail alone
             logger.warning("%s failed: %s", job.tool.name, error)
             return JobResult(job, seconds=time.perf_counter() - started, error=str(error) or type(error).__name__)
         if self._cache:
             self._cache.put(key, {"raw": raw, "calibrated": calibrated})
-        return JobResult(job, raw, calibrated, seconds=time.perf_counter() - started)
+        return JobResult(job, raw, calibrated, seconds=time.perf_counter() - started, map=local)
 
-    def _score(self, job: Job) -> tuple[float, float | None]:
+    def _score(self, job: Job) -> tuple[float, float | None, FloatArray | None]:
         if job.tool.needs_reference and self._reference is None:
             raise ToolError(f"{job.tool.name} compares with a reference picture, and none was given.")
-        raw = job.tool.metric.measure(self._view(job)).value
+        found = job.tool.metric.measure(self._view(job))
+        raw = found.value
         if not math.isfinite(raw):
             raise ToolError(f"{job.tool.name} gave {raw}, which is not a score.")
-        return raw, job.tool.calibration(raw) if job.tool.calibration else None
+        local = self._map(job, found) if self._keep_maps else None
+        return raw, job.tool.calibration(raw) if job.tool.calibration else None, local
+
+    def _map(self, job: Job, found: Measurement) -> FloatArray | None:
+        make = job.tool.metric.make_map
+        return make(self._view(job)) if found.map is None and make else found.map
 
     def _prepare(self, jobs: Sequence[Job]) -> None:
         """Make shared views before threads start; a pair that does not fit fails in its own jobs instead."""

@@ -53,6 +53,14 @@ class MetricSpec:
     minimum_size: tuple[int, int] = (1, 1)
     unit: str = ""
     version: str = "1"
+    map_higher_is_better: bool | None = None
+    """Where the map points the other way than the value: GMSD's map holds similarities. None: the same way."""
+
+    @property
+    def map_is_quality(self) -> bool:
+        """Whether large values of the map are good (similarities), rather than bad (errors)."""
+        pointing = self.higher_is_better if self.map_higher_is_better is None else self.map_higher_is_better
+        return bool(pointing)
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.good_at if name not in CATEGORIES]
@@ -75,3 +83,5 @@ class Metric:
 
     spec: MetricSpec
     measure: Callable[..., Measurement]
+    make_map: Callable[..., FloatArray] | None = None
+    """Makes the map where making it costs more than the value itself, so that only those pay who ask."""

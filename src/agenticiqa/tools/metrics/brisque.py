@@ -11,11 +11,14 @@ from scipy.special import gammaln
 from agenticiqa.tools.metrics.base import Array, Measurement, MetricInputError, MetricSpec
 from agenticiqa.tools.metrics.filters import ZERO
 from agenticiqa.tools.metrics.natural_statistics import (
+    NEIGHBOURS,
+    WINDOW_SIZE,
     contrast_normalised,
-    fit_asymmetric,
     halved,
-    neighbour_products,
+    moments,
+    normalised_strips,
     shape_for,
+    shapes_of,
 )
 from agenticiqa.tools.metrics.views import Picture, Views
 
@@ -63,14 +66,31 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
 
 
 def _features(luma: Array) -> Array:
-    normalised = contrast_normalised(luma, ZERO)
-    variance = float(np.mean(normalised**2))
+    square_sum, absolute_sum, products = _sums(luma)
+    variance = square_sum / luma.size
     if variance < 1e-12:
         return np.full(18, np.nan)
-    ratio = float(np.mean(np.abs(normalised))) ** 2 / variance
+    ratio = (absolute_sum / luma.size) ** 2 / variance
     found = [float(shape_for(np.array([ratio]))[0]), variance]
-    for product in neighbour_products(normalised[None]):
-        alpha, left, right = (float(part[0]) for part in fit_asymmetric(product))
+    for product in products:
+        alpha, left, right = (float(part[0]) for part in shapes_of(product, luma.size))
         scale = np.exp(gammaln(2 / alpha) - (gammaln(1 / alpha) + gammaln(3 / alpha)) / 2)
         found += [alpha, (right - left) * scale, left**2, right**2]
     return np.array(found)
+
+
+def _sums(luma: Array) -> tuple[float, float, list[Array]]:
+    """Squares, absolute values, and the moments of each neighbour product, over the whole picture."""
+    square_sum = absolute_sum = 0.0
+    products = [np.zeros((5, 1)) for _ in NEIGHBOURS]
+    # Products wrap round the picture's edge, so the row above the first is the last.
+    above = contrast_normalised(luma[-(WINDOW_SIZE // 2 + 1) :], ZERO)[-1:]
+    for part in normalised_strips(luma, ZERO):
+        square_sum += float(np.vdot(part, part))
+        absolute_sum += float(np.abs(part).sum())
+        joined = np.concatenate([above, part])
+        for sums, (down, across) in zip(products, NEIGHBOURS, strict=True):
+            moved = np.roll(joined[1 - down : len(joined) - down], across, axis=1)
+            sums[:] += moments((part * moved).reshape(1, -1))
+        above = part[-1:]
+    return square_sum, absolute_sum, products

@@ -20,6 +20,7 @@ SPEC = MetricSpec(
     paper="Xue, Zhang, Mou and Bovik, Gradient magnitude similarity deviation, IEEE TIP, 2014",
     good_at=("Blurs", "Compression", "Noise"),
     minimum_size=(4, 4),
+    map_higher_is_better=True,
 )
 
 T = np.float32(170)

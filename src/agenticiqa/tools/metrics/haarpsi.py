@@ -34,6 +34,8 @@ SPEC = MetricSpec(
 YIQ = ((0.299, 0.587, 0.114), (0.5959, -0.2746, -0.3213), (0.2115, -0.5227, 0.3112))
 C = 30.0
 ALPHA = 4.2
+BEST = 1 / (1 + math.exp(-ALPHA))
+NO_WEIGHT = 1e-25
 REACH = 4
 
 
@@ -58,8 +60,9 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     response = weight = 0.0
     for read, keep in strips_with_halo(one.shape[0], one.shape[1], REACH):
         maps, weights = _strip(one[read], other[read], with_colour)
-        local = np.zeros_like(maps[0][keep])
-        local_weight = np.full(local.shape, np.finfo(np.float32).tiny, np.float32)
+        # Where neither picture has structure they agree: a weight too small to count says so in the map.
+        local = np.full_like(maps[0][keep], BEST * NO_WEIGHT)
+        local_weight = np.full(local.shape, NO_WEIGHT, np.float32)
         for similarity_map, weight_map in zip(maps, weights, strict=True):
             part, part_weight = _sigmoid(similarity_map[keep]), weight_map[keep]
             local_weight += part_weight
@@ -69,10 +72,11 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
         weight += total(local_weight)
         start = read.start + keep.start
         kept[start : start + local.shape[0]] = local / local_weight
-    best = 1 / (1 + math.exp(-ALPHA))
-    # Two pictures without any structure have no weights: they agree as well as can be seen here.
-    mean = response / weight if response > 0 else best
-    return Measurement(min(1.0, _unsquash(min(mean, best))), map=kept)
+    # From the sigmoid's values for no and full similarity to 0 and 1.
+    kept -= np.float32(0.5)
+    kept *= np.float32(1 / (BEST - 0.5))
+    mean = response / weight
+    return Measurement(min(1.0, _unsquash(min(mean, BEST))), map=kept)
 
 
 def _strip(one: FloatArray, other: FloatArray, with_colour: bool) -> tuple[list[FloatArray], list[FloatArray]]:

@@ -25,6 +25,7 @@ SPEC = MetricSpec(
     paper="Ziaei Nafchi, Shahkolaei, Hedjam and Cheriet, Mean deviation similarity index, IEEE Access, 2016",
     good_at=("Blurs", "Compression", "Noise", "Color distortions"),
     minimum_size=(3, 3),
+    map_higher_is_better=True,
 )
 
 LHM = ((0.2989, 0.587, 0.114), (0.3, 0.04, -0.35), (0.34, -0.6, 0.17))

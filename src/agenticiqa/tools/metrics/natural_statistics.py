@@ -6,6 +6,7 @@ that shape. The shapes are fitted by moment matching over a table of shape param
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,8 +15,10 @@ import numpy as np
 from scipy.special import gammaln
 
 from agenticiqa.tools.metrics.base import Array
+from agenticiqa.tools.metrics.filters import strips
 
 WINDOW_SIZE, WINDOW_SIGMA = 7, 7 / 6
+HALF_REACH = 4
 NEIGHBOURS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
@@ -56,6 +59,14 @@ def contrast_normalised(luma: Array, border: int) -> Array:
     return x
 
 
+def normalised_strips(luma: Array, border: int, multiple: int = 1) -> Iterator[Array]:
+    """:func:`contrast_normalised` of a whole picture, a few rows at a time: in double precision it is large."""
+    height, reach = luma.shape[0], WINDOW_SIZE // 2
+    for start, stop in strips(height, luma.shape[1], multiple):
+        top, bottom = max(0, start - reach), min(height, stop + reach)
+        yield contrast_normalised(luma[top:bottom], border)[start - top : stop - top]
+
+
 @lru_cache(maxsize=1)
 def _half_band() -> Array:
     """Bicubic kernel (a = -0.5) stretched for halving, as MATLAB's ``imresize`` applies it."""
@@ -69,10 +80,14 @@ def _half_band() -> Array:
 def halved(luma: Array) -> Array:
     """Half size with an antialiased bicubic filter; borders mirrored with the edge repeated."""
     kernel = _half_band()
-    filtered = cv2.sepFilter2D(
-        luma.astype(np.float64), cv2.CV_64F, kernel, kernel, anchor=(3, 3), borderType=cv2.BORDER_REFLECT
-    )
-    return np.ascontiguousarray(filtered[::2, ::2])
+    height, width = luma.shape
+    half = np.empty(((height + 1) // 2, (width + 1) // 2))
+    for start, stop in strips(height, width, multiple=2):
+        top, bottom = max(0, start - HALF_REACH), min(height, stop + HALF_REACH)
+        part = luma[top:bottom].astype(np.float64)
+        filtered = cv2.sepFilter2D(part, cv2.CV_64F, kernel, kernel, anchor=(3, 3), borderType=cv2.BORDER_REFLECT)
+        half[start // 2 : (stop + 1) // 2] = filtered[start - top : stop - top : 2, ::2]
+    return half
 
 
 @lru_cache(maxsize=1)
@@ -92,19 +107,36 @@ def shape_for(ratio: Array) -> Array:
 
 def fit_asymmetric(blocks: Array) -> Shapes:
     """Shape, left and right deviation of each row of ``blocks``; NaN where one side is empty."""
+    return shapes_of(moments(blocks), blocks.shape[1])
+
+
+def moments(blocks: Array) -> Array:
+    """What a fit needs of each row of ``blocks``, one column a row: add up columns to fit several rows as one.
+
+    Squares left and right of zero, counts left and right, and the sum of absolute values.
+    """
     negative = np.minimum(blocks, 0)
     positive = np.maximum(blocks, 0)
-    left_squares = np.einsum("ij,ij->i", negative, negative)
-    right_squares = np.einsum("ij,ij->i", positive, positive)
-    left_count = np.count_nonzero(negative, axis=1)
-    right_count = np.count_nonzero(positive, axis=1)
-    size = blocks.shape[1]
+    return np.stack(
+        [
+            np.einsum("ij,ij->i", negative, negative),
+            np.einsum("ij,ij->i", positive, positive),
+            np.count_nonzero(negative, axis=1),
+            np.count_nonzero(positive, axis=1),
+            positive.sum(axis=1) - negative.sum(axis=1),
+        ]
+    )
+
+
+def shapes_of(found: Array, size: int) -> Shapes:
+    """The fit to the :func:`moments` of ``size`` values."""
+    left_squares, right_squares, left_count, right_count, absolute = found
     usable = (left_count > 0) & (right_count > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         left = np.sqrt(left_squares / left_count)
         right = np.sqrt(right_squares / right_count)
         balance = left / right
-        mean_absolute = (positive.sum(axis=1) - negative.sum(axis=1)) / size
+        mean_absolute = absolute / size
         ratio = mean_absolute**2 / ((left_squares + right_squares) / size)
         ratio *= (balance**3 + 1) * (balance + 1) / (balance**2 + 1) ** 2
     alpha = np.where(usable, shape_for(np.where(usable, ratio, 0.5)), np.nan)

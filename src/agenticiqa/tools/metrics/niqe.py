@@ -11,10 +11,10 @@ from scipy.special import gammaln
 from agenticiqa.tools.metrics.base import Array, Measurement, MetricInputError, MetricSpec
 from agenticiqa.tools.metrics.filters import REPLICATE
 from agenticiqa.tools.metrics.natural_statistics import (
-    contrast_normalised,
     fit_asymmetric,
     halved,
     neighbour_products,
+    normalised_strips,
 )
 from agenticiqa.tools.metrics.views import Picture, Views
 
@@ -73,7 +73,10 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
 
 def _features(image: Array, size: int) -> Array:
     """18 numbers a block: the shape of its values and of its neighbour products."""
-    normalised = contrast_normalised(image, REPLICATE)
+    return np.concatenate([_strip_features(part, size) for part in normalised_strips(image, REPLICATE, size)])
+
+
+def _strip_features(normalised: Array, size: int) -> Array:
     rows, columns = normalised.shape[0] // size, normalised.shape[1] // size
     blocks = normalised.reshape(rows, size, columns, size).swapaxes(1, 2).reshape(-1, size, size)
     alpha, left, right = fit_asymmetric(blocks.reshape(len(blocks), -1))

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from agenticiqa.tools.metrics.base import Array, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import REPLICATE, luma_to_round
-from agenticiqa.tools.metrics.natural_statistics import contrast_normalised
+from agenticiqa.tools.metrics.filters import REPLICATE, luma_to_round, strips
+from agenticiqa.tools.metrics.natural_statistics import normalised_strips
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(
@@ -41,17 +41,13 @@ def piqe(test: Array | Views) -> float:
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
-    blocks, shape = _blocks(views.test)
-    variance = blocks.var(axis=(1, 2), ddof=1)
-    active = variance > ACTIVE
-    impaired = _impaired(blocks)
-    noisy = _noisy(blocks, np.sqrt(variance))
-    scores = np.where(active & impaired, 1 - variance, 0) + np.where(active & noisy, variance, 0)
+    found = [_block_scores(part) for part in normalised_strips(_stretched(views.test), REPLICATE, BLOCK)]
+    scores, active, impaired, noisy = (np.concatenate([each[place] for each in found]) for place in range(4))
     count = int(active.sum())
     value = float((scores.sum() + 1) / (count + 1) * 100)
     return Measurement(
         float(np.clip(value, *SPEC.range)),
-        map=scores.reshape(shape).astype(np.float32),
+        map=scores.astype(np.float32),
         details={
             "active_share": count / active.size,
             "artefact_share": float((active & impaired).mean()),
@@ -60,18 +56,35 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     )
 
 
-def _blocks(picture: Picture) -> tuple[Array, tuple[int, int]]:
-    luma = picture.rows(0, picture.height)
-    luma = luma if picture.is_grey else luma_to_round(luma)
-    brightest = float(luma.max())
-    stretched = np.rint(255 * (luma / np.float32(brightest))) if brightest > 0 else luma
+def _stretched(picture: Picture) -> Array:
+    """Luma as integers whose brightest is 255, with as many rows and columns more as do not fill a block."""
+    brightest = max(float(_luma(picture, start, stop).max()) for start, stop in strips(*picture.size))
+    stretched = np.zeros(picture.size, np.uint8)
+    if brightest > 0:
+        for start, stop in strips(*picture.size):
+            stretched[start:stop] = np.rint(255 * (_luma(picture, start, stop) / np.float32(brightest)))
     # The published code adds the remainder, not what is missing to a whole block.
-    below, right = stretched.shape[0] % BLOCK, stretched.shape[1] % BLOCK
-    stretched = cv2.copyMakeBorder(stretched, 0, below, 0, right, cv2.BORDER_REFLECT)
-    normalised = contrast_normalised(stretched, REPLICATE)
+    below, right = picture.height % BLOCK, picture.width % BLOCK
+    return np.asarray(cv2.copyMakeBorder(stretched, 0, below, 0, right, cv2.BORDER_REFLECT))
+
+
+def _luma(picture: Picture, start: int, stop: int) -> Array:
+    rows = picture.rows(start, stop)
+    return rows if picture.is_grey else luma_to_round(rows)
+
+
+def _block_scores(normalised: Array) -> tuple[Array, Array, Array, Array]:
+    """Each block's share of the score, and whether it is active, impaired and noisy; rows × columns of blocks."""
     rows, columns = normalised.shape[0] // BLOCK, normalised.shape[1] // BLOCK
     whole = normalised[: rows * BLOCK, : columns * BLOCK].reshape(rows, BLOCK, columns, BLOCK)
-    return whole.swapaxes(1, 2).reshape(-1, BLOCK, BLOCK), (rows, columns)
+    blocks = whole.swapaxes(1, 2).reshape(-1, BLOCK, BLOCK)
+    variance = blocks.var(axis=(1, 2), ddof=1)
+    active = variance > ACTIVE
+    impaired = _impaired(blocks)
+    noisy = _noisy(blocks, np.sqrt(variance))
+    scores = np.where(active & impaired, 1 - variance, 0) + np.where(active & noisy, variance, 0)
+    shape = (rows, columns)
+    return scores.reshape(shape), active.reshape(shape), impaired.reshape(shape), noisy.reshape(shape)
 
 
 def _impaired(blocks: Array) -> Array:

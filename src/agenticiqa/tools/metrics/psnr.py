@@ -24,6 +24,7 @@ SPEC = MetricSpec(
     "assessment, Electronics Letters, 2008",
     good_at=("Noise", "Brightness change"),
     unit="dB",
+    map_higher_is_better=False,
 )
 
 
@@ -68,6 +69,9 @@ def _squared_error(views: Views) -> float:
 def error_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
     """Squared error of each pixel, mean over the channels."""
     views = Views.of(test, reference, SPEC)
-    difference = views.test.rgb() - views.reference.rgb()
-    difference *= difference
-    return np.asarray(difference.mean(axis=2), np.float32)
+    kept = np.empty(views.size, np.float32)
+    for start, stop in strips(*views.size):
+        difference = views.test.rgb_rows(start, stop) - views.reference.rgb_rows(start, stop)
+        difference *= difference
+        kept[start:stop] = difference.mean(axis=2)
+    return kept

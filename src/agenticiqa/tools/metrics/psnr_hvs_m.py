@@ -23,6 +23,7 @@ SPEC = MetricSpec(
     good_at=("Compression", "Noise"),
     minimum_size=(8, 8),
     unit="dB",
+    map_higher_is_better=False,
 )
 
 BLOCK = 8

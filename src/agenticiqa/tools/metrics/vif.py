@@ -103,7 +103,8 @@ def _log2_sum(values: FloatArray, factors: Array) -> float:
 
 def _local_mean(image: FloatArray, window: int) -> FloatArray:
     mean = cv2.boxFilter(image, cv2.CV_32F, (window, window), borderType=MIRROR)
-    return np.asarray(mean[1::BLOCK, 1::BLOCK], np.float32)
+    # Copied: a view would keep the whole mean in memory.
+    return np.ascontiguousarray(mean[1::BLOCK, 1::BLOCK], np.float32)
 
 
 def _channel(test: FloatArray, reference: FloatArray, window: int) -> tuple[FloatArray, FloatArray]:
