@@ -204,7 +204,7 @@ def run_size(width: int, height: int, threads: int, watch: Watch, only: list[str
         ours = timed.pop("ours")
         rows.append({"metric": name, "size": f"{width}x{height}", "threads": threads, "ours": ours, "peers": timed})
         print(line(rows[-1]), flush=True)
-    if not only:
+    if not only or set(SET) <= set(only):
         rows.append(shared_set(test, reference, rows, watch))
         print(line(rows[-1]), flush=True)
     return rows

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -35,9 +36,11 @@ def whole_files() -> dict[str, bytes]:
         "BMP": [{}],
         "GIF": [{}],
     }
-    return {
+    files = {
         f"{kind}{place}": _stored(picture, kind, each) for kind in options for place, each in enumerate(options[kind])
     }
+    deep = scene(SIDE, SIDE).astype(np.uint16) * 257
+    return files | {f"deep {kind}": bytes(cv2.imencode(kind, deep)[1]) for kind in (".png", ".tiff")}
 
 
 def _stored(picture: Image.Image, kind: str, options: dict[str, object]) -> bytes:
