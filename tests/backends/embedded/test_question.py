@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +9,7 @@ from hypothesis import strategies as st
 from agenticiqa.backends.embedded.noun_phrases import parse_object
 from agenticiqa.backends.embedded.question import understand
 from agenticiqa.backends.embedded.rules import plan_for
+from agenticiqa.backends.embedded.tokens import MAX_CHARS
 
 
 def names(query: str) -> list[str]:
@@ -223,10 +222,10 @@ def test_other_languages_are_noticed() -> None:
 @pytest.mark.parametrize(
     "unit", ["a", "blurry ", "the man of ", "not ", "A. B. ", "?/", "'s", "-", "xqzvblurr", "(", "\n"]
 )
-def test_long_texts_cost_little(unit: str) -> None:
-    started = time.perf_counter()
-    understand(unit * (100_000 // len(unit)))
-    assert time.perf_counter() - started < 2
+def test_long_texts_are_read_to_a_bounded_length(unit: str) -> None:
+    """What stands beyond the first characters costs nothing and changes nothing."""
+    text = unit * (100_000 // len(unit))
+    assert understand(text) == understand(text[:MAX_CHARS])
 
 
 @settings(max_examples=150, deadline=None)
