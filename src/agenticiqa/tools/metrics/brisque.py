@@ -82,7 +82,7 @@ def _features(luma: Array) -> Array:
 def _sums(luma: Array) -> tuple[float, float, list[Array]]:
     """Squares, absolute values, and the moments of each neighbour product, over the whole picture."""
     square_sum = absolute_sum = 0.0
-    products = [np.zeros((5, 1)) for _ in NEIGHBOURS]
+    products: list[Array] = [np.zeros((5, 1)) for _ in NEIGHBOURS]
     # Products wrap round the picture's edge, so the row above the first is the last.
     above = contrast_normalised(luma[-(WINDOW_SIZE // 2 + 1) :], ZERO)[-1:]
     for part in normalised_strips(luma, ZERO):

@@ -44,7 +44,7 @@ def _enlarged(maps: list[FloatArray], size: tuple[int, int]) -> FloatArray:
     height, width = size
     total = np.zeros(size, np.float32)
     for each in maps:
-        total += cv2.resize(each, (width, height), interpolation=cv2.INTER_LINEAR)
+        total += np.asarray(cv2.resize(each, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
     return total
 
 
