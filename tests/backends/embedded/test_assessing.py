@@ -157,3 +157,9 @@ def test_a_free_prompt_is_refused():
     client = create_vlm_client("embedded")
     with pytest.raises(BackendError, match="no language model"):
         client.complete(ModelRequest(user="hello", images=()))
+
+
+def test_a_picture_too_small_to_judge_gets_an_error_not_a_score(assessor, tmp_path):
+    result = assessor.assess(saved(tmp_path, np.full((1, 1, 3), 9, np.uint8)))
+    assert result.status == "error"
+    assert "1×1" in (result.error or "")

@@ -24,6 +24,8 @@ from agenticiqa.vocabulary import GLOBAL
 
 # Log-probabilities must stay finite for JSON.
 LEAST_PROBABILITY = 1e-9
+# One cell of the vision model: less holds nothing to judge.
+SMALLEST_SIDE = 32
 
 
 class EmbeddedClient(RichVLMClient):
@@ -52,6 +54,12 @@ class EmbeddedClient(RichVLMClient):
                 hint="Ask it through assess, or use a vision-language model.",
             )
         image = request.images[0].image
+        if min(image.size) < SMALLEST_SIDE:
+            raise BackendError(
+                f"The picture is {image.size[0]}×{image.size[1]} pixels; the embedded backend judges none below "
+                f"{SMALLEST_SIDE}×{SMALLEST_SIDE}.",
+                hint="Use a larger picture, or a vision-language model.",
+            )
         if isinstance(task, DetectionTask):
             return self._reply(detect(task, self._finder(image, task.boxes)))
         if isinstance(task, AnalysisTask):
