@@ -440,7 +440,7 @@ def test_real_log_probabilities_are_used(pair: Any) -> None:
     result = result_of(client, make_state(pair.test))
     assert client.requests[0].answer_letters == ("A", "B", "C", "D", "E")
     assert result.used_evidence
-    assert result.used_evidence["fusion"]["p_source"] == "token log-probabilities"
+    assert result.used_evidence["fusion"]["p_source"] == "log-probabilities"
     assert result.quality_score == pytest.approx(2.0, abs=0.02)
 
 

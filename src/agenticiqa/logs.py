@@ -16,6 +16,8 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 PACKAGE_LOGGER = "agenticiqa"
+OWN_HANDLER = "made by agenticiqa"
+"""Marks handlers that a new set-up replaces; those of the calling program stay."""
 MAX_LOG_BYTES = 20 * 1024 * 1024
 REDACTED = "[redacted]"
 
@@ -90,7 +92,7 @@ class JsonLinesFormatter(logging.Formatter):
 def configure_logging(file: Path | None, level: str = "INFO", secrets: Iterable[str] = ()) -> None:
     """Send the package's records to a JSON-lines file. Calling it again replaces the earlier set-up."""
     logger = logging.getLogger(PACKAGE_LOGGER)
-    for handler in [handler for handler in logger.handlers if getattr(handler, "made_by_agenticiqa", False)]:
+    for handler in [handler for handler in logger.handlers if handler.name == OWN_HANDLER]:
         logger.removeHandler(handler)
         handler.close()
     logger.setLevel(level)
@@ -104,5 +106,5 @@ def configure_logging(file: Path | None, level: str = "INFO", secrets: Iterable[
         return
     handler.setFormatter(JsonLinesFormatter())
     handler.addFilter(RedactingFilter(secrets))
-    handler.made_by_agenticiqa = True  # type: ignore[attr-defined]
+    handler.name = OWN_HANDLER
     logger.addHandler(handler)

@@ -60,6 +60,6 @@ def test_rating_fuses_real_token_probabilities(assessor, picture):
     assert result.status in ("ok", "partial"), result.error
     if result.plan.query_type == "IQA":
         fusion = result.summarizer_result.used_evidence["fusion"]
-        assert fusion["p_source"] == "token log-probabilities"
+        assert fusion["p_source"] == "log-probabilities"
         assert sum(fusion["p"].values()) == pytest.approx(1)
         assert 1 <= result.score <= 5

@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from agenticiqa.logs import PACKAGE_LOGGER, RedactingFilter
+from agenticiqa.logs import OWN_HANDLER, PACKAGE_LOGGER, RedactingFilter
 
 EXIT_OK = 0
 EXIT_ERROR = 1
@@ -55,5 +55,5 @@ def show_warnings(secrets: Iterable[str] = ()) -> None:
     handler.addFilter(RedactingFilter(secrets))
     # Errors end a run, and the command prints that itself.
     handler.addFilter(lambda record: record.levelno == logging.WARNING)
-    handler.made_by_agenticiqa = True  # type: ignore[attr-defined]
+    handler.name = OWN_HANDLER
     logging.getLogger(PACKAGE_LOGGER).addHandler(handler)

@@ -291,7 +291,7 @@ class _Summary:
                 self.used["option_probabilities"] = softmax(logprobs)
             return None
         usable = any(math.isfinite(value) for value in (logprobs or {}).values())
-        source = "token log-probabilities" if usable else "classification"
+        source = "log-probabilities" if usable else "classification"
         p = self.fusion.extract_vlm_probabilities({"logprobs": logprobs} if usable else answered.value.answer)
         # A bare letter and no measurement: the spread of p would be our invention, so the letter's own level counts.
         bare = not usable and not self.tool_scores

@@ -49,7 +49,7 @@ def test_without_a_key_the_embedded_backend_answers(assessor, caplog):
     assert result.score is not None
     assert result.score > 3.8
     fusion = result.summarizer_result.used_evidence["fusion"]
-    assert fusion["p_source"] == "token log-probabilities"
+    assert fusion["p_source"] == "log-probabilities"
     assert sum(fusion["p"].values()) == pytest.approx(1)
 
 
@@ -163,3 +163,9 @@ def test_a_picture_too_small_to_judge_gets_an_error_not_a_score(assessor, tmp_pa
     result = assessor.assess(saved(tmp_path, np.full((1, 1, 3), 9, np.uint8)))
     assert result.status == "error"
     assert "1×1" in (result.error or "")
+
+
+def test_a_comparison_is_not_answered_with_something_else(assessor):
+    result = assessor.assess(ORIGINAL, "Which is sharper, the flower or the meadow?")
+    assert result.status == "partial"
+    assert result.answer == "Unable to determine"

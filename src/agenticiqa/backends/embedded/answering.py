@@ -49,7 +49,7 @@ def answer(task: AnswerTask, find: Finder) -> Reply:
         return _other(task, question, find, notes)
     if task.options:
         return _choice(task, question, seen.look, find, notes)
-    return _in_words(task, question, seen.look, find, notes)
+    return _in_words(task, question, seen.look, notes)
 
 
 def _notes(question: Question, seen: Seen) -> list[str]:
@@ -103,19 +103,21 @@ def _unable(notes: list[str]) -> Reply:
 # --- words ---
 
 
-def _in_words(task: AnswerTask, question: Question, look: Look, find: Finder, notes: list[str]) -> Reply:
-    spoken = _SPEAKERS.get(question.form, _worst)(question, look, find)
+def _in_words(task: AnswerTask, question: Question, look: Look, notes: list[str]) -> Reply:
+    speak = _SPEAKERS.get(question.form)
+    spoken = speak(question, look) if speak else None
+    # A form nobody speaks to (a comparison, say) is not answered with something else.
     if spoken is None:
         return _unable(notes)
     return Reply(spoken, _joined(_grounds(question, look), tool_sentences(task.evidence), notes))
 
 
-def _yes_or_no(question: Question, look: Look, find: Finder) -> str | None:  # noqa: ARG001 - all speakers are alike
+def _yes_or_no(question: Question, look: Look) -> str | None:
     chance = yes_probability(question, look)
     return None if chance is None else "Yes" if chance >= 0.5 else "No"
 
 
-def _degree(question: Question, look: Look, find: Finder) -> str | None:  # noqa: ARG001
+def _degree(question: Question, look: Look) -> str | None:
     named = next((each for each in question.distortions if damage_meant(each)), None)
     category = damage_meant(named) if named else None
     if named is None or category is None:
@@ -127,7 +129,7 @@ def _degree(question: Question, look: Look, find: Finder) -> str | None:  # noqa
     return f"{adverb(severity).capitalize()} affected by {NAMES[category]}"
 
 
-def _worst(question: Question, look: Look, find: Finder) -> str | None:  # noqa: ARG001
+def _worst(_question: Question, look: Look) -> str | None:
     visible = look.visible()
     if not visible:
         return "No visible distortion"
@@ -135,7 +137,7 @@ def _worst(question: Question, look: Look, find: Finder) -> str | None:  # noqa:
     return title if title and share >= CLEAR_SHARE else NAMES[visible[0]].capitalize()
 
 
-def _where(question: Question, look: Look, find: Finder) -> str | None:  # noqa: ARG001
+def _where(question: Question, look: Look) -> str | None:
     """The part of the frame where what is asked about shows most."""
     asked = [category for named in question.distortions if (category := damage_meant(named))]
     boxes = {name: side_box(name, *look.image.size) for name in _POSITIONS}
@@ -150,14 +152,14 @@ def _where(question: Question, look: Look, find: Finder) -> str | None:  # noqa:
     return f"Mostly in the {worst}" if spread >= 0.5 else "Evenly over the picture"
 
 
-def _why(question: Question, look: Look, find: Finder) -> str | None:  # noqa: ARG001
+def _why(_question: Question, look: Look) -> str | None:
     visible = look.visible()[:3]
     if not visible:
         return "Nothing that lowers the quality stands out"
     return "Because of " + ", ".join(f"{look.severity_name(name)} {NAMES[name]}" for name in visible)
 
 
-_SPEAKERS: dict[str, Callable[[Question, Look, Finder], str | None]] = {
+_SPEAKERS: dict[str, Callable[[Question, Look], str | None]] = {
     "yes-no": _yes_or_no,
     "degree": _degree,
     "where": _where,
