@@ -51,7 +51,7 @@ class Feature(str, Enum):
 
     TEMPERATURE = "temperature"
     TOP_P = "top_p"
-    LOGPROBS = "log-probabilities"
+    LOGPROBS = "token log-probabilities"
     JSON_SCHEMA = "an enforced JSON schema"
     JSON_OBJECT = "JSON mode"
     THINKING_BUDGET = "a thinking budget"
