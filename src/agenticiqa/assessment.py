@@ -235,6 +235,11 @@ class AgenticIQA:
             self._saver.conn.close()
 
     @property
+    def cache(self) -> DiskCache | None:
+        """Where replies and scores are kept; None when caching is off."""
+        return self._cache
+
+    @property
     def tools(self) -> ToolRegistry:
         """The measuring tools that this assessor can run."""
         return self._tools
