@@ -72,6 +72,13 @@ def page(content: str, title: str) -> str:
     )
 
 
+def notebook_view(result: Assessment) -> str:
+    """A result inside somebody else's page: the style is kept to this part of it."""
+    style = _STYLE.replace(":root {", "& {").replace("body {", "& {")
+    article = picture_article(report_item(result))
+    return f'<div class="agenticiqa"><style>.agenticiqa {{ {style} }}</style>{article}</div>'
+
+
 def report_item(result: Assessment) -> ReportItem:
     """A result with its quality map, where the embedded vision model is installed."""
     from agenticiqa.backends.embedded.quality_map import quality_map
