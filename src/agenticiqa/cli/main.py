@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli import assess, backends, config, distort, doctor, graph, measure, runs, tools
+from agenticiqa.cli import assess, backends, batch, config, distort, doctor, graph, measure, runs, tools
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERNAL, EXIT_INTERRUPTED, error_console, print_error
 from agenticiqa.errors import AgenticIQAError
 
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 app.command("assess")(assess.assess)
 app.command("measure")(measure.measure)
+app.command("batch")(batch.batch)
 app.command("distort")(distort.distort)
 app.command("doctor")(doctor.doctor)
 app.add_typer(tools.app, name="tools")
