@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import connection
@@ -23,6 +23,28 @@ READY = "ready"
 TASKS_AT_ONCE = 2
 TRIES = 2
 FRUITLESS_STARTS = 3
+
+
+# --- in the worker ---------------------------------------------------------------------------------------
+
+
+def serve(pipe: Connection, job: Job, threads: int) -> None:
+    """Answer tasks until the other end closes: the runner is done, or gone."""
+    import cv2
+
+    # Ctrl-C reaches every process of a terminal; the runner decides what happens then.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    cv2.setNumThreads(threads)
+    worker = SampleWorker(job)
+    pipe.send(READY)
+    try:
+        while True:
+            pipe.send(worker.work(pipe.recv()))
+    except (EOFError, OSError):
+        worker.close()
+
+
+# --- in the runner ---------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
@@ -41,6 +63,9 @@ class _Worker:
 class ProcessEngine:
     """A fixed number of worker processes, each with models of its own, replaced when they die or overrun."""
 
+    target: Callable[[Connection, Job, int], None] = staticmethod(serve)
+    """What a worker process runs."""
+
     def __init__(self, job: Job, workers: int, threads_each: int | None = None) -> None:
         self.slots = workers * TASKS_AT_ONCE
         self._job = job
@@ -54,7 +79,7 @@ class ProcessEngine:
 
     def _started(self) -> _Worker:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs, self._job, self._threads), daemon=True)
+        process = self._context.Process(target=self.target, args=(theirs, self._job, self._threads), daemon=True)
         with _thread_limits(self._threads):
             process.start()
         theirs.close()
@@ -172,22 +197,3 @@ def _thread_limits(threads: int) -> Iterator[None]:
     finally:
         for name in names:
             del os.environ[name]
-
-
-# --- in the worker ---------------------------------------------------------------------------------------
-
-
-def _serve(pipe: Connection, job: Job, threads: int) -> None:
-    """Answer tasks until the other end closes: the runner is done, or gone."""
-    import cv2
-
-    # Ctrl-C reaches every process of a terminal; the runner decides what happens then.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    cv2.setNumThreads(threads)
-    worker = SampleWorker(job)
-    pipe.send(READY)
-    try:
-        while True:
-            pipe.send(worker.work(pipe.recv()))
-    except (EOFError, OSError):
-        worker.close()
