@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import IO, Any
 
 from agenticiqa.batch.manifest_fields import is_url
-from agenticiqa.errors import ImageError, ImageNotFoundError, ImageTooLargeError, MissingExtraError
+from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError, ImageTooLargeError, MissingExtraError
 
 EXTRA = "remote"
 CHUNK = 1024 * 1024
@@ -56,8 +56,10 @@ def _fetch(url: str, target: Path, max_bytes: int) -> None:
                 if left < 0:
                     raise ImageTooLargeError(f"{url!r} has more bytes than the limit of {max_bytes:,}.")
                 copy.write(chunk)
-        except OSError as error:
-            raise ImageError(f"{url!r} cannot be read: {error}.") from error
+        except AgenticIQAError:
+            raise
+        except Exception as error:
+            raise ImageError(f"{url!r} cannot be read: {type(error).__name__}: {error}.") from error
 
 
 @contextmanager
@@ -65,7 +67,9 @@ def open_remote(url: str) -> Iterator[IO[bytes]]:
     """The bytes behind an address; whatever goes wrong there becomes one of our errors."""
     stream: Any
     try:
-        stream = _fsspec().open(url, "rb").open()
+        # Kept by name: once it is forgotten, an archive around the file is closed.
+        opened = _fsspec().open(url, "rb")
+        stream = opened.open()
     except FileNotFoundError:
         raise ImageNotFoundError(f"There is no file {url!r}.") from None
     except MissingExtraError:
