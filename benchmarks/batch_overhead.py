@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -45,18 +46,24 @@ manifest = Path(sys.argv[1])
 rows = [json.loads(line) for line in manifest.read_text().splitlines()]
 pairs = [Pair(manifest.parent / row["image_path"], manifest.parent / row["reference_path"]) for row in rows]
 list(measurer.measure(pairs[0]))
-started = time.perf_counter()
+started, cpu_started = time.perf_counter(), time.process_time()
 for pair in pairs:
     if any(record.error for record in measurer.measure(pair)):
         raise SystemExit("a measurement failed")
-print(time.perf_counter() - started)
+print(time.perf_counter() - started, time.process_time() - cpu_started)
 """
 
 
 @dataclass(frozen=True)
 class Ran:
     seconds: float
-    peak_mb: float
+    """By the clock: on a busy machine this says as much about the others as about us."""
+    cpu_seconds: float
+    """Processor time of all processes together."""
+    peak_mb: float = 0.0
+
+    def __sub__(self, other: Ran) -> Ran:
+        return Ran(self.seconds - other.seconds, self.cpu_seconds - other.cpu_seconds)
 
 
 def make_manifest(folder: Path, samples: int) -> Path:
@@ -87,21 +94,28 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "AGENTICIQA_HOME": str(folder / "home"), "OMP_NUM_THREADS": "1"}
 
 
-def run_batch(folder: Path, manifest: Path, workers: int) -> Ran:
+def run_batch(folder: Path, manifest: Path, workers: int, *, watch_memory: bool = False) -> Ran:
     """Seconds of work as the summary tells them, workers' start included, and the highest memory of all processes."""
     output = folder / "results.jsonl"
     arguments = [COMMAND, "batch", str(manifest), "-o", str(output), "--overwrite", "--json"]
     arguments += ["--measure", TOOLS, "--workers", str(workers)]
+    before = children_cpu()
     process = subprocess.Popen(
         arguments, env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     peak = Peak(process.pid)
-    peak.start()
+    if watch_memory:
+        peak.start()
     out, _ = process.communicate()
     if process.returncode:
         raise SystemExit(f"the batch ended with code {process.returncode}")
-    peak.join()
-    return Ran(json.loads(out)["seconds"], peak.highest / 1024)
+    return Ran(json.loads(out)["seconds"], children_cpu() - before, peak.highest / 1024)
+
+
+def children_cpu() -> float:
+    """Processor time of everything that was started from here and has ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 class Peak(threading.Thread):
@@ -129,15 +143,15 @@ class Peak(threading.Thread):
         return sum(int(row[2]) for row in rows if int(row[0]) in family)
 
 
-def bare_loop(folder: Path, manifest: Path) -> float:
+def bare_loop(folder: Path, manifest: Path) -> Ran:
     arguments = [sys.executable, "-c", BARE_LOOP, str(manifest), TOOLS]
     done = subprocess.run(arguments, env=environment(folder), capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    return Ran(*map(float, done.stdout.split()))
 
 
 def show_memory(folder: Path, small: int, large: int) -> None:
-    few = run_batch(folder, make_manifest(folder, small), 1)
-    many = run_batch(folder, make_manifest(folder, large), 1)
+    few = run_batch(folder, make_manifest(folder, small), 1, watch_memory=True)
+    many = run_batch(folder, make_manifest(folder, large), 1, watch_memory=True)
     print(f"peak memory   {small:>7} samples {few.peak_mb:8.1f} MB")
     print(f"              {large:>7} samples {many.peak_mb:8.1f} MB   ratio {many.peak_mb / few.peak_mb:.3f} (<= 1.2)")
     print(f"              {large:>7} samples in {many.seconds:.1f} s, {large / many.seconds:.0f} samples/s", flush=True)
@@ -149,17 +163,19 @@ def show_speed(folder: Path, samples: int, repeats: int) -> None:
     A run of no samples to speak of is taken off: what counts is the time for each further sample.
     """
     manifest, tiny = make_manifest(folder, samples), make_manifest(folder, 10)
-    scaling, overhead = [], []
+    scaling, overhead, cpu_overhead = [], [], []
     for number in range(repeats):
         bare = bare_loop(folder, manifest)
-        one = run_batch(folder, manifest, 1).seconds - run_batch(folder, tiny, 1).seconds
-        two = run_batch(folder, manifest, 2).seconds - run_batch(folder, tiny, 2).seconds
-        scaling.append(one / two)
-        overhead.append(one / bare)
-        each = [f"{seconds / samples * 1000:.3f}" for seconds in (bare, one, two)]
+        one = run_batch(folder, manifest, 1) - run_batch(folder, tiny, 1)
+        two = run_batch(folder, manifest, 2) - run_batch(folder, tiny, 2)
+        scaling.append(one.seconds / two.seconds)
+        overhead.append(one.seconds / bare.seconds)
+        cpu_overhead.append(one.cpu_seconds / bare.cpu_seconds)
+        each = [f"{ran.seconds / samples * 1000:.3f}" for ran in (bare, one, two)]
         print(f"round {number + 1}: ms a sample: bare {each[0]}, 1 worker {each[1]}, 2 workers {each[2]}", flush=True)
-    print(f"2 workers / 1 worker   {statistics.median(scaling):.2f} (>= 1.7), rounds: {rounded(scaling)}")
-    print(f"1 worker / bare loop   {statistics.median(overhead):.2f} (<= 1.15), rounds: {rounded(overhead)}")
+    print(f"2 workers / 1 worker     {statistics.median(scaling):.2f} (>= 1.7), rounds: {rounded(scaling)}")
+    print(f"1 worker / bare loop     {statistics.median(overhead):.2f} (<= 1.15), rounds: {rounded(overhead)}")
+    print(f"  in processor time      {statistics.median(cpu_overhead):.2f}, rounds: {rounded(cpu_overhead)}")
 
 
 def rounded(values: list[float]) -> str:
