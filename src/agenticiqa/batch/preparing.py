@@ -16,7 +16,7 @@ from agenticiqa.config import ROLES, Settings, load_settings
 from agenticiqa.errors import ConfigError
 from agenticiqa.pictures_measured import Align
 from agenticiqa.tools.registry import default_registry
-from agenticiqa.vlm_client import BackendName, TokenUsage, find_provider
+from agenticiqa.vlm_client import BackendName, TokenUsage, choose_backend, find_provider
 
 REMOTE_WORKERS = 8
 # A call of the agents with one picture, about: see docs/batch.md.
@@ -68,6 +68,16 @@ def prepare_job(request: Request) -> Job:
         timeout_s=request.timeout_s,
         limits=request.limits,
     )
+
+
+def replaced_backends(job: Job) -> list[str]:
+    """What a user should know before a long run: roles that do not run on the backend that is configured."""
+    reasons: dict[str, list[str]] = {}
+    for role, backend in job.backends.items():
+        choice = choose_backend(role, job.settings)
+        if choice.reason:
+            reasons.setdefault(f"on the {backend} backend: {choice.reason}", []).append(role)
+    return [f"{', '.join(roles).capitalize()} {reason}" for reason, roles in reasons.items()]
 
 
 def _for_many(settings: Settings, request: Request, *, use_cache: bool, asks_elsewhere: bool) -> Settings:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
+import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -28,13 +30,14 @@ FRUITLESS_STARTS = 3
 # --- in the worker ---------------------------------------------------------------------------------------
 
 
-def serve(pipe: Connection, job: Job, threads: int) -> None:
+def serve(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
     """Answer tasks until the other end closes: the runner is done, or gone."""
     import cv2
 
     # Ctrl-C reaches every process of a terminal; the runner decides what happens then.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cv2.setNumThreads(threads)
+    tempfile.tempdir = scratch
     worker = SampleWorker(job)
     pipe.send(READY)
     try:
@@ -51,6 +54,7 @@ def serve(pipe: Connection, job: Job, threads: int) -> None:
 class _Worker:
     process: BaseProcess
     pipe: Connection
+    scratch: str
     tasks: deque[Task] = field(default_factory=deque)
     """In the order in which they are worked on: the first is being done."""
     ready: bool = False
@@ -63,7 +67,7 @@ class _Worker:
 class ProcessEngine:
     """A fixed number of worker processes, each with models of its own, replaced when they die or overrun."""
 
-    target: Callable[[Connection, Job, int], None] = staticmethod(serve)
+    target: Callable[[Connection, Job, int, str], None] = staticmethod(serve)
     """What a worker process runs."""
 
     def __init__(self, job: Job, workers: int, threads_each: int | None = None) -> None:
@@ -79,11 +83,14 @@ class ProcessEngine:
 
     def _started(self) -> _Worker:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=self.target, args=(theirs, self._job, self._threads), daemon=True)
+        # A folder of its own: what a killed worker leaves behind can be removed.
+        scratch = tempfile.mkdtemp(prefix="agenticiqa-worker-")
+        arguments = (theirs, self._job, self._threads, scratch)
+        process = self._context.Process(target=self.target, args=arguments, daemon=True)
         with _thread_limits(self._threads):
             process.start()
         theirs.close()
-        return _Worker(process, ours)
+        return _Worker(process, ours, scratch)
 
     # --- tasks ---
 
@@ -168,6 +175,7 @@ class ProcessEngine:
         worker.pipe.close()
         worker.process.kill()
         worker.process.join()
+        shutil.rmtree(worker.scratch, ignore_errors=True)
         self._workers[self._workers.index(worker)] = self._started()
 
     def close(self) -> None:
@@ -181,6 +189,7 @@ class ProcessEngine:
             if worker.process.is_alive():
                 worker.process.kill()
             worker.process.join()
+            shutil.rmtree(worker.scratch, ignore_errors=True)
 
 
 def usable_cores() -> int:

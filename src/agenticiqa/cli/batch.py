@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -66,7 +67,7 @@ def batch(
     Exit code 0 when every sample has an answer, 2 when some have, 1 when none has, 130 after Ctrl-C.
     """
     from agenticiqa.batch.manifest import open_manifest
-    from agenticiqa.batch.preparing import Request, prepare_job
+    from agenticiqa.batch.preparing import Request, prepare_job, replaced_backends
     from agenticiqa.batch.rate_limits import RateLimits, parse_limit
 
     _check_words(output, output_format, align, engine, resume=resume, overwrite=overwrite, dry_run=dry_run)
@@ -82,6 +83,8 @@ def batch(
         use_cache=False if no_cache else None,
     )
     job = prepare_job(request)
+    for note in replaced_backends(job):
+        error_console().print(f"Warning: {note}", highlight=False, markup=False, soft_wrap=True)
     manifest = open_manifest(source)
     try:
         if dry_run:
@@ -153,7 +156,8 @@ def _run(
         check_installed()
     stop = StopSwitch()
     lines = output.with_name(output.name + ".jsonl") if as_parquet else output
-    with progress_display(error_console()) as show, _stopping_on_signals(stop):
+    # Standard output is for the summary: what libraries print meanwhile (Ray does) goes where messages go.
+    with progress_display(error_console()) as show, _stopping_on_signals(stop), redirect_stdout(sys.stderr):
         summary = Batch(
             manifest=manifest,
             job=job,
