@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli import assess, backends, config, distort, doctor, graph, measure, runs, tools
+from agenticiqa.cli import assess, backends, config, distort, doctor, evaluate, graph, measure, runs, tools
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERNAL, EXIT_INTERRUPTED, error_console, print_error
 from agenticiqa.errors import AgenticIQAError
 
@@ -24,6 +24,7 @@ app = typer.Typer(
 app.command("assess")(assess.assess)
 app.command("measure")(measure.measure)
 app.command("distort")(distort.distort)
+app.command("evaluate")(evaluate.evaluate)
 app.command("doctor")(doctor.doctor)
 app.add_typer(tools.app, name="tools")
 app.add_typer(graph.app, name="graph")
