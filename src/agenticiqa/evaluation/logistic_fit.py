@@ -25,8 +25,8 @@ from agenticiqa.tools.calibration import five_parameter_logistic
 Floats = npt.NDArray[np.float64]
 Parameters = Literal[4, 5]
 FEWEST_SAMPLES = 12
-_MAX_EVALUATIONS = 300
-_TOLERANCE = 1e-12
+_MAX_EVALUATIONS = 100
+_TOLERANCE = 1e-10
 _STEEPEST = 20.0
 _FAR = 100.0
 
@@ -111,13 +111,14 @@ def _slopes(b: Floats, u: Floats) -> Floats:
 def _starts(u: Floats, v: Floats, parameters: Parameters) -> list[list[float]]:
     sign = 1.0 if float((u * v).sum()) >= 0 else -1.0
     low, high = float(v.min()), float(v.max())
-    centres = [float(value) for value in np.quantile(u, [0.2, 0.5, 0.8])]
+    # Where the curve bends, and how sharply.
+    bends = [(float(np.quantile(u, share)), steep) for share, steep in ((0.5, 1.0), (0.5, 4.0), (0.2, 2.0), (0.8, 2.0))]
     if parameters == 4:
         top, bottom = (high, low) if sign > 0 else (low, high)
-        return [[top, bottom, centre, width] for centre in centres for width in (0.25, 1.0)]
+        return [[top, bottom, centre, 1 / steep] for centre, steep in bends]
     slope = float((u * v).mean())
-    line = [[0.0, 1.0, 0.0, slope, 0.0]]
-    return line + [[sign * (high - low), steep, centre, 0.1 * slope, 0.0] for centre in centres for steep in (1.0, 4.0)]
+    line = [0.0, 1.0, 0.0, slope, 0.0]
+    return [line, *([sign * (high - low), steep, centre, 0.1 * slope, 0.0] for centre, steep in bends)]
 
 
 def _on_original_scales(b: Floats, middle: float, spread: float, level: float, reach: float) -> list[float]:
