@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli import assess, backends, config, distort, doctor, evaluate, graph, measure, runs, tools
+from agenticiqa.cli import assess, backends, config, datasets, distort, doctor, evaluate, graph, measure, runs, tools
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERNAL, EXIT_INTERRUPTED, error_console, print_error
 from agenticiqa.errors import AgenticIQAError
 
@@ -29,6 +29,7 @@ app.command("doctor")(doctor.doctor)
 app.add_typer(tools.app, name="tools")
 app.add_typer(graph.app, name="graph")
 app.add_typer(runs.app, name="runs")
+app.add_typer(datasets.app, name="datasets")
 app.add_typer(backends.app, name="backends")
 app.add_typer(config.app, name="config")
 
