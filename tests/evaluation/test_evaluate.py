@@ -241,7 +241,7 @@ def test_replanned_samples_are_left_out_of_the_first_pass(tmp_path):
     lines[0]["metadata"]["replans"] = 1
     first_pass = variants(tmp_path, lines, "replan")["first pass only"]
     assert first_pass.figures.used == 19
-    assert "max_replan_iterations: 0" in first_pass.note
+    assert "--max-replan 0" in first_pass.note
 
 
 def test_tools_ablation_tells_that_the_model_had_seen_them(tmp_path):

@@ -77,7 +77,12 @@ def test_the_last_attempt_counts(tmp_path):
 
 
 def test_tool_scores_of_both_kinds_of_lines(tmp_path):
-    measured = scored("a", 3, None) | {"scores": {"PSNR": {"raw": 31.5, "calibrated": 3.1}}}
+    measured = scored("a", 3, None) | {
+        "measurements": [
+            {"tool": "PSNR", "region": "sky", "raw": 11.0, "calibrated": 1.0},
+            {"tool": "PSNR", "region": None, "raw": 31.5, "calibrated": 3.1},
+        ]
+    }
     assert only(tmp_path, measured, score="tool:psnr").score == 3.1
     assert only(tmp_path, measured, score="raw:PSNR").score == 31.5
     logs = [
@@ -101,7 +106,7 @@ def test_columns_that_collided_are_found(tmp_path):
     ("text", "message"),
     [
         ("", "holds no results"),
-        ('{"sample_id": "a", "status": "ok"}\n{"sam', "line 2 is not JSON"),
+        ('{"sample_id": "a", "status": "ok"}\n{"sam\n', "line 2 is not JSON"),
         ("[1]", "no sample_id"),
         ('{"sample_id": "a", "status": "fine"}', "status 'fine'"),
     ],
@@ -116,3 +121,17 @@ def test_broken_files_say_where(tmp_path, text, message):
 def test_a_file_that_is_not_there():
     with pytest.raises(EvaluationError, match="cannot be read"):
         read_results("nowhere.jsonl")
+
+
+def test_a_line_that_a_kill_cut_off_is_told_and_not_counted(tmp_path):
+    file = write(tmp_path / "r.jsonl", [scored("a", 3, 2)])
+    with file.open("a") as stream:
+        stream.write('{"sample_id": "b", "stat')
+    read = read_results(file)
+    assert (len(read.results), read.torn) == (1, True)
+
+
+def test_a_failed_line_without_options_keeps_its_right_letter(tmp_path):
+    line = chosen("a", "B", None, "error")
+    del line["options"]
+    assert only(tmp_path, line).right == "B"

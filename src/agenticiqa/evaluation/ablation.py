@@ -148,8 +148,8 @@ def _first_pass(results: Sequence[Result], settings: Settings) -> list[Variant]:
         return [Variant("replan", "first pass only", agreement(results, settings), 0, "no sample was planned again")]
     kept = [replace(result, score=None if _replans(result.line) > 0 else result.score) for result in results]
     note = (
-        f"{replanned} samples were planned again and their first answer is not stored, so they are left out; run the "
-        "manifest anew with max_replan_iterations: 0 in pipeline.yaml and compare the two files"
+        f"{replanned} samples were planned again and their first answer is not stored, so they are left out; run "
+        "`agenticiqa batch` anew with --max-replan 0 and compare the two files"
     )
     return [Variant("replan", "first pass only", agreement(kept, settings), replanned, note)]
 

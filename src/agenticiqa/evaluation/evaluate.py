@@ -28,6 +28,7 @@ class Counts:
     partial: int
     error: int
     superseded: int
+    torn: bool
     unjudged: int
     """Samples without an opinion or a right answer to compare with."""
 
@@ -132,6 +133,7 @@ def _counts(file: ResultFile, judged: int) -> Counts:
         partial=file.count("partial"),
         error=file.count("error"),
         superseded=file.superseded,
+        torn=file.torn,
         unjudged=len(file.results) - judged,
     )
 

@@ -90,7 +90,7 @@ def compare(first: ResultFile, second: ResultFile, settings: Settings | None = N
             f"{first.path} and {second.path} have no sample in common.", hint="Compare runs over the same manifest."
         )
     for one, other in common:
-        if one.truth != other.truth or one.right != other.right:
+        if one.truth != other.truth or one.line.get("answer") != other.line.get("answer"):
             raise EvaluationError(
                 f"Sample {one.sample_id!r} has another opinion or right answer in {second.path}.",
                 hint="Compare runs over the same manifest.",

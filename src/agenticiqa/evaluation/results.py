@@ -65,6 +65,8 @@ class ResultFile:
     results: list[Result]
     superseded: int = 0
     """Earlier lines of samples that a later line tried again."""
+    torn: bool = False
+    """The last line is cut off, as a run that was killed, or still runs, leaves it."""
     score: str = FUSED
     truth: str = "mos"
 
@@ -80,11 +82,12 @@ def read_results(path: str | Path, *, score: str = FUSED, truth: str = "mos") ->
     """
     file = Path(path)
     latest: dict[str, Result] = {}
-    lines = 0
+    lines, torn = 0, False
     try:
         with file.open(encoding="utf-8") as stream:
             for number, text in enumerate(stream, 1):
-                if text.strip():
+                torn = not text.endswith("\n") and not _is_json(text)
+                if text.strip() and not torn:
                     result = _read_line(text, f"{file}, line {number}", score, truth)
                     latest.pop(result.sample_id, None)
                     latest[result.sample_id] = result
@@ -93,7 +96,15 @@ def read_results(path: str | Path, *, score: str = FUSED, truth: str = "mos") ->
         raise EvaluationError(f"{file} cannot be read: {error}.", hint="Give a result file in JSON Lines.") from error
     if not latest:
         raise EvaluationError(f"{file} holds no results.", hint="`agenticiqa batch` makes such a file.")
-    return ResultFile(file, list(latest.values()), lines - len(latest), score, truth)
+    return ResultFile(file, list(latest.values()), lines - len(latest), torn, score, truth)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _read_line(text: str, where: str, score: str, truth: str) -> Result:
@@ -133,15 +144,14 @@ def score_of(line: Mapping[str, Any], name: str) -> float | None:
 
 
 def _tool_score(line: Mapping[str, Any], tool: str, key: str) -> float | None:
-    """From a measure-only line's ``scores``, or from the evidence of an assessed one (whole picture only)."""
-    scores = line.get("scores")
-    if isinstance(scores, Mapping):
-        entry = next((value for name, value in scores.items() if name.casefold() == tool.casefold()), None)
-        return _number(entry.get(key)) if isinstance(entry, Mapping) else _number(entry)
-    logs = _at(line, ["executor_evidence", "tool_logs"])
-    for log in logs if isinstance(logs, list) else []:
-        if str(log.get("tool", "")).casefold() == tool.casefold() and log.get("region") is None:
-            return _number(log.get(f"{key}_score"))
+    """From a measured line, or from the evidence of an assessed one; the whole picture's score, not a region's."""
+    for entries, name in (
+        (line.get("measurements"), key),
+        (_at(line, ["executor_evidence", "tool_logs"]), f"{key}_score"),
+    ):
+        for entry in entries if isinstance(entries, list) else []:
+            if str(entry.get("tool", "")).casefold() == tool.casefold() and entry.get("region") is None:
+                return _number(entry.get(name))
     return None
 
 
@@ -193,4 +203,7 @@ def _right(line: Mapping[str, Any], options: Mapping[str, str], where: str) -> s
 
 
 def _plain(text: str) -> str:
+    if len(text.strip()) == 1:
+        # A bare letter: the run failed before it noted the options.
+        return text.strip().upper()
     return " ".join(text.casefold().split()).strip(" .!\"'")

@@ -59,6 +59,8 @@ def _fate(counts: Counts) -> Table:
     notes = []
     if counts.superseded:
         notes.append(f"{counts.superseded} earlier lines were replaced by a later attempt at the same sample.")
+    if counts.torn:
+        notes.append("The last line is cut off and not counted: the run was killed or still goes on.")
     if counts.unjudged:
         notes.append(f"{counts.unjudged} samples have neither an opinion nor a right answer and are not judged.")
     return Table(
