@@ -75,6 +75,7 @@ def manifest(
     max_samples: Annotated[
         int | None, typer.Option("--max-samples", min=1, help="Draw this many, the same ones every time.")
     ] = None,
+    blind: Annotated[bool, typer.Option("--blind", help="Leave references out.")] = False,
     json_output: JsonOption = False,
 ) -> None:
     """Write a dataset as a manifest for `agenticiqa batch`: opinions with higher meaning better."""
@@ -84,7 +85,14 @@ def manifest(
     dataset = find(name)
     check = _with_progress(
         lambda report: write_manifest(
-            dataset, folder, output, subset=subset, partial=partial, max_samples=max_samples, on_sample=report
+            dataset,
+            folder,
+            output,
+            subset=subset,
+            partial=partial,
+            max_samples=max_samples,
+            blind=blind,
+            on_sample=report,
         )
     )
     if json_output:

@@ -9,7 +9,21 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli import assess, backends, config, datasets, distort, doctor, evaluate, graph, measure, runs, tools
+from agenticiqa.cli import (
+    assess,
+    backends,
+    batch,
+    benchmark,
+    config,
+    datasets,
+    distort,
+    doctor,
+    evaluate,
+    graph,
+    measure,
+    runs,
+    tools,
+)
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERNAL, EXIT_INTERRUPTED, error_console, print_error
 from agenticiqa.errors import AgenticIQAError
 
@@ -23,8 +37,10 @@ app = typer.Typer(
 )
 app.command("assess")(assess.assess)
 app.command("measure")(measure.measure)
+app.command("batch")(batch.batch)
 app.command("distort")(distort.distort)
 app.command("evaluate")(evaluate.evaluate)
+app.command("benchmark")(benchmark.benchmark)
 app.command("doctor")(doctor.doctor)
 app.add_typer(tools.app, name="tools")
 app.add_typer(graph.app, name="graph")

@@ -134,17 +134,20 @@ def write_manifest(
     subset: str | None = None,
     partial: bool = False,
     max_samples: int | None = None,
+    blind: bool = False,
     on_sample: OnSample | None = None,
 ) -> Check:
     """Write a manifest, one sample a line, whole or not at all.
 
     A folder that lacks pictures is refused unless ``partial``: a benchmark over fewer pictures than its name says
-    would mislead. ``max_samples`` draws that many, the same ones every time, in the order of the set.
+    would mislead. ``max_samples`` draws that many, the same ones every time, in the order of the set. ``blind``
+    leaves references out, so that pictures are judged by themselves.
     """
     reading = Reading(dataset, root, subset)
     with _whole_file(Path(output)) as stream:
         for sample in _drawn(_reported(reading.samples(), on_sample), max_samples):
-            stream.write(json.dumps(sample.as_row(), ensure_ascii=False) + "\n")
+            shown = sample.model_copy(update={"reference_path": None}) if blind else sample
+            stream.write(json.dumps(shown.as_row(), ensure_ascii=False) + "\n")
         _refuse_gaps(reading.check, root, partial)
     return reading.check
 
