@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from importlib import metadata as package_metadata
 from pathlib import Path
 
+from agenticiqa.batch.engines import Engine
 from agenticiqa.batch.manifest import open_manifest
 from agenticiqa.batch.preparing import Request, engine_factory, prepare_job
 from agenticiqa.batch.runner import Batch, ProgressListener, StopSwitch
@@ -20,7 +21,7 @@ from agenticiqa.datasets.description import Dataset
 from agenticiqa.evaluation.agreement import Settings
 from agenticiqa.evaluation.evaluate import Evaluation, evaluate
 from agenticiqa.evaluation.results import FUSED, TOOL_PREFIX, EvaluationError, read_results
-from agenticiqa.evaluation.tables import markdown
+from agenticiqa.evaluation.tables import Table, side_by_side, tables
 from agenticiqa.tools.calibration import write_whole
 
 MANIFEST, RESULTS = "manifest.jsonl", "results.jsonl"
@@ -60,9 +61,16 @@ class Benchmark:
 
 
 def run_benchmark(
-    plan: Plan, *, on_progress: ProgressListener | None = None, stop: StopSwitch | None = None
+    plan: Plan,
+    *,
+    on_progress: ProgressListener | None = None,
+    stop: StopSwitch | None = None,
+    make_engine: Callable[[Job], Engine] | None = None,
 ) -> Benchmark:
-    """Carry a plan out. A run that was stopped, or that has no answer at all, is not written to the page."""
+    """Carry a plan out. A run that was stopped, or that has no answer at all, is not written to the page.
+
+    ``make_engine`` runs the samples elsewhere than in processes or threads of the usual number.
+    """
     plan.work.mkdir(parents=True, exist_ok=True)
     job = prepare_job(plan.request)
     check = write_manifest(
@@ -74,7 +82,8 @@ def run_benchmark(
         max_samples=plan.max_samples,
         blind=plan.blind,
     )
-    summary = _run_batch(plan, job, on_progress or (lambda _: None), stop or StopSwitch())
+    factory = (lambda: make_engine(job)) if make_engine else engine_factory(job, workers=plan.workers)
+    summary = _run_batch(plan, job, factory, on_progress or (lambda _: None), stop or StopSwitch())
     if summary.stopped:
         raise EvaluationError(
             f"The benchmark was stopped with {summary.not_done} samples to go.", hint="--resume continues it."
@@ -90,14 +99,16 @@ def run_benchmark(
     return Benchmark(check, summary, evaluations, section)
 
 
-def _run_batch(plan: Plan, job: Job, on_progress: ProgressListener, stop: StopSwitch) -> Summary:
+def _run_batch(
+    plan: Plan, job: Job, make_engine: Callable[[], Engine], on_progress: ProgressListener, stop: StopSwitch
+) -> Summary:
     manifest = open_manifest(str(plan.work / MANIFEST))
     try:
         return Batch(
             manifest=manifest,
             job=job,
             output=plan.work / RESULTS,
-            make_engine=engine_factory(job, workers=plan.workers),
+            make_engine=make_engine,
             resume=plan.resume,
             overwrite=plan.overwrite,
             on_progress=on_progress,
@@ -128,7 +139,12 @@ def _section(plan: Plan, job: Job, check: Check, summary: Summary, evaluations: 
     now = datetime.now(timezone.utc)
     lines = [f"## {check.dataset.title} ({check.subset}), {method}, {now:%Y-%m-%d}", ""]
     lines += [f"- {label}: {text}" for label, text in _facts(plan, job, check, summary, now).items()]
-    return "\n".join(lines) + "\n\n" + "\n".join(markdown(evaluation) for evaluation in evaluations)
+    return "\n".join(lines) + "\n\n" + "\n".join(table.markdown() for table in result_tables(evaluations))
+
+
+def result_tables(evaluations: Sequence[Evaluation]) -> Iterator[Table]:
+    """One method in full, several beside each other."""
+    yield from tables(evaluations[0]) if len(evaluations) == 1 else side_by_side(evaluations)
 
 
 def _facts(plan: Plan, job: Job, check: Check, summary: Summary, now: datetime) -> dict[str, str]:
@@ -144,7 +160,7 @@ def _facts(plan: Plan, job: Job, check: Check, summary: Summary, now: datetime) 
         "Hardware": hardware(),
         "Time": f"{summary.seconds:.0f} s, {summary.samples_per_second:.2f} samples/s"
         + (f", {summary.done_earlier} samples from an earlier run" if summary.done_earlier else ""),
-        "Cost": "unknown" if summary.cost_usd is None else f"${summary.cost_usd:.4f}",
+        "Cost": "unknown" if summary.cost_usd is None else f"${summary.cost_usd:.4f}" if summary.cost_usd else "none",
     }
 
 

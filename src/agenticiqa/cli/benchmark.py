@@ -96,9 +96,8 @@ def _as_json(done: Benchmark, work: Path, page: Path) -> dict[str, object]:
 
 
 def _print(done: Benchmark, page: Path) -> None:
-    from agenticiqa.evaluation.tables import tables
+    from agenticiqa.benchmark import result_tables
 
-    for evaluation in done.evaluations:
-        for table in tables(evaluation):
-            show(table)
+    for table in result_tables(done.evaluations):
+        show(table)
     typer.echo(f"Section appended to {page}.")

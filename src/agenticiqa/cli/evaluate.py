@@ -13,6 +13,8 @@ from agenticiqa.cli.terminal import error_console, output_console, print_json
 if TYPE_CHECKING:
     from agenticiqa.evaluation.tables import Table
 
+WIDE_ENOUGH = 130
+
 
 def evaluate(
     results: Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.", show_default=False)],
@@ -87,10 +89,12 @@ def show(table: Table) -> None:
 
     drawn = Drawn(title=escape(table.title), title_justify="left", title_style="bold")
     for place, column in enumerate(table.columns):
-        drawn.add_column(escape(column), justify="left" if place == 0 else "right", overflow="fold")
-    for row in table.rows:
-        drawn.add_row(*(escape(cell) for cell in row))
+        drawn.add_column(escape(column), justify="left" if place == 0 else "right", overflow="fold", no_wrap=place > 0)
     console = output_console()
+    # Where room is short, an interval stands below its figure rather than broken in two.
+    narrow = console.width < WIDE_ENOUGH
+    for row in table.rows:
+        drawn.add_row(*(escape(cell.replace(" [", "\n[") if narrow else cell) for cell in row))
     console.print(drawn)
     for note in table.notes:
         console.print(note, style="dim", highlight=False, markup=False)

@@ -96,8 +96,8 @@ def compare(first: ResultFile, second: ResultFile, settings: Settings | None = N
                 hint="Compare runs over the same manifest.",
             )
     return Comparison(
-        first=str(first.path),
-        second=str(second.path),
+        first=f"{first.path} ({first.score})",
+        second=f"{second.path} ({second.score})",
         only_in_first=len(first.results) - len(common),
         only_in_second=len(second.results) - len(common),
         scores=_scores(common, settings),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from agenticiqa.evaluation.accuracy import NO_ANSWER, Accuracy
@@ -40,6 +40,29 @@ def _row(cells: list[str]) -> str:
 def markdown(evaluation: Evaluation, *, paper: bool = True) -> str:
     """The whole evaluation as a Markdown text."""
     return "\n".join(table.markdown() for table in tables(evaluation, paper=paper))
+
+
+def side_by_side(evaluations: Sequence[Evaluation]) -> Iterator[Table]:
+    """Several scores of the same samples, a row each; then the rank correlation of each in every group."""
+    yield _fate(evaluations[0].counts)
+    for reports in zip(*(evaluation.scores for evaluation in evaluations), strict=True):
+        suffix = f", {reports[0].dataset}" if reports[0].dataset else ""
+        names = [evaluation.score for evaluation in evaluations]
+        settings = evaluations[0].settings
+        notes = [
+            f"Against {evaluations[0].truth}; fitted: {settings.parameters}-parameter logistic; 95 % intervals from "
+            f"{settings.resamples} bootstrap resamples."
+        ]
+        notes += [
+            f"{name}: {report.figures.note}."
+            for name, report in zip(names, reports, strict=True)
+            if report.figures.note
+        ]
+        rows = [[name, *_figures(report.figures)] for name, report in zip(names, reports, strict=True)]
+        yield Table(f"Agreement with people{suffix}", ["Score", *FIGURES], rows, notes)
+        for column, groups in reports[0].groups.items():
+            rows = [[group, *(_short(report.groups[column][group].srcc) for report in reports)] for group in groups]
+            yield Table(f"SRCC by {column}{suffix}", [column.capitalize(), *names], rows)
 
 
 def tables(evaluation: Evaluation, *, paper: bool = True) -> Iterator[Table]:
