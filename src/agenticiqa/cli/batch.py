@@ -192,12 +192,12 @@ def _with_progress(batch: Batch) -> Summary:
     from agenticiqa.cli.batch_progress import progress_display
 
     # Standard output is for the summary: what libraries print meanwhile (Ray does) goes where messages go.
-    with progress_display(error_console()) as show, _stopping_on_signals(batch.stop), redirect_stdout(sys.stderr):
+    with progress_display(error_console()) as show, stopping_on_signals(batch.stop), redirect_stdout(sys.stderr):
         return replace(batch, on_progress=show).run()
 
 
 @contextmanager
-def _stopping_on_signals(stop: StopSwitch) -> Iterator[None]:
+def stopping_on_signals(stop: StopSwitch) -> Iterator[None]:
     """The first Ctrl-C (or SIGTERM) lets what has begun end; the second drops it."""
     if threading.current_thread() is not threading.main_thread():
         yield

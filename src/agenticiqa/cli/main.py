@@ -19,6 +19,9 @@ from agenticiqa.cli import (
     doctor,
     graph,
     mcp,
+    benchmark,
+    datasets,
+    evaluate,
     measure,
     runs,
     tools,
@@ -40,10 +43,13 @@ app.command("measure")(measure.measure)
 app.command("batch")(batch.batch)
 app.command("distort")(distort.distort)
 app.command("mcp")(mcp.mcp)
+app.command("evaluate")(evaluate.evaluate)
+app.command("benchmark")(benchmark.benchmark)
 app.command("doctor")(doctor.doctor)
 app.add_typer(tools.app, name="tools")
 app.add_typer(graph.app, name="graph")
 app.add_typer(runs.app, name="runs")
+app.add_typer(datasets.app, name="datasets")
 app.add_typer(backends.app, name="backends")
 app.add_typer(config.app, name="config")
 

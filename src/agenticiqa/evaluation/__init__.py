@@ -1,0 +1,1 @@
+"""How well stored results agree with people: correlations, accuracies, comparisons, ablations."""

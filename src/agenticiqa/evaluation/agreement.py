@@ -1,0 +1,127 @@
+"""Agreement of predicted scores with people's opinion, over all samples and in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from agenticiqa.evaluation.logistic_fit import FEWEST_SAMPLES, Parameters, fit_logistic
+from agenticiqa.evaluation.results import Result
+from agenticiqa.evaluation.statistics import (
+    DEFAULT_RESAMPLES,
+    Estimate,
+    bootstrap,
+    kendall,
+    pearson,
+    root_mean_square,
+    spearman,
+)
+
+Floats = npt.NDArray[np.float64]
+WORST_SCORE = 1.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How figures are computed."""
+
+    parameters: Parameters = 5
+    resamples: int = DEFAULT_RESAMPLES
+    failed_as_worst: bool = False
+    """Give samples without a score the worst one instead of leaving them out of the figures."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """``used`` of ``asked`` samples entered the figures; the others have no score."""
+
+    asked: int
+    used: int
+    srcc: Estimate
+    plcc: Estimate
+    krcc: Estimate
+    plcc_fitted: Estimate
+    rmse_fitted: Estimate
+    fit: tuple[float, ...] | None
+    note: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "asked": self.asked,
+            "used": self.used,
+            "srcc": self.srcc.as_dict(),
+            "plcc": self.plcc.as_dict(),
+            "krcc": self.krcc.as_dict(),
+            "plcc_fitted": self.plcc_fitted.as_dict(),
+            "rmse_fitted": self.rmse_fitted.as_dict(),
+            "fit": list(self.fit) if self.fit else None,
+            "note": self.note,
+        }
+
+
+def pairs(results: Iterable[Result], *, failed_as_worst: bool = False) -> tuple[Floats, Floats, int]:
+    """Predictions, opinions, and how many samples have an opinion at all.
+
+    ``failed_as_worst`` fills in what is missing with the worst score of the file or 1, whichever is lower.
+    """
+    judged = [result for result in results if result.truth is not None]
+    known = [result.score for result in judged if result.score is not None]
+    worst = min([WORST_SCORE, *known])
+    kept = [
+        (worst if result.score is None else result.score, result.truth)
+        for result in judged
+        if result.score is not None or failed_as_worst
+    ]
+    columns = np.array(kept, np.float64).reshape(-1, 2)
+    return columns[:, 0], columns[:, 1], len(judged)
+
+
+def agreement(results: Iterable[Result], settings: Settings | None = None) -> Agreement:
+    """The figures of some results."""
+    settings = settings or Settings()
+    predicted, opinions, asked = pairs(results, failed_as_worst=settings.failed_as_worst)
+    return agreement_of(predicted, opinions, asked, settings)
+
+
+def agreement_of(predicted: Floats, opinions: Floats, asked: int, settings: Settings) -> Agreement:
+    """The figures of paired numbers.
+
+    Intervals of the fitted figures hold the curve fixed: they cover the choice of pictures, not the fit itself.
+    """
+    resamples = settings.resamples
+    fit = fit_logistic(predicted, opinions, settings.parameters)
+    mapped = fit(predicted) if fit else None
+    nothing = Estimate(None)
+    return Agreement(
+        asked=asked,
+        used=int(predicted.size),
+        srcc=bootstrap(spearman, predicted, opinions, resamples=resamples),
+        plcc=bootstrap(pearson, predicted, opinions, resamples=resamples),
+        krcc=bootstrap(kendall, predicted, opinions, resamples=resamples),
+        plcc_fitted=nothing if mapped is None else bootstrap(pearson, mapped, opinions, resamples=resamples),
+        rmse_fitted=nothing if mapped is None else bootstrap(root_mean_square, mapped, opinions, resamples=resamples),
+        fit=fit.coefficients if fit else None,
+        note=_note(predicted, fit is not None),
+    )
+
+
+def _note(predicted: Floats, fitted: bool) -> str | None:
+    if predicted.size < 3:
+        return f"{predicted.size} scored samples are too few for a correlation"
+    if np.ptp(predicted) == 0:
+        return "every prediction is the same: there is no correlation"
+    return None if fitted else f"no curve is fitted to fewer than {FEWEST_SAMPLES} samples or to a constant"
+
+
+def grouped(results: Sequence[Result], column: str) -> dict[str, list[Result]]:
+    """Results by a carried column, in the order of first appearance; lines without the column stay out."""
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        name = result.group(column)
+        if name is not None:
+            groups.setdefault(name, []).append(result)
+    return groups

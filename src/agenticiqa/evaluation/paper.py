@@ -1,0 +1,48 @@
+"""The figures that the AgenticIQA paper prints, as shipped in ``paper_results.yaml``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+
+@dataclass(frozen=True)
+class PublishedCorrelation:
+    method: str
+    srcc: float
+    plcc: float
+
+
+@cache
+def _published() -> dict[str, Any]:
+    text = resources.files(__package__).joinpath("paper_results.yaml").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = yaml.safe_load(text)
+    return loaded
+
+
+def source() -> str:
+    return str(_published()["source"])
+
+
+def published_correlations(dataset: str | None) -> list[PublishedCorrelation]:
+    """The paper's rows for a dataset; empty where it has none.
+
+    >>> published_correlations("TID2013")[-1]
+    PublishedCorrelation(method='AgenticIQA (GPT-4o)', srcc=0.9165, plcc=0.9215)
+    """
+    rows = _published()["correlations"].get((dataset or "").casefold(), {})
+    return [PublishedCorrelation(method, srcc, plcc) for method, (srcc, plcc) in rows.items()]
+
+
+def published_accuracies(dataset: str | None) -> dict[str, dict[str, float]]:
+    """Accuracy in percent by method and part (``overall`` among them); empty where the paper has none.
+
+    >>> published_accuracies("llvisionqa")["senior human"]
+    {'overall': 81.74}
+    """
+    rows: dict[str, dict[str, float]] = _published()["accuracies"].get((dataset or "").casefold(), {})
+    return rows

@@ -1,0 +1,209 @@
+"""Read result files: one JSON object a line, as `agenticiqa batch` writes them.
+
+A line is read generously (columns people carried along stay reachable) but never leniently: a line that is no JSON
+object, or a file without samples, is an error that names the line.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from agenticiqa.answers import lettered, parse_choice, parse_options
+from agenticiqa.errors import AgenticIQAError, QueryError
+from agenticiqa.vocabulary import UNABLE_TO_DETERMINE, same_name
+
+Status = Literal["ok", "partial", "error"]
+FUSED = "quality_score"
+TOOL_PREFIX = "tool:"
+
+
+class EvaluationError(AgenticIQAError):
+    """Results cannot be evaluated."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One sample's result. ``score`` and ``choice`` are None unless the run really gave them."""
+
+    sample_id: str
+    status: Status
+    score: float | None
+    truth: float | None
+    choice: str | None
+    """The letter chosen, or the words where the question has no options."""
+    right: str | None
+    line: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def is_choice(self) -> bool:
+        return self.right is not None
+
+    @property
+    def is_scored(self) -> bool:
+        return self.truth is not None
+
+    @property
+    def correct(self) -> bool:
+        return self.choice is not None and self.choice == self.right
+
+    def group(self, column: str) -> str | None:
+        """The value of a carried column, as text; None where the line has none."""
+        value = self.line.get(column, self.line.get(f"input_{column}"))
+        return None if value is None or isinstance(value, (dict, list)) else str(value)
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """A file's results, one for each sample."""
+
+    path: Path
+    results: list[Result]
+    superseded: int = 0
+    """Earlier lines of samples that a later line tried again."""
+    torn: bool = False
+    """The last line is cut off, as a run that was killed, or still runs, leaves it."""
+    score: str = FUSED
+    truth: str = "mos"
+
+    def count(self, status: Status) -> int:
+        return sum(result.status == status for result in self.results)
+
+
+def read_results(path: str | Path, *, score: str = FUSED, truth: str = "mos") -> ResultFile:
+    """All results of a file. A sample that was tried again counts once, with its last line.
+
+    ``score`` is ``quality_score``, ``tool:NAME`` for one tool's calibrated score, ``raw:NAME`` for its raw value, or a
+    dotted path into the line. ``truth`` is the column with people's opinion.
+    """
+    file = Path(path)
+    latest: dict[str, Result] = {}
+    lines, torn = 0, False
+    try:
+        with file.open(encoding="utf-8") as stream:
+            for number, text in enumerate(stream, 1):
+                torn = not text.endswith("\n") and not _is_json(text)
+                if text.strip() and not torn:
+                    result = _read_line(text, f"{file}, line {number}", score, truth)
+                    latest.pop(result.sample_id, None)
+                    latest[result.sample_id] = result
+                    lines += 1
+    except (OSError, UnicodeDecodeError) as error:
+        raise EvaluationError(f"{file} cannot be read: {error}.", hint="Give a result file in JSON Lines.") from error
+    if not latest:
+        raise EvaluationError(f"{file} holds no results.", hint="`agenticiqa batch` makes such a file.")
+    return ResultFile(file, list(latest.values()), lines - len(latest), torn, score, truth)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_line(text: str, where: str, score: str, truth: str) -> Result:
+    try:
+        line = json.loads(text)
+    except ValueError as error:
+        raise EvaluationError(f"{where} is not JSON: {error}.", hint="Was the file cut off?") from error
+    if not isinstance(line, dict) or not isinstance(line.get("sample_id"), (str, int)):
+        raise EvaluationError(f"{where} is no result: it has no sample_id.", hint="Give a file of `agenticiqa batch`.")
+    status = line.get("status")
+    if status not in ("ok", "partial", "error"):
+        raise EvaluationError(f"{where} has the status {status!r}.", hint="It must be ok, partial or error.")
+    options = _options(line)
+    return Result(
+        sample_id=str(line["sample_id"]),
+        status=status,
+        # Whatever a failed run left behind is not an answer.
+        score=None if status == "error" else score_of(line, score),
+        truth=_number(line.get(truth)),
+        choice=None if status == "error" else _chosen(line, options),
+        right=_right(line, options, where),
+        line=line,
+    )
+
+
+# --- scores ----------------------------------------------------------------------------------------------
+
+
+def score_of(line: Mapping[str, Any], name: str) -> float | None:
+    """A line's prediction by the name of :func:`read_results`."""
+    if name == FUSED:
+        return _number(_at(line, ["summarizer_result", "quality_score"]))
+    for prefix, key in ((TOOL_PREFIX, "calibrated"), ("raw:", "raw")):
+        if name.startswith(prefix):
+            return _tool_score(line, name.removeprefix(prefix), key)
+    return _number(_at(line, name.split(".")))
+
+
+def _tool_score(line: Mapping[str, Any], tool: str, key: str) -> float | None:
+    """From a measured line, or from the evidence of an assessed one; the whole picture's score, not a region's."""
+    for entries, name in (
+        (line.get("measurements"), key),
+        (_at(line, ["executor_evidence", "tool_logs"]), f"{key}_score"),
+    ):
+        for entry in entries if isinstance(entries, list) else []:
+            if str(entry.get("tool", "")).casefold() == tool.casefold() and entry.get("region") is None:
+                return _number(entry.get(name))
+    return None
+
+
+def _at(line: Any, path: Iterable[str]) -> Any:
+    for key in path:
+        line = line.get(key) if isinstance(line, Mapping) else None
+    return line
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+# --- choices ---------------------------------------------------------------------------------------------
+
+
+def _options(line: Mapping[str, Any]) -> dict[str, str]:
+    given = line.get("options") or _at(line, ["metadata", "options"])
+    if isinstance(given, list) and all(isinstance(option, str) for option in given):
+        try:
+            return lettered(given)
+        except QueryError:
+            return {}
+    return parse_options(str(line.get("query") or ""))
+
+
+def _chosen(line: Mapping[str, Any], options: Mapping[str, str]) -> str | None:
+    answer = _at(line, ["summarizer_result", "final_answer"])
+    if not isinstance(answer, str) or same_name(answer, UNABLE_TO_DETERMINE):
+        return None
+    return parse_choice(answer, options) if options else _plain(answer)
+
+
+def _right(line: Mapping[str, Any], options: Mapping[str, str], where: str) -> str | None:
+    answer = line.get("answer")
+    if answer is None or not str(answer).strip():
+        return None
+    if not options:
+        return _plain(str(answer))
+    letter = parse_choice(str(answer), options)
+    if letter is None:
+        raise EvaluationError(
+            f"{where}: the right answer {answer!r} is none of the options {list(options.values())}.",
+            hint="Correct `answer` or `options` in the manifest: the option's letter or its text.",
+        )
+    return letter
+
+
+def _plain(text: str) -> str:
+    if len(text.strip()) == 1:
+        # A bare letter: the run failed before it noted the options.
+        return text.strip().upper()
+    return " ".join(text.casefold().split()).strip(" .!\"'")

@@ -1,0 +1,155 @@
+"""The figures that quality assessment is judged by, each with its uncertainty.
+
+Everything here is a thin, typed face of SciPy: a figure that the data do not define (one sample, a constant) is None
+and never a number.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+Floats = npt.NDArray[np.float64]
+Statistic = Callable[..., Floats]
+
+CONFIDENCE = 0.95
+DEFAULT_RESAMPLES = 1000
+SEED = 20_25
+# Resamples are drawn in portions, so that ten thousand pictures do not need a gigabyte.
+_CELLS_A_BATCH = 2_000_000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure and its 95 % interval; any part is None where the data do not define it."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+    def as_dict(self) -> dict[str, float | None]:
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+
+# --- agreement of scores ---------------------------------------------------------------------------------
+
+
+def pearson(x: Floats, y: Floats, axis: int = -1) -> Floats:
+    """Linear correlation along an axis; NaN where one side is constant."""
+    dx = x - x.mean(axis=axis, keepdims=True)
+    dy = y - y.mean(axis=axis, keepdims=True)
+    size = np.sqrt((dx * dx).sum(axis=axis) * (dy * dy).sum(axis=axis))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(_constant(x, axis) | _constant(y, axis), np.nan, (dx * dy).sum(axis=axis) / size))
+
+
+def _constant(values: Floats, axis: int) -> npt.NDArray[np.bool_]:
+    return np.asarray(values.max(axis=axis) == values.min(axis=axis))
+
+
+def spearman(x: Floats, y: Floats, axis: int = -1) -> Floats:
+    """Rank correlation along an axis; ties share their mean rank."""
+    return pearson(stats.rankdata(x, axis=axis), stats.rankdata(y, axis=axis), axis)
+
+
+def kendall(x: Floats, y: Floats, axis: int = -1) -> Floats:
+    """Kendall's τ-b along the last axis."""
+    if x.ndim == 1:
+        return np.asarray(stats.kendalltau(x, y).statistic)
+    rows = np.broadcast_shapes(x.shape, y.shape)[:-1]
+    pairs = zip(np.broadcast_to(x, (*rows, x.shape[-1])), np.broadcast_to(y, (*rows, y.shape[-1])), strict=True)
+    return np.asarray([kendall(one, other, axis) for one, other in pairs])
+
+
+def root_mean_square(x: Floats, y: Floats, axis: int = -1) -> Floats:
+    """Root of the mean squared difference."""
+    return np.asarray(np.sqrt(np.square(x - y).mean(axis=axis)))
+
+
+def bootstrap(statistic: Statistic, *samples: Floats, resamples: int = DEFAULT_RESAMPLES, seed: int = SEED) -> Estimate:
+    """A statistic of paired samples with its percentile bootstrap interval (pictures are drawn, not ratings)."""
+    value = float(statistic(*samples, axis=-1)) if samples[0].size > 1 else math.nan
+    if not math.isfinite(value):
+        return Estimate(None)
+    if resamples < 1 or samples[0].size < 3:
+        return Estimate(value)
+    with warnings.catch_warnings():
+        # A resample of a small file can be constant; its NaN makes the interval undefined, which is what we report.
+        warnings.simplefilter("ignore")
+        interval = stats.bootstrap(
+            samples,
+            statistic,
+            paired=True,
+            vectorized=True,
+            n_resamples=resamples,
+            batch=max(1, _CELLS_A_BATCH // samples[0].size),
+            confidence_level=CONFIDENCE,
+            method="percentile",
+            random_state=np.random.default_rng(seed),
+        ).confidence_interval
+    return Estimate(value, _finite(interval.low), _finite(interval.high))
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+# --- choices ---------------------------------------------------------------------------------------------
+
+
+def proportion(right: int, total: int) -> Estimate:
+    """A share with its Wilson interval.
+
+    >>> share = proportion(8, 10)
+    >>> share.value, round(share.low, 3), round(share.high, 3)
+    (0.8, 0.49, 0.943)
+    >>> proportion(0, 0)
+    Estimate(value=None, low=None, high=None)
+    """
+    if total == 0:
+        return Estimate(None)
+    interval = stats.binomtest(right, total).proportion_ci(CONFIDENCE, method="wilson")
+    return Estimate(right / total, float(interval.low), float(interval.high))
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Exact two-sided p-value that two answerers are equally often right, from the samples where they differ.
+
+    >>> mcnemar(1, 9), mcnemar(0, 0)
+    (0.021484375, 1.0)
+    """
+    differing = only_first + only_second
+    return float(stats.binomtest(only_first, differing, 0.5).pvalue) if differing else 1.0
+
+
+# --- two correlations with the same opinions -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ZTest:
+    z: float
+    p: float
+
+
+def steiger(first: float, second: float, between: float, count: int) -> ZTest | None:
+    """Steiger's test whether two methods correlate alike with the same opinions.
+
+    ``first`` and ``second`` are their correlations with the opinions, ``between`` that of the two methods with each
+    other. The form is Z̄₁* of Steiger, Tests for comparing elements of a correlation matrix, Psychological Bulletin
+    87, 1980 (equation 14), with the two correlations pooled. None where it is not defined.
+    """
+    if count < 4 or max(abs(first), abs(second)) >= 1 or first == second:
+        return ZTest(0.0, 1.0) if first == second and count >= 4 else None
+    pooled = ((first + second) / 2) ** 2
+    covariance = between * (1 - 2 * pooled) - 0.5 * pooled * (1 - 2 * pooled - between**2)
+    spread = 2 - 2 * covariance / (1 - pooled) ** 2
+    if spread <= 0:
+        return None
+    z = (math.atanh(first) - math.atanh(second)) * math.sqrt((count - 3) / spread)
+    return ZTest(z, float(2 * stats.norm.sf(abs(z))))
