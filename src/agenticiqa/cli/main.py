@@ -18,6 +18,7 @@ from agenticiqa.cli import (
     distort,
     doctor,
     evaluate,
+    gate,
     graph,
     mcp,
     measure,
@@ -40,6 +41,7 @@ app.command("compare")(compare.compare)
 app.command("measure")(measure.measure)
 app.command("distort")(distort.distort)
 app.command("evaluate")(evaluate.evaluate)
+app.command("gate")(gate.gate)
 app.command("mcp")(mcp.mcp)
 app.command("doctor")(doctor.doctor)
 app.add_typer(tools.app, name="tools")
