@@ -61,7 +61,8 @@ class Verdict:
 def judge(file: ResultFile, rules: Rules) -> Verdict:
     """Hold every sample of a result file against the rules."""
     before = {result.sample_id: result for result in rules.baseline.results} if rules.baseline else {}
-    unscored, wrong = [], []
+    unscored: list[Problem] = []
+    wrong: list[Problem] = []
     for result in file.results:
         gap = _without_score(result)
         if gap is not None:

@@ -22,6 +22,7 @@ from agenticiqa.cli import (
     graph,
     mcp,
     measure,
+    report,
     runs,
     tools,
 )
@@ -41,6 +42,7 @@ app.command("compare")(compare.compare)
 app.command("measure")(measure.measure)
 app.command("distort")(distort.distort)
 app.command("evaluate")(evaluate.evaluate)
+app.command("report")(report.report)
 app.command("gate")(gate.gate)
 app.command("mcp")(mcp.mcp)
 app.command("doctor")(doctor.doctor)
