@@ -7,6 +7,7 @@ import logging
 import platform
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from importlib import metadata as package_metadata
 from os import PathLike, fspath
@@ -343,6 +344,8 @@ def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
                 "backend": record.backend,
                 "model": record.model,
                 "seconds": round(record.seconds, 4),
+                "tokens": asdict(record.usage),
+                "cost_usd": record.cost_usd,
                 "cached": record.cached,
                 "error": record.error,
                 "notes": list(record.notes),

@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float32]
 SHOWN_SIDE = 640
 LEVEL_COLOURS = {5: "#1a7f37", 4: "#5aa02c", 3: "#b08800", 2: "#bc4c00", 1: "#b3261e"}
 
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --ink: #1c1f23; --dim: #5b636d; --line: #d6dbe1; --paper: #ffffff; --soft: #f4f6f8; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e8eaed; --dim: #a4abb3; --line: #3a4047; --paper: #16181b; --soft: #202429; } }
@@ -68,13 +68,13 @@ def page(content: str, title: str) -> str:
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
-        f"<style>{_STYLE}</style></head><body><main><h1>{escape(title)}</h1>\n{content}\n</main></body></html>\n"
+        f"<style>{STYLE}</style></head><body><main><h1>{escape(title)}</h1>\n{content}\n</main></body></html>\n"
     )
 
 
 def notebook_view(result: Assessment) -> str:
     """A result inside somebody else's page: the style is kept to this part of it."""
-    style = _STYLE.replace(":root {", "& {").replace("body {", "& {")
+    style = STYLE.replace(":root {", "& {").replace("body {", "& {")
     article = picture_article(report_item(result))
     return f'<div class="agenticiqa"><style>.agenticiqa {{ {style} }}</style>{article}</div>'
 

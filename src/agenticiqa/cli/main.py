@@ -23,6 +23,8 @@ from agenticiqa.cli import (
     datasets,
     evaluate,
     measure,
+    gate,
+    report,
     runs,
     tools,
 )
@@ -45,6 +47,8 @@ app.command("distort")(distort.distort)
 app.command("mcp")(mcp.mcp)
 app.command("evaluate")(evaluate.evaluate)
 app.command("benchmark")(benchmark.benchmark)
+app.command("report")(report.report)
+app.command("gate")(gate.gate)
 app.command("doctor")(doctor.doctor)
 app.add_typer(tools.app, name="tools")
 app.add_typer(graph.app, name="graph")
