@@ -130,6 +130,7 @@ class AgenticIQA:
         regions: Mapping[str, Sequence[int]] | None = None,
         max_replan_iterations: int | None = None,
         on_event: EventListener | None = None,
+        run_id: str | None = None,
     ) -> Assessment:
         """Answer one question about one picture. A run that fails returns status ``error`` instead of raising."""
         limit = self.settings.pipeline.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
@@ -141,7 +142,7 @@ class AgenticIQA:
             options=options,
             regions=regions,
         )
-        run_id = new_run_id()
+        run_id = run_id or new_run_id()
         if self._runs:
             self._runs.begin(run_id, dict(state))
         return self._carry_out(run_id, state, resume=False, on_event=on_event)
@@ -238,6 +239,11 @@ class AgenticIQA:
     def tools(self) -> ToolRegistry:
         """The measuring tools that this assessor can run."""
         return self._tools
+
+    @property
+    def cache(self) -> DiskCache | None:
+        """Where replies and scores are kept between runs."""
+        return self._cache
 
     def __enter__(self) -> AgenticIQA:
         return self

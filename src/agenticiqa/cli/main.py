@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli import assess, backends, config, distort, doctor, graph, measure, runs, tools
+from agenticiqa.cli import assess, backends, config, distort, doctor, graph, measure, runs, serve, tools
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERNAL, EXIT_INTERRUPTED, error_console, print_error
 from agenticiqa.errors import AgenticIQAError
 
@@ -30,6 +30,7 @@ app.add_typer(graph.app, name="graph")
 app.add_typer(runs.app, name="runs")
 app.add_typer(backends.app, name="backends")
 app.add_typer(config.app, name="config")
+app.add_typer(serve.app, name="serve")
 
 
 def _print_version(wanted: bool) -> None:
