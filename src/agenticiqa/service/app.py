@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib import metadata
@@ -32,7 +32,7 @@ from agenticiqa.service.jobs import JobDesk, stopped_error
 from agenticiqa.service.keys import KeyFile
 from agenticiqa.service.origins import OriginGuard
 from agenticiqa.service.parts import Parts
-from agenticiqa.service.pipeline_work import EMBEDDED, Pipeline
+from agenticiqa.service.pipeline_work import Pipeline
 from agenticiqa.service.problems import (
     Problem,
     ServiceError,
@@ -47,6 +47,7 @@ from agenticiqa.service.service_metrics import ServiceMetrics
 from agenticiqa.service.settings import ServiceSettings
 from agenticiqa.service.shelf import HOUR, PictureShelf
 from agenticiqa.service.wire import AssessBody, CompareBody, MeasureBody
+from agenticiqa.vlm_client import VLMClient
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ DESCRIPTION = (
 )
 
 
-def build_parts(service: ServiceSettings, settings: Settings) -> Parts:
+def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLMClient] | None = None) -> Parts:
     """Open everything the server works with."""
     service.check()
     shelf = PictureShelf(
@@ -70,7 +71,7 @@ def build_parts(service: ServiceSettings, settings: Settings) -> Parts:
     lost = record.note_interrupted(stopped_error("interrupted", "").document())
     if lost:
         logger.warning("%d runs of an earlier server did not finish and are recorded as interrupted", lost)
-    pipeline = Pipeline(_narrowed(settings, service, shelf.folder), service.allowed_backends)
+    pipeline = Pipeline(_narrowed(settings, service, shelf.folder), service.allowed_backends, clients)
     desk = JobDesk(record, workers=service.workers, queue_length=service.queue, timeout_s=service.timeout_s)
     metrics = ServiceMetrics(desk)
     desk.ended = metrics.job_ended
@@ -174,7 +175,7 @@ async def _warm_up(parts: Parts) -> None:
 def _first_assessment(parts: Parts) -> None:
     parts.shelf.sweep()
     parts.pipeline.assessor()
-    if set(parts.pipeline.default_backends().values()) == {EMBEDDED}:
+    if parts.pipeline.is_embedded:
         # Other backends would be paid for this.
         parts.pipeline.warm_up(parts.shelf.put(EXAMPLES["dandelion_compressed"].data(), "warm-up"))
 

@@ -27,7 +27,7 @@ from agenticiqa.service.jobs import Job, StopWork, WorkResult
 from agenticiqa.service.problems import ServiceError, without_addresses
 from agenticiqa.service.shelf import ShelvedPicture
 from agenticiqa.service.wire import AssessFields, CompareFields, MeasureFields
-from agenticiqa.vlm_client import BackendName, choose_backend, find_provider
+from agenticiqa.vlm_client import BackendName, VLMClient, choose_backend, find_provider
 
 EMBEDDED = "embedded"
 
@@ -35,10 +35,13 @@ EMBEDDED = "embedded"
 class Pipeline:
     """Assessors by backend, made when first asked for and kept."""
 
-    def __init__(self, settings: Settings, allowed_backends: tuple[str, ...]) -> None:
+    def __init__(
+        self, settings: Settings, allowed_backends: tuple[str, ...], clients: Mapping[str, VLMClient] | None = None
+    ) -> None:
         self.settings = settings
         self.selectable = _selectable(settings, allowed_backends)
         self.limits = ImageLimits(settings.pipeline.images.max_pixels, settings.pipeline.images.max_bytes)
+        self._clients = dict(clients or {})
         self._assessors: dict[str | None, AgenticIQA] = {}
         self._lock = threading.Lock()
 
@@ -51,7 +54,11 @@ class Pipeline:
         self.check_backend(backend)
         with self._lock:
             if backend not in self._assessors:
-                self._assessors[backend] = AgenticIQA(settings=self._settings_for(backend), only_allowed_roots=True)
+                self._assessors[backend] = AgenticIQA(
+                    settings=self._settings_for(backend),
+                    clients=self._clients if backend is None else None,
+                    only_allowed_roots=True,
+                )
             return self._assessors[backend]
 
     def _settings_for(self, backend: str | None) -> Settings:
@@ -71,9 +78,17 @@ class Pipeline:
         with AgenticIQA(settings=settings) as assessor:
             assessor.assess(picture.path)
 
+    @property
+    def is_embedded(self) -> bool:
+        """Whether a request that names no backend is answered on this machine, for nothing."""
+        return not self._clients and set(self.default_backends().values()) == {EMBEDDED}
+
     def default_backends(self) -> dict[str, str | None]:
         names: dict[str, str | None] = {}
         for role in ROLES:
+            if role in self._clients:
+                names[role] = self._clients[role].identity
+                continue
             try:
                 names[role] = choose_backend(role, self.settings).backend
             except AgenticIQAError:
