@@ -130,7 +130,7 @@ def create_app(parts: Parts) -> FastAPI:
     app.add_exception_handler(RequestValidationError, on_invalid_fields)
     app.add_exception_handler(HTTPException, on_http_exception)
     _add_guards(app, parts)
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    app.openapi = lambda: _openapi(app, with_keys=parts.keys is not None)  # type: ignore[method-assign]
     return app
 
 
@@ -186,7 +186,7 @@ async def _sweep_now_and_then(parts: Parts) -> None:
         await asyncio.to_thread(parts.shelf.sweep)
 
 
-def _openapi(app: FastAPI) -> dict[str, Any]:
+def _openapi(app: FastAPI, *, with_keys: bool) -> dict[str, Any]:
     """The framework's document with the bodies and problems it cannot know of."""
     if app.openapi_schema:
         return app.openapi_schema
@@ -194,5 +194,10 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
     bodies: list[type[BaseModel]] = [AssessBody, MeasureBody, CompareBody, Problem]
     _, extra = models_json_schema([(model, "validation") for model in bodies], ref_template=COMPONENTS + "{model}")
     document["components"].setdefault("schemas", {}).update(extra["$defs"])
+    if not with_keys:
+        document["components"].pop("securitySchemes", None)
+        for operations in document["paths"].values():
+            for operation in operations.values():
+                operation.pop("security", None)
     app.openapi_schema = document
     return document
