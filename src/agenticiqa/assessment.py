@@ -236,14 +236,14 @@ class AgenticIQA:
             self._saver.conn.close()
 
     @property
+    def cache(self) -> DiskCache | None:
+        """Where replies and scores are kept; None when caching is off."""
+        return self._cache
+
+    @property
     def tools(self) -> ToolRegistry:
         """The measuring tools that this assessor can run."""
         return self._tools
-
-    @property
-    def cache(self) -> DiskCache | None:
-        """Where replies and scores are kept between runs."""
-        return self._cache
 
     def __enter__(self) -> AgenticIQA:
         return self
