@@ -9,7 +9,20 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli import assess, backends, compare, config, distort, doctor, graph, measure, runs, serve, tools
+from agenticiqa.cli import (
+    assess,
+    backends,
+    batch,
+    compare,
+    config,
+    distort,
+    doctor,
+    graph,
+    measure,
+    runs,
+    serve,
+    tools,
+)
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERNAL, EXIT_INTERRUPTED, error_console, print_error
 from agenticiqa.errors import AgenticIQAError
 
@@ -24,6 +37,7 @@ app = typer.Typer(
 app.command("assess")(assess.assess)
 app.command("compare")(compare.compare)
 app.command("measure")(measure.measure)
+app.command("batch")(batch.batch)
 app.command("distort")(distort.distort)
 app.command("doctor")(doctor.doctor)
 app.add_typer(tools.app, name="tools")
