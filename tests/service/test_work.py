@@ -134,6 +134,26 @@ def test_runs_are_listed_page_by_page(client: httpx.Client):
     assert second["runs"][0]["id"] == ids[0]
 
 
+def test_comparison_says_which_is_better_and_where(client: httpx.Client, server: Running):
+    files = {"image_a": ("noisy.png", PICTURE), "image_b": ("clean.png", REFERENCE), "reference": ("r.png", REFERENCE)}
+    reply = client.post("/v1/compare", files=files)
+    assert reply.status_code == 200, reply.text
+    found = reply.json()
+    assert (found["winner"], found["image_a"], found["image_b"]) == ("B", "noisy.png", "clean.png")
+    assert found["reasons"]
+    run = client.get(reply.headers["location"]).json()
+    assert (run["kind"], run["answer"]) == ("compare", "B")
+    shown = Image.open(BytesIO(client.get(run["links"]["map"]).content))
+    assert shown.size == (80, 64)
+    assert Image.open(BytesIO(client.get(run["links"]["image_b"]).content)).size == (80, 64)
+    page = client.get(run["links"]["report"])
+    assert page.status_code == 200
+    assert "noisy.png or clean.png?" in page.text
+    assert str(server.home) not in page.text + reply.text
+    sides = {data.get("side") for _, data in sse_events(client.get(run["links"]["events"]).text)}
+    assert {"A", "B"} <= sides
+
+
 def test_measure_gives_the_tools_numbers(client: httpx.Client):
     files = {"image": ("a.png", PICTURE), "reference": ("b.png", REFERENCE)}
     reply = client.post("/v1/measure", files=files, data={"tools": ["PSNR", "ssim"]})

@@ -24,7 +24,7 @@ from starlette.middleware.cors import CORSMiddleware
 from agenticiqa.config import Settings
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.images import ImageLimits
-from agenticiqa.service import routes_catalogue, routes_operation, routes_runs, routes_work
+from agenticiqa.service import routes_batches, routes_catalogue, routes_operation, routes_runs, routes_work
 from agenticiqa.service.example_pictures import EXAMPLES
 from agenticiqa.service.intake import RequestReader
 from agenticiqa.service.job_record import JobRecord
@@ -46,13 +46,15 @@ from agenticiqa.service.request_guard import RequestGuard
 from agenticiqa.service.service_metrics import ServiceMetrics
 from agenticiqa.service.settings import ServiceSettings
 from agenticiqa.service.shelf import HOUR, PictureShelf
-from agenticiqa.service.wire import AssessBody, CompareBody, MeasureBody
+from agenticiqa.service.wire import AssessBody, BatchBody, CompareBody, MeasureBody
 from agenticiqa.vlm_client import VLMClient
 
 logger = logging.getLogger(__name__)
 
 WEB = Path(__file__).parent / "web"
 SWEEP_EVERY_S = 300.0
+WAITING_BATCHES = 4
+BATCH_S = 7 * 24 * 3600.0
 DESCRIPTION = (
     "Ask how good a picture is, what is wrong with it, where, and why. Errors are problem documents (RFC 9457)."
 )
@@ -73,13 +75,15 @@ def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[s
         logger.warning("%d runs of an earlier server did not finish and are recorded as interrupted", lost)
     pipeline = Pipeline(_narrowed(settings, service, shelf.folder), service.allowed_backends, clients)
     desk = JobDesk(record, workers=service.workers, queue_length=service.queue, timeout_s=service.timeout_s)
+    batch_desk = JobDesk(record, workers=1, queue_length=WAITING_BATCHES, timeout_s=BATCH_S)
     metrics = ServiceMetrics(desk)
-    desk.ended = metrics.job_ended
+    desk.ended = batch_desk.ended = metrics.job_ended
     return Parts(
         settings=service,
         pipeline=pipeline,
         record=record,
         desk=desk,
+        batch_desk=batch_desk,
         shelf=shelf,
         reader=RequestReader(service, shelf, ImageLimits(pipeline.limits.max_pixels, service.max_upload_bytes)),
         metrics=metrics,
@@ -107,7 +111,7 @@ def create_app(parts: Parts) -> FastAPI:
         yield
         for chore in chores:
             chore.cancel()
-        await parts.desk.drain(0 if parts.desk.draining else parts.settings.grace_s)
+        await drain(parts, 0 if parts.desk.draining else parts.settings.grace_s)
         parts.painter.shutdown(wait=False, cancel_futures=True)
         parts.pipeline.close()
         parts.record.close()
@@ -122,7 +126,7 @@ def create_app(parts: Parts) -> FastAPI:
         redoc_url=None,
     )
     app.state.parts = parts
-    for module in (routes_work, routes_runs, routes_catalogue, routes_operation):
+    for module in (routes_work, routes_runs, routes_batches, routes_catalogue, routes_operation):
         app.include_router(module.router)
     _add_page(app)
     app.add_exception_handler(ServiceError, on_service_error)
@@ -132,6 +136,11 @@ def create_app(parts: Parts) -> FastAPI:
     _add_guards(app, parts)
     app.openapi = lambda: _openapi(app, with_keys=parts.keys is not None)  # type: ignore[method-assign]
     return app
+
+
+async def drain(parts: Parts, grace_s: float) -> None:
+    """Let single runs finish; batches stop where they are, with what they have kept."""
+    await asyncio.gather(parts.desk.drain(grace_s), parts.batch_desk.drain(0))
 
 
 def _add_guards(app: FastAPI, parts: Parts) -> None:
@@ -191,7 +200,7 @@ def _openapi(app: FastAPI, *, with_keys: bool) -> dict[str, Any]:
     if app.openapi_schema:
         return app.openapi_schema
     document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-    bodies: list[type[BaseModel]] = [AssessBody, MeasureBody, CompareBody, Problem]
+    bodies: list[type[BaseModel]] = [AssessBody, MeasureBody, CompareBody, BatchBody, Problem]
     _, extra = models_json_schema([(model, "validation") for model in bodies], ref_template=COMPONENTS + "{model}")
     document["components"].setdefault("schemas", {}).update(extra["$defs"])
     if not with_keys:

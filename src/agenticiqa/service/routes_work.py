@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from agenticiqa.assessment import Assessment
+from agenticiqa.comparison import Comparison
 from agenticiqa.runs import new_run_id
 from agenticiqa.service.access import Caller
 from agenticiqa.service.intake import Intake
@@ -71,7 +72,7 @@ async def assess(request: Request, caller: Caller, respond_async: Async) -> Resp
 @router.post(
     "/compare",
     summary="Say which of two pictures is better, where and why",
-    response_model=dict[str, Any],
+    response_model=Comparison,
     responses={**WORK_PROBLEMS, **ACCEPTED},
     openapi_extra=body_of(CompareBody, CompareFields, COMPARE_PICTURES),
 )

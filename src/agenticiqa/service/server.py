@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agenticiqa.config import Settings
 from agenticiqa.errors import ConfigError
-from agenticiqa.service.app import build_parts, create_app
+from agenticiqa.service.app import build_parts, create_app, drain
 from agenticiqa.service.jobs import LAST_WORD_S
 from agenticiqa.service.parts import Parts
 from agenticiqa.service.settings import ServiceSettings
@@ -79,12 +79,12 @@ class GracefulServer(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
         # From here on every request for work is refused, also on connections that stay open. The signal is not raised
         # once more at the end, as the base class would: a server that stopped in good order exits with 0.
-        self._parts.desk.draining = True
+        self._parts.desk.draining = self._parts.batch_desk.draining = True
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
 
     async def shutdown(self, sockets: list[Any] | None = None) -> None:
-        self._draining = asyncio.create_task(self._parts.desk.drain(self._parts.settings.grace_s))
+        self._draining = asyncio.create_task(drain(self._parts, self._parts.settings.grace_s))
         await super().shutdown(sockets)
 
 
