@@ -52,7 +52,7 @@ from agenticiqa.vlm_client import VLMClient
 logger = logging.getLogger(__name__)
 
 WEB = Path(__file__).parent / "web"
-SWEEP_EVERY_S = 300.0
+SWEEP_EVERY_S = 60.0
 WAITING_BATCHES = 4
 BATCH_S = 7 * 24 * 3600.0
 DESCRIPTION = (
@@ -67,7 +67,7 @@ def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[s
         service.data_folder / "pictures",
         keep_s=service.keep_uploads_hours * HOUR,
         max_bytes=service.store_bytes,
-        least_s=service.timeout_s + service.grace_s + 60,
+        least_s=service.body_total_s + 60,
     )
     record = JobRecord(service.data_folder / "service.sqlite")
     lost = record.note_interrupted(stopped_error("interrupted", "").document())
@@ -192,7 +192,9 @@ def _first_assessment(parts: Parts) -> None:
 async def _sweep_now_and_then(parts: Parts) -> None:
     while True:
         await asyncio.sleep(SWEEP_EVERY_S)
-        await asyncio.to_thread(parts.shelf.sweep)
+        active = [*parts.desk.active, *parts.batch_desk.active]
+        in_use = frozenset().union(*(job.holds for job in active))
+        await asyncio.to_thread(parts.shelf.sweep, in_use)
 
 
 def _openapi(app: FastAPI, *, with_keys: bool) -> dict[str, Any]:

@@ -42,6 +42,10 @@ class BatchIntake:
     body: BatchBody
     pictures: list[dict[str, ShelvedPicture]]
 
+    @property
+    def files(self) -> list[Path]:
+        return [picture.path for sample in self.pictures for picture in sample.values()]
+
 
 async def read_batch(request: Request, reader: RequestReader) -> BatchIntake:
     """JSON, or a form whose field ``batch`` holds the same JSON and whose ``files`` are the uploads it names."""

@@ -48,6 +48,10 @@ class Intake(Generic[Fields]):
     fields: Fields
     pictures: Mapping[str, ShelvedPicture]
 
+    @property
+    def files(self) -> list[Path]:
+        return [picture.path for picture in self.pictures.values()]
+
 
 @dataclass(frozen=True)
 class RequestReader:

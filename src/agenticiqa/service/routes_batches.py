@@ -65,7 +65,13 @@ async def make_batch(request: Request, caller: Caller) -> Response:
         batch_id = new_run_id()
         output = _output(parts, batch_id)
         job = await parts.batch_desk.submit(
-            slot, batch_id, caller, KIND, lambda job: run_batch(job, parts.pipeline, intake, output), _asked(intake)
+            slot,
+            batch_id,
+            caller,
+            KIND,
+            lambda job: run_batch(job, parts.pipeline, intake, output),
+            _asked(intake),
+            intake.files,
         )
     row = await _row(parts, batch_id, caller)
     shown = _state(row, job)

@@ -99,7 +99,7 @@ async def measure(request: Request, caller: Caller) -> Response:
     with parts.desk.reserve() as slot:
         intake = await parts.reader.read(request, MeasureFields, MeasureBody, ASSESS_PICTURES)
         job = await parts.desk.submit(
-            slot, new_run_id(), caller, "measure", lambda job: parts.pipeline.measure(job, intake)
+            slot, new_run_id(), caller, "measure", lambda job: parts.pipeline.measure(job, intake), holds=intake.files
         )
         await _finished(request, job)
         return JSONResponse(_reply_of(job))
@@ -121,7 +121,7 @@ async def _run(
             name: {"file": str(picture.path), "name": picture.name} for name, picture in intake.pictures.items()
         },
     }
-    job = await parts.desk.submit(slot, new_run_id(), caller, kind, work, asked)
+    job = await parts.desk.submit(slot, new_run_id(), caller, kind, work, asked, intake.files)
     links = links_of(job.id, kind, set(intake.pictures))
     if respond_async:
         row = await asyncio.to_thread(parts.record.find, job.id, caller)
