@@ -147,3 +147,22 @@ def test_open_address_needs_keys(tmp_path: Path, host: str):
 def test_any_origin_is_not_an_origin(tmp_path: Path):
     with pytest.raises(ConfigError, match="not an origin"):
         ServiceSettings(data_folder=tmp_path, allowed_origins=("*",)).check()
+
+
+def test_key_file_damaged_while_serving_is_the_servers_secret(tmp_path: Path):
+    path = tmp_path / "keys.json"
+    key = KeyFile(path).add("ann")
+    with serving(tmp_path / "home", ScriptedClient(), api_keys_file=path) as running, as_user(running, key) as client:
+        assert client.get("/v1/runs").status_code == 200
+        path.write_text("{")
+        reply = client.get("/v1/runs")
+        is_problem(reply, 500, "internal")
+        assert str(tmp_path) not in reply.text
+
+
+def test_server_without_any_active_key_does_not_start(tmp_path: Path):
+    with (
+        pytest.raises(ConfigError, match="no active key"),
+        serving(tmp_path, ScriptedClient(), api_keys_file=tmp_path / "none.json"),
+    ):
+        pass

@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
 from agenticiqa.config import Settings
-from agenticiqa.errors import AgenticIQAError
+from agenticiqa.errors import AgenticIQAError, ConfigError
 from agenticiqa.images import ImageLimits
 from agenticiqa.service import routes_batches, routes_catalogue, routes_operation, routes_runs, routes_work
 from agenticiqa.service.example_pictures import EXAMPLES
@@ -63,6 +63,12 @@ DESCRIPTION = (
 def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLMClient] | None = None) -> Parts:
     """Open everything the server works with."""
     service.check()
+    keys = KeyFile(service.api_keys_file) if service.api_keys_file else None
+    if keys is not None and not any(record.revoked_at is None for record in keys.records()):
+        raise ConfigError(
+            f"There is no active key in {str(keys.path)!r}: nobody could get in.",
+            hint="Make one with `agenticiqa serve keys add NAME --api-keys-file FILE`.",
+        )
     shelf = PictureShelf(
         service.data_folder / "pictures",
         keep_s=service.keep_uploads_hours * HOUR,
@@ -87,7 +93,7 @@ def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[s
         shelf=shelf,
         reader=RequestReader(service, shelf, ImageLimits(pipeline.limits.max_pixels, service.max_upload_bytes)),
         metrics=metrics,
-        keys=KeyFile(service.api_keys_file) if service.api_keys_file else None,
+        keys=keys,
         painter=ThreadPoolExecutor(max_workers=1, thread_name_prefix="painter"),
         ready=[],
     )
