@@ -17,7 +17,7 @@ from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError
 from agenticiqa.images import Box, ImageLimits, LoadedImage, decode_image, load_image, png_bytes
 from agenticiqa.overlays import MapFolder
 from agenticiqa.tools.measuring import Bench, Job
-from agenticiqa.tools.registry import Tool
+from agenticiqa.tools.registry import Tool, ToolRegistry
 
 Align = Literal["none", "resize"]
 PICTURE_SUFFIXES = frozenset(
@@ -88,6 +88,21 @@ def _pair_folders(folder: Path, reference: Path | None) -> Pairing:
 
 def _pictures_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURE_SUFFIXES and path.is_file())
+
+
+def choose_tools(
+    registry: ToolRegistry, names: Sequence[str] | None, *, all_tools: bool, has_reference: bool
+) -> list[Tool]:
+    """The tools named, or every one that can run, or the usual ones for a picture with or without a reference."""
+    if names:
+        # A tool named twice runs once.
+        return list({tool.name: tool for tool in map(registry.find, names)}.values())
+    fitting = [tool for tool in registry.all() if has_reference or not tool.needs_reference]
+    if all_tools:
+        return fitting
+    usual = [tool for tool in fitting if tool.needs_reference == has_reference and tool.calibration]
+    # Networks are slow and refuse large pictures: they run when named, or with all tools.
+    return [tool for tool in usual if tool.max_megapixels is None] or usual or fitting
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from agenticiqa.cli import (
     gate,
     report,
     runs,
+    serve,
     tools,
 )
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERNAL, EXIT_INTERRUPTED, error_console, print_error
@@ -56,6 +57,7 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(backends.app, name="backends")
 app.add_typer(config.app, name="config")
+app.add_typer(serve.app, name="serve")
 
 
 def _print_version(wanted: bool) -> None:
