@@ -188,6 +188,18 @@ def average_pool(
     return np.asarray(pooled * np.float32(255), np.float32)
 
 
+def placed(local: FloatArray, size: tuple[int, int], step: float, offset: float) -> FloatArray:
+    """A coarse map at the size of the picture: its value ``i`` belongs to the pixel ``offset + i * step``.
+
+    >>> placed(np.array([[0.0, 1.0]], np.float32), (2, 5), step=2, offset=1)[0].tolist()
+    [0.0, 0.0, 0.5, 1.0, 1.0]
+    """
+    back = np.array([[1 / step, 0, -offset / step], [0, 1 / step, -offset / step]])
+    flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    large = cv2.warpAffine(local, back, (size[1], size[0]), flags=flags, borderMode=REPLICATE)
+    return np.asarray(large, np.float32)
+
+
 def viewing_factor(size: tuple[int, int]) -> int:
     """How far FSIM, VSI and MDSI shrink a picture so that its short side is near 256 pixels."""
     return max(1, round(min(size) / 256))

@@ -66,7 +66,7 @@ def _squared_error(views: Views) -> float:
     return total / (one.height * one.width * channels)
 
 
-def error_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
+def make_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
     """Squared error of each pixel, mean over the channels."""
     views = Views.of(test, reference, SPEC)
     kept = np.empty(views.size, np.float32)
