@@ -58,6 +58,7 @@ parity: $(PEERS)/.installed
 
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/pipeline_overhead.py
+	$(BIN)/python benchmarks/embedded_cost.py
 	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads 1
 	PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads all
 

@@ -12,7 +12,7 @@ from agenticiqa.tools.metrics.filters import strips
 from agenticiqa.tools.metrics.views import Picture, Views
 
 CAP = 100.0
-CACHED_PIXELS = 1 << 15  # two strips of floats, looked at twice, stay in the inner cache
+CACHED_PIXELS = 1 << 16  # two strips of floats, looked at twice, stay in the inner cache
 
 SPEC = MetricSpec(
     name="PSNR",
