@@ -9,12 +9,11 @@ from typing import Any, Literal
 
 import cv2
 import numpy as np
-from PIL import Image
 
 from agenticiqa.cache import DiskCache
 from agenticiqa.config import ImageSettings, ToolSettings
 from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError
-from agenticiqa.images import Box, ImageLimits, LoadedImage, decode_image, load_image, png_bytes
+from agenticiqa.images import Box, ImageLimits, LoadedImage, decode_image, load_image
 from agenticiqa.overlays import MapFolder
 from agenticiqa.tools.measuring import Bench, Job
 from agenticiqa.tools.registry import Tool, ToolRegistry
@@ -166,7 +165,12 @@ class Measurer:
 
 
 def resized(image: LoadedImage, size: tuple[int, int]) -> LoadedImage:
-    """The picture scaled to (width, height): an honest comparison only where the user asked for it."""
+    """The picture scaled to (width, height): an honest comparison only where the user asked for it.
+
+    The samples are scaled as floats and kept in 16 bits, so that scaling adds no rounding of its own to the score.
+    """
     shrinking = size[0] < image.size[0]
-    pixels = cv2.resize(image.rgb, size, interpolation=cv2.INTER_AREA if shrinking else cv2.INTER_CUBIC)
-    return decode_image(png_bytes(Image.fromarray(np.ascontiguousarray(pixels))), path=image.path)
+    samples = cv2.resize(image.pixels, size, interpolation=cv2.INTER_AREA if shrinking else cv2.INTER_CUBIC)
+    deep = np.rint(np.clip(samples, 0, 1) * 65535).astype(np.uint16)
+    data = cv2.imencode(".png", cv2.cvtColor(deep, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 1])[1].tobytes()
+    return decode_image(data, path=image.path)
