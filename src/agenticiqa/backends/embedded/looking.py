@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
-from threading import Lock
 
 import numpy as np
 
@@ -14,8 +12,6 @@ from agenticiqa.backends.embedded.scene import Reading, Scene
 from agenticiqa.backends.embedded.vision import Vision
 from agenticiqa.images import Box, LoadedImage
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
-
-KEPT_SCENES = 4
 
 
 @dataclass(frozen=True)
@@ -36,7 +32,7 @@ class Look:
         Read within its picture, a soft background would pass as intended; asked about, it is soft.
         """
         rgb = self.image.rgb[box.y : box.y + box.height, box.x : box.x + box.width]
-        return Look(Scene.of(self.scene.vision, np.ascontiguousarray(rgb)), self.image, box)
+        return Look(Scene.of(self.scene.vision, rgb), self.image, box)
 
     @cached_property
     def measures(self) -> Measures:
@@ -58,18 +54,11 @@ class Look:
 
 
 class Looker:
-    """Looks at pictures; the last few scenes are kept, because all three agents look at the same picture."""
+    """Looks at pictures."""
 
     def __init__(self, vision: Vision) -> None:
         self._vision = vision
-        self._scenes: OrderedDict[str, Scene] = OrderedDict()
-        self._lock = Lock()
 
     def look(self, image: LoadedImage, box: Box | None = None) -> Look:
-        with self._lock:
-            scene = self._scenes.pop(image.sha256, None) or Scene.of(self._vision, image.rgb)
-            self._scenes[image.sha256] = scene
-            while len(self._scenes) > KEPT_SCENES:
-                self._scenes.popitem(last=False)
-        whole = Look(scene, image)
+        whole = Look(Scene.of(self._vision, image.rgb), image)
         return whole.part(box) if box else whole
