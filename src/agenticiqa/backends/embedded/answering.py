@@ -45,6 +45,8 @@ def answer(task: AnswerTask, find: Finder) -> Reply:
     notes = _notes(question, seen)
     if task.mode == "scoring":
         return _rating(task, seen.look, notes)
+    if seen.look.facts.content == "blank":
+        return Reply(UNABLE_TO_DETERMINE, _joined(notes))
     if task.plan.query_type == "Other":
         return _other(task, question, find, notes)
     if task.options:
@@ -68,7 +70,8 @@ def _rating(task: AnswerTask, look: Look, notes: list[str]) -> Reply:
     levels = look.reading.level_probabilities
     probabilities = {LEVEL_LETTERS[level]: p for level, p in levels.items()}
     best = max(probabilities, key=lambda letter: probabilities[letter])
-    reasoning = _joined([level_sentence(look)], findings(look), tool_sentences(task.evidence), notes)
+    seen = [] if look.facts.content == "blank" else findings(look)
+    reasoning = _joined([level_sentence(look)], seen, tool_sentences(task.evidence), notes)
     return Reply(best, reasoning, probabilities)
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from agenticiqa.backends.embedded.measures import Measures
+from agenticiqa.backends.embedded.photographic import PictureFacts, facts_of, sobered
 from agenticiqa.backends.embedded.scene import Reading, Scene
 from agenticiqa.backends.embedded.vision import Vision
 from agenticiqa.images import Box, LoadedImage
@@ -24,7 +25,14 @@ class Look:
 
     @cached_property
     def reading(self) -> Reading:
-        return self.scene.read()
+        found = self.scene.read()
+        # A part may well be blank (a clear sky): only a whole picture is called no photograph.
+        return found if self.box else sobered(found, self.facts)
+
+    @cached_property
+    def facts(self) -> PictureFacts:
+        """Of the whole picture, whichever part is looked at."""
+        return facts_of(self.image.rgb)
 
     def part(self, box: Box) -> Look:
         """A look at a region as a picture of its own.
