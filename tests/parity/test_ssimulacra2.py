@@ -52,14 +52,31 @@ def recursive_smooth(precision: type[np.floating]) -> Smooth:
     def smooth(image: np.ndarray, _kernel: np.ndarray, keep: slice) -> np.ndarray:
         for axis in (1, 0):
             image = np.moveaxis(recursion(np.moveaxis(image, axis, -1), precision), -1, axis)
-        return np.ascontiguousarray(image[keep], np.float32)
+        return np.ascontiguousarray(image[keep], precision)
 
     return smooth
+
+
+def errors_as_printed(
+    x: np.ndarray, y: np.ndarray, keep: slice, kernel: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The three error maps from five smoothed products, as libjxl has them; ours rearranges them to lose no digits."""
+
+    def mean(image: np.ndarray) -> np.ndarray:
+        return ssimulacra2._smooth(image, kernel, keep)
+
+    mean_x, mean_y = mean(x), mean(y)
+    covariance = mean(x * y) - mean_x * mean_y
+    variances = (mean(y * y) - mean_y * mean_y) + (mean(x * x) - mean_x * mean_x)
+    likeness = (1 - (mean_y - mean_x) ** 2) * (2 * covariance + ssimulacra2.C2) / (variances + ssimulacra2.C2)
+    edges = (1 + np.abs(x[keep] - mean_x)) / (1 + np.abs(y[keep] - mean_y)) - 1
+    return np.maximum(1 - likeness, 0), np.maximum(edges, 0), np.maximum(-edges, 0)
 
 
 def score(pair: tuple[np.ndarray, np.ndarray], smooth: Smooth, patch: pytest.MonkeyPatch) -> float:
     with patch.context() as changed:
         changed.setattr(ssimulacra2, "_smooth", smooth)
+        changed.setattr(ssimulacra2, "_errors", errors_as_printed)
         changed.setattr(filters, "STRIP_PIXELS", 1 << 30)
         return METRICS["SSIMULACRA2"].measure(*pair).value
 
@@ -69,7 +86,7 @@ def test_the_recursion_in_double_precision_is_our_filter(
     case: str, pairs: dict[str, tuple[np.ndarray, np.ndarray]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = METRICS["SSIMULACRA2"].measure(*pairs[case]).value
-    assert score(pairs[case], recursive_smooth(np.float64), monkeypatch) == pytest.approx(ours, abs=2e-4)
+    assert score(pairs[case], recursive_smooth(np.float64), monkeypatch) == pytest.approx(ours, abs=1e-3)
 
 
 @pytest.mark.parametrize("case", NEARLY_PERFECT)
