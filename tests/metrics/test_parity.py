@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 import pytest
 
+from agenticiqa.distortions import DISTORTIONS
 from agenticiqa.tools.metrics import METRICS, Views, filters, ssimulacra2
 
 PARITY = Path(__file__).resolve().parents[1] / "parity"
@@ -23,11 +24,29 @@ TOLERANCE = dict.fromkeys(REFERENCE["values"], 1e-4)
 TOLERANCE["VIF"] = 2e-3
 # pyiqa sums in float32; in flat areas the sign of what remains decides a histogram side.
 TOLERANCE["BRISQUE"] = 2e-3
-# The stored values come from a Python port whose window and borders differ from libjxl's; with its window and
-# borders ours agree, which test_ssimulacra2_with_the_filter_of_the_port shows.
-DIFFERENT_FILTER = "SSIMULACRA2"
+# Blocks of one colour lie on PIQE's thresholds, where the last bit decides (a pixelated picture).
+TOLERANCE["PIQE"] = 4e-3
+# Ours sets negative structure terms to zero, as pyiqa does and these do not.
+TOLERANCE |= dict.fromkeys(("SSIM of piq", "SSIM of scikit-image", "MS-SSIM of piq"), 1e-3)
+# libjxl's recursive blur rounds in float32; tests/parity/test_ssimulacra2.py shows that this is the difference.
+TOLERANCE["SSIMULACRA2"] = 1e-2
+# Smallest error that counts, in points: both pass through zero, where a relative error means nothing. BRISQUE of
+# pyiqa itself moves by up to 0.11 on these pictures when it is run in double precision.
+ABSOLUTE = {"SSIMULACRA2": 0.02, "BRISQUE": 0.15}
+# Blocks painted in one colour: what is left of local contrast there is rounding, and pyiqa differs from itself in
+# double precision by 0.28 points. Beyond 1e-2, and known.
+KNOWN_APART = {("BRISQUE", "astronaut_color_block_3"): 0.7}
+# piq pads odd sides with copies before halving, pyiqa and ours with zeros or not at all.
+EVEN_SIDES_ONLY = {"GMSD of piq", "MS-SSIM of piq"}
+ODD_SIDES = ("cat_", "astronaut_", "odd_")
 FLOAT32_ONLY = {name for name in REFERENCE["values"] if name.endswith("float32")}
-COMPARED = sorted(set(REFERENCE["values"]) - FLOAT32_ONLY - {DIFFERENT_FILTER})
+PORT = "SSIMULACRA2 of the Python port"
+COMPARED = [
+    (name, case)
+    for name in sorted(set(REFERENCE["values"]) - FLOAT32_ONLY - {PORT})
+    for case in sorted(REFERENCE["values"][name])
+    if not (name in EVEN_SIDES_ONLY and case.startswith(ODD_SIDES))
+]
 
 
 @lru_cache(maxsize=1)
@@ -40,18 +59,31 @@ def pairs() -> dict[str, Views]:
     return {name: Views(test, reference) for name, test, reference in module.cases()}
 
 
-@pytest.mark.parametrize("case", sorted(REFERENCE["values"]["SSIM"]))
-@pytest.mark.parametrize("name", COMPARED)
+@pytest.mark.parametrize(("name", "case"), COMPARED)
 def test_value_equals_the_other_library(name: str, case: str) -> None:
-    expected = REFERENCE["values"][name].get(case)
-    if expected is None:
-        pytest.skip("the other library gave no value")
-    if case.startswith("identical") and name in {"PSNR", "PSNR-HVS-M"}:
+    expected = REFERENCE["values"][name][case]
+    metric = METRICS[name.partition(" of ")[0]]
+    if case.startswith("identical") and metric.spec.name in {"PSNR", "PSNR-HVS-M"}:
         # Others end at 80 dB (a constant added to the error) or 100000 dB; ours ends at 100 dB.
-        assert METRICS[name].measure(pairs()[case]).value == 100
+        assert metric.measure(pairs()[case]).value == 100
         return
-    found = METRICS[name].measure(pairs()[case]).value
-    assert found == pytest.approx(expected, rel=TOLERANCE[name], abs=1e-6)
+    found = metric.measure(pairs()[case]).value
+    allowed = KNOWN_APART.get((name, case), ABSOLUTE.get(name, 1e-6))
+    assert found == pytest.approx(expected, rel=TOLERANCE[name], abs=allowed)
+
+
+def test_the_pictures_are_those_that_were_measured() -> None:
+    """If this fails, a codec or filter of this machine makes other pictures: compare nothing with the values then."""
+    found = {case: views.test.rgb().mean(dtype=np.float64) for case, views in pairs().items()}
+    assert found == pytest.approx(REFERENCE["pictures"], abs=2e-5)
+
+
+def test_every_distortion_and_photographs_odd_sizes_and_synthetic_pictures_are_compared() -> None:
+    names = list(REFERENCE["values"]["SSIM"])
+    assert len(names) >= 12
+    for kind in DISTORTIONS:
+        assert any(f"_{kind}_" in name for name in names), kind
+    assert {name.split("_")[0] for name in names} >= {"coffee", "cat", "astronaut", "dandelion", "odd", "noise"}
 
 
 def test_at_least_twelve_pairs_and_all_full_reference_metrics_are_compared() -> None:
@@ -60,9 +92,12 @@ def test_at_least_twelve_pairs_and_all_full_reference_metrics_are_compared() -> 
     assert all(len(values) >= 12 for values in REFERENCE["values"].values())
 
 
-@pytest.mark.parametrize("case", ["noise_strong_256x320", "mixed_600x800", "odd_gamma_197x263"])
+@pytest.mark.parametrize("case", ["noise_strong_256x320", "mixed_600x800", "coffee_jpeg2000_4"])
 def test_ssimulacra2_with_the_filter_of_the_port(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything but the filter is the same: a plain Gaussian, zeros at the sides, mirror above and below."""
+    """Everything but the filter is the same: a plain Gaussian, zeros at the sides, mirror above and below.
+
+    (And the port stops one scale early where a side falls below 8 pixels, which libjxl does not: not tried here.)
+    """
     kernel = filters.gaussian(11, 1.5)
 
     def smooth(image: np.ndarray, _kernel: np.ndarray, keep: slice) -> np.ndarray:
@@ -72,7 +107,7 @@ def test_ssimulacra2_with_the_filter_of_the_port(case: str, monkeypatch: pytest.
     monkeypatch.setattr(ssimulacra2, "_smooth", smooth)
     monkeypatch.setattr(filters, "STRIP_PIXELS", 1 << 30)
     found = METRICS["SSIMULACRA2"].measure(pairs()[case]).value
-    assert found == pytest.approx(REFERENCE["values"]["SSIMULACRA2"][case], abs=0.02)
+    assert found == pytest.approx(REFERENCE["values"][PORT][case], abs=0.02)
 
 
 # BRISQUE's published values were computed with other support vectors.

@@ -1,4 +1,9 @@
-"""The picture pairs on which other libraries were run; made in code, so that only numbers are stored."""
+"""The picture pairs on which other libraries were run: photographs with every distortion, and synthetic scenes.
+
+Three photographs lie in tests/data/photographs, the fourth is the sample in examples/pictures. Each of the 25
+distortions of :mod:`agenticiqa.distortions` is applied to one of them; the damaged pictures are made again wherever
+they are needed, so that only numbers are stored.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,18 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from PIL import Image
+
+from agenticiqa.distortions import DISTORTIONS, distort
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "metrics"))
 
 from pictures import block_quantised, blurred, motion_blurred, noisy, quantised, scene
+
+ROOT = Path(__file__).resolve().parents[2]
+Case = tuple[str, np.ndarray, np.ndarray]
+# Levels at which the distortion changes the picture: others leave it nearly or wholly as it was.
+LEVELS = {"mean_shift": 2, "contrast_change": 5, "color_saturation_2": 4}
 
 
 def _impulses(picture: np.ndarray) -> np.ndarray:
@@ -28,8 +41,38 @@ def _pixelated(picture: np.ndarray) -> np.ndarray:
     return quantised(cv2.resize(small, (width, height), interpolation=cv2.INTER_NEAREST))
 
 
-def cases() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+def photographs() -> dict[str, np.ndarray]:
+    """Four photographs, two of them with odd sides; float32 RGB in [0, 1]."""
+    folder = ROOT / "tests" / "data" / "photographs"
+    found = {name: _opened(folder / f"{name}.webp") for name in ("coffee", "cat", "astronaut")}
+    dandelion = _opened(ROOT / "examples" / "pictures" / "dandelion.jpg")
+    return found | {"dandelion": np.ascontiguousarray(dandelion[96:480, 300:812])}
+
+
+def _opened(path: Path) -> np.ndarray:
+    with Image.open(path) as picture:
+        return quantised(np.asarray(picture.convert("RGB")) / 255)
+
+
+def photograph_cases() -> Iterator[Case]:
+    """Every distortion once, strong and weak levels in turn, the photographs in turn."""
+    pictures = photographs()
+    names = list(pictures)
+    for number, kind in enumerate(DISTORTIONS):
+        name = names[number % len(names)]
+        reference = pictures[name]
+        level = LEVELS.get(kind, 2 + number % 3)
+        test = quantised(distort(reference, kind, level))
+        yield f"{name}_{kind}_{level}", test, reference
+
+
+def cases() -> Iterator[Case]:
     """Name, test picture, reference; float32 RGB, values multiples of 1/255."""
+    yield from photograph_cases()
+    yield from scene_cases()
+
+
+def scene_cases() -> Iterator[Case]:
     a = scene(256, 320, seed=11)
     yield "noise_slight_256x320", noisy(a, 3), a
     yield "noise_strong_256x320", noisy(a, 30), a

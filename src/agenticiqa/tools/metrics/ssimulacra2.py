@@ -30,13 +30,14 @@ SPEC = MetricSpec(
     kind="FR",
     range=(LOWEST, 100.0),
     higher_is_better=True,
-    variant="version 2.1, with the truncated-cosine Gaussian of sigma 1.5 and the zero borders of the libjxl "
-    "implementation; 90 is visually lossless, 70 high, 50 medium, 30 low quality, below 0 very strong "
+    variant="version 2.1 as in libjxl 0.11, with its truncated-cosine Gaussian of sigma 1.5, zero borders and "
+    "rule for small pictures; 90 is visually lossless, 70 high, 50 medium, 30 low quality, below 0 very strong "
     "distortion (cut off at -1000)",
     paper="Sneyers, SSIMULACRA 2, Cloudinary, 2022; filter after Charalampidis, Recursive implementation "
     "of the Gaussian filter using truncated cosine functions, IEEE TSP, 2016",
     good_at=("Compression", "Blurs", "Color distortions"),
     minimum_size=(8, 8),
+    version="2",
 )
 
 SCALES = 6
@@ -67,11 +68,10 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     one, other = _linear_reader(views.test), _linear_reader(views.reference)
     size = views.size
     norms = [_norms(one, other, size)]
-    while len(norms) < SCALES:
+    # A side may fall below the smallest one once: libjxl looks at the size before it halves, not after.
+    while len(norms) < SCALES and min(size) >= SMALLEST_SIDE:
         half_one, half_other = _halved(one, size), _halved(other, size)
         size = (half_one.shape[0], half_one.shape[1])
-        if min(size) < SMALLEST_SIDE:
-            break
         one, other = half_one.__getitem__, half_other.__getitem__
         norms.append(_norms(one, other, size))
     return Measurement(_score(np.stack(norms, axis=1)))
