@@ -12,6 +12,7 @@ from agenticiqa.backends.embedded.question import understand
 from agenticiqa.backends.embedded.scene import Reading, Scene
 from agenticiqa.backends.embedded.vision import load_vision
 from agenticiqa.backends.embedded.weighing import weigh, yes_probability
+from agenticiqa.backends.embedded.wording import finding
 from agenticiqa.state import ExecutorOutput, ToolExecutionLog
 from agenticiqa.vocabulary import CATEGORIES
 
@@ -82,3 +83,12 @@ def test_quality_as_such(question, yes):
     chance = yes_probability(understand(question), look_with({}, score=2.4))
     assert chance is not None
     assert (chance > 0.5) == yes
+
+
+@pytest.mark.parametrize(("category", "hinted"), [("Blurs", True), ("Color distortions", True), ("Noise", False)])
+def test_slight_findings_that_may_be_style_are_called_hints(category, hinted):
+    look = look_with({})
+    look.severity_name = lambda _: "slight"
+    assert ("may be meant" in finding(category, look)) == hinted
+    look.severity_name = lambda _: "severe"
+    assert "may be meant" not in finding(category, look)
