@@ -31,7 +31,7 @@ OptionsOption = Annotated[
 ]
 RegionsOption = Annotated[
     list[str] | None,
-    typer.Option("--region", help="Where an object is: NAME=x,y,width,height.", show_default=False),
+    typer.Option("--region", help="Where an object is: NAME=x,y,width,height, or NAME=mask.png.", show_default=False),
 ]
 BackendOption = Annotated[
     str | None, typer.Option("--backend", "-b", help="Model for all agents, for example openai.gpt-4o.")
@@ -73,13 +73,13 @@ def assess(
     config: ConfigOption = None,
 ) -> None:
     """Answer a question about a picture: rate it, explain it, choose an option."""
-    from agenticiqa.regions import parse_region
+    from agenticiqa.regions import read_region
 
     if json_output and quiet:
         raise typer.BadParameter("--json and --quiet contradict each other: choose one.")
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
-    boxes = [parse_region(text) for text in region or []]
+    boxes = [read_region(text, image) for text in region or []]
     regions = {name: box.as_list() for name, box in boxes}
     if len(regions) < len(boxes):
         raise typer.BadParameter("two --region options have the same name.")

@@ -44,7 +44,7 @@ def measure(
     Exit code 0 when every measurement worked, 2 when some did, 1 when none did.
     """
     from agenticiqa.pictures_measured import find_pairs
-    from agenticiqa.regions import parse_region
+    from agenticiqa.regions import read_region
 
     if json_output and csv_output:
         raise typer.BadParameter("--json and --csv contradict each other: choose one.")
@@ -54,7 +54,7 @@ def measure(
         raise typer.BadParameter("--align is 'none' or 'resize'.")
     pairing = find_pairs(image, reference)
     measurer = _measurer(tool, all_tools, reference, align, config, no_cache=no_cache, maps=maps)
-    regions = dict(map(parse_region, region or []))
+    regions = dict(read_region(text, image) for text in region or [])
     records = _with_progress(pairing, measurer, regions, quiet=json_output or csv_output)
     _print(records, json_output=json_output, csv_output=csv_output)
     for path in pairing.without_partner:

@@ -53,6 +53,13 @@ def test_each_is_told_from_a_photograph(pictures, name, content):
     assert any(character.isdigit() for character in facts.note or "")
 
 
+def test_the_documentation_says_what_the_product_says(pictures):
+    page = (EXAMPLES.parent / "docs" / "embedded.md").read_text(encoding="utf-8")
+    for picture in pictures.values():
+        note = facts_of(np.asarray(picture)).note or "nothing"
+        assert f"{note[0].upper()}{note[1:]}." in page
+
+
 @pytest.mark.parametrize("name", ["dandelion.jpg"])
 def test_a_photograph_passes(name):
     with Image.open(EXAMPLES / "pictures" / name) as picture:

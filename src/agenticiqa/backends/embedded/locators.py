@@ -12,13 +12,11 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-import numpy.typing as npt
 
 from agenticiqa.backends.embedded.vision import Floats, checked_file, described, open_session
 from agenticiqa.images import Box, UInt8Image
 
 LOCATORS = Path(__file__).with_name("locators")
-Mask = npt.NDArray[np.bool_]
 
 SALIENCY_SIDE, FACE_SIDE, FACE_GRID = 320, 192, 48
 # The means and deviations of ImageNet, which U²-Net was trained with.

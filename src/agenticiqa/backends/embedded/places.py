@@ -1,7 +1,8 @@
 """From a place or object named in a question to pixels, as far as that can be had by measurement.
 
-Sides, halves, corners and the centre follow from the frame, the sky from its colour, smoothness and height. Anything
-else cannot be located here: the caller then judges the whole picture and says so.
+Sides, halves, corners and the centre follow from the frame, the sky from its colour, smoothness and height, faces from
+a detector, the subject and the background from what stands out. Anything else cannot be located here: the caller then
+judges the whole picture and says so.
 """
 
 from __future__ import annotations
@@ -12,17 +13,28 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from agenticiqa.backends.embedded.locators import load_locators
 from agenticiqa.backends.embedded.noun_phrases import ScopeObject
+from agenticiqa.backends.embedded.word_lists import word_set
 from agenticiqa.images import Box, LoadedImage, UInt8Image
+from agenticiqa.masks import Mask, bounding_box, inner_box
 
 SKY_WORDS = frozenset({"sky", "skies", "heaven"})
+FACE_WORDS = word_set("face faces")
+SUBJECT_WORDS = word_set("subject subjects main_subject main_object foreground")
+BACKGROUND_WORDS = word_set("background backgrounds backdrop surroundings")
+STANDS_OUT = 0.5
+SMALLEST_SUBJECT, LARGEST_SUBJECT = 0.02, 0.85
+"""Shares of the frame between which something stands out from the rest."""
+SMALLEST_INNER = 64
+"""Pixels a side: an inner box smaller than this holds too little to judge."""
 # Less than this share of the frame is no sky to judge.
 SMALLEST_SKY = 0.08
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where something is; ``box`` None stands for the whole picture, with ``note`` saying why."""
+    """Where something is, ``note`` saying how it was found; ``box`` None stands for the whole picture."""
 
     box: Box | None
     note: str | None = None
@@ -30,15 +42,52 @@ class Place:
 
 def locate(item: ScopeObject, image: LoadedImage) -> Place:
     """The region a question means, or the whole picture with a note that says so."""
-    width, height = image.size
-    box = None
-    if item.noun.casefold() in SKY_WORDS:
+    noun = item.noun.casefold()
+    found: Place | None = None
+    if noun in SKY_WORDS:
         box = sky_box(image.rgb)
+        found = Place(box) if box else None
+    elif noun in FACE_WORDS:
+        found = face_place(item.name, image.rgb)
+    elif noun in SUBJECT_WORDS or (item.is_region and item.position == "foreground"):
+        found = salient_place(item.name, image.rgb, inside=True)
+    elif noun in BACKGROUND_WORDS or (item.is_region and item.position == "background"):
+        found = salient_place(item.name, image.rgb, inside=False)
     elif item.is_region and item.position:
-        box = side_box(item.position, width, height)
-    if box is not None:
-        return Place(box)
-    return Place(None, f"{item.name!r} cannot be located by this backend, so the whole picture was judged")
+        box = side_box(item.position, *image.size)
+        found = Place(box) if box else None
+    return found or Place(None, f"{item.name!r} cannot be located by this backend, so the whole picture was judged")
+
+
+def face_place(name: str, rgb: UInt8Image) -> Place | None:
+    """The largest face that the detector is sure of."""
+    faces = load_locators().faces(rgb)
+    if not faces:
+        return None
+    box = max(faces, key=lambda face: face.width * face.height)
+    which = f"the largest of {len(faces)} faces found" if len(faces) > 1 else "the face found"
+    return Place(box, f"{name!r} was judged in {which}, at {_said(box)}")
+
+
+def salient_place(name: str, rgb: UInt8Image, *, inside: bool) -> Place | None:
+    """What stands out, or the rest: the largest box that holds nothing else, so that the other does not mix in."""
+    stands_out: Mask = np.asarray(load_locators().saliency(rgb) >= STANDS_OUT)
+    share = float(stands_out.mean())
+    if not SMALLEST_SUBJECT <= share <= LARGEST_SUBJECT:
+        return None
+    mask = stands_out if inside else ~stands_out
+    of_frame = f"{share if inside else 1 - share:.0%} of the frame by what stands out"
+    inner = inner_box(mask)
+    if inner and min(inner.width, inner.height) >= SMALLEST_INNER:
+        return Place(inner, f"{name!r} ({of_frame}) was judged in its largest box, at {_said(inner)}")
+    around = bounding_box(mask)
+    if around is None or not inside:
+        return None
+    return Place(around, f"{name!r} ({of_frame}) was judged in the box around it, with what else is there")
+
+
+def _said(box: Box) -> str:
+    return f"x {box.x}, y {box.y}, {box.width}×{box.height} pixels"
 
 
 def side_box(position: str, width: int, height: int) -> Box | None:

@@ -18,19 +18,22 @@ NAMES = {
     "Spatial distortions": "spatial distortion",
 }
 _ADVERBS = {"none": "not", "slight": "slightly", "moderate": "moderately", "severe": "severely", "extreme": "extremely"}
+# A slight one of these may be style: shallow focus, a grade, a low key.
+MAY_BE_MEANT = ("Blurs", "Color distortions", "Brightness change", "Contrast")
 MOST_FINDINGS = 3
 CLEAR_SHARE = 0.5
 """A finer kind is named when it holds at least this share of what speaks for its category."""
 
 
 def finding(category: str, look: Look) -> str:
-    """'Severe blur, most like motion blur.'"""
+    """'Severe blur, most like motion blur.'; 'Slight colour distortion, a hint only: it may be meant.'"""
     severity = look.severity_name(category)
     if severity == "none":
         return f"No visible {NAMES[category]}."
     title, share = look.scene.likeliest_kind(category, look.reading)
     kind = f", most like {in_sentence(title)}" if title and share >= CLEAR_SHARE else ""
-    return f"{severity.capitalize()} {NAMES[category]}{kind}."
+    hint = ", a hint only: it may be meant" if severity == "slight" and category in MAY_BE_MEANT else ""
+    return f"{severity.capitalize()} {NAMES[category]}{kind}{hint}."
 
 
 def in_sentence(title: str) -> str:
