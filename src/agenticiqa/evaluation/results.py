@@ -20,6 +20,8 @@ from agenticiqa.vocabulary import UNABLE_TO_DETERMINE, same_name
 Status = Literal["ok", "partial", "error"]
 FUSED = "quality_score"
 TOOL_PREFIX = "tool:"
+# Most of a line, and needed no more once its score is read.
+_BULKY = ("executor_evidence", "plan", "measurements")
 
 
 class EvaluationError(AgenticIQAError):
@@ -123,10 +125,10 @@ def _read_line(text: str, where: str, score: str, truth: str) -> Result:
         status=status,
         # Whatever a failed run left behind is not an answer.
         score=None if status == "error" else score_of(line, score),
-        truth=_number(line.get(truth)),
+        truth=_opinion(line.get(truth)),
         choice=None if status == "error" else _chosen(line, options),
         right=_right(line, options, where),
-        line=line,
+        line={key: value for key, value in line.items() if key not in _BULKY},
     )
 
 
@@ -165,6 +167,14 @@ def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if math.isfinite(value) else None
+
+
+def _opinion(value: Any) -> float | None:
+    """Columns of a CSV manifest arrive as texts."""
+    try:
+        return _number(float(value)) if isinstance(value, str) else _number(value)
+    except ValueError:
+        return None
 
 
 # --- choices ---------------------------------------------------------------------------------------------
