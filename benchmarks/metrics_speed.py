@@ -6,16 +6,20 @@ Peers that are not installed are left out. Each row gives the median time of our
 the ratio (above 1: ours is faster). Ours starts from float32 arrays and peers from float32 tensors of the
 same pictures (sewar from the uint8 arrays it is made for, luma where ours is luma); nothing is shared between
 repetitions, so ours includes checking the input and computing luma. Ours and its peers take turns, so that a
-busy moment of the machine meets all of them. ``--clock cpu`` counts processor time instead of waiting time: on a
-machine that others use too it is the steadier of the two, and with one thread it means the same.
+busy moment of the machine meets all of them; what takes longer than two seconds runs once. A peer that was more than
+three times slower than the fastest one at a size before is left out from then on. ``--clock cpu`` counts processor time
+instead of waiting time: on a machine that others use too it is the steadier of the two, and with one thread it means
+the same.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.metadata
 import json
 import os
+import platform
 import statistics
 import sys
 import time
@@ -36,7 +40,10 @@ from agenticiqa.tools.metrics import METRICS, Views
 
 Pair = tuple[np.ndarray, np.ndarray]
 Timed = Callable[[], object]
-SLOW = 4.0
+SLOW = 2.0
+FAR_BEHIND = 3.0
+PACKAGES = ("opencv-python-headless", "opencv-python", "numpy", "torch", "pyiqa", "piq", "scikit-image", "sewar")
+MORE_PACKAGES = ("ssimulacra2", "psnr_hvsm")
 SET = ("PSNR", "SSIM", "MS-SSIM", "GMSD", "VSI", "FSIM")
 
 
@@ -169,14 +176,14 @@ class Watch:
     clock: Callable[[], float]
 
     def medians(self, functions: dict[str, Timed]) -> dict[str, float]:
-        """The median time of each; they take turns, and what needs longer than ``SLOW`` has fewer of them."""
-        times: dict[str, list[float]] = {name: [] for name in functions}
+        """The median time of each; they take turns. The first turn warms up and counts for slow ones alone."""
         first = {name: self._once(function) for name, function in functions.items()}
+        times = {name: [seconds] if seconds >= SLOW else [] for name, seconds in first.items()}
         end = time.perf_counter() + self.seconds * len(functions)
         turn = 0
         while turn < 3 or (time.perf_counter() < end and turn < 50):
             for name, function in functions.items():
-                if first[name] < SLOW or turn == 0:
+                if first[name] < SLOW:
                     times[name].append(self._once(function))
             turn += 1
         return {name: statistics.median(found) for name, found in times.items()}
@@ -187,13 +194,19 @@ class Watch:
         return self.clock() - begin
 
 
-def run_size(width: int, height: int, threads: int, watch: Watch, only: list[str]) -> list[dict[str, object]]:
+def run_size(
+    size: tuple[int, int], threads: int, watch: Watch, only: list[str], before: list[dict[str, object]]
+) -> list[dict[str, object]]:
+    """The rows of one size; ``before`` are those of the sizes already measured, which tell the hopeless peers."""
+    width, height = size
+    hopeless = far_behind(before)
     reference = scene(height, width, seed=1)
     test = noisy(blurred(reference, 1.0), 4)
     peers = torch_peers(test, reference, threads)
     for found in (array_peers(test, reference), sewar_peers(test, reference)):
         for name, functions in found.items():
             peers.setdefault(name, {}).update(functions)
+    peers = {name: {p: f for p, f in found.items() if (name, p) not in hopeless} for name, found in peers.items()}
     rows: list[dict[str, object]] = []
     for name, metric in METRICS.items():
         if only and name not in only:
@@ -208,6 +221,17 @@ def run_size(width: int, height: int, threads: int, watch: Watch, only: list[str
         rows.append(shared_set(test, reference, rows, watch))
         print(line(rows[-1]), flush=True)
     return rows
+
+
+def far_behind(rows: list[dict[str, object]]) -> set[tuple[str, str]]:
+    """Metric and peer wherever the peer was far slower than the fastest one."""
+    found = set()
+    for row in rows:
+        peers = dict(row["peers"])  # type: ignore[call-overload]
+        found |= {
+            (str(row["metric"]), peer) for peer, time_s in peers.items() if time_s > FAR_BEHIND * min(peers.values())
+        }
+    return found
 
 
 def shared_set(
@@ -242,6 +266,20 @@ def line(row: dict[str, object]) -> str:
     return text
 
 
+def machine() -> dict[str, str]:
+    """Processor and versions: ratios hold for these."""
+    cpuinfo = Path("/proc/cpuinfo")
+    models = [line for line in cpuinfo.read_text().splitlines() if "model name" in line] if cpuinfo.exists() else []
+    facts = {
+        "processor": models[0].split(":")[1].strip() if models else platform.processor(),
+        "cores": str(os.cpu_count()),
+    }
+    for package in (*PACKAGES, *MORE_PACKAGES):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            facts[package] = importlib.metadata.version(package)
+    return facts
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", nargs="*", default=["512x384", "1920x1080", "4000x3000"])
@@ -257,12 +295,16 @@ def main() -> None:
         parser.error("--clock cpu adds up the threads' times: use it with --threads 1")
     watch = Watch(arguments.seconds, time.process_time if arguments.clock == "cpu" else time.perf_counter)
     cv2.setNumThreads(threads)
+    facts = machine()
+    print(
+        ", ".join(f"{name} {fact}" for name, fact in facts.items()), f"threads {threads}", arguments.clock, flush=True
+    )
     rows: list[dict[str, object]] = []
     for size in arguments.sizes:
         width, height = (int(side) for side in size.split("x"))
-        rows += run_size(width, height, threads, watch, arguments.only)
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"cpu_count": os.cpu_count(), "rows": rows}, indent=1) + "\n")
+        rows += run_size((width, height), threads, watch, arguments.only, rows)
+        if arguments.json:
+            arguments.json.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

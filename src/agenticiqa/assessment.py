@@ -7,6 +7,7 @@ import logging
 import platform
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from importlib import metadata as package_metadata
 from os import PathLike, fspath
@@ -66,6 +67,13 @@ class Assessment(BaseModel):
     @property
     def reasoning(self) -> str:
         return self._result().quality_reasoning
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows the result: the pictures, the answer and its evidence."""
+        # Imported here: the page is built on this class.
+        from agenticiqa.assessment_report import notebook_view
+
+        return notebook_view(self)
 
     def _result(self) -> SummarizerOutput:
         if self.status == "error" or self.summarizer_result is None:
@@ -241,6 +249,11 @@ class AgenticIQA:
             self._saver.conn.close()
 
     @property
+    def cache(self) -> DiskCache | None:
+        """Where replies and scores are kept; None when caching is off."""
+        return self._cache
+
+    @property
     def tools(self) -> ToolRegistry:
         """The measuring tools that this assessor can run."""
         return self._tools
@@ -331,6 +344,8 @@ def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
                 "backend": record.backend,
                 "model": record.model,
                 "seconds": round(record.seconds, 4),
+                "tokens": asdict(record.usage),
+                "cost_usd": record.cost_usd,
                 "cached": record.cached,
                 "error": record.error,
                 "notes": list(record.notes),

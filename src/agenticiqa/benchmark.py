@@ -22,7 +22,7 @@ from agenticiqa.evaluation.agreement import Settings
 from agenticiqa.evaluation.evaluate import Evaluation, evaluate
 from agenticiqa.evaluation.results import FUSED, TOOL_PREFIX, EvaluationError, read_results
 from agenticiqa.evaluation.tables import Table, side_by_side, tables
-from agenticiqa.tools.calibration import write_whole
+from agenticiqa.files import write_whole
 
 MANIFEST, RESULTS = "manifest.jsonl", "results.jsonl"
 _PACKAGES = ("agenticiqa", "numpy", "scipy", "opencv-python-headless", "onnxruntime", "langgraph")

@@ -12,7 +12,8 @@ import hashlib
 import io
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -232,8 +233,21 @@ def _exists(file: Path) -> bool:
 
 def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | None = None) -> LoadedImage:
     """Decode a picture from memory, with the same checks as :func:`load_image`."""
-    limits = limits or ImageLimits()
     name = repr(path) if path else "The picture"
+    with _opened(data, name, limits or ImageLimits()) as opened:
+        opened.load()
+        return _normalised(opened, data, path)
+
+
+def check_header(data: bytes, *, name: str | None = None, limits: ImageLimits | None = None) -> None:
+    """Refuse what is no picture or has too many pixels by its header, without decoding any."""
+    with _opened(data, repr(name) if name else "The picture", limits or ImageLimits()):
+        return
+
+
+@contextmanager
+def _opened(data: bytes, name: str, limits: ImageLimits) -> Iterator[Image.Image]:
+    """The picture with its header read and checked; whatever its decoder raises inside becomes an ImageError."""
     if not data:
         raise ImageFormatError(f"{name} is empty.")
     # Pillow registers the less common readers on demand only.
@@ -245,8 +259,7 @@ def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | 
             known = [name for name in READABLE_FORMATS if name in Image.OPEN]
             with Image.open(io.BytesIO(data), formats=known) as opened:
                 _check_pixel_count(opened, name, limits)
-                opened.load()
-                return _normalised(opened, data, path)
+                yield opened
     except ImageError:
         raise
     except Image.DecompressionBombError as error:

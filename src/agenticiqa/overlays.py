@@ -53,7 +53,7 @@ def badness_of(local: FloatArray, spec: MetricSpec) -> FloatArray:
     >>> badness_of(np.ones((2, 2), np.float32), spec).max()
     np.float32(0.0)
     """
-    low, high = spec.range
+    low, high = spec.map_ends
     least = (FAINT if spec.map_is_quality else ROUNDING) * (high - low)
     loss = np.maximum(high - local, 0) if spec.map_is_quality else np.abs(local)
     return np.asarray(np.clip(loss / max(float(np.percentile(loss, 100 - WORST_SHARE)), least), 0, 1), np.float32)

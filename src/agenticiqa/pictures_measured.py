@@ -9,15 +9,14 @@ from typing import Any, Literal
 
 import cv2
 import numpy as np
-from PIL import Image
 
 from agenticiqa.cache import DiskCache
 from agenticiqa.config import ImageSettings, ToolSettings
 from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError
-from agenticiqa.images import Box, ImageLimits, LoadedImage, decode_image, load_image, png_bytes
+from agenticiqa.images import Box, ImageLimits, LoadedImage, decode_image, load_image
 from agenticiqa.overlays import MapFolder
 from agenticiqa.tools.measuring import Bench, Job
-from agenticiqa.tools.registry import Tool
+from agenticiqa.tools.registry import Tool, ToolRegistry
 
 Align = Literal["none", "resize"]
 PICTURE_SUFFIXES = frozenset(
@@ -90,6 +89,21 @@ def _pictures_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURE_SUFFIXES and path.is_file())
 
 
+def choose_tools(
+    registry: ToolRegistry, names: Sequence[str] | None, *, all_tools: bool, has_reference: bool
+) -> list[Tool]:
+    """The tools named, or every one that can run, or the usual ones for a picture with or without a reference."""
+    if names:
+        # A tool named twice runs once.
+        return list({tool.name: tool for tool in map(registry.find, names)}.values())
+    fitting = [tool for tool in registry.all() if has_reference or not tool.needs_reference]
+    if all_tools:
+        return fitting
+    usual = [tool for tool in fitting if tool.needs_reference == has_reference and tool.calibration]
+    # Networks are slow and refuse large pictures: they run when named, or with all tools.
+    return [tool for tool in usual if tool.max_megapixels is None] or usual or fitting
+
+
 @dataclass(frozen=True)
 class Measurer:
     """Tools with everything they need to be run on pictures."""
@@ -151,7 +165,12 @@ class Measurer:
 
 
 def resized(image: LoadedImage, size: tuple[int, int]) -> LoadedImage:
-    """The picture scaled to (width, height): an honest comparison only where the user asked for it."""
+    """The picture scaled to (width, height): an honest comparison only where the user asked for it.
+
+    The samples are scaled as floats and kept in 16 bits, so that scaling adds no rounding of its own to the score.
+    """
     shrinking = size[0] < image.size[0]
-    pixels = cv2.resize(image.rgb, size, interpolation=cv2.INTER_AREA if shrinking else cv2.INTER_CUBIC)
-    return decode_image(png_bytes(Image.fromarray(np.ascontiguousarray(pixels))), path=image.path)
+    samples = cv2.resize(image.pixels, size, interpolation=cv2.INTER_AREA if shrinking else cv2.INTER_CUBIC)
+    deep = np.rint(np.clip(samples, 0, 1) * 65535).astype(np.uint16)
+    data = cv2.imencode(".png", cv2.cvtColor(deep, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 1])[1].tobytes()
+    return decode_image(data, path=image.path)

@@ -113,6 +113,11 @@ class RunStore:
                 ),
             )
 
+    def stop(self, run_id: str, status: str) -> None:
+        """Note that a run ended without a result, as ``cancelled`` say; it can be resumed."""
+        with self._connection() as connection:
+            connection.execute("UPDATE runs SET status=? WHERE id=? AND status=?", (status, run_id, RUNNING))
+
     def latest(self, count: int = 20) -> list[RunRecord]:
         """The newest runs first."""
         with self._connection() as connection:

@@ -50,11 +50,10 @@ def damaged(picture: np.ndarray, kind: str, strength: float) -> np.ndarray:
 
 
 @contextmanager
-def worked_with(threads: int, strip_pixels: int, pooled_pixels: int) -> Iterator[None]:
+def worked_with(threads: int, strip_pixels: int) -> Iterator[None]:
     before = cv2.getNumThreads()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(filters, "STRIP_PIXELS", strip_pixels)
-        patch.setattr(filters, "POOLED_PIXELS", pooled_pixels)
         cv2.setNumThreads(threads)
         try:
             yield
@@ -114,17 +113,16 @@ def test_stronger_damage_never_scores_better_by_more_than_nobody_sees(
     kind=damages,
     strength=st.floats(0, 1),
     strip=st.integers(1 << 8, 1 << 17),
-    pooled=st.integers(1 << 10, 1 << 23),
 )
 def test_result_depends_neither_on_threads_nor_on_strips(
-    picture: np.ndarray, kind: str, strength: float, strip: int, pooled: int
+    picture: np.ndarray, kind: str, strength: float, strip: int
 ) -> None:
     test = damaged(picture, kind, strength)
-    with worked_with(4, filters.STRIP_PIXELS, filters.POOLED_PIXELS):
+    with worked_with(4, filters.STRIP_PIXELS):
         expected = values(test, picture, list(METRICS))
-    with worked_with(1, filters.STRIP_PIXELS, filters.POOLED_PIXELS):
+    with worked_with(1, filters.STRIP_PIXELS):
         assert values(test, picture, list(METRICS)) == pytest.approx(expected, rel=1e-5, abs=1e-6)
-    with worked_with(4, strip, pooled):
+    with worked_with(4, strip):
         assert values(test, picture, list(METRICS)) == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 

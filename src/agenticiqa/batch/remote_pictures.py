@@ -50,14 +50,19 @@ def fetched(paths: dict[str, str | None], *, max_bytes: int) -> Iterator[dict[st
 def _fetch(url: str, target: Path, max_bytes: int) -> None:
     left = max_bytes
     with open_remote(url) as source, target.open("wb") as copy:
-        try:
-            while chunk := source.read(min(CHUNK, left + 1)):
-                left -= len(chunk)
-                if left < 0:
-                    raise ImageTooLargeError(f"{url!r} has more bytes than the limit of {max_bytes:,}.")
-                copy.write(chunk)
-        except OSError as error:
-            raise ImageError(f"{url!r} cannot be read: {error}.") from error
+        while chunk := _read(url, source):
+            left -= len(chunk)
+            if left < 0:
+                raise ImageTooLargeError(f"{url!r} has more bytes than the limit of {max_bytes:,}.")
+            copy.write(chunk)
+
+
+def _read(url: str, source: IO[bytes]) -> bytes:
+    try:
+        return source.read(CHUNK)
+    except Exception as error:
+        # As with opening: whatever a storage raises means that the file cannot be had.
+        raise ImageError(f"{url!r} cannot be read: {type(error).__name__}: {error}.") from error
 
 
 @contextmanager
@@ -65,7 +70,9 @@ def open_remote(url: str) -> Iterator[IO[bytes]]:
     """The bytes behind an address; whatever goes wrong there becomes one of our errors."""
     stream: Any
     try:
-        stream = _fsspec().open(url, "rb").open()
+        # Kept by name: once it is forgotten, an archive around the file is closed.
+        opened = _fsspec().open(url, "rb")
+        stream = opened.open()
     except FileNotFoundError:
         raise ImageNotFoundError(f"There is no file {url!r}.") from None
     except MissingExtraError:

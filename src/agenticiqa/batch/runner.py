@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,7 +54,7 @@ class Batch:
 
     def run(self) -> Summary:
         """Work through the selected samples. Raises before anything is spent when manifest or output are unfit."""
-        with locked(self.output):
+        with locked(self.output), _temporary_files_that_fit():
             self._refuse_unasked_overwriting()
             checked = check_manifest(self.manifest, self.job)
             try:
@@ -110,6 +112,16 @@ class Batch:
             ledger.note_result(entry.position, line.offset, line.length, str(record["status"]), about.get("error_kind"))
             spent += about.get("cost_usd") or 0.0
         return spent
+
+
+@contextmanager
+def _temporary_files_that_fit() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise OutputError(
+            f"The folder for temporary files cannot be used: {error}.", hint="Make room there, or set TMPDIR."
+        ) from error
 
 
 @dataclass

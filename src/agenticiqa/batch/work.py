@@ -8,7 +8,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import metadata as package_metadata
 from pathlib import Path
@@ -125,9 +125,18 @@ class SampleWorker:
         pictures = {"image": sample.image_path, "reference": sample.reference_path}
         try:
             with fetched(pictures, max_bytes=self._max_bytes) as local:
-                result = self._result(task, str(local["image"]), local["reference"])
-                result |= {"image_path": sample.image_path, "reference_path": sample.reference_path}
-                line = _with_own_names(result_line(sample, result), local, pictures)
+                outcome = self._worked(task, str(local["image"]), local["reference"])
+                return replace(outcome, line=_with_own_names(outcome.line, local, pictures))
+        except AgenticIQAError as error:
+            return failure(self._job, task, error)
+
+    def _worked(self, task: Task, image: str, reference: str | None) -> Outcome:
+        sample = task.sample
+        try:
+            result = self._result(task, image, reference)
+            line = result_line(
+                sample, {**result, "image_path": sample.image_path, "reference_path": sample.reference_path}
+            )
         except AgenticIQAError as error:
             return failure(self._job, task, error)
         except Exception as error:

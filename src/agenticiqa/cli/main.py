@@ -14,14 +14,19 @@ from agenticiqa.cli import (
     backends,
     batch,
     benchmark,
+    compare,
     config,
     datasets,
     distort,
     doctor,
     evaluate,
+    gate,
     graph,
+    mcp,
     measure,
+    report,
     runs,
+    serve,
     tools,
 )
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERNAL, EXIT_INTERRUPTED, error_console, print_error
@@ -36,11 +41,15 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("assess")(assess.assess)
+app.command("compare")(compare.compare)
 app.command("measure")(measure.measure)
 app.command("batch")(batch.batch)
 app.command("distort")(distort.distort)
+app.command("mcp")(mcp.mcp)
 app.command("evaluate")(evaluate.evaluate)
 app.command("benchmark")(benchmark.benchmark)
+app.command("report")(report.report)
+app.command("gate")(gate.gate)
 app.command("doctor")(doctor.doctor)
 app.add_typer(tools.app, name="tools")
 app.add_typer(graph.app, name="graph")
@@ -48,6 +57,7 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(backends.app, name="backends")
 app.add_typer(config.app, name="config")
+app.add_typer(serve.app, name="serve")
 
 
 def _print_version(wanted: bool) -> None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from agenticiqa.images import Box
     from agenticiqa.pictures_measured import Measurer, Pairing, Record
-    from agenticiqa.tools.registry import Tool, ToolRegistry
 
 ToolsOption = Annotated[
     list[str] | None, typer.Option("--tool", "-t", help="A tool to run; give one for each.", show_default=False)
@@ -63,17 +62,6 @@ def measure(
     raise typer.Exit(_exit_code(records))
 
 
-def _chosen(registry: ToolRegistry, names: list[str] | None, all_tools: bool, reference: Path | None) -> list[Tool]:
-    if names:
-        return [registry.find(name) for name in names]
-    fitting = [tool for tool in registry.all() if reference is not None or not tool.needs_reference]
-    if all_tools:
-        return fitting
-    usual = [tool for tool in fitting if tool.needs_reference == (reference is not None) and tool.calibration]
-    # Networks are slow and refuse large pictures: they run when named, or with --all.
-    return [tool for tool in usual if tool.max_megapixels is None] or usual or fitting
-
-
 def _measurer(
     names: list[str] | None,
     all_tools: bool,
@@ -87,13 +75,15 @@ def _measurer(
     from agenticiqa.cache import open_cache
     from agenticiqa.config import load_settings
     from agenticiqa.overlays import MapFolder
-    from agenticiqa.pictures_measured import Measurer
+    from agenticiqa.pictures_measured import Measurer, choose_tools
     from agenticiqa.tools.registry import default_registry
 
     settings = load_settings(config)
     cached = settings.pipeline.cache.enabled and not no_cache
     return Measurer(
-        tools=_chosen(default_registry(settings.pipeline.tools), names, all_tools, reference),
+        tools=choose_tools(
+            default_registry(settings.pipeline.tools), names, all_tools=all_tools, has_reference=reference is not None
+        ),
         tool_settings=settings.pipeline.tools,
         image_settings=settings.pipeline.images,
         cache=open_cache(settings.cache_folder, settings.pipeline.cache.size_limit_mb) if cached else None,

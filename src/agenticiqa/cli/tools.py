@@ -15,8 +15,6 @@ from agenticiqa.cli.tools_calibrate import calibrate
 
 if TYPE_CHECKING:
     from agenticiqa.config import ToolSettings
-    from agenticiqa.tools.catalogue import Entry
-    from agenticiqa.tools.registry import Tool, ToolRegistry
 
 WIDE_TERMINAL = 130
 app = typer.Typer(help="List, explain, fetch, run, calibrate and time measuring tools.", no_args_is_help=True)
@@ -27,7 +25,6 @@ app.command("bench")(bench)
 NameArgument = Annotated[
     str, typer.Argument(help="The tool's name; case and hyphens do not matter.", show_default=False)
 ]
-_BETTER = {True: "higher", False: "lower", None: ""}
 _MARK = {
     "ready": "[green]ready[/]",
     "needs extra": "[yellow]needs extra[/]",
@@ -116,111 +113,12 @@ def _settings(config: Path | None) -> ToolSettings:
 
 
 def _all_facts(config: Path | None) -> list[dict[str, Any]]:
-    """Every tool of the catalogue, then those of plug-ins."""
-    from agenticiqa.tools.catalogue import load_catalogue
-    from agenticiqa.tools.registry import default_registry
+    from agenticiqa.tools.facts import all_facts
 
-    settings = _settings(config)
-    registry = default_registry(settings)
-    catalogue = load_catalogue()
-    known = [_facts(entry, registry, settings) for entry in catalogue.values()]
-    return [*known, *(_plug_in_facts(tool) for tool in registry.all() if tool.name not in catalogue)]
+    return all_facts(_settings(config))
 
 
 def _find_facts(name: str, config: Path | None) -> dict[str, Any]:
-    from agenticiqa.errors import ToolUnavailableError
-    from agenticiqa.tools.catalogue import load_catalogue
-    from agenticiqa.tools.registry import default_registry, same_tool
+    from agenticiqa.tools.facts import facts_of
 
-    settings = _settings(config)
-    registry = default_registry(settings)
-    entry = next((each for each in load_catalogue().values() if same_tool(each.name, name)), None)
-    if entry is not None:
-        return _facts(entry, registry, settings)
-    try:
-        return _plug_in_facts(registry.find(name))
-    except ToolUnavailableError as error:
-        raise ToolUnavailableError(error.message, hint=f"{error.hint} `agenticiqa tools list` shows all.") from None
-
-
-def _facts(entry: Entry, registry: ToolRegistry, settings: ToolSettings) -> dict[str, Any]:
-    from agenticiqa.tools.catalogue import availability
-
-    found = availability(entry, settings)
-    tool = registry.get(entry.name)
-    return {
-        **(describe(tool) if tool else _undescribed(entry)),
-        "description": entry.description,
-        "in_paper": entry.in_paper,
-        "best_at": {category: list(kinds) for category, kinds in entry.best_at.items()},
-        "agreement": dict(entry.agreement),
-        "state": found.state,
-        "reason": found.reason,
-        "provider": found.provider,
-        "licence": entry.licences[found.provider],
-        "needs": entry.needs(found.provider),
-    }
-
-
-def _plug_in_facts(tool: Tool) -> dict[str, Any]:
-    return {
-        **describe(tool),
-        "description": tool.spec.variant,
-        "in_paper": False,
-        "best_at": {},
-        "agreement": {},
-        "state": "ready",
-        "reason": "from a plug-in",
-        "provider": "plug-in",
-        "licence": "see the plug-in",
-        "needs": "nothing further",
-    }
-
-
-def _undescribed(entry: Entry) -> dict[str, Any]:
-    """The keys of :func:`describe` for a tool that cannot run here."""
-    from agenticiqa.tools.registry import default_calibration
-
-    return {
-        "name": entry.name,
-        "type": entry.type,
-        "kind": entry.kind,
-        "range": list(entry.range) if entry.range else None,
-        "unit": "",
-        "better": _BETTER[entry.higher_is_better],
-        "variant": "",
-        "paper": entry.paper,
-        "good_at": list(entry.best_at),
-        "minimum_size": None,
-        "version": None,
-        "calibration": _curve(default_calibration(entry.name)),
-    }
-
-
-def describe(tool: Tool) -> dict[str, Any]:
-    """Everything a user should know about a tool that runs here, as plain data."""
-    spec = tool.spec
-    return {
-        "name": tool.name,
-        "type": tool.type,
-        "kind": spec.kind,
-        "range": list(spec.range),
-        "unit": spec.unit,
-        "better": _BETTER[spec.higher_is_better],
-        "variant": spec.variant,
-        "paper": spec.paper,
-        "good_at": list(tool.strengths),
-        "minimum_size": list(spec.minimum_size),
-        "version": spec.version,
-        "calibration": _curve(tool.calibration),
-    }
-
-
-def _curve(calibration: Any) -> dict[str, Any] | None:
-    if calibration is None:
-        return None
-    return {
-        "origin": calibration.origin,
-        "source": calibration.source,
-        "coefficients": list(calibration.coefficients),
-    }
+    return facts_of(name, _settings(config))

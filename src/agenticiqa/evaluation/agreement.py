@@ -76,11 +76,12 @@ class Pairs:
     clusters: list[str] | None = None
 
 
-def pairs(results: Iterable[Result], settings: Settings) -> Pairs:
+def pairs(results: Iterable[Result], settings: Settings | None = None) -> Pairs:
     """The numbers to compare.
 
     ``failed_as_worst`` fills in what is missing with the worst score of the file or 1, whichever is lower.
     """
+    settings = settings or Settings()
     judged = [result for result in results if result.truth is not None]
     known = [result.score for result in judged if result.score is not None]
     worst = min([WORST_SCORE, *known])

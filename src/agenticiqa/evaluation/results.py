@@ -20,8 +20,6 @@ from agenticiqa.vocabulary import UNABLE_TO_DETERMINE, same_name
 Status = Literal["ok", "partial", "error"]
 FUSED = "quality_score"
 TOOL_PREFIX = "tool:"
-# Most of a line, and needed no more once its score is read.
-_BULKY = ("executor_evidence", "plan", "measurements")
 
 
 class EvaluationError(AgenticIQAError):
@@ -128,7 +126,7 @@ def _read_line(text: str, where: str, score: str, truth: str) -> Result:
         truth=_opinion(line.get(truth)),
         choice=None if status == "error" else _chosen(line, options),
         right=_right(line, options, where),
-        line={key: value for key, value in line.items() if key not in _BULKY},
+        line=line,
     )
 
 

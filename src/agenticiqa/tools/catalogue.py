@@ -208,7 +208,7 @@ def make_metric(entry: Entry, provider: Provider, settings: ToolSettings, folder
         return dists.metric(weights) if entry.name == "DISTS" else Metric(lpips.SPEC, lpips.measure)
     if entry.name == _FUSED:
         fused = import_module("agenticiqa.tools.fused_reference")
-        return Metric(fused.SPEC, fused.measure)
+        return Metric(fused.SPEC, fused.measure, fused.make_map)
     return METRICS[entry.name]
 
 

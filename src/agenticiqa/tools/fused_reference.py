@@ -16,12 +16,13 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 import yaml
 
 from agenticiqa.tools.calibration import HIGHEST, LOWEST, Calibration, CalibrationError
-from agenticiqa.tools.metrics import METRICS, Array, Measurement, MetricSpec, Picture, Views
+from agenticiqa.tools.metrics import METRICS, Array, FloatArray, Measurement, MetricSpec, Picture, Views
 
 Floats = npt.NDArray[np.float64]
 
@@ -162,6 +163,30 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     raw = {name: _raw(part, views) for name, part in model.parts.items()}
     lowered = {f"{_LOWERED_BY}{name}": points for name, points in model.lowered_by(raw).items()}
     return Measurement(model.score(raw), details=raw | lowered)
+
+
+def make_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
+    """The score laid out over the picture: its mean is the score, low where the parts with maps see the loss.
+
+    Places can fall below 1, because the loss is not spread evenly. What a part without a map took is laid where the
+    others see loss.
+    """
+    views = Views.of(test, reference, SPEC)
+    model = fused_model()
+    found = measure(views)
+    lost = np.zeros(views.size, np.float32)
+    for name, part in model.parts.items():
+        local = None if part.growth else METRICS[part.metric].measure(views).map
+        if local is None:
+            continue
+        loss = np.maximum(1 - local, 0)
+        share = found.details[f"{_LOWERED_BY}{name}"] / max(float(loss.mean(dtype=np.float64)), 1e-12)
+        lost += cv2.resize(loss, views.size[::-1], interpolation=cv2.INTER_LINEAR) * np.float32(share)
+    mean = float(lost.mean(dtype=np.float64))
+    if mean < 1e-12:
+        return np.full(views.size, found.value, np.float32)
+    lost *= np.float32((model.top - found.value) / mean)
+    return np.asarray(model.top - lost, np.float32)
 
 
 def _raw(part: Part, views: Views) -> float:

@@ -45,6 +45,8 @@ def answer(task: AnswerTask, find: Finder) -> Reply:
     notes = _notes(question, seen)
     if task.mode == "scoring":
         return _rating(task, seen.look, notes)
+    if seen.look.facts.content == "blank":
+        return Reply(UNABLE_TO_DETERMINE, _joined(notes))
     if task.plan.query_type == "Other":
         return _other(task, question, find, notes)
     if task.options:
@@ -68,7 +70,8 @@ def _rating(task: AnswerTask, look: Look, notes: list[str]) -> Reply:
     levels = look.reading.level_probabilities
     probabilities = {LEVEL_LETTERS[level]: p for level, p in levels.items()}
     best = max(probabilities, key=lambda letter: probabilities[letter])
-    reasoning = _joined([level_sentence(look)], findings(look), tool_sentences(task.evidence), notes)
+    seen = [] if look.facts.content == "blank" else findings(look)
+    reasoning = _joined([level_sentence(look)], seen, tool_sentences(task.evidence), notes)
     return Reply(best, reasoning, probabilities)
 
 
@@ -77,7 +80,7 @@ def _rating(task: AnswerTask, look: Look, notes: list[str]) -> Reply:
 
 def _choice(task: AnswerTask, question: Question, look: Look, find: Finder, notes: list[str]) -> Reply:
     options: tuple[Option, ...] = read_options(task.options)
-    probabilities = weigh(question, options, look, find)
+    probabilities = weigh(question, options, look, find, task.evidence, beside_reference=_beside_reference(task))
     if probabilities is None:
         return _unable(notes)
     best = max(probabilities, key=lambda letter: probabilities[letter])
@@ -103,17 +106,23 @@ def _unable(notes: list[str]) -> Reply:
 # --- words ---
 
 
+def _beside_reference(task: AnswerTask) -> bool:
+    return task.plan.reference_mode == "Full-Reference"
+
+
 def _in_words(task: AnswerTask, question: Question, look: Look, notes: list[str]) -> Reply:
     speak = _SPEAKERS.get(question.form)
     spoken = speak(question, look) if speak else None
+    if question.form == "yes-no":
+        spoken = _yes_or_no(question, look, task)
     # A form nobody speaks to (a comparison, say) is not answered with something else.
     if spoken is None:
         return _unable(notes)
     return Reply(spoken, _joined(_grounds(question, look), tool_sentences(task.evidence), notes))
 
 
-def _yes_or_no(question: Question, look: Look) -> str | None:
-    chance = yes_probability(question, look)
+def _yes_or_no(question: Question, look: Look, task: AnswerTask) -> str | None:
+    chance = yes_probability(question, look, task.evidence, beside_reference=_beside_reference(task))
     return None if chance is None else "Yes" if chance >= 0.5 else "No"
 
 
@@ -160,7 +169,6 @@ def _why(_question: Question, look: Look) -> str | None:
 
 
 _SPEAKERS: dict[str, Callable[[Question, Look], str | None]] = {
-    "yes-no": _yes_or_no,
     "degree": _degree,
     "where": _where,
     "why": _why,

@@ -9,7 +9,7 @@ from typing import Any
 
 from agenticiqa.backends.embedded.answering import Reply, answer
 from agenticiqa.backends.embedded.judging import Finder, Seen, analyse, detect, select
-from agenticiqa.backends.embedded.looking import Looker
+from agenticiqa.backends.embedded.looking import Look, Looker
 from agenticiqa.backends.embedded.noun_phrases import parse_object
 from agenticiqa.backends.embedded.places import locate
 from agenticiqa.backends.embedded.question import understand
@@ -71,11 +71,11 @@ class EmbeddedClient(RichVLMClient):
 
         def find(name: str) -> Seen:
             if name == GLOBAL:
-                return Seen(self._looker.look(image))
+                return _seen(self._looker.look(image))
             if name in boxes:
-                return Seen(self._looker.look(image, boxes[name]))
+                return _seen(self._looker.look(image, boxes[name]))
             place = locate(scope.get(name.casefold()) or parse_object(name), image)
-            return Seen(self._looker.look(image, place.box), place.note)
+            return _seen(self._looker.look(image, place.box), place.note)
 
         return find
 
@@ -86,6 +86,11 @@ class EmbeddedClient(RichVLMClient):
         logprobs = {letter: math.log(max(p, LEAST_PROBABILITY)) for letter, p in reply.probabilities.items()}
         text = json.dumps({"final_answer": reply.answer, "quality_reasoning": reply.reasoning}, ensure_ascii=False)
         return ModelReply(text=text, answer_logprobs=logprobs or None, model=str(self._vision.about["name"]))
+
+
+def _seen(look: Look, note: str | None = None) -> Seen:
+    """With a word on pictures that are no photographs."""
+    return Seen(look, "; ".join(filter(None, (note, look.facts.note))) or None)
 
 
 def _plan(task: PlanTask) -> dict[str, Any]:

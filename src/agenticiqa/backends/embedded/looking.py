@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
-from threading import Lock
 
 import numpy as np
 
 from agenticiqa.backends.embedded.measures import Measures
+from agenticiqa.backends.embedded.photographic import PictureFacts, facts_of, sobered
 from agenticiqa.backends.embedded.scene import Reading, Scene
 from agenticiqa.backends.embedded.vision import Vision
 from agenticiqa.images import Box, LoadedImage
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
-
-KEPT_SCENES = 4
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,14 @@ class Look:
 
     @cached_property
     def reading(self) -> Reading:
-        return self.scene.read()
+        found = self.scene.read()
+        # A part may well be blank (a clear sky): only a whole picture is called no photograph.
+        return found if self.box else sobered(found, self.facts)
+
+    @cached_property
+    def facts(self) -> PictureFacts:
+        """Of the whole picture, whichever part is looked at."""
+        return facts_of(self.image.rgb)
 
     def part(self, box: Box) -> Look:
         """A look at a region as a picture of its own.
@@ -36,7 +40,7 @@ class Look:
         Read within its picture, a soft background would pass as intended; asked about, it is soft.
         """
         rgb = self.image.rgb[box.y : box.y + box.height, box.x : box.x + box.width]
-        return Look(Scene.of(self.scene.vision, np.ascontiguousarray(rgb)), self.image, box)
+        return Look(Scene.of(self.scene.vision, rgb), self.image, box)
 
     @cached_property
     def measures(self) -> Measures:
@@ -58,18 +62,11 @@ class Look:
 
 
 class Looker:
-    """Looks at pictures; the last few scenes are kept, because all three agents look at the same picture."""
+    """Looks at pictures."""
 
     def __init__(self, vision: Vision) -> None:
         self._vision = vision
-        self._scenes: OrderedDict[str, Scene] = OrderedDict()
-        self._lock = Lock()
 
     def look(self, image: LoadedImage, box: Box | None = None) -> Look:
-        with self._lock:
-            scene = self._scenes.pop(image.sha256, None) or Scene.of(self._vision, image.rgb)
-            self._scenes[image.sha256] = scene
-            while len(self._scenes) > KEPT_SCENES:
-                self._scenes.popitem(last=False)
-        whole = Look(scene, image)
+        whole = Look(Scene.of(self._vision, image.rgb), image)
         return whole.part(box) if box else whole

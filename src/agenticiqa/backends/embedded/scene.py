@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import OrderedDict
 from dataclasses import dataclass
+from threading import Lock
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,6 +15,7 @@ from agenticiqa.backends.embedded.vision import Floats, Judgement, Sight, Vision
 from agenticiqa.images import UInt8Image
 
 LEVELS = (1, 2, 3, 4, 5)
+KEPT_SIGHTS = 12
 
 
 @dataclass(frozen=True)
@@ -43,9 +48,24 @@ class Scene:
     vision: Vision
     sight: Sight
 
+    # All three agents and the tool look at the same picture and at the same parts of it: looking is what costs time.
+    _sights: ClassVar[OrderedDict[tuple[Vision, str], Sight]] = OrderedDict()
+    _lock: ClassVar[Lock] = Lock()
+
     @classmethod
     def of(cls, vision: Vision, rgb: UInt8Image) -> Scene:
-        return cls(vision, vision.look(rgb))
+        """A look at pixels; those looked at last are remembered."""
+        pixels = np.ascontiguousarray(rgb)
+        key = vision, hashlib.sha256(repr(pixels.shape).encode() + pixels.tobytes()).hexdigest()
+        with cls._lock:
+            sight = cls._sights.pop(key, None)
+        if sight is None:
+            sight = vision.look(pixels)
+        with cls._lock:
+            cls._sights[key] = sight
+            while len(cls._sights) > KEPT_SIGHTS:
+                cls._sights.popitem(last=False)
+        return cls(vision, sight)
 
     def read(self) -> Reading:
         """The reading of the whole picture."""

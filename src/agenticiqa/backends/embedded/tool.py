@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from agenticiqa.backends.embedded.photographic import facts_of, sobered
 from agenticiqa.backends.embedded.scene import Scene
 from agenticiqa.backends.embedded.vision import load_vision, weights_version
 from agenticiqa.tools.calibration import Calibration
@@ -33,7 +34,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     views = Views.of(test, reference, SPEC)
     rgb = np.asarray(np.rint(views.test.rgb() * 255), np.uint8)
     scene = Scene.of(load_vision(), rgb)
-    reading = scene.read()
+    reading = sobered(scene.read(), facts_of(rgb))
     return Measurement(reading.score, map=scene.score_map(), details=dict(reading.severity))
 
 

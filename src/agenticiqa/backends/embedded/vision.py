@@ -71,20 +71,11 @@ class Vision:
     """The loaded model. Safe to use from several threads."""
 
     def __init__(self, folder: Path = WEIGHTS, threads: int = 0) -> None:
-        try:
-            import onnxruntime
-        except ImportError as error:
-            raise BackendUnavailableError(
-                "The embedded model needs onnxruntime.", hint="Install it: pip install onnxruntime"
-            ) from error
-        self.about: dict[str, Any] = _described(folder)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads or thread_limit()
-        options.log_severity_level = 3
-        self._sessions = {}
-        for name, expected in self.about["files"].items():
-            data = _checked(folder / name, expected)
-            self._sessions[name] = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        self.about: dict[str, Any] = described(folder)
+        self._sessions = {
+            name: open_session(checked_file(folder / name, expected), threads)
+            for name, expected in self.about["files"].items()
+        }
         self.categories: tuple[str, ...] = tuple(self.about["categories"])
         self.kinds: tuple[str, ...] = tuple(kind["name"] for kind in self.about["kinds"])
 
@@ -167,13 +158,30 @@ class Vision:
 
 def weights_version(folder: Path = WEIGHTS) -> str:
     """Changes with the weights; known without loading them."""
-    hashes = "".join(sorted(_described(folder)["files"].values()))
+    hashes = "".join(sorted(described(folder)["files"].values()))
     return hashlib.sha256(hashes.encode()).hexdigest()[:12]
 
 
-def _described(folder: Path) -> dict[str, Any]:
+def open_session(data: bytes, threads: int = 0) -> Any:
+    """An ONNX graph ready to run on the CPU; ``threads`` 0 takes the usual number."""
     try:
-        about: dict[str, Any] = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+        import onnxruntime
+    except ImportError as error:
+        raise BackendUnavailableError(
+            "The embedded model needs onnxruntime.", hint="Install it: pip install onnxruntime"
+        ) from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or thread_limit()
+    options.log_severity_level = 3
+    # Threads that wait by spinning take the processor from whatever else runs: tools, other requests.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+
+
+def described(folder: Path, file: str = "model.json") -> dict[str, Any]:
+    """What stands in a folder of weights beside them, their hashes among it."""
+    try:
+        about: dict[str, Any] = json.loads((folder / file).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BackendUnavailableError(
             f"The embedded model's description is missing or broken in {folder}.", hint="Install the package again."
@@ -181,7 +189,7 @@ def _described(folder: Path) -> dict[str, Any]:
     return about
 
 
-def _checked(file: Path, expected: str) -> bytes:
+def checked_file(file: Path, expected: str) -> bytes:
     """The file's bytes, if they are the ones that were shipped."""
     try:
         data = file.read_bytes()

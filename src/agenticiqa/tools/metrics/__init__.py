@@ -86,7 +86,7 @@ class _LazyMetrics(Mapping[str, Metric]):
         with self._lock:
             if name not in self._loaded:
                 module = importlib.import_module(f"{__name__}.{module_name}")
-                self._loaded[name] = Metric(module.SPEC, module.measure, getattr(module, "error_map", None))
+                self._loaded[name] = Metric(module.SPEC, module.measure, getattr(module, "make_map", None))
             return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:

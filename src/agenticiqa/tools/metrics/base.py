@@ -56,6 +56,14 @@ class MetricSpec:
     map_higher_is_better: bool | None = None
     """Where the map points the other way than the value: GMSD's map holds similarities. None: the same way."""
 
+    map_range: tuple[float, float] | None = None
+    """Where the map does not run over the metric's own range. None: it does."""
+
+    @property
+    def map_ends(self) -> tuple[float, float]:
+        """The ends between which the map runs."""
+        return self.map_range or self.range
+
     @property
     def map_is_quality(self) -> bool:
         """Whether large values of the map are good (similarities), rather than bad (errors)."""

@@ -17,7 +17,6 @@ import numpy as np
 from agenticiqa.tools.metrics.base import Array, FloatArray
 
 STRIP_PIXELS = 1 << 17
-POOLED_PIXELS = 1 << 23  # averaging makes one pass and no intermediate pictures: strips only bound memory
 ZERO = cv2.BORDER_CONSTANT  # OpenCV pads with zeros unless told otherwise
 MIRROR = cv2.BORDER_REFLECT_101
 SYMMETRIC = cv2.BORDER_REFLECT
@@ -174,18 +173,43 @@ def average_pool(
     """:func:`shrink` of a whole padded picture that is read strip by strip, on the 0..255 scale."""
     height, width = size
     before, after = padding.before, padding.after
-    pooled_height = (height + before + after) // factor
-    parts = []
-    for start, stop in strips(pooled_height * factor, width, factor, pixels=POOLED_PIXELS):
+    pooled = np.empty(((height + before + after) // factor, (width + before + after) // factor, 3), np.float32)
+    for start, stop in strips(pooled.shape[0] * factor, width, factor):
         top, bottom = max(0, start - before), min(height, stop - before)
         part = rows(top, bottom)
         above, below = top - (start - before), stop - before - bottom
-        if before or after:
-            padded = cv2.copyMakeBorder(part, above, below, before, after, padding.border)
-            part = np.asarray(padded, np.float32)
-        parts.append(shrink(part, factor))
-    pooled = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return np.asarray(pooled * np.float32(255), np.float32)
+        if above or below:
+            part = np.asarray(cv2.copyMakeBorder(part, above, below, 0, 0, padding.border), np.float32)
+        _shrink_padded(part, factor, padding, pooled[start // factor : stop // factor])
+    pooled *= np.float32(255)
+    return pooled
+
+
+def _shrink_padded(part: FloatArray, factor: int, padding: Padding, out: FloatArray) -> None:
+    """Shrink rows that are still to be padded left and right; only the outermost squares are copied for that."""
+    before, after = padding.before, padding.after
+    first = factor - before if before else 0
+    whole = (part.shape[1] - first) // factor
+    left = int(before > 0)
+    out[:, left : left + whole] = shrink(part[:, first:], factor)
+    if before:
+        border = cv2.copyMakeBorder(part[:, :first], 0, 0, before, 0, padding.border)
+        out[:, :1] = shrink(np.asarray(border, np.float32), factor)
+    if left + whole < out.shape[1]:
+        border = cv2.copyMakeBorder(part[:, first + whole * factor :], 0, 0, 0, after, padding.border)
+        out[:, left + whole :] = shrink(np.asarray(border, np.float32), factor)
+
+
+def placed(local: FloatArray, size: tuple[int, int], step: float, offset: float) -> FloatArray:
+    """A coarse map at the size of the picture: its value ``i`` belongs to the pixel ``offset + i * step``.
+
+    >>> placed(np.array([[0.0, 1.0]], np.float32), (2, 5), step=2, offset=1)[0].tolist()
+    [0.0, 0.0, 0.5, 1.0, 1.0]
+    """
+    back = np.array([[1 / step, 0, -offset / step], [0, 1 / step, -offset / step]])
+    flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    large = cv2.warpAffine(local, back, (size[1], size[0]), flags=flags, borderMode=REPLICATE)
+    return np.asarray(large, np.float32)
 
 
 def viewing_factor(size: tuple[int, int]) -> int:

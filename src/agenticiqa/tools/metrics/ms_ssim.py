@@ -6,8 +6,8 @@ import cv2
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import ZERO, shrink
-from agenticiqa.tools.metrics.ssim import similarity_of
+from agenticiqa.tools.metrics.filters import ZERO, placed, shrink
+from agenticiqa.tools.metrics.ssim import REACH, maps_of, similarity_of
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(
@@ -49,6 +49,23 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
         if not last:
             one, other = _halved(one), _halved(other)
     return Measurement(value, details=details)
+
+
+def make_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
+    """The same product at every pixel; its mean is near the value, which multiplies means instead."""
+    views = Views.of(test, reference, SPEC)
+    one: Array = views.test.luma8()
+    other: Array = views.reference.luma8()
+    product = np.ones(views.size, np.float32)
+    for level, weight in enumerate(WEIGHTS):
+        last = level == len(WEIGHTS) - 1
+        similarity, structure = maps_of(one, other)
+        step = 2**level
+        term = placed(similarity if last else structure, views.size, step, (REACH // 2 + 0.5) * step - 0.5)
+        product *= term**weight
+        if not last:
+            one, other = _halved(one), _halved(other)
+    return product
 
 
 def _halved(image: Array) -> FloatArray:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import REPLICATE, SYMMETRIC, ZERO, correlate, separable
+from agenticiqa.tools.metrics.filters import REPLICATE, SYMMETRIC, ZERO, correlate, placed, separable
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(
@@ -48,8 +50,24 @@ def nlpd(test: Array | Views, reference: Array | None = None) -> float:
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
+    distances = [float(np.sqrt(np.vdot(gap, gap) / gap.size)) for gap in _differences(views)]
+    details = {f"band_{band}": distance for band, distance in enumerate(distances)}
+    return Measurement(float(np.mean(distances)), details=details)
+
+
+def make_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
+    """Mean over the bands of how far they differ at each pixel."""
+    views = Views.of(test, reference, SPEC)
+    distance = np.zeros(views.size, np.float32)
+    for band, gap in enumerate(_differences(views)):
+        distance += placed(np.abs(gap), views.size, step=2**band, offset=0)
+    distance /= np.float32(len(SIGMAS))
+    return distance
+
+
+def _differences(views: Views) -> Iterator[FloatArray]:
+    """Normalised test minus normalised reference, band by band from fine to coarse."""
     one, other = views.test.luma(), views.reference.luma()
-    distances = []
     for band in range(len(SIGMAS)):
         if band == len(SIGMAS) - 1:
             normalised, compared = _normalised(one, band), _normalised(other, band)
@@ -57,9 +75,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
             (detail, one), (detail_other, other) = _split(one), _split(other)
             normalised, compared = _normalised(detail, band), _normalised(detail_other, band)
         normalised -= compared
-        distances.append(float(np.sqrt(np.vdot(normalised, normalised) / normalised.size)))
-    details = {f"band_{band}": distance for band, distance in enumerate(distances)}
-    return Measurement(float(np.mean(distances)), details=details)
+        yield normalised
 
 
 def _split(image: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -65,6 +65,19 @@ def similarity_of(one: Array, other: Array, kept: FloatArray | None = None) -> t
     return similarity_sum / pixels, structure_sum / pixels
 
 
+def maps_of(one: Array, other: Array) -> tuple[FloatArray, FloatArray]:
+    """Similarity and its contrast-structure part at every place where the window fits."""
+    shape = (one.shape[0] - REACH, one.shape[1] - REACH)
+    similarity, contrast = np.empty(shape, np.float32), np.empty(shape, np.float32)
+    inside = np.s_[REACH // 2 : -(REACH // 2), REACH // 2 : -(REACH // 2)]
+    for start, stop in strips(*shape):
+        luminance, structure = _terms(one[start : stop + REACH], other[start : stop + REACH])
+        contrast[start:stop] = structure[inside]
+        luminance *= structure
+        similarity[start:stop] = luminance[inside]
+    return similarity, contrast
+
+
 def _smooth(image: FloatArray) -> FloatArray:
     # The rim, where the window does not fit, is computed too and left out at the end: whole rows are faster.
     return separable(image, WINDOW, WINDOW)

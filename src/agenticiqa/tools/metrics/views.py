@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import cv2
 import numpy as np
@@ -52,7 +52,7 @@ class Shared:
 
 
 def _checked(pixels: Array, role: str) -> Array:
-    """``pixels`` as uint8, uint16 or float32, H×W or H×W×3, every value valid."""
+    """``pixels`` as uint8, uint16 or float32, H×W or H×W×3; the values of floats are not looked at yet."""
     array = np.asarray(pixels)
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[:, :, 0]
@@ -69,14 +69,7 @@ def _checked(pixels: Array, role: str) -> Array:
         return array.astype(np.float32)
     if not np.issubdtype(array.dtype, np.floating):
         raise MetricInputError(f"the {role} picture has type {array.dtype}; give uint8, uint16 or float in [0, 1]")
-    array = np.ascontiguousarray(array, dtype=np.float32)
-    # The extremes tell NaN (which both become), infinity and a picture left on the 0..255 scale. In strips
-    # the second look finds the pixels still in the cache.
-    for start, stop in strips(array.shape[0], array.shape[1]):
-        part = array[start:stop]
-        if not (part.min() >= -1e-4 and part.max() <= 1.0001):
-            _explain_bad_floats(array, role)
-    return array
+    return np.ascontiguousarray(array, dtype=np.float32)
 
 
 def _explain_bad_floats(array: FloatArray, role: str) -> None:
@@ -98,10 +91,35 @@ class Picture(Shared):
 
     def __init__(self, pixels: Array, role: str = "test") -> None:
         super().__init__()
-        self.pixels = _checked(pixels, role)
-        self.height, self.width = (int(side) for side in self.pixels.shape[:2])
-        self.is_grey = self.pixels.ndim == 2
-        self._peak = np.float32(_PEAK.get(self.pixels.dtype, 1.0))
+        self._pixels = _checked(pixels, role)
+        self._role = role
+        self.height, self.width = (int(side) for side in self._pixels.shape[:2])
+        self.is_grey = self._pixels.ndim == 2
+        self._peak = np.float32(_PEAK.get(self._pixels.dtype, 1.0))
+        # Integers are valid by themselves. Floats are looked at when they are first read, strip by strip: what reads
+        # them next finds them in the cache, and a large picture goes through memory once instead of twice.
+        self._valid_rows = self.height if self._pixels.dtype in _PEAK else 0
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._pixels.dtype
+
+    @property
+    def pixels(self) -> Array:
+        """The checked samples: uint8, uint16 or float32 in [0, 1], H×W or H×W×3."""
+        for _, stop in strips(self.height, self.width):
+            self._check_values(stop)
+        return self._pixels
+
+    def _check_values(self, stop: int) -> None:
+        """Refuse NaN, infinity and a picture left on the 0..255 scale in the rows up to ``stop`` not yet looked at."""
+        if self._valid_rows >= stop:
+            return
+        part = self._pixels[self._valid_rows : stop]
+        # The extremes tell all three: both become NaN if there is one.
+        if not (part.min() >= -1e-4 and part.max() <= 1.0001):
+            _explain_bad_floats(self._pixels, self._role)
+        self._valid_rows = stop
 
     @property
     def size(self) -> tuple[int, int]:
@@ -109,7 +127,9 @@ class Picture(Shared):
 
     def rows(self, start: int, stop: int) -> FloatArray:
         """Rows ``start:stop`` as float32 in [0, 1], grey or RGB as the picture is."""
-        part = self.pixels[start:stop]
+        stop = min(stop, self.height)
+        self._check_values(stop)
+        part = self._pixels[start:stop]
         if part.dtype == np.float32:
             return cast("FloatArray", part)
         # Divided, not multiplied by the reciprocal: 51/255 must be the float nearest to 0.2.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import cv2
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import MIRROR, correlate
+from agenticiqa.tools.metrics.filters import MIRROR, correlate, placed
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(
@@ -23,12 +25,14 @@ SPEC = MetricSpec(
     paper="Sheikh and Bovik, Image information and visual quality, IEEE TIP, 2006",
     good_at=("Blurs", "Noise", "Compression", "Contrast"),
     minimum_size=(128, 128),
+    map_range=(0.0, 1.0),
 )
 
 LEVELS = 4
 BLOCK = 3
 NOISE = 0.4
 TINY = np.float32(1e-12)
+LITTLE = 0.01  # of the mean information: places that tell less have nothing to lose worth showing
 
 
 def vif(test: Array | Views, reference: Array | None = None) -> float:
@@ -48,57 +52,82 @@ def _filters() -> dict[str, FloatArray]:
         return {name: stored[name].astype(np.float32) for name in stored.files}
 
 
+@dataclass(frozen=True)
+class _Band:
+    """Information about the scene in each 3×3 block of one band: what the test still tells, what the reference told."""
+
+    level: int
+    seen: Array
+    available: Array
+    margin: int
+    """Blocks left out at each side, because the window does not fit there."""
+
+
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
+    seen, available = np.zeros(LEVELS), np.zeros(LEVELS)
+    for band in _bands(views):
+        seen[band.level] += band.seen.sum()
+        available[band.level] += band.available.sum()
+    shares = np.minimum(SPEC.range[1], seen / (available + 1e-12))
+    details = {f"level_{level + 1}": float(share) for level, share in enumerate(shares)}
+    if available.sum() < 1e-9:
+        # A reference without any structure carries no information to lose.
+        return Measurement(1.0 if seen.sum() < 1e-9 else 0.0, details=details)
+    return Measurement(float(min(SPEC.range[1], seen.sum() / (available.sum() + 1e-12))), details=details)
+
+
+def make_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
+    """Share of the information that was kept at each pixel; 1 where the reference tells next to nothing."""
+    views = Views.of(test, reference, SPEC)
+    seen, available = np.zeros(views.size, np.float32), np.zeros(views.size, np.float32)
+    for band in _bands(views):
+        if band.seen.size == 0:
+            continue
+        step = 2**band.level
+        block = BLOCK * step
+        # A coarse block spreads its information over more pixels.
+        spread, offset = np.float32(1 / block**2), step + band.margin * block
+        seen += placed(band.seen.astype(np.float32) * spread, views.size, block, offset)
+        available += placed(band.available.astype(np.float32) * spread, views.size, block, offset)
+    little = np.float32(LITTLE) * available.mean() + TINY
+    return np.asarray(np.minimum((seen + little) / (available + little), 1), np.float32)
+
+
+def _bands(views: Views) -> Iterator[_Band]:
     filters = _filters()
     one = correlate(views.test.luma8(), filters["lowpass_first"], MIRROR)
     other = correlate(views.reference.luma8(), filters["lowpass_first"], MIRROR)
-    seen = available = 0.0
-    details = {}
     for level in range(LEVELS):
-        level_seen = level_available = 0.0
         for band in ("band_0", "band_3"):
-            parts = _information(
-                correlate(one, filters[band], MIRROR), correlate(other, filters[band], MIRROR), LEVELS - level
-            )
-            level_seen += parts[0]
-            level_available += parts[1]
-        details[f"level_{level + 1}"] = min(SPEC.range[1], level_seen / (level_available + 1e-12))
-        seen += level_seen
-        available += level_available
+            yield _information(correlate(one, filters[band], MIRROR), correlate(other, filters[band], MIRROR), level)
         if level < LEVELS - 1:
             one = np.ascontiguousarray(correlate(one, filters["lowpass"], MIRROR)[::2, ::2])
             other = np.ascontiguousarray(correlate(other, filters["lowpass"], MIRROR)[::2, ::2])
-    if available < 1e-9:
-        # A reference without any structure carries no information to lose.
-        return Measurement(1.0 if seen < 1e-9 else 0.0, details=details)
-    return Measurement(min(SPEC.range[1], seen / (available + 1e-12)), details=details)
 
 
-def _information(test: FloatArray, reference: FloatArray, fineness: int) -> tuple[float, float]:
+def _information(test: FloatArray, reference: FloatArray, level: int) -> _Band:
     height, width = (side // BLOCK * BLOCK for side in reference.shape)
     test = np.ascontiguousarray(test[:height, :width])
     reference = np.ascontiguousarray(reference[:height, :width])
-    window = 2**fineness + 1
+    window = 2 ** (LEVELS - level) + 1
     gain, left_over = _channel(test, reference, window)
     energy, eigenvalues = _scene(reference)
     margin = math.ceil((window - 1) / 2 / BLOCK)
     inside = np.s_[margin : gain.shape[0] - margin, margin : gain.shape[1] - margin]
     gain, left_over, energy = gain[inside], left_over[inside], energy[inside]
-    if gain.size == 0:
-        return 0.0, 0.0
     through = gain * gain
     through *= energy
     through /= left_over + np.float32(NOISE)
-    return _log2_sum(through, eigenvalues), _log2_sum(energy, eigenvalues / NOISE)
+    return _Band(level, _bits(through, eigenvalues), _bits(energy, eigenvalues / NOISE), margin)
 
 
-def _log2_sum(values: FloatArray, factors: Array) -> float:
-    """Sum of log2(1 + value × factor): one logarithm of a product instead of nine logarithms."""
+def _bits(values: FloatArray, factors: Array) -> Array:
+    """Sum over the factors of log2(1 + value × factor): one logarithm of a product instead of nine logarithms."""
     product = np.ones(values.shape)
     for factor in factors:
         product *= 1 + values * max(float(factor), 0.0)
-    return float(np.log2(product, out=product).sum())
+    return np.asarray(np.log2(product, out=product))
 
 
 def _local_mean(image: FloatArray, window: int) -> FloatArray:

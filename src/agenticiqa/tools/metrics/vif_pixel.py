@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import gaussian, separable, smooth_valid, strips, total
+from agenticiqa.tools.metrics.filters import gaussian, placed, separable, smooth_valid, strips, total
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(
@@ -21,12 +22,14 @@ SPEC = MetricSpec(
     "authors' released code)",
     good_at=("Blurs", "Noise", "Compression", "Contrast"),
     minimum_size=(41, 41),
+    map_range=(0.0, 1.0),
 )
 
 NOISE = np.float32(2.0)
 TINY = np.float32(1e-8)
 MIDDLE = np.float32(128)
 SCALES = 4
+LITTLE = 0.01  # of the mean information: places that tell less have nothing to lose worth showing
 
 
 def vif_pixel(test: Array | Views, reference: Array | None = None) -> float:
@@ -39,19 +42,44 @@ def vif_pixel(test: Array | Views, reference: Array | None = None) -> float:
     return measure(test, reference).value
 
 
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def make_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
+    """Share of the information that was kept at each pixel; 1 where the reference tells next to nothing."""
     views = Views.of(test, reference, SPEC)
+    seen, available = np.zeros(views.size, np.float32), np.zeros(views.size, np.float32)
+    offset = 0
+    for scale, (one, other, window) in enumerate(_scales(views)):
+        half, step = window.size // 2, 2**scale
+        # Halving leaves out what the window does not reach, at the step of the scale before.
+        offset += half * step // 2 if scale else 0
+        gain, variance = _gain(one, other, window)
+        spread, place = np.float32(1 / step**2), offset + half * step
+        inside = np.s_[half:-half, half:-half]
+        # A coarse scale spreads its information over more pixels.
+        seen += placed(np.log1p(gain)[inside] * spread, views.size, step, place)
+        available += placed(np.log1p(variance / NOISE)[inside] * spread, views.size, step, place)
+    little = np.float32(LITTLE) * available.mean() + TINY
+    return np.asarray(np.minimum((seen + little) / (available + little), 1), np.float32)
+
+
+def _scales(views: Views) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+    """Test, reference and window at each scale."""
     # A constant offset changes no variance, and taking it off saves digits of float32.
     one = views.test.luma() * np.float32(255) - MIDDLE
     other = views.reference.luma() * np.float32(255) - MIDDLE
-    seen = available = 0.0
-    details = {}
     for scale in range(SCALES):
         size = 2 ** (SCALES - scale) + 1
         window = gaussian(size, size / 5)
         if scale > 0:
             one = np.ascontiguousarray(smooth_valid(one, window)[::2, ::2])
             other = np.ascontiguousarray(smooth_valid(other, window)[::2, ::2])
+        yield one, other, window
+
+
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    views = Views.of(test, reference, SPEC)
+    seen = available = 0.0
+    details = {}
+    for scale, (one, other, window) in enumerate(_scales(views)):
         scale_seen, scale_available = _information(one, other, window)
         details[f"scale_{2**scale}"] = (scale_seen + 1e-8) / (scale_available + 1e-8)
         seen += scale_seen

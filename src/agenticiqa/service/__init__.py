@@ -1,0 +1,1 @@
+"""The HTTP service: ``agenticiqa serve``. Needs the extra ``serve``."""

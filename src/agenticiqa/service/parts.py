@@ -1,0 +1,56 @@
+"""Everything the routes work with, in one place."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+
+from agenticiqa.service.intake import RequestReader
+from agenticiqa.service.job_record import JobRecord, JobRow
+from agenticiqa.service.jobs import JobDesk
+from agenticiqa.service.keys import KeyFile
+from agenticiqa.service.pipeline_work import Pipeline
+from agenticiqa.service.service_metrics import ServiceMetrics
+from agenticiqa.service.settings import ServiceSettings
+from agenticiqa.service.shelf import PictureShelf, ShelvedPicture
+
+
+@dataclass(frozen=True)
+class Parts:
+    """One server's parts."""
+
+    settings: ServiceSettings
+    pipeline: Pipeline
+    record: JobRecord
+    desk: JobDesk
+    batch_desk: JobDesk
+    shelf: PictureShelf
+    reader: RequestReader
+    metrics: ServiceMetrics
+    keys: KeyFile | None
+    painter: ThreadPoolExecutor
+    """Draws pictures, maps and reports, one at a time, so that looking at runs does not slow them down."""
+    ready: list[str]
+    """Empty until the model is loaded."""
+
+
+def parts_of(request: Request) -> Parts:
+    parts: Parts = request.app.state.parts
+    return parts
+
+
+def stored_pictures(request: dict[str, Any]) -> dict[str, ShelvedPicture]:
+    """The pictures of a recorded request, as its ``pictures`` entry names them."""
+    return {
+        name: ShelvedPicture(Path(entry["file"]), entry["name"]) for name, entry in request.get("pictures", {}).items()
+    }
+
+
+def public_request(row: JobRow) -> dict[str, Any]:
+    """What was asked, without the server's paths."""
+    shown = {key: value for key, value in row.request.items() if key != "pictures"}
+    return {**shown, "pictures": {name: entry["name"] for name, entry in row.request.get("pictures", {}).items()}}

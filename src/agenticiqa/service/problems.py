@@ -1,0 +1,183 @@
+"""Errors as problem documents (RFC 9457): what happened and what to do, never how the server is built."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.exceptions import HTTPException
+
+from agenticiqa.errors import (
+    AgenticIQAError,
+    BackendError,
+    BackendUnavailableError,
+    ImageError,
+    ImageFormatError,
+    ImageTooLargeError,
+    QueryError,
+    RegionError,
+    RunNotFoundError,
+    ToolError,
+)
+
+logger = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+TYPE_PREFIX = "urn:agenticiqa:problem:"
+_ADDRESS = re.compile(r"\b(?:https?|file|ftp)://\S+", re.IGNORECASE)
+
+
+class Problem(BaseModel):
+    """RFC 9457 problem document."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "urn:agenticiqa:problem:queue_full",
+                    "title": "Too Many Requests",
+                    "status": 429,
+                    "detail": "All workers are busy and the queue is full. Try again in 3 seconds.",
+                    "instance": "urn:agenticiqa:request:4f1c2d3e5a6b",
+                }
+            ]
+        },
+    )
+
+    type: str = Field(description="A stable name of the kind of failure")
+    title: str
+    status: int
+    detail: str
+    instance: str | None = Field(None, description="This request's name in the server's log")
+
+
+class ServiceError(Exception):
+    """A request that cannot be served, as the client will read it."""
+
+    def __init__(
+        self,
+        status: int,
+        kind: str,
+        detail: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        **extra: Any,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.kind = kind
+        self.detail = detail
+        self.headers = dict(headers or {})
+        self.extra = extra
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> ServiceError:
+        """The error that a kept problem document describes."""
+        rest = {key: value for key, value in document.items() if key not in ("type", "title", "status", "detail")}
+        kind = str(document["type"]).removeprefix(TYPE_PREFIX)
+        headers = {"Retry-After": "5"} if document["status"] == 503 else {}
+        return cls(document["status"], kind, document["detail"], headers=headers, **rest)
+
+    def document(self, instance: str | None = None) -> dict[str, Any]:
+        named = {"instance": f"urn:agenticiqa:request:{instance}"} if instance else {}
+        return {
+            "type": TYPE_PREFIX + self.kind,
+            "title": HTTPStatus(self.status).phrase,
+            "status": self.status,
+            "detail": self.detail,
+            **named,
+            **self.extra,
+        }
+
+
+# The first entry whose class fits decides.
+_STATUS_BY_ERROR: tuple[tuple[type[AgenticIQAError], int], ...] = (
+    (ImageTooLargeError, 413),
+    (ImageFormatError, 415),
+    (ImageError, 422),
+    (QueryError, 422),
+    (RegionError, 422),
+    (ToolError, 422),
+    (RunNotFoundError, 404),
+    (BackendUnavailableError, 422),
+    (BackendError, 502),
+)
+
+
+def without_addresses(text: str) -> str:
+    """A message without the addresses of other servers.
+
+    >>> without_addresses("http://10.0.0.5:8000/v1 does not answer.")
+    '[address] does not answer.'
+    """
+    return _ADDRESS.sub("[address]", text)
+
+
+def from_package_error(error: AgenticIQAError) -> ServiceError:
+    """A typed failure of the package under the status that fits it."""
+    status = next((status for kind, status in _STATUS_BY_ERROR if isinstance(error, kind)), 500)
+    if status == 500:
+        # A broken configuration or database is for the server's log, not for its clients.
+        logger.error("A request failed: %s", error)
+        return internal_error()
+    return ServiceError(status, error.kind, without_addresses(str(error)))
+
+
+def internal_error() -> ServiceError:
+    return ServiceError(500, "internal", "The server failed. Its log has the details under this request's name.")
+
+
+def invalid_fields(error: ValidationError | RequestValidationError) -> ServiceError:
+    """Which fields are wrong and why, without repeating what was sent."""
+    errors = [
+        {"field": ".".join(str(part) for part in each["loc"]), "message": str(each["msg"])}
+        for each in error.errors()[:20]
+    ]
+    first = errors[0]
+    return ServiceError(
+        422, "invalid_request", f"{first['field'] or 'body'}: {first['message']}.".replace("..", "."), errors=errors
+    )
+
+
+def problem_response(error: ServiceError, request_id: str | None = None) -> JSONResponse:
+    return JSONResponse(error.document(request_id), error.status, headers=error.headers, media_type=MEDIA_TYPE)
+
+
+def request_id_of(request: Request) -> str | None:
+    found: str | None = request.scope.get("state", {}).get("request_id")
+    return found
+
+
+async def on_service_error(request: Request, error: Exception) -> JSONResponse:
+    found = error if isinstance(error, ServiceError) else internal_error()
+    return problem_response(found, request_id_of(request))
+
+
+async def on_package_error(request: Request, error: Exception) -> JSONResponse:
+    found = from_package_error(error) if isinstance(error, AgenticIQAError) else internal_error()
+    return problem_response(found, request_id_of(request))
+
+
+async def on_invalid_fields(request: Request, error: Exception) -> JSONResponse:
+    found = invalid_fields(error) if isinstance(error, (ValidationError, RequestValidationError)) else internal_error()
+    return problem_response(found, request_id_of(request))
+
+
+async def on_http_exception(request: Request, error: Exception) -> JSONResponse:
+    """What the framework itself refuses: unknown paths, wrong methods, malformed bodies."""
+    if not isinstance(error, HTTPException):
+        return problem_response(internal_error(), request_id_of(request))
+    kind = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_").replace("-", "_")
+    details = {404: "There is nothing at this address.", 405: "This address does not take this method."}
+    detail = details.get(error.status_code, str(error.detail))
+    return problem_response(
+        ServiceError(error.status_code, kind, detail, headers=error.headers or {}), request_id_of(request)
+    )

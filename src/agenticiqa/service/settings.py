@@ -1,0 +1,72 @@
+"""What the service may be told, and its limits."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+
+from agenticiqa.errors import ConfigError
+
+MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class ServiceSettings:
+    """Everything about the service that is not about models or tools."""
+
+    data_folder: Path
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 2
+    queue: int = 16
+    """Accepted work that may wait for a worker; beyond it a request is answered 429."""
+    timeout_s: float = 120.0
+    """From acceptance to answer."""
+    grace_s: float = 30.0
+    """How long a stopping server lets accepted work finish before it is recorded as interrupted."""
+    max_upload_bytes: int = 32 * MEGABYTE
+    """The whole request body."""
+    max_pixels: int = 50_000_000
+    max_batch_upload_bytes: int = 512 * MEGABYTE
+    max_batch_samples: int = 1000
+    keep_uploads_hours: float = 24.0
+    store_bytes: int = 2048 * MEGABYTE
+    api_keys_file: Path | None = None
+    allowed_origins: tuple[str, ...] = ()
+    allowed_roots: tuple[Path, ...] = ()
+    allowed_backends: tuple[str, ...] = ()
+    header_timeout_s: float = 10.0
+    body_idle_s: float = 10.0
+    """The longest silence inside a request body."""
+    body_total_s: float = 120.0
+
+    def check(self) -> None:
+        """Refuse a combination that would be open to strangers."""
+        if not is_loopback(self.host) and self.api_keys_file is None:
+            raise ConfigError(
+                f"Serving on {self.host} without API keys would let anybody in.",
+                hint="Make a key with `agenticiqa serve keys add NAME --api-keys-file FILE` and start with the same "
+                "--api-keys-file, or serve on 127.0.0.1.",
+            )
+        for origin in self.allowed_origins:
+            if origin == "*" or not origin.startswith(("http://", "https://")):
+                raise ConfigError(
+                    f"{origin!r} is not an origin.", hint="Write scheme and host, for example https://example.org."
+                )
+        for root in self.allowed_roots:
+            if not root.is_dir():
+                raise ConfigError(f"The allowed root {str(root)!r} is not a folder.")
+
+
+def is_loopback(host: str) -> bool:
+    """
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

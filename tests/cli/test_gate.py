@@ -1,0 +1,32 @@
+"""``agenticiqa gate`` as a build runs it."""
+
+from __future__ import annotations
+
+import json
+
+
+def results(folder, name, **scores):
+    lines = [
+        {"sample_id": key, "status": "ok", "summarizer_result": {"final_answer": "B", "quality_score": score}}
+        for key, score in scores.items()
+    ]
+    (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return name
+
+
+def test_exit_codes_and_files(run, folder):
+    now, then = results(folder, "now.jsonl", a=4.0, b=3.2), results(folder, "then.jsonl", a=4.0, b=4.0)
+    assert run("gate", now, "--min-score", "3").code == 0
+    closed = run("gate", now, "--min-score", "3", "--max-regression", then, "--junit", "out/junit.xml")
+    assert closed.code == 3
+    assert "b: 3.20 was 4.00" in closed.out
+    assert (folder / "out" / "junit.xml").read_text(encoding="utf-8").count("<failure") == 1
+    assert run("gate", now, "--max-regression", then, "--json").json["problems"][0]["reason"] == "regression"
+
+
+def test_wrong_usage_is_told(run, folder):
+    now = results(folder, "now.jsonl", a=4.0)
+    assert run("gate", now).code == 2
+    missing = run("gate", "nowhere.jsonl", "--min-score", "3")
+    assert missing.code == 1
+    assert "nowhere.jsonl" in missing.err
