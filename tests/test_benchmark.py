@@ -66,7 +66,7 @@ def test_tools_are_run_evaluated_and_written_down(kadid, tmp_path):
     assert all(evaluation.scores[0].figures.srcc.value > 0.4 for evaluation in done.evaluations)
     page = (tmp_path / "docs/results.md").read_text()
     for expected in (
-        "## KADID-10k (all), PSNR, SSIM, ",
+        "## KADID-10k (all, 15 of 10125), PSNR, SSIM, ",
         "`agenticiqa benchmark kadid10k FOLDER`",
         "all 15 of 15 listed (official count 10125)",
         "with references",

@@ -137,7 +137,10 @@ def append_section(page: Path, section: str) -> None:
 def _section(plan: Plan, job: Job, check: Check, summary: Summary, evaluations: Sequence[Evaluation]) -> str:
     method = ", ".join(job.tools) or ", ".join(sorted(set(job.backends.values())))
     now = datetime.now(timezone.utc)
-    lines = [f"## {check.dataset.title} ({check.subset}), {method}, {now:%Y-%m-%d}", ""]
+    lines = [
+        f"## {check.dataset.title} ({check.subset}, {summary.total} of {check.expected}), {method}, {now:%Y-%m-%d}",
+        "",
+    ]
     lines += [f"- {label}: {text}" for label, text in _facts(plan, job, check, summary, now).items()]
     return "\n".join(lines) + "\n\n" + "\n".join(table.markdown() for table in result_tables(evaluations))
 

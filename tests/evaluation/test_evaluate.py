@@ -98,6 +98,20 @@ def test_without_opinions_there_is_nothing_to_evaluate(tmp_path):
         run(tmp_path, [scored("a", None, 3.0)])
 
 
+def test_versions_of_one_picture_can_be_drawn_together(tmp_path):
+    """A method that takes some scenes for better than others whatever their quality."""
+    lines = many()
+    for i, line in enumerate(lines):
+        line["reference_path"] = f"scene{i % 6}.png"
+        line["summarizer_result"]["quality_score"] = 1 + 0.2 * line["mos"] + 0.5 * (i % 6)
+    plain = run(tmp_path, lines, settings=Settings(resamples=200)).scores[0].figures.plcc
+    together = run(tmp_path, lines, settings=Settings(resamples=200, cluster="reference_path"))
+    drawn = together.scores[0].figures.plcc
+    assert drawn.value == plain.value
+    assert (drawn.low, drawn.high) != (plain.low, plain.high)
+    assert "groups of the same reference_path" in markdown(together)
+
+
 # --- choices ---
 
 

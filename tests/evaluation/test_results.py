@@ -98,6 +98,11 @@ def test_another_truth_column(tmp_path):
     assert only(tmp_path, scored("a", 3, 4, mos_zscore=70.5), truth="mos_zscore").truth == 70.5
 
 
+def test_opinions_of_a_csv_manifest_are_texts(tmp_path):
+    assert only(tmp_path, scored("a", 3, 4, mos_zscore="70.5"), truth="mos_zscore").truth == 70.5
+    assert only(tmp_path, scored("a", 3, 4, mos_zscore="high"), truth="mos_zscore").truth is None
+
+
 def test_columns_that_collided_are_found(tmp_path):
     assert only(tmp_path, scored("a", 3, 4, input_plan="x")).group("plan") == "x"
 

@@ -76,6 +76,32 @@ def test_bootstrap_interval_covers_the_truth_about_as_often_as_it_says():
     assert 104 <= inside <= 119
 
 
+def clustered(seed: int) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Twenty scenes of ten versions; a method that likes some scenes more than people do."""
+    rng = np.random.default_rng(seed)
+    opinions = rng.normal(0, 1, (20, 10))
+    guesses = opinions + rng.normal(0, 1.5, (20, 1)) + rng.normal(0, 0.2, (20, 10))
+    return guesses.ravel(), opinions.ravel(), [f"scene {i // 10}" for i in range(200)]
+
+
+def test_drawing_whole_clusters_covers_the_truth_about_as_often_as_it_says():
+    """Correlation 1 / sqrt(1 + 2.25 + 0.04) of the made population, 95 % asked for."""
+    truth = 1 / math.sqrt(3.29)
+    inside = 0
+    for seed in range(80):
+        guesses, opinions, scenes = clustered(seed)
+        found = statistics.bootstrap(statistics.pearson, guesses, opinions, resamples=200, clusters=scenes)
+        inside += found.low <= truth <= found.high
+    assert inside >= 68
+
+
+def test_too_few_clusters_give_no_interval():
+    x, y = correlated(40, 0)
+    estimate = statistics.bootstrap(statistics.pearson, x, y, clusters=["a", "b"] * 20)
+    assert estimate.value is not None
+    assert estimate.low is None
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.integers(1, 400).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total))))
 def test_wilson_interval_agrees_with_statsmodels(counts):

@@ -141,13 +141,13 @@ def _agreement(report: BatchReport) -> str:
 
 def _scatter(report: BatchReport, scores: ScoreReport) -> str:
     own = [r for r in report.file.results if scores.dataset is None or r.group("dataset") in (scores.dataset, None)]
-    predicted, opinions, _ = pairs(own)
-    if len(predicted) < 2:
+    compared = pairs(own)
+    if compared.predicted.size < 2:
         return ""
     curve = LogisticFit(scores.figures.fit, squared_error=0.0) if scores.figures.fit else None
     name = f" on {scores.dataset}" if scores.dataset else ""
     caption = f"Score against opinion{name}; red: the fitted curve." if curve else f"Score against opinion{name}."
-    drawn = scatter(predicted.tolist(), opinions.tolist(), curve)
+    drawn = scatter(compared.predicted.tolist(), compared.opinions.tolist(), curve)
     return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
 
 

@@ -13,7 +13,7 @@ from agenticiqa.cli.terminal import error_console, output_console, print_json
 if TYPE_CHECKING:
     from agenticiqa.evaluation.tables import Table
 
-WIDE_ENOUGH = 130
+CELL_FRAME = 3
 
 
 def evaluate(
@@ -37,6 +37,10 @@ def evaluate(
     ] = None,
     parameters: Annotated[int, typer.Option("--fit", help="Parameters of the fitted logistic: 4 or 5.")] = 5,
     resamples: Annotated[int, typer.Option("--resamples", min=0, help="Bootstrap resamples; 0: no intervals.")] = 1000,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", help="Draw samples of the same value together, e.g. reference_path, for intervals."),
+    ] = None,
     ablate: Annotated[
         str | None, typer.Option("--ablate", help="Re-score without parts: fusion,tools,replan or some of them.")
     ] = None,
@@ -67,7 +71,7 @@ def evaluate(
         raise typer.BadParameter("--json and --markdown contradict each other: choose one.")
     if failed_as_worst and score.startswith("raw:"):
         raise typer.BadParameter("--failed-as-worst needs a score with a known worst end, not a raw one.")
-    settings = Settings(cast("Literal[4, 5]", parameters), resamples, failed_as_worst)
+    settings = Settings(cast("Literal[4, 5]", parameters), resamples, failed_as_worst, cluster)
     with error_console().status("Evaluating"):
         first = read_results(results, score=score, truth=truth)
         second = read_results(other, score=other_score or score, truth=truth) if other else None
@@ -89,10 +93,11 @@ def show(table: Table) -> None:
 
     drawn = Drawn(title=escape(table.title), title_justify="left", title_style="bold")
     for place, column in enumerate(table.columns):
-        drawn.add_column(escape(column), justify="left" if place == 0 else "right", overflow="fold", no_wrap=place > 0)
+        drawn.add_column(escape(column), justify="left" if place == 0 else "right", overflow="fold")
     console = output_console()
-    # Where room is short, an interval stands below its figure rather than broken in two.
-    narrow = console.width < WIDE_ENOUGH
+    # Where room is short, an interval stands below its figure.
+    widths = [max(map(len, column)) for column in zip(table.columns, *table.rows, strict=True)]
+    narrow = sum(widths) + CELL_FRAME * len(widths) + 1 > console.width
     for row in table.rows:
         drawn.add_row(*(escape(cell.replace(" [", "\n[") if narrow else cell) for cell in row))
     console.print(drawn)

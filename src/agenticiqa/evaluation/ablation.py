@@ -136,8 +136,8 @@ def _without_tools(results: Sequence[Result], settings: Settings) -> list[Varian
     note = None
     if saw_tools:
         note = (
-            f"in {saw_tools} samples the model had read the tool scores before it answered; for a run without any "
-            "tool, plan without measurement (a planner that switches tool_execution off) and evaluate that file"
+            f"in {saw_tools} samples the model had read the tool scores before it answered; what it says without them "
+            "only a new run tells: assess with AgenticIQA(backend, tools=ToolRegistry([])) and evaluate that file"
         )
     return [_rescored("tools", "without tool scores", results, model_only, settings, note)]
 

@@ -14,6 +14,7 @@ from agenticiqa.evaluation.results import Result
 from agenticiqa.evaluation.statistics import (
     DEFAULT_RESAMPLES,
     Estimate,
+    Statistic,
     bootstrap,
     kendall,
     pearson,
@@ -33,6 +34,8 @@ class Settings:
     resamples: int = DEFAULT_RESAMPLES
     failed_as_worst: bool = False
     """Give samples without a score the worst one instead of leaving them out of the figures."""
+    cluster: str | None = None
+    """A column whose values are drawn as wholes for intervals, such as ``reference_path``."""
 
 
 @dataclass(frozen=True)
@@ -63,47 +66,68 @@ class Agreement:
         }
 
 
-def pairs(results: Iterable[Result], *, failed_as_worst: bool = False) -> tuple[Floats, Floats, int]:
-    """Predictions, opinions, and how many samples have an opinion at all.
+@dataclass(frozen=True)
+class Pairs:
+    """Predictions and opinions of the samples that have both; ``asked`` samples have an opinion."""
+
+    predicted: Floats
+    opinions: Floats
+    asked: int
+    clusters: list[str] | None = None
+
+
+def pairs(results: Iterable[Result], settings: Settings | None = None) -> Pairs:
+    """The numbers to compare.
 
     ``failed_as_worst`` fills in what is missing with the worst score of the file or 1, whichever is lower.
     """
+    settings = settings or Settings()
     judged = [result for result in results if result.truth is not None]
     known = [result.score for result in judged if result.score is not None]
     worst = min([WORST_SCORE, *known])
-    kept = [
-        (worst if result.score is None else result.score, result.truth)
-        for result in judged
-        if result.score is not None or failed_as_worst
-    ]
-    columns = np.array(kept, np.float64).reshape(-1, 2)
-    return columns[:, 0], columns[:, 1], len(judged)
+    kept = [result for result in judged if result.score is not None or settings.failed_as_worst]
+    return Pairs(
+        predicted=np.array([worst if result.score is None else result.score for result in kept], np.float64),
+        opinions=np.array([result.truth for result in kept], np.float64),
+        asked=len(judged),
+        clusters=cluster_names(kept, settings.cluster),
+    )
+
+
+def cluster_names(results: Sequence[Result], column: str | None) -> list[str] | None:
+    """The group of each result; one without the column stands for itself."""
+    if column is None:
+        return None
+    return [result.group(column) or f"only {result.sample_id}" for result in results]
 
 
 def agreement(results: Iterable[Result], settings: Settings | None = None) -> Agreement:
     """The figures of some results."""
     settings = settings or Settings()
-    predicted, opinions, asked = pairs(results, failed_as_worst=settings.failed_as_worst)
-    return agreement_of(predicted, opinions, asked, settings)
+    return agreement_of(pairs(results, settings), settings)
 
 
-def agreement_of(predicted: Floats, opinions: Floats, asked: int, settings: Settings) -> Agreement:
+def agreement_of(compared: Pairs, settings: Settings) -> Agreement:
     """The figures of paired numbers.
 
     Intervals of the fitted figures hold the curve fixed: they cover the choice of pictures, not the fit itself.
     """
-    resamples = settings.resamples
+    predicted, opinions = compared.predicted, compared.opinions
+
+    def estimate(statistic: Statistic, values: Floats) -> Estimate:
+        return bootstrap(statistic, values, opinions, resamples=settings.resamples, clusters=compared.clusters)
+
     fit = fit_logistic(predicted, opinions, settings.parameters)
     mapped = fit(predicted) if fit else None
     nothing = Estimate(None)
     return Agreement(
-        asked=asked,
+        asked=compared.asked,
         used=int(predicted.size),
-        srcc=bootstrap(spearman, predicted, opinions, resamples=resamples),
-        plcc=bootstrap(pearson, predicted, opinions, resamples=resamples),
-        krcc=bootstrap(kendall, predicted, opinions, resamples=resamples),
-        plcc_fitted=nothing if mapped is None else bootstrap(pearson, mapped, opinions, resamples=resamples),
-        rmse_fitted=nothing if mapped is None else bootstrap(root_mean_square, mapped, opinions, resamples=resamples),
+        srcc=estimate(spearman, predicted),
+        plcc=estimate(pearson, predicted),
+        krcc=estimate(kendall, predicted),
+        plcc_fitted=nothing if mapped is None else estimate(pearson, mapped),
+        rmse_fitted=nothing if mapped is None else estimate(root_mean_square, mapped),
         fit=fit.coefficients if fit else None,
         note=_note(predicted, fit is not None),
     )

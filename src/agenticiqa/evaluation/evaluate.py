@@ -99,7 +99,7 @@ def evaluate(
             f"No sample of {file.path} has an opinion ({file.truth}) or a right answer (answer).",
             hint="Put them into the manifest; they travel into the results. --truth names another column.",
         )
-    _check_columns(file, by)
+    _check_columns(file, [*by, *([settings.cluster] if settings.cluster else [])])
     return Evaluation(
         file=str(file.path),
         score=file.score,
@@ -122,7 +122,8 @@ def _check_columns(file: ResultFile, by: Sequence[str]) -> None:
     for column in by:
         if all(result.group(column) is None for result in file.results):
             raise EvaluationError(
-                f"No line of {file.path} has a column {column!r}.", hint="--by names a column of the manifest."
+                f"No line of {file.path} has a column {column!r}.",
+                hint="--by and --cluster name a column of the manifest.",
             )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agenticiqa.evaluation.agreement import Settings
+from agenticiqa.evaluation.agreement import Settings, cluster_names
 from agenticiqa.evaluation.results import EvaluationError, Result, ResultFile
 from agenticiqa.evaluation.statistics import Estimate, ZTest, bootstrap, mcnemar, pearson, spearman, steiger
 
@@ -115,8 +115,10 @@ def _scores(common: Sequence[Pair], settings: Settings) -> list[ScoreComparison]
 
 
 def _compare_scores(dataset: str | None, pairs: Sequence[Pair], settings: Settings) -> ScoreComparison:
-    usable = [(one.score, other.score, one.truth) for one, other in pairs if None not in (one.score, other.score)]
-    first, second, opinions = np.array(usable, np.float64).reshape(-1, 3).T
+    usable = [(one, other) for one, other in pairs if None not in (one.score, other.score)]
+    numbers = [(one.score, other.score, one.truth) for one, other in usable]
+    first, second, opinions = np.array(numbers, np.float64).reshape(-1, 3).T
+    clusters = cluster_names([one for one, _ in usable], settings.cluster)
     plcc = _value(pearson, first, opinions), _value(pearson, second, opinions)
     between = _value(pearson, first, second)
     known = plcc[0] is not None and plcc[1] is not None and between is not None
@@ -126,8 +128,12 @@ def _compare_scores(dataset: str | None, pairs: Sequence[Pair], settings: Settin
         used=len(usable),
         srcc=(_value(spearman, first, opinions), _value(spearman, second, opinions)),
         plcc=plcc,
-        srcc_difference=bootstrap(_difference_of_ranks, first, second, opinions, resamples=settings.resamples),
-        plcc_difference=bootstrap(_difference, first, second, opinions, resamples=settings.resamples),
+        srcc_difference=bootstrap(
+            _difference_of_ranks, first, second, opinions, resamples=settings.resamples, clusters=clusters
+        ),
+        plcc_difference=bootstrap(
+            _difference, first, second, opinions, resamples=settings.resamples, clusters=clusters
+        ),
         steiger=steiger(plcc[0] or 0.0, plcc[1] or 0.0, between or 0.0, len(usable)) if known else None,
     )
 

@@ -123,7 +123,7 @@ def _read_line(text: str, where: str, score: str, truth: str) -> Result:
         status=status,
         # Whatever a failed run left behind is not an answer.
         score=None if status == "error" else score_of(line, score),
-        truth=_number(line.get(truth)),
+        truth=_opinion(line.get(truth)),
         choice=None if status == "error" else _chosen(line, options),
         right=_right(line, options, where),
         line=line,
@@ -165,6 +165,14 @@ def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if math.isfinite(value) else None
+
+
+def _opinion(value: Any) -> float | None:
+    """Columns of a CSV manifest arrive as texts."""
+    try:
+        return _number(float(value)) if isinstance(value, str) else _number(value)
+    except ValueError:
+        return None
 
 
 # --- choices ---------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ Statistic = Callable[..., Floats]
 CONFIDENCE = 0.95
 DEFAULT_RESAMPLES = 1000
 SEED = 20_25
+# Fewer groups than this say next to nothing about how groups differ.
+FEWEST_CLUSTERS = 5
 # Resamples are drawn in portions, so that ten thousand pictures do not need a gigabyte.
 _CELLS_A_BATCH = 2_000_000
 
@@ -72,13 +74,25 @@ def root_mean_square(x: Floats, y: Floats, axis: int = -1) -> Floats:
     return np.asarray(np.sqrt(np.square(x - y).mean(axis=axis)))
 
 
-def bootstrap(statistic: Statistic, *samples: Floats, resamples: int = DEFAULT_RESAMPLES, seed: int = SEED) -> Estimate:
-    """A statistic of paired samples with its percentile bootstrap interval (pictures are drawn, not ratings)."""
+def bootstrap(
+    statistic: Statistic,
+    *samples: Floats,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = SEED,
+    clusters: Sequence[str] | None = None,
+) -> Estimate:
+    """A statistic of paired samples with its percentile bootstrap interval (pictures are drawn, not ratings).
+
+    ``clusters`` names the group of each sample: whole groups are drawn then, because versions of one picture are not
+    independent of each other.
+    """
     value = float(statistic(*samples, axis=-1)) if samples[0].size > 1 else math.nan
     if not math.isfinite(value):
         return Estimate(None)
     if resamples < 1 or samples[0].size < 3:
         return Estimate(value)
+    if clusters is not None:
+        return _cluster_bootstrap(statistic, samples, value, clusters, resamples, seed)
     with warnings.catch_warnings():
         # A resample of a small file can be constant; its NaN makes the interval undefined, which is what we report.
         warnings.simplefilter("ignore")
@@ -94,6 +108,23 @@ def bootstrap(statistic: Statistic, *samples: Floats, resamples: int = DEFAULT_R
             random_state=np.random.default_rng(seed),
         ).confidence_interval
     return Estimate(value, _finite(interval.low), _finite(interval.high))
+
+
+def _cluster_bootstrap(
+    statistic: Statistic, samples: Sequence[Floats], value: float, clusters: Sequence[str], resamples: int, seed: int
+) -> Estimate:
+    _, groups = np.unique(np.asarray(clusters), return_inverse=True)
+    members = [np.flatnonzero(groups == group) for group in range(int(groups.max()) + 1)]
+    if len(members) < FEWEST_CLUSTERS:
+        return Estimate(value)
+    chance = np.random.default_rng(seed)
+    values = []
+    for _ in range(resamples):
+        drawn = np.concatenate([members[group] for group in chance.integers(0, len(members), len(members))])
+        values.append(float(statistic(*(sample[drawn] for sample in samples), axis=-1)))
+    edge = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(values, [edge, 1 - edge])
+    return Estimate(value, _finite(float(low)), _finite(float(high)))
 
 
 def _finite(value: float) -> float | None:

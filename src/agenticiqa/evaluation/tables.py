@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from agenticiqa.evaluation.accuracy import NO_ANSWER, Accuracy
-from agenticiqa.evaluation.agreement import Agreement
+from agenticiqa.evaluation.agreement import Agreement, Settings
 from agenticiqa.evaluation.evaluate import ChoiceReport, Counts, Evaluation, ScoreReport
 from agenticiqa.evaluation.paired import ChoiceComparison, Comparison, ScoreComparison
 from agenticiqa.evaluation.paper import published_accuracies, published_correlations, source
@@ -50,8 +50,8 @@ def side_by_side(evaluations: Sequence[Evaluation]) -> Iterator[Table]:
         names = [evaluation.score for evaluation in evaluations]
         settings = evaluations[0].settings
         notes = [
-            f"Against {evaluations[0].truth}; fitted: {settings.parameters}-parameter logistic; 95 % intervals from "
-            f"{settings.resamples} bootstrap resamples."
+            f"Against {evaluations[0].truth}; fitted: {settings.parameters}-parameter logistic. "
+            + _about_intervals(settings)
         ]
         notes += [
             f"{name}: {report.figures.note}."
@@ -102,7 +102,7 @@ def _score_tables(evaluation: Evaluation, paper: bool) -> Iterator[Table]:
         return
     settings = evaluation.settings
     how = f"{evaluation.score} against {evaluation.truth}; fitted: {settings.parameters}-parameter logistic"
-    notes = [f"95 % intervals from {settings.resamples} bootstrap resamples of the samples."]
+    notes = [_about_intervals(settings)]
     if settings.failed_as_worst:
         notes.append("Samples without a score count with the worst one (--failed-as-worst).")
     for report in evaluation.scores:
@@ -118,6 +118,11 @@ def _score_tables(evaluation: Evaluation, paper: bool) -> Iterator[Table]:
         yield from _score_details(report, paper)
 
 
+def _about_intervals(settings: Settings) -> str:
+    drawn = f"groups of the same {settings.cluster}" if settings.cluster else "samples"
+    return f"95 % intervals from {settings.resamples} bootstrap resamples of the {drawn}."
+
+
 def _score_details(report: ScoreReport, paper: bool) -> Iterator[Table]:
     suffix = f", {report.dataset}" if report.dataset else ""
     for column, groups in report.groups.items():
@@ -125,14 +130,18 @@ def _score_details(report: ScoreReport, paper: bool) -> Iterator[Table]:
         yield Table(f"By {column}{suffix}", [column.capitalize(), *FIGURES], rows)
     if report.ablations:
         rows = [
-            [variant.ablation, variant.name, *(_figures(variant.figures) if variant.figures else [UNDEFINED] * 6)]
+            [
+                variant.ablation,
+                variant.name,
+                *(_figures(variant.figures, short=True) if variant.figures else [UNDEFINED] * 6),
+            ]
             for variant in report.ablations
         ]
         notes = [f"{each.name}: {each.note}." for each in report.ablations if each.note]
         notes += [
             f"{each.name}: {each.lacking} answered samples hold too little for it."
             for each in report.ablations
-            if each.lacking
+            if each.lacking and not each.note
         ]
         yield Table(f"Ablations of the stored results{suffix}", ["Ablation", "Score", *FIGURES], rows, notes)
     published = published_correlations(report.dataset) if paper else []
