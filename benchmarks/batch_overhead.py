@@ -3,18 +3,17 @@
     python benchmarks/batch_overhead.py                         # all three, about ten minutes on two free cores
     python benchmarks/batch_overhead.py --large 20000 --repeats 1
 
-Every run is the installed command in a process of its own, measuring PSNR and SSIM of tiny pictures, the hardest case
-for overhead: the work itself takes a millisecond. Memory is the highest sum of the resident sizes of the command and
-its workers. The bare loop calls the same functions (open, measure) in one process, one picture after the other, and
-keeps nothing.
+Batches measure PSNR and SSIM of tiny pictures, the hardest case for overhead: the work itself takes a millisecond.
+Memory is the highest sum of the resident sizes of the command and its workers. The bare loop calls the same functions
+(open, measure) in one process, one picture after the other, and keeps nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -26,6 +25,12 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
+
+from agenticiqa.batch.manifest import open_manifest
+from agenticiqa.batch.preparing import Request, prepare_job
+from agenticiqa.batch.process_engine import ProcessEngine
+from agenticiqa.batch.runner import Batch
+from agenticiqa.batch.tally import Tally
 
 COMMAND = str(Path(sys.executable).with_name("agenticiqa"))
 PICTURES = 50
@@ -62,9 +67,6 @@ class Ran:
     """Processor time of all processes together."""
     peak_mb: float = 0.0
 
-    def __sub__(self, other: Ran) -> Ran:
-        return Ran(self.seconds - other.seconds, self.cpu_seconds - other.cpu_seconds)
-
 
 def make_manifest(folder: Path, samples: int) -> Path:
     manifest = folder / f"manifest{samples}.jsonl"
@@ -94,28 +96,21 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "AGENTICIQA_HOME": str(folder / "home"), "OMP_NUM_THREADS": "1"}
 
 
-def run_batch(folder: Path, manifest: Path, workers: int, *, watch_memory: bool = False) -> Ran:
-    """Seconds of work as the summary tells them, workers' start included, and the highest memory of all processes."""
+def run_batch(folder: Path, manifest: Path, workers: int) -> Ran:
+    """Seconds as the summary tells them, and the highest memory of all processes together."""
     output = folder / "results.jsonl"
     arguments = [COMMAND, "batch", str(manifest), "-o", str(output), "--overwrite", "--json"]
     arguments += ["--measure", TOOLS, "--workers", str(workers)]
-    before = children_cpu()
     process = subprocess.Popen(
         arguments, env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     peak = Peak(process.pid)
-    if watch_memory:
-        peak.start()
+    peak.start()
     out, _ = process.communicate()
     if process.returncode:
         raise SystemExit(f"the batch ended with code {process.returncode}")
-    return Ran(json.loads(out)["seconds"], children_cpu() - before, peak.highest / 1024)
-
-
-def children_cpu() -> float:
-    """Processor time of everything that was started from here and has ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    peak.join()
+    return Ran(json.loads(out)["seconds"], 0.0, peak.highest / 1024)
 
 
 class Peak(threading.Thread):
@@ -146,40 +141,68 @@ class Peak(threading.Thread):
 def bare_loop(folder: Path, manifest: Path) -> Ran:
     arguments = [sys.executable, "-c", BARE_LOOP, str(manifest), TOOLS]
     done = subprocess.run(arguments, env=environment(folder), capture_output=True, text=True, check=True)
-    return Ran(*map(float, done.stdout.split()))
+    return Ran(*(float(number) / count_lines(manifest) for number in done.stdout.split()))
+
+
+def count_lines(manifest: Path) -> int:
+    return manifest.read_bytes().count(b"\n")
+
+
+def steady_batch(folder: Path, manifest: Path, workers: int) -> Ran:
+    """One sample's share of a running batch: from the first result to shortly before the last, start-up left out."""
+    job = prepare_job(Request(tools=tuple(TOOLS.split(","))))
+    marks: list[tuple[int, float, float]] = []
+    end = count_lines(manifest) - 50
+
+    def note(tally: Tally) -> None:
+        if (not marks and tally.worked >= 50) or (len(marks) == 1 and tally.worked >= end):
+            marks.append((tally.worked, time.perf_counter(), time.process_time() + workers_cpu()))
+
+    opened = open_manifest(str(manifest))
+    Batch(
+        opened, job, folder / "steady.jsonl", lambda: ProcessEngine(job, workers), overwrite=True, on_progress=note
+    ).run()
+    (few, started, cpu_started), (many, ended, cpu_ended) = marks
+    return Ran((ended - started) / (many - few), (cpu_ended - cpu_started) / (many - few))
+
+
+def workers_cpu() -> float:
+    """Processor time that our worker processes have used so far (Linux)."""
+    ticks = 0
+    for process in multiprocessing.active_children():
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def show_memory(folder: Path, small: int, large: int) -> None:
-    few = run_batch(folder, make_manifest(folder, small), 1, watch_memory=True)
-    many = run_batch(folder, make_manifest(folder, large), 1, watch_memory=True)
+    few = run_batch(folder, make_manifest(folder, small), 1)
+    many = run_batch(folder, make_manifest(folder, large), 1)
     print(f"peak memory   {small:>7} samples {few.peak_mb:8.1f} MB")
     print(f"              {large:>7} samples {many.peak_mb:8.1f} MB   ratio {many.peak_mb / few.peak_mb:.3f} (<= 1.2)")
     print(f"              {large:>7} samples in {many.seconds:.1f} s, {large / many.seconds:.0f} samples/s", flush=True)
 
 
 def show_speed(folder: Path, samples: int, repeats: int) -> None:
-    """Bare loop, one worker and two workers in turn, so that a busy machine disturbs all of them alike.
-
-    A run of no samples to speak of is taken off: what counts is the time for each further sample.
-    """
-    manifest, tiny = make_manifest(folder, samples), make_manifest(folder, 10)
-    scaling, overhead, cpu_overhead = [], [], []
+    """Bare loop, one worker and two workers in turn, so that a busy machine disturbs all of them alike."""
+    manifest = make_manifest(folder, samples)
+    rounds: list[tuple[Ran, Ran, Ran]] = []
     for number in range(repeats):
         bare = bare_loop(folder, manifest)
-        one = run_batch(folder, manifest, 1) - run_batch(folder, tiny, 1)
-        two = run_batch(folder, manifest, 2) - run_batch(folder, tiny, 2)
-        scaling.append(one.seconds / two.seconds)
-        overhead.append(one.seconds / bare.seconds)
-        cpu_overhead.append(one.cpu_seconds / bare.cpu_seconds)
-        each = [f"{ran.seconds / samples * 1000:.3f}" for ran in (bare, one, two)]
+        one, two = (steady_batch(folder, manifest, workers) for workers in (1, 2))
+        rounds.append((bare, one, two))
+        each = [f"{ran.seconds * 1000:.3f} ({ran.cpu_seconds * 1000:.3f} cpu)" for ran in (bare, one, two)]
         print(f"round {number + 1}: ms a sample: bare {each[0]}, 1 worker {each[1]}, 2 workers {each[2]}", flush=True)
-    print(f"2 workers / 1 worker     {statistics.median(scaling):.2f} (>= 1.7), rounds: {rounded(scaling)}")
-    print(f"1 worker / bare loop     {statistics.median(overhead):.2f} (<= 1.15), rounds: {rounded(overhead)}")
-    print(f"  in processor time      {statistics.median(cpu_overhead):.2f}, rounds: {rounded(cpu_overhead)}")
+    show("2 workers / 1 worker, by the clock  (>= 1.7) ", [one.seconds / two.seconds for _, one, two in rounds])
+    show("1 worker / bare loop, by the clock  (<= 1.15)", [one.seconds / bare.seconds for bare, one, _ in rounds])
+    show(
+        "1 worker / bare loop, processor time         ", [one.cpu_seconds / bare.cpu_seconds for bare, one, _ in rounds]
+    )
+    print(f"(load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores)")
 
 
-def rounded(values: list[float]) -> str:
-    return ", ".join(f"{value:.2f}" for value in values)
+def show(name: str, ratios: list[float]) -> None:
+    print(f"{name} {statistics.median(ratios):.2f}   rounds: {', '.join(f'{ratio:.2f}' for ratio in ratios)}")
 
 
 def main() -> None:

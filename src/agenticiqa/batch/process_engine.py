@@ -21,8 +21,11 @@ from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task, failure
 from agenticiqa.errors import WorkerDiedError
 
 READY = "ready"
-# The next task is there before the last one ends: a worker never waits for the runner.
-TASKS_AT_ONCE = 2
+# The next task is there before the last one ends: a worker never waits for the runner. Quick tasks are handed out
+# further ahead; with slow ones that would leave some workers idle at the end.
+FEW_AT_ONCE = 2
+MANY_AT_ONCE = 8
+QUICK_S = 0.05
 TRIES = 2
 FRUITLESS_STARTS = 3
 
@@ -71,8 +74,8 @@ class ProcessEngine:
     """What a worker process runs."""
 
     def __init__(self, job: Job, workers: int, threads_each: int | None = None) -> None:
-        self.slots = workers * TASKS_AT_ONCE
         self._job = job
+        self._usual_s = QUICK_S
         self._threads = threads_each or max(1, usable_cores() // workers)
         self._waiting: deque[Task] = deque()
         self._tries: dict[int, int] = {}
@@ -98,9 +101,17 @@ class ProcessEngine:
         self._waiting.append(task)
         self._hand_out()
 
+    @property
+    def slots(self) -> int:
+        return len(self._workers) * self._at_once
+
+    @property
+    def _at_once(self) -> int:
+        return MANY_AT_ONCE if self._usual_s < QUICK_S else FEW_AT_ONCE
+
     def _hand_out(self) -> None:
         """Level by level, so that one worker does not hold two tasks while another has none."""
-        for level in range(TASKS_AT_ONCE):
+        for level in range(self._at_once if self._waiting else 0):
             for worker in self._workers:
                 if self._waiting and len(worker.tasks) == level:
                     self._send(worker, self._waiting.popleft())
@@ -128,10 +139,12 @@ class ProcessEngine:
         return done
 
     def _received(self, worker: _Worker, message: object, done: list[Outcome]) -> None:
-        worker.since = time.monotonic()
+        now = time.monotonic()
+        took, worker.since = now - worker.since, now
         if message == READY:
             worker.ready = True
             return
+        self._usual_s += 0.1 * (took - self._usual_s)
         if not isinstance(message, Outcome):
             raise TypeError(f"a worker sent {type(message).__name__}")
         self._fruitless = 0

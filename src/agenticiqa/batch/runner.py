@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -137,11 +138,8 @@ class _Run:
     in_flight: int = 0
 
     def work_through(self) -> StopReason | None:
-        engine = self.batch.make_engine()
-        try:
-            return self._work_through(engine, self._tasks())
-        finally:
-            engine.close()
+        with closing(self.batch.make_engine()) as engine, closing(self._tasks()) as tasks:
+            return self._work_through(engine, tasks)
 
     def _work_through(self, engine: Engine, tasks: Iterator[Task]) -> StopReason | None:
         more = True
@@ -162,21 +160,13 @@ class _Run:
             return None
         return "interrupted" if self.batch.stop.asked else "budget"
 
-    def _tasks(self) -> Iterator[Task]:
+    def _tasks(self) -> Generator[Task, None, None]:
         """Selected samples without an answer: never tried, or failed before."""
         first, last = self.bounds
-        position = -1
-        for row in self.batch.manifest.rows():
-            position += 1
-            if position >= last:
-                return
-            if position < first:
-                continue
-            entry = self.ledger.at(position)
-            if row.sample is None or entry is None or entry.sample_id != row.sample.sample_id:
-                raise OutputError(f"{self.batch.manifest.name} was changed while it was being worked on.")
+        rows = islice(self.batch.manifest.rows(), first, last)
+        for row, entry in zip(rows, self.ledger.entries(first, last), strict=True):
             if entry.status in (None, FAILED):
-                yield Task(position, row.sample, entry.run_id)
+                yield Task(entry.position, row, entry.run_id)
 
     def _keep(self, outcome: Outcome) -> None:
         start = self.results.append(outcome.line)
