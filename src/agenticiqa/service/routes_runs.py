@@ -42,6 +42,15 @@ REPORT_POLICY = (
 )
 RunId = Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="The run's id")]
 MaxSide = Annotated[int | None, Query(ge=16, le=8192, description="Scale down so that no side is longer.")]
+EVENT = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"type": "string", "enum": ["status", "step", "node", "progress", "done"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+    "required": ["id", "event", "data"],
+}
 PNG: dict[int | str, dict[str, Any]] = {
     200: {"content": {"image/png": {"schema": {"type": "string", "format": "binary"}}}, "description": "PNG"}
 }
@@ -99,7 +108,7 @@ async def cancel_run(request: Request, run_id: RunId, caller: Caller) -> Respons
     response_class=StreamingResponse,
     responses={
         **problems(404, 422),
-        200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "The events"},
+        200: {"content": {"text/event-stream": {"schema": EVENT}}, "description": "The events"},
     },
 )
 async def run_events(
