@@ -39,9 +39,8 @@ from agenticiqa.pictures_measured import Measurer, Pair, choose_tools
 kind, picture, seconds, threads, tools = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
 assessor = AgenticIQA("embedded")
 pipeline = assessor.settings.pipeline
-measurer = Measurer(
-    choose_tools(assessor.tools, tools.split(","), all_tools=False, has_reference=False), pipeline.tools, pipeline.images
-)
+chosen = choose_tools(assessor.tools, tools.split(","), all_tools=False, has_reference=False)
+measurer = Measurer(chosen, pipeline.tools, pipeline.images)
 
 def once():
     if kind == "assess":
@@ -64,6 +63,37 @@ workers = [Thread(target=work) for _ in range(threads)]
 [worker.join() for worker in workers]
 print(len(done) / (time.monotonic() - started))
 """
+
+
+# The least a server can be: what the machine itself costs a request at that moment.
+BARE = """
+import asyncio
+async def answer(reader, writer):
+    while await reader.readuntil(b"\\r\\n\\r\\n"):
+        writer.write(b"HTTP/1.1 200 OK\\r\\ncontent-length: 2\\r\\n\\r\\nok")
+        await writer.drain()
+async def main():
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+asyncio.run(main())
+"""
+
+
+class BareServer:
+    """A server that does nothing, for comparison."""
+
+    def __enter__(self) -> BareServer:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", BARE], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        assert self.process.stdout is not None
+        self.url = f"http://127.0.0.1:{self.process.stdout.readline().strip()}"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -115,8 +145,9 @@ class Server:
 class Watcher(threading.Thread):
     """Asks /healthz twenty times a second and looks at the server's memory once a second."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, url: str, server: Server | None = None) -> None:
         super().__init__(daemon=True)
+        self.url = url
         self.server = server
         self.latencies: list[float] = []
         self.memory: list[float] = []
@@ -124,7 +155,7 @@ class Watcher(threading.Thread):
         self._stop_asked = threading.Event()
 
     def run(self) -> None:
-        address = urlsplit(self.server.url)
+        address = urlsplit(self.url)
         connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
         while not self._stop_asked.wait(0.05):
             started = time.perf_counter()
@@ -137,7 +168,7 @@ class Watcher(threading.Thread):
                 self.failures += 1
                 connection.close()
             self.latencies.append(time.perf_counter() - started)
-            if len(self.latencies) % 20 == 1:
+            if self.server is not None and len(self.latencies) % 20 == 1:
                 self.memory.append(self.server.memory_mb())
 
     def stop(self) -> None:
@@ -174,13 +205,21 @@ def percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
+def _spread(latencies: list[float]) -> list[float]:
+    values = (statistics.median(latencies), percentile(latencies, 0.99), max(latencies))
+    return [round(1000 * value, 1) for value in values]
+
+
 def measured(kind: str, arguments: argparse.Namespace) -> dict[str, object]:
     before = [direct_rate(kind, arguments.direct_seconds, threads) for threads in (1, arguments.workers)]
-    with Server(arguments.workers, arguments.queue) as server:
-        watcher = Watcher(server)
-        watcher.start()
+    with Server(arguments.workers, arguments.queue) as server, BareServer() as bare:
+        watchers = [Watcher(server.url, server), Watcher(bare.url)]
+        for watcher in watchers:
+            watcher.start()
         ended, rate = asyncio.run(load(server.url, kind, arguments.clients, arguments.seconds))
-        watcher.stop()
+        for watcher in watchers:
+            watcher.stop()
+    watcher, idle = watchers
     after = [direct_rate(kind, arguments.direct_seconds, threads) for threads in (1, arguments.workers)]
     single, threaded = (statistics.mean(pair) for pair in zip(before, after, strict=True))
     third = max(1, len(watcher.memory) // 3)
@@ -193,12 +232,8 @@ def measured(kind: str, arguments: argparse.Namespace) -> dict[str, object]:
         f"library a second, {arguments.workers} threads": [round(value, 3) for value in (before[1], after[1])],
         "ratio to one thread": round(rate / single, 2),
         f"ratio to {arguments.workers} threads": round(rate / threaded, 2),
-        "healthz ms (median, p99, max)": [
-            round(1000 * value, 1)
-            for value in (
-                statistics.median(watcher.latencies), percentile(watcher.latencies, 0.99), max(watcher.latencies),
-            )
-        ],
+        "healthz ms (median, p99, max)": _spread(watcher.latencies),
+        "a bare server at the same time, ms (median, p99, max)": _spread(idle.latencies),
         "healthz failures": watcher.failures,
         "memory MB (first, middle, last third; medians)": [
             round(statistics.median(part))
