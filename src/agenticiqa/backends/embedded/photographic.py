@@ -93,10 +93,10 @@ def facts_of(rgb: UInt8Image) -> PictureFacts:
     >>> facts_of(np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)).content
     'noise'
     """
-    luma = np.asarray(rgb @ np.float32([0.299, 0.587, 0.114]), np.float32)
+    luma = np.asarray(rgb @ np.array([0.299, 0.587, 0.114], np.float32), np.float32)
     centred = luma - luma.mean()
     variance = float(np.mean(centred**2))
-    packed = rgb.astype(np.uint32) @ np.uint32([65536, 256, 1])
+    packed = rgb.astype(np.uint32) @ np.array([65536, 256, 1], np.uint32)
     inner = packed[:-1, :-1]
     flat = (inner == packed[1:, :-1]) & (inner == packed[:-1, 1:])
     counts = np.bincount(luma.astype(np.int64).ravel(), minlength=256)
