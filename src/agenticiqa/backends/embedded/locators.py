@@ -20,7 +20,8 @@ LOCATORS = Path(__file__).with_name("locators")
 
 SALIENCY_SIDE, FACE_SIDE, FACE_GRID = 320, 192, 48
 # The means and deviations of ImageNet, which U²-Net was trained with.
-_MEAN, _DEVIATION = np.array([0.485, 0.456, 0.406], np.float32), np.array([0.229, 0.224, 0.225], np.float32)
+_MEAN = np.array([0.485, 0.456, 0.406], np.float32)
+_DEVIATION = np.array([0.229, 0.224, 0.225], np.float32)
 SURE_FACE = 0.7
 """Chance from which a find counts as a face."""
 SMALLEST_FACE = 32

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +15,9 @@ from agenticiqa.backends.embedded.scene import Reading, Scene
 from agenticiqa.backends.embedded.vision import Vision
 from agenticiqa.images import Box, LoadedImage
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
+
+REMEMBERED = 4
+"""Looks kept; each holds its picture."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +67,22 @@ class Look:
 
 
 class Looker:
-    """Looks at pictures."""
+    """Looks at pictures; what was looked at last is remembered, because the agents ask about it one after another."""
 
     def __init__(self, vision: Vision) -> None:
         self._vision = vision
+        self._lock = threading.Lock()
+        self._seen: OrderedDict[tuple[str, Box | None], Look] = OrderedDict()
 
     def look(self, image: LoadedImage, box: Box | None = None) -> Look:
-        whole = Look(Scene.of(self._vision, image.rgb), image)
-        return whole.part(box) if box else whole
+        key = (image.sha256, box)
+        with self._lock:
+            found = self._seen.get(key)
+        if found is None:
+            whole = Look(Scene.of(self._vision, image.rgb), image) if box is None else self.look(image)
+            found = whole.part(box) if box else whole
+            with self._lock:
+                self._seen[key] = found
+                while len(self._seen) > REMEMBERED:
+                    self._seen.popitem(last=False)
+        return found

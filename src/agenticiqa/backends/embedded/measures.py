@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from agenticiqa.backends.embedded.sampling import pixel_grid, windows
 from agenticiqa.tools.metrics import METRICS, Array, Measurement, MetricInputError, Views
 
 # What a good photograph measures, from the pristine photographs that the calibration was fitted on.
@@ -27,22 +28,34 @@ BANDED_PERCENT = 1.0
 _HUES = ("red", "orange", "yellow", "green", "cyan", "blue", "purple", "magenta")
 
 
+# Probes of single pixels: a grid of pixels tells them as well as all do.
+_OF_PIXELS = frozenset({"brightness", "contrast", "clipping", "colourfulness", "saturation", "colour_cast"})
+
+
 @dataclass(frozen=True)
 class Measures:
-    """Probes of one region, each computed when first asked for."""
+    """Probes of one region, each computed when first asked for; of a large one on samples of it."""
 
     pixels: Array
 
     @cached_property
-    def _views(self) -> Views:
-        return Views(self.pixels)
+    def _grid(self) -> list[Views]:
+        return [Views(pixel_grid(self.pixels))]
+
+    @cached_property
+    def _windows(self) -> list[Views]:
+        return [Views(window) for window in windows(self.pixels)]
 
     def probe(self, name: str) -> Measurement | None:
-        """A probe's measurement; None when the region is too small for it."""
-        try:
-            return METRICS[name].measure(self._views)
-        except MetricInputError:
-            return None
+        """A probe's measurement, of several windows the middle one; None when the region is too small for it."""
+        found = []
+        for views in self._grid if name in _OF_PIXELS else self._windows:
+            try:
+                found.append(METRICS[name].measure(views))
+            except MetricInputError:
+                continue
+        found.sort(key=lambda each: each.value)
+        return found[len(found) // 2] if found else None
 
     def value(self, name: str) -> float | None:
         found = self._probes.get(name)

@@ -7,9 +7,10 @@ import numpy as np
 from agenticiqa.backends.embedded.photographic import facts_of, sobered
 from agenticiqa.backends.embedded.scene import Scene
 from agenticiqa.backends.embedded.vision import load_vision, weights_version
+from agenticiqa.images import UInt8Image
 from agenticiqa.tools.calibration import Calibration
 from agenticiqa.tools.catalogue import Entry
-from agenticiqa.tools.metrics import Array, Measurement, Metric, MetricSpec, Picture, Views
+from agenticiqa.tools.metrics import Array, FloatArray, Measurement, Metric, MetricSpec, Picture, Views
 from agenticiqa.tools.registry import Tool
 from agenticiqa.vocabulary import CATEGORIES
 
@@ -31,15 +32,25 @@ AGREEMENT = {"all": 0.90}
 
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
-    views = Views.of(test, reference, SPEC)
-    rgb = np.asarray(np.rint(views.test.rgb() * 255), np.uint8)
-    scene = Scene.of(load_vision(), rgb)
+    scene, rgb = _seen(Views.of(test, reference, SPEC))
     reading = sobered(scene.read(), facts_of(rgb))
-    return Measurement(reading.score, map=scene.score_map(), details=dict(reading.severity))
+    return Measurement(reading.score, details=dict(reading.severity))
+
+
+def quality_map(views: Views) -> FloatArray:
+    """The score of every cell; made only where somebody wants to see it."""
+    return _seen(views)[0].score_map()
+
+
+def _seen(views: Views) -> tuple[Scene, UInt8Image]:
+    pixels = views.test.pixels
+    ready = pixels.dtype == np.uint8 and pixels.ndim == 3
+    rgb = pixels if ready else np.asarray(np.rint(views.test.rgb() * 255), np.uint8)
+    return Scene.of(load_vision(), rgb), rgb
 
 
 TOOL = Tool(
-    Metric(SPEC, measure),
+    Metric(SPEC, measure, quality_map),
     Calibration((0.0, 1.0, 0.0, 1.0, 0.0), "the value is an opinion already", SPEC.range, True, origin="fit"),
     Entry(
         name=SPEC.name,
