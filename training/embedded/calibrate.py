@@ -2,9 +2,9 @@
 
     python -m training.embedded.calibrate --checkpoint PARTS... --features PARTS... --out FOLDER
 
-A slight bend, the same for both heads, takes the score to the scale of people's opinions; factors on the spreads make
-the chances of the five levels come true; a factor and an offset on "none" undo the extra weight that training gave to
-present damage.
+A slight bend takes the damage score to the scale of the published opinions; factors on the spreads make the chances of
+the five levels come true; a factor and an offset on "none" undo the extra weight that training gave to present damage;
+an offset on the gate makes it choose the damage head only where it is sure.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 # The likeliest offset would miss more faint damage than it saves false alarms: a little below it.
 ABSENCE_OFFSETS = np.arange(0, 1.45, 0.1)
+# Learnt from two sources, the gate also knows them by size and file history: reduced photographs as taken pass for
+# processed ones, and the damage head ranks these poorly. The opinion head ranks both well. ``crosscheck.py`` on
+# validation pictures shows what an offset costs and brings.
+GATE_OFFSET = -4.0
 LOWER, UPPER = 1.0, 4.65
 SCALES = np.geomspace(0.3, 3, 50)
 
@@ -48,10 +52,11 @@ def log_chances(logits: np.ndarray) -> np.ndarray:
 
 def fit(joint: Joint, chains: dict[str, np.ndarray], rated: dict[str, np.ndarray]) -> dict[str, float | list[float]]:
     """Sets the buffers of ``joint``. ``chains``: features, row and level; ``rated``: features and rating."""
-    joint.curve.copy_(torch.tensor([0.0, 1.0, 0.0]))
+    joint.damage_curve.copy_(torch.tensor([0.0, 1.0, 0.0]))
     for scale in (joint.spread_scale, joint.severity_scale, joint.kind_scale):
         scale.fill_(1.0)
     joint.absence_offset.zero_()
+    joint.gate_offset.fill_(GATE_OFFSET)
     changed = chains["row"] >= 0
     cells = [
         (PROTOCOL[row], int(level)) for row, level in zip(chains["row"][changed], chains["level"][changed], strict=True)
@@ -62,16 +67,12 @@ def fit(joint: Joint, chains: dict[str, np.ndarray], rated: dict[str, np.ndarray
     everyone = np.full(len(changed), UNCHANGED_OPINION)
     everyone[changed] = opinions
     weights = np.where(changed, 1.0, 0.25 * changed.sum() / max((~changed).sum(), 1))
-    # A bend in the middle that leaves both ends where they are; beyond a quarter it would not be monotone. Made and
-    # rated pictures count alike.
-    scores = np.concatenate([found["score"], answers(joint, rated["features"])["score"]])
-    wanted_scores = np.concatenate([everyone, rated["rating"]])
-    weights = np.concatenate([weights / weights.sum(), np.full(len(rated["rating"]), 1 / len(rated["rating"]))])
-    bend = (scores - LOWER) * (UPPER - scores)
-    best = (weights * bend * (wanted_scores - scores)).sum() / (weights * bend * bend).sum()
-    amount = float(np.clip(best, -0.25, 0.25))
+    # A bend in the middle that leaves both ends where they are; beyond a quarter it would not be monotone.
+    damage = found["damage"]
+    bend = (damage - LOWER) * (UPPER - damage)
+    amount = float(np.clip((weights * bend * (everyone - damage)).sum() / (weights * bend * bend).sum(), -0.25, 0.25))
     curve = np.array([-LOWER * UPPER * amount, 1 + (LOWER + UPPER) * amount, -amount])
-    joint.curve.copy_(torch.from_numpy(curve).float())
+    joint.damage_curve.copy_(torch.from_numpy(curve).float())
     found = answers(joint, chains["features"])
     opinion_found = answers(joint, rated["features"])
     joint.spread_scale[0] = measure.best_scale(found["score"][changed], found["spread"][changed], opinions)
@@ -104,12 +105,13 @@ def best_severity(logits: np.ndarray, wanted: np.ndarray) -> tuple[float, float]
 
 def values_of(joint: Joint) -> dict[str, float | list[float]]:
     return {
-        "curve": [round(float(value), 5) for value in joint.curve],
+        "damage_curve": [round(float(value), 5) for value in joint.damage_curve],
         "spread_damage": round(float(joint.spread_scale[0]), 4),
         "spread_opinion": round(float(joint.spread_scale[1]), 4),
         "severity": round(float(joint.severity_scale), 4),
         "absence_offset": round(float(joint.absence_offset), 4),
         "kind": round(float(joint.kind_scale), 4),
+        "gate_offset": round(float(joint.gate_offset), 4),
     }
 
 

@@ -146,47 +146,6 @@ def block_loss(rgb: Pixels, count: float, rng: np.random.Generator) -> Pixels:
     return result
 
 
-def high_frequency_noise(rgb: Pixels, deviation: float, rng: np.random.Generator) -> Pixels:
-    """Noise without its lower frequencies."""
-    noise = rng.standard_normal(rgb.shape, dtype=np.float32)
-    noise -= cv2.GaussianBlur(noise, (0, 0), 1.0)
-    return np.asarray(rgb + np.float32(deviation) * noise / noise.std(), np.float32)
-
-
-def masked_noise(rgb: Pixels, deviation: float, rng: np.random.Generator) -> Pixels:
-    """Noise where the picture has texture that partly hides it."""
-    grey = rgb.mean(axis=2)
-    texture = np.abs(grey - cv2.GaussianBlur(grey, (0, 0), 2.0))
-    amount = cv2.GaussianBlur(texture, (0, 0), 4.0)
-    amount = (amount / max(float(amount.mean()), 1e-4)).clip(0, 4)
-    return np.asarray(rgb + np.float32(deviation) * amount[..., None] * rng.standard_normal(rgb.shape), np.float32)
-
-
-def dithering(rgb: Pixels, colours: float, rng: np.random.Generator) -> Pixels:
-    """Few colours, the error spread to the neighbours."""
-    del rng
-    picture = Image.fromarray(np.asarray(np.rint(rgb * 255), np.uint8))
-    few = picture.quantize(round(colours), method=Image.Quantize.MEDIANCUT)
-    few = picture.quantize(palette=few, dither=Image.Dither.FLOYDSTEINBERG)
-    return np.asarray(few.convert("RGB"), np.float32) / np.float32(255)
-
-
-def fading(rgb: Pixels, share: float, rng: np.random.Generator) -> Pixels:
-    """Areas that lost their fine wavelet coefficients in transmission: coarse, ringing, some displaced."""
-    height, width = rgb.shape[:2]
-    result = rgb.copy()
-    left_over = share * height * width
-    while left_over > 0:
-        high, wide = int(rng.integers(24, height // 2)), int(rng.integers(48, width))
-        top, left = int(rng.integers(height - high + 1)), int(rng.integers(width - wide + 1))
-        area = np.roll(rgb, rng.integers(-6, 7, 2), (0, 1))[top : top + high, left : left + wide]
-        factor = int(rng.integers(4, 17))
-        coarse = cv2.resize(area, (max(2, wide // factor), max(2, high // factor)), interpolation=cv2.INTER_AREA)
-        result[top : top + high, left : left + wide] = cv2.resize(coarse, (wide, high), interpolation=cv2.INTER_CUBIC)
-        left_over -= high * wide
-    return result
-
-
 EXTRA_DAMAGE: dict[str, tuple[Damage, tuple[float, float, float, float, float]]] = {
     "pink_noise": (pink_noise, (0.02, 0.04, 0.08, 0.13, 0.2)),
     "sensor_noise": (sensor_noise, (0.02, 0.045, 0.08, 0.14, 0.22)),
@@ -200,17 +159,6 @@ EXTRA_DAMAGE: dict[str, tuple[Damage, tuple[float, float, float, float, float]]]
     "upscaling": (upscaling, (1.4, 2, 3, 4.5, 7)),
     "webp": (webp, (45, 25, 12, 5, 0)),
     "block_loss": (block_loss, (1, 2, 4, 8, 16)),
-    "high_frequency_noise": (high_frequency_noise, (0.03, 0.06, 0.1, 0.15, 0.22)),
-    "masked_noise": (masked_noise, (0.03, 0.06, 0.1, 0.15, 0.22)),
-    "dithering": (dithering, (96, 48, 24, 12, 6)),
-    "fading": (fading, (0.04, 0.1, 0.2, 0.4, 0.7)),
-}
-# Other ways of making a kind that the model already tells apart.
-VARIANTS = {
-    "high_frequency_noise": "white_noise",
-    "masked_noise": "white_noise",
-    "dithering": "color_quantization",
-    "fading": "block_loss",
 }
 
 

@@ -24,7 +24,6 @@ from training.embedded import splits
 from training.embedded.kinds import joined
 from training.embedded.recipes import made, prepared, recipes_for
 
-from agenticiqa.distortions import UNCHANGED_OPINION
 from agenticiqa.tools.metrics import Picture
 
 FULL, REDUCED = (384, 512), (288, 384)
@@ -90,11 +89,8 @@ def make_shard(task: Task, pool: Path, wait: float = 0.0) -> int:
         height, width = FULL
         if photograph.shape[0] < height or photograph.shape[1] < width:
             return 0
-        if rng.random() < 0.5:
-            top = int(rng.integers(photograph.shape[0] - height + 1))
-            photograph = photograph[top : top + height, :width]
-        else:  # squeezed, as the shape must not tell where a picture comes from
-            photograph = np.asarray(cv2.resize(photograph, (width, height), interpolation=cv2.INTER_AREA))
+        top = int(rng.integers(photograph.shape[0] - height + 1))
+        photograph = photograph[top : top + height, :width]
     source = prepared(photograph, task.way, rng)
     reference = Picture(np.ascontiguousarray(source), "reference")
     rgb = np.divide(source, 255, dtype=np.float32)
@@ -111,7 +107,6 @@ def make_shard(task: Task, pool: Path, wait: float = 0.0) -> int:
             damage=damage,
             overall=overall,
             rated=np.full(len(results), np.isfinite(task.rating)),
-            rating=np.full(len(results), np.nan_to_num(task.rating, nan=UNCHANGED_OPINION), np.float32),
             kind=np.array([result.kind for result in results], np.int64),
             level=np.array([result.level for result in results], np.float32),
             chain=np.array([result.chain for result in results], np.int64) + (task.number << 41),

@@ -184,8 +184,9 @@ class Joint(nn.Module):
         # Fitted on validation pictures after training.
         for name, count in (("spread_scale", 2), ("severity_scale", 1), ("kind_scale", 1)):
             self.register_buffer(name, torch.ones(count))
-        self.register_buffer("curve", torch.tensor([0.0, 1.0, 0.0]))
+        self.register_buffer("damage_curve", torch.tensor([0.0, 1.0, 0.0]))
         self.register_buffer("absence_offset", torch.zeros(1))
+        self.register_buffer("gate_offset", torch.zeros(1))
 
     def forward(
         self, statistics: Tensor, content: Tensor, keep: tuple[Tensor, Tensor] | None = None
@@ -199,17 +200,19 @@ class Joint(nn.Module):
         sizes = [1, 1, 1, 1, 1, len(CATEGORIES) * len(SEVERITIES), len(KINDS)]
         damage, opinion, gate, first, second, severities, kinds = y.split(sizes, -1)
         damage, opinion = 3 + 1.5 * damage[:, 0], 3.5 + opinion[:, 0]
-        # One curve for both heads: they share a scale, and neither source may rank above the other by calibration.
-        damage, opinion = self._on_scale(damage), self._on_scale(opinion)
+        curve = self.damage_curve
+        damage = curve[0] + damage * (curve[1] + damage * curve[2])
+        if not self.training:
+            damage = 1 + F.softplus(6 * (damage - 1)) / 6  # the worst stay in order above 1
         severities = severities.view(-1, len(CATEGORIES), len(SEVERITIES)) * self.severity_scale
         severities = torch.cat([severities[..., :1] + self.absence_offset, severities[..., 1:]], -1)
-        trust = torch.sigmoid(gate[:, 0])
+        trust = torch.sigmoid(gate[:, 0] + self.gate_offset)
         spread_damage, spread_opinion = (F.softplus(value[:, 0] - 1) + 0.03 for value in (first, second))
         return {
             "damage": damage,
             "opinion": opinion,
             "trust": trust,
-            "score": (damage + opinion) / 2,
+            "score": trust * damage + (1 - trust) * opinion,
             "spread_damage": spread_damage,
             "spread_opinion": spread_opinion,
             "spread": trust * spread_damage * self.spread_scale[0]
@@ -217,10 +220,6 @@ class Joint(nn.Module):
             "severities": severities,
             "kinds": kinds * self.kind_scale,
         }
-
-    def _on_scale(self, value: Tensor) -> Tensor:
-        value = self.curve[0] + value * (self.curve[1] + value * self.curve[2])
-        return value if self.training else 1 + F.softplus(6 * (value - 1)) / 6  # the worst stay in order above 1
 
 
 def level_probabilities(score: Tensor, spread: Tensor) -> Tensor:

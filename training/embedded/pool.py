@@ -17,7 +17,6 @@ TARGETS = {
     "damage": torch.float32,
     "overall": torch.float32,
     "rated": torch.bool,
-    "rating": torch.float32,
     "kind": torch.int64,
     "level": torch.float32,
     "chain": torch.int64,
@@ -69,6 +68,28 @@ class Store:
         other = torch.where((chain[before] == chain[one]) & (before != one), before, other)
         other = torch.where((chain[after] == chain[one]) & (after != one), after, other)
         return torch.stack([one, other], 1).flatten()
+
+
+def crops(pictures: Tensor, rows: Tensor, size: tuple[int, int], flip: Tensor) -> Tensor:
+    """Windows at random places, some mirrored, as N×3×H×W in 0..1."""
+    device = pictures.device
+    count, (height, width) = len(rows), size
+    top = torch.randint(pictures.shape[1] - height + 1, (count, 1), device=device)
+    left = torch.randint(pictures.shape[2] - width + 1, (count, 1), device=device)
+    y = top + torch.arange(height, device=device)
+    x = left + torch.arange(width, device=device)
+    x = torch.where(flip[:, None], x.flip(1), x)
+    return pictures[rows[:, None, None], y[:, :, None], x[:, None, :]].permute(0, 3, 1, 2).float() / 255
+
+
+def shifted_views(views: Tensor, rows: Tensor, side: int, flip: Tensor) -> Tensor:
+    """Half the views whole, half a window of them, of one random size."""
+    half = len(rows) // 2
+    window = int(torch.randint(STORED_VIEW * 7 // 10, STORED_VIEW + 1, ()))
+    whole = views[rows[:half]].permute(0, 3, 1, 2).float() / 255
+    whole = torch.where(flip[:half, None, None, None], whole.flip(3), whole)
+    cut = crops(views, rows[half:], (window, window), flip[half:])
+    return torch.cat([F.interpolate(part, (side, side), mode="bilinear", antialias=True) for part in (whole, cut)])
 
 
 class Reader:

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
-from training.embedded.extra_damage import EXTRA_DAMAGE, VARIANTS, damage
+from training.embedded.extra_damage import EXTRA_DAMAGE, damage
 from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, KINDS, joined
 from training.embedded.opinion_map import load, measured
 
@@ -28,13 +28,11 @@ EXTRA_NAMES = tuple(EXTRA_DAMAGE)
 UNBOUNDED = ("white_noise", "white_noise_color", "impulse_noise", "multiplicative_noise", "jitter", "motion_blur")
 STRONGEST = 7.0
 # Damage in some places only: a small window may not show it.
-LOCAL = ("non_eccentricity_patch", "color_block", "block_loss", "fading")
+LOCAL = ("non_eccentricity_patch", "color_block", "block_loss")
 # The metrics' estimate ranks kinds of damage against each other better than one set of opinions does, except where it
 # is far off: the overall target takes this share of it.
 METRICS_SHARE, FAR = 0.35, 1.2
 NEUTRAL = ("mean_shift", "contrast_change")
-# Changes of tone are the hardest to see without the original: every photograph shows some of each.
-TONES = {"contrast_change": 3, "mean_shift": 2, "brighten": 2, "darken": 2, "color_saturation_1": 2}
 
 
 @dataclass(frozen=True)
@@ -59,15 +57,6 @@ class Made:
     chain: int
     local: bool
     category_opinions: Pixels = field(default_factory=lambda: np.full(len(CATEGORIES), UNCHANGED_OPINION, np.float32))
-
-
-def kind_number(name: str) -> int:
-    """The number of a damage's kind; variants share one.
-
-    >>> kind_number("masked_noise") == KIND_INDEX["white_noise"]
-    True
-    """
-    return KIND_INDEX[VARIANTS.get(name, name)]
 
 
 def protocol_recipes(kinds: tuple[str, ...], levels: int, rng: np.random.Generator) -> Iterator[Recipe]:
@@ -100,7 +89,7 @@ def combined_recipes(count: int, rng: np.random.Generator) -> Iterator[Recipe]:
     for _ in range(count):
         while True:
             first, second = (str(name) for name in rng.choice(PROTOCOL_NAMES + EXTRA_NAMES, 2, replace=False))
-            categories = [KINDS[kind_number(name)].category for name in (first, second)]
+            categories = [KINDS[KIND_INDEX[name]].category for name in (first, second)]
             if categories[0] != categories[1]:
                 break
         if categories[0] == "Compression":
@@ -185,10 +174,10 @@ def made(rgb: Pixels, reference: Picture, recipe: Recipe) -> Made:
     result = Made(picture, opinion, -1, 0.0, recipe.chain, local=any(name in LOCAL for name in names))
     if len(names) == 1:
         unseen = amount_is_neutral(*recipe.steps[0])
-        result.kind = KIND_INDEX["unchanged"] if unseen else kind_number(names[0])
+        result.kind = KIND_INDEX["unchanged" if unseen else names[0]]
         result.level = recipe.steps[0][1]
     for name, part in zip(names, parts, strict=True):
-        place = CATEGORY_INDEX[str(KINDS[kind_number(name)].category)]
+        place = CATEGORY_INDEX[str(KINDS[KIND_INDEX[name]].category)]
         result.category_opinions[place] = min(part, result.category_opinions[place])
     return result
 
@@ -221,20 +210,16 @@ def prepared(photograph: Bytes, way: str, rng: np.random.Generator) -> Bytes:
 def recipes_for(way: str, rng: np.random.Generator) -> list[Recipe]:
     """The plan of one preparation of one photograph."""
     if way == "plain":
-        others = [name for name in PROTOCOL_NAMES if name not in TONES]
-        kinds = tuple(str(name) for name in rng.choice(others, 12, replace=False))
-        tones = [recipe for name, levels in TONES.items() for recipe in protocol_recipes((name,), levels, rng)]
-        return [*protocol_recipes(kinds, 2, rng), *tones, *unchanged_recipes(3, rng)]
+        kinds = tuple(str(name) for name in rng.choice(PROTOCOL_NAMES, 18, replace=False))
+        return [*protocol_recipes(kinds, 2, rng), *unchanged_recipes(3, rng)]
     if way == "enlarged":
-        plan = [*graded_recipes(6, rng), *extra_recipes(5, rng), *combined_recipes(5, rng)]
+        plan = [*graded_recipes(8, rng), *extra_recipes(5, rng), *combined_recipes(7, rng)]
         return [*plan, *unchanged_recipes(3, rng)]
     if way == "reduced":
-        plan = [*graded_recipes(4, rng), *extra_recipes(2, rng), *combined_recipes(2, rng)]
-        return [*plan, *unchanged_recipes(2, rng)]
+        plan = [*graded_recipes(5, rng), *extra_recipes(2, rng), *combined_recipes(3, rng)]
+        return [*plan, *unchanged_recipes(1, rng)]
     if way == "rated":
-        kinds = tuple(str(name) for name in rng.choice(PROTOCOL_NAMES, 2, replace=False))
-        plan = [*protocol_recipes(kinds, 2, rng), *graded_recipes(1, rng), *extra_recipes(1, rng)]
-        return [*plan, *combined_recipes(1, rng), *unchanged_recipes(1, rng)]
+        return [*graded_recipes(1, rng), *extra_recipes(1, rng)]
     if way == "chains":
         return [
             *(Recipe(((name, float(level)),), index, 0, full_range=True)

@@ -3,15 +3,15 @@
     python -m training.embedded.train --data DATA --out OUT [--minutes 9] [--pool POOL]
 
 ``DATA`` is what ``prepare.py`` lays out. Damaged pictures are made beside training by worker processes into ``--pool``
-(memory-backed, about 60 GB) and are on the accelerator from then on. Writes the checkpoint (16 bit, in parts of
-15 MB), features of the validation pictures, figures on these, and a log; test pictures are not looked at here.
-``export.py`` makes the shipped files of it, ``evaluate.py`` measures them.
+(memory-backed, about 55 GB) and are on the accelerator from then on. Writes the checkpoint (16 bit, in parts of
+15 MB), the results on pictures that training has not seen, and a log. ``export.py`` makes the shipped files of it.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import csv
 import io
 import json
 import math
@@ -27,15 +27,14 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 from training.embedded import losses, measure, splits
-from training.embedded.augment import crops, reencoded, resized, shifted_views, window_of
-from training.embedded.calibrate import answers, fit
+from training.embedded.calibrate import fit
 from training.embedded.generate import FULL, REDUCED, read_ratings
 from training.embedded.network import VIEW, Assessor, lite0_weights, vit_weights
-from training.embedded.pool import Reader, Store, whole_views
+from training.embedded.pool import Reader, Store, crops, shifted_views, whole_views
 
 SIZES = ((288, 288), (384, 384), (288, 384))
 PAIRS, RATED = 64, 48
-RATES = {"local": 5e-4, "content": 5e-5, "joint": 1e-3}
+RATES = {"local": 6e-4, "content": 6e-5, "joint": 1e-3}
 LAYER_DECAY = 0.85
 SMOOTHING = 0.998
 PART = 15_000_000
@@ -77,15 +76,12 @@ class Rated:
 
 
 def started(data: Path, device: str, checkpoint: Path | None) -> Assessor:
-    """The pretrained networks, or what of them ``checkpoint`` holds; its heads, if any, are not taken over."""
     model = Assessor()
     if checkpoint:
         stored = np.load(checkpoint)
-        parts = [name for name in stored.files if not name.startswith("joint.")]
-        found = model.load_state_dict(
-            {name: torch.from_numpy(stored[name].astype(np.float32)) for name in parts}, strict=False
+        model.load_state_dict(
+            {name: torch.from_numpy(stored[name].astype(np.float32)) for name in stored.files}, strict=False
         )
-        assert not found.unexpected_keys, found.unexpected_keys
     else:
         stored = np.load(data / "start.npz")
         of = lambda part: {name.split("/", 1)[1]: stored[name] for name in stored.files if name.startswith(part)}  # noqa: E731
@@ -156,7 +152,7 @@ def kept(count: int, device: str) -> tuple[Tensor, Tensor]:
 
 
 def train(
-    model: Assessor, stores: dict[tuple[int, int], Store], rated: Rated, watched: Rated, minutes: float
+    model: Assessor, stores: dict[tuple[int, int], Store], rated: Rated, watched: Rated, minutes: float, out: Path
 ) -> Smoothed:
     device = str(next(model.parameters()).device)
     optimizer = torch.optim.AdamW(parameter_groups(model), betas=(0.9, 0.98))
@@ -176,15 +172,10 @@ def train(
         flips = torch.rand(len(rows), device=device) < 0.5
         opinion_rows = rated.draw(RATED)
         opinion_flips = torch.rand(RATED, device=device) < 0.5
-        window = window_of(size, tuple(source.pictures.shape[1:3]))
         pictures = torch.cat(
-            [
-                crops(source.pictures, rows, window, flips),
-                crops(rated.store.pictures, opinion_rows, window, opinion_flips),
-            ]
+            [crops(source.pictures, rows, size, flips), crops(rated.store.pictures, opinion_rows, size, opinion_flips)]
         )
-        pictures = reencoded(resized(pictures, size))
-        # Views are divided into whole and shifted ones by place; pairs stay near, so the order is as good as random.
+        # Views are halved into whole and shifted ones by place; pairs stay pairs, so the order is as good as random.
         views = torch.cat(
             [
                 shifted_views(source.views, rows, VIEW, flips),
@@ -199,8 +190,6 @@ def train(
         small = model.joint(windows(cells[: len(rows)]), content[: len(rows)], kept(len(rows), device))
         parts = losses.damage_losses(made, batch) | losses.opinion_losses(taken, rated.rating[opinion_rows])
         parts |= losses.window_losses(small, batch)
-        everything = torch.cat([batch["overall"], rated.rating[opinion_rows]])
-        parts["together"] = 0.3 * losses.agreement(found["score"], everything)
         loss = torch.stack(list(parts.values())).sum()
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -219,8 +208,11 @@ def train(
         if step % 500 == 0:
             guess = predict(smoothed.model, watched.store.pictures[: watched.store.count])
             wanted = watched.rating.cpu().numpy()
-            seen = {head: round(measure.srcc(guess[head], wanted), 4) for head in ("score", "opinion", "damage")}
+            seen = {head: round(measure.srcc(guess[head], wanted), 4) for head in ("score", "opinion")}
             print(f"step {step} rated validation pictures: SRCC {seen}", flush=True)
+            if progress > 0.4 and not (out / "middle").exists():
+                (out / "middle").mkdir()
+                save(smoothed.model, out / "middle")
     print(f"trained {step} steps in {time.time() - start:.0f} s: {totals}", flush=True)
     return smoothed
 
@@ -263,25 +255,74 @@ def check_shards(pool: Path, part: str, limit: int | None = None) -> tuple[Tenso
     return torch.cat(pictures), {"row": row, "level": level, "photograph": photograph}
 
 
-def validation(model: Assessor, pool: Path, rated: Rated) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Calibrates the heads; gives figures on validation pictures (one look) and the features, to do it again."""
+def calibrate(model: Assessor, pool: Path, rated: Rated) -> dict[str, Any]:
     pictures, columns = check_shards(pool, "validation")
-    chains = columns | {"features": features(model, pictures)}
-    seen = {
-        "features": features(model, rated.store.pictures[: rated.store.count]),
-        "rating": rated.rating.cpu().numpy(),
+    seen = features(model, rated.store.pictures[: rated.store.count])
+    return fit(
+        model.joint,
+        columns | {"features": features(model, pictures)},
+        {"features": seen, "rating": rated.rating.cpu().numpy()},
+    )
+
+
+BRANCHES = {"both": None, "local_only": (1.0, 0.0), "content_only": (0.0, 1.0)}
+
+
+def agreement_figures(guess: dict[str, np.ndarray], opinion: np.ndarray) -> dict[str, Any]:
+    figures: dict[str, Any] = {
+        head: {
+            "srcc": measure.with_interval(measure.srcc, guess[head], opinion),
+            "plcc": measure.with_interval(measure.plcc, guess[head], opinion),
+        }
+        for head in ("score", "damage", "opinion")
     }
-    found: dict[str, Any] = {"calibration": fit(model.joint, chains, seen)}
-    guess = answers(model.joint, seen["features"])
-    found["rated"] = {
-        head: round(measure.srcc(guess[head], seen["rating"]), 4) for head in ("score", "damage", "opinion")
-    }
-    guess = answers(model.joint, chains["features"])
-    for name in ("severities", "kinds"):
-        guess[name] = torch.from_numpy(guess[name]).softmax(-1).numpy()
+    return figures | {"trust": round(float(guess["trust"].mean()), 3)}
+
+
+def results(model: Assessor, data: Path, pool: Path, rated_test: Rated) -> dict[str, Any]:
+    """Everything on pictures that training has not seen."""
+    found: dict[str, Any] = {}
+    rating = rated_test.rating.cpu().numpy()
+    pictures = rated_test.store.pictures[: rated_test.store.count]
+    for name, keep in BRANCHES.items():
+        guess = predict(model, pictures, keep)
+        chances = measure.level_probabilities(guess["score"], guess["spread"])
+        error = measure.calibration_error(chances, measure.nearest_level(rating))
+        found[f"biq2021_{name}"] = agreement_figures(guess, rating) | {"level_calibration_error": round(error, 4)}
+    if (data / "csiq" / "scores.csv").exists():
+        with (data / "csiq" / "scores.csv").open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        quality = -np.array([float(row["dmos_0_to_1"]) for row in rows])
+        pictures = torch.from_numpy(np.stack(read_all([data / "csiq" / row["image"] for row in rows])))
+        kinds = np.array([row["type"] for row in rows])
+        for name, keep in BRANCHES.items():
+            guess = predict(model, pictures, keep)
+            by_kind = {
+                kind: round(measure.srcc(guess["score"][kinds == kind], quality[kinds == kind]), 3)
+                for kind in np.unique(kinds)
+            }
+            found[f"csiq_{name}"] = agreement_figures(guess, quality) | {"srcc_by_kind": by_kind}
+    pictures, columns = check_shards(pool, "test")
+    guess = predict(model, pictures)
     found["protocol"] = measure.protocol_figures(guess, columns["level"], columns["row"], columns["photograph"])
-    stored = {f"chains/{name}": value for name, value in chains.items()}
-    return found, stored | {f"rated_validation/{name}": value for name, value in seen.items()}
+    found["robustness"] = robustness(model, pictures, rated_test)
+    for name, figures in found.items():
+        print(name, json.dumps(figures), flush=True)
+    return found
+
+
+def robustness(model: Assessor, pictures: Tensor, rated: Rated) -> dict[str, float]:
+    """Change of the score under a shift by two pixels and under mirroring."""
+    chosen = torch.cat([pictures[:: max(1, len(pictures) // 600)][:600]])
+    found = {}
+    for name, some in (("protocol", chosen), ("biq2021", rated.store.pictures[: rated.store.count])):
+        here = predict(model, some[:, 2:, 2:])["score"]
+        there = predict(model, some[:, :-2, :-2])["score"]
+        plain, mirrored = predict(model, some)["score"], predict(model, some.flip(2))["score"]
+        for way, change in (("shift", abs(here - there)), ("flip", abs(plain - mirrored))):
+            found[f"{name}_{way}_p95"] = round(float(np.percentile(change, 95)), 4)
+            found[f"{name}_{way}_within_0.1"] = round(float((change <= 0.1).mean()), 4)
+    return found
 
 
 def save(model: Assessor, out: Path) -> None:
@@ -310,6 +351,23 @@ def features(model: Assessor, pictures: Tensor) -> np.ndarray:
     return np.concatenate(found)
 
 
+def save_features(
+    model: Assessor, store: Store, rated: dict[str, Rated], pool: Path, out: Path, count: int = 4500
+) -> None:
+    """For refitting the heads elsewhere without the pictures."""
+    rows = torch.randperm(store.count, device=store.pictures.device)[:count].sort().values
+    stored = {f"made/{name}": values[rows].cpu().numpy() for name, values in store.targets.items()}
+    stored["made/features"] = features(model, store.pictures[rows])
+    for part in ("train", "validation"):
+        stored[f"rated_{part}/features"] = features(model, rated[part].store.pictures[: rated[part].store.count])
+        stored[f"rated_{part}/rating"] = rated[part].rating.cpu().numpy()
+    pictures, columns = check_shards(pool, "validation")
+    stored["chains/features"] = features(model, pictures)
+    stored |= {f"chains/{name}": values for name, values in columns.items()}
+    out.mkdir(exist_ok=True)
+    split_file(stored, out, "features")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
@@ -317,7 +375,7 @@ def main() -> None:
     parser.add_argument("--pool", type=Path, default=Path("/dev/shm/agenticiqa-pool"))
     parser.add_argument("--minutes", type=float, default=9.0)
     parser.add_argument("--begin-with", type=int, default=15_000, help="wait for so many made pictures")
-    parser.add_argument("--checkpoint", type=Path, help="start from the networks in this npz file, with new heads")
+    parser.add_argument("--checkpoint", type=Path, help="go on from this one")
     parser.add_argument("--trial", action="store_true", help="a few steps on little data, to see that all runs")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -338,15 +396,12 @@ def main() -> None:
         ]
         generator = subprocess.Popen(command)
     stores = {
-        FULL: Store(200 if arguments.trial else 75_500, FULL, device),
-        REDUCED: Store(100 if arguments.trial else 12_500, REDUCED, device),
+        FULL: Store(200 if arguments.trial else 70_000, FULL, device),
+        REDUCED: Store(100 if arguments.trial else 16_000, REDUCED, device),
     }
     reader = Reader(arguments.pool, stores)
-    names = {part: splits.load()["opinions"][part] for part in ("train", "validation")}
-    rated = {
-        part: Rated(arguments.data / "biq2021", members[:40] if arguments.trial else members, device)
-        for part, members in names.items()
-    }
+    names = {part: members[:40] if arguments.trial else members for part, members in splits.load()["opinions"].items()}
+    rated = {part: Rated(arguments.data / "biq2021", members, device) for part, members in names.items()}
     begin = time.time()
     model = started(arguments.data, device, arguments.checkpoint)
     model.local = model.local.to(memory_format=torch.channels_last)
@@ -355,16 +410,17 @@ def main() -> None:
             raise SystemExit(f"reading made pictures failed: {reader.failure!r}")
         time.sleep(1)
     print(f"waited {time.time() - begin:.0f} s for {stores[FULL].count}+{stores[REDUCED].count} pictures", flush=True)
-    smoothed = train(model, stores, rated["train"], rated["validation"], arguments.minutes)
+    smoothed = train(model, stores, rated["train"], rated["validation"], arguments.minutes, arguments.out)
     reader.stopped = True
     save(smoothed.model, arguments.out)
     if generator:
         generator.wait()
-    found, stored = validation(smoothed.model, arguments.pool, rated["validation"])
-    print(json.dumps(found), flush=True)
+    scales = calibrate(smoothed.model, arguments.pool, rated["validation"])
+    print("calibration", scales, flush=True)
     save(smoothed.model, arguments.out)
-    (arguments.out / "validation.json").write_text(json.dumps(found, indent=1) + "\n")
-    split_file(stored, arguments.out, "features")
+    found = {"calibration": scales} | results(smoothed.model, arguments.data, arguments.pool, rated["test"])
+    (arguments.out / "results.json").write_text(json.dumps(found, indent=1) + "\n")
+    save_features(smoothed.model, stores[FULL], rated, arguments.pool, arguments.out / "features")
     (arguments.out / "done").touch()
 
 

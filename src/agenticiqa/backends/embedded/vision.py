@@ -4,6 +4,11 @@
 ``content.onnx`` looks at the whole picture shrunk to a square; ``joint.onnx`` turns the mean of the statistics over any
 set of cells, with the content, into scores, chances of the five levels, severities and kinds of damage. The picture,
 a region and a single place of the map are thus judged by the same rule.
+
+Large pictures are seen at up to three distances: reduced to ``LONGEST`` (the map and regions, too), reduced once more
+to the size the model was trained at, and, where pixels were lost, through a few windows at native resolution. The
+score is the mean of the two whole views, as people judge whole pictures; noise and compression, which reducing hides,
+are looked for in the first view and in the windows.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +33,12 @@ Floats = npt.NDArray[np.float32]
 WEIGHTS = Path(__file__).with_name("weights")
 LONGEST = 1024
 """Larger pictures are judged as people see them, reduced to this longer side; ``look`` can be told otherwise."""
+FAR, FAR_FROM = 512, 768
+"""Pictures whose longer side is above the second number are also seen reduced to the first: as in training."""
+WINDOW, WINDOWS = 256, 3
+"""Side of a window at native resolution, and how many of them across and down."""
+SEEN_CLOSELY = ("Noise", "Compression")
+"""What the windows are asked about. Single pixels of large photographs are soft: that is no blur to the eye."""
 TILE = 1024
 REGION_CELLS = 3
 """A place of the map is judged by so many cells across: fewer would be too little to see damage in."""
@@ -64,6 +75,10 @@ class Sight:
     """Height and width in the picture's own pixels."""
     scale: float
     """Looked-at pixels per own pixel."""
+    farther: Floats | None = None
+    """Statistics of the whole picture, reduced once more; None for small pictures."""
+    closer: Floats | None = None
+    """Statistics of windows at native resolution; None where ``cells`` are native."""
 
 
 class Vision:
@@ -95,20 +110,31 @@ class Vision:
         height, width = picture.shape[:2]
         opened = Image.fromarray(picture)
         scale = 1.0 if longest is None else min(1.0, longest / max(height, width))
-        pixels = picture
-        if scale < 1:
-            wanted = (max(1, round(width * scale)), max(1, round(height * scale)))
-            pixels = np.asarray(opened.resize(wanted, Image.Resampling.BICUBIC, reducing_gap=3.0))
         side = int(self.about["view"])
         view = np.asarray(opened.resize((side, side), Image.Resampling.BILINEAR))
         views = np.stack([view, view[:, ::-1]]) if mirrored else view[None]
         content = self._run("content.onnx", view=views)[0].mean(axis=0)
-        return Sight(self._cells(_padded(pixels, int(self.about["cell"])), mirrored), content, (height, width), scale)
+        cells = self._cells(_reduced(opened, scale) if scale < 1 else picture, mirrored)
+        farther = closer = None
+        if max(height, width) * scale > FAR_FROM:
+            farther = _mean(self._cells(_reduced(opened, FAR / max(height, width)), mirrored))
+        if scale < 1:
+            closer = _mean(np.stack([self._cells(window, mirrored=False) for window in _windows(picture)]))
+        return Sight(cells, content, (height, width), scale, farther, closer)
 
     def judge(self, sight: Sight, places: npt.NDArray[np.bool_] | None = None) -> Judgement:
-        """Judge the whole picture, or the cells chosen by ``places`` (rows × columns)."""
-        chosen = sight.cells.reshape(-1, sight.cells.shape[-1]) if places is None else sight.cells[places]
-        return self._judged(chosen.mean(axis=0, dtype=np.float64)[None].astype(np.float32), sight.content)
+        """Judge the whole picture from all distances, or the cells chosen by ``places`` (rows × columns)."""
+        if places is not None:
+            return self._judged(_mean(sight.cells[places])[None], sight.content)
+        found = self._judged(_mean(sight.cells)[None], sight.content)
+        if sight.farther is not None:
+            farther = self._judged(sight.farther[None], sight.content)
+            found = _averaged(found, farther, ("score", "levels", "damage", "opinion", "trust"))
+        if sight.closer is not None:
+            closer = _averaged(found, self._judged(sight.closer[None], sight.content), ("severities",))
+            asked = np.isin(self.categories, SEEN_CLOSELY)[None, :, None]
+            found = replace(found, severities=np.where(asked, closer.severities, found.severities))
+        return found
 
     def judge_box(self, sight: Sight, box: tuple[int, int, int, int]) -> Judgement:
         """Judge x, y, width, height in the picture's own pixels: all cells that the box touches by half or more."""
@@ -137,6 +163,7 @@ class Vision:
 
     def _cells(self, pixels: Bytes, mirrored: bool) -> Floats:
         """Tiles keep memory bounded; each is a multiple of the cell, so that cells of all tiles make one grid."""
+        pixels = _padded(pixels, int(self.about["cell"]))
         rows = []
         for top in range(0, pixels.shape[0], TILE):
             tiles = []
@@ -191,6 +218,26 @@ def _checked(file: Path, expected: str) -> bytes:
             f"{file} is not the file that was shipped (its SHA-256 differs).", hint="Install the package again."
         )
     return data
+
+
+def _mean(cells: Floats) -> Floats:
+    """Over all cells, in double precision: sums of many squares would lose digits."""
+    return np.asarray(cells.reshape(-1, cells.shape[-1]).mean(axis=0, dtype=np.float64), np.float32)
+
+
+def _averaged(one: Judgement, other: Judgement, names: tuple[str, ...]) -> Judgement:
+    return replace(one, **{name: (getattr(one, name) + getattr(other, name)) / 2 for name in names})
+
+
+def _reduced(picture: Image.Image, scale: float) -> Bytes:
+    wanted = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
+    return np.asarray(picture.resize(wanted, Image.Resampling.BICUBIC, reducing_gap=3.0))
+
+
+def _windows(picture: Bytes) -> list[Bytes]:
+    """Windows spread evenly over the picture, its borders included."""
+    starts = [np.linspace(0, max(side - WINDOW, 0), WINDOWS).round().astype(int) for side in picture.shape[:2]]
+    return [picture[top : top + WINDOW, left : left + WINDOW] for top in starts[0] for left in starts[1]]
 
 
 def _padded(pixels: Bytes, cell: int) -> Bytes:
