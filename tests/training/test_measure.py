@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from training.embedded import measure
+from training.embedded.evaluate import ways_of
 from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, KINDS, severity_of
 
 from agenticiqa.distortions import PROTOCOL
@@ -86,3 +87,9 @@ def test_intervals_by_group_are_wider():
     alone = measure.interval(measure.mean, values)
     grouped = measure.interval(measure.mean, values, groups=groups)
     assert grouped[1] - grouped[0] > alone[1] - alone[0]
+
+
+def test_every_way_of_damage_is_seen_on_about_as_many_photographs():
+    counts = np.bincount(np.concatenate([ways_of(place, 5) for place in range(92)]), minlength=25)
+    assert counts.min() >= 18
+    assert counts.max() <= 19

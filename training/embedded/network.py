@@ -186,6 +186,7 @@ class Joint(nn.Module):
             self.register_buffer(name, torch.ones(count))
         self.register_buffer("damage_curve", torch.tensor([0.0, 1.0, 0.0]))
         self.register_buffer("absence_offset", torch.zeros(1))
+        self.register_buffer("gate_offset", torch.zeros(1))
 
     def forward(
         self, statistics: Tensor, content: Tensor, keep: tuple[Tensor, Tensor] | None = None
@@ -205,7 +206,7 @@ class Joint(nn.Module):
             damage = 1 + F.softplus(6 * (damage - 1)) / 6  # the worst stay in order above 1
         severities = severities.view(-1, len(CATEGORIES), len(SEVERITIES)) * self.severity_scale
         severities = torch.cat([severities[..., :1] + self.absence_offset, severities[..., 1:]], -1)
-        trust = torch.sigmoid(gate[:, 0])
+        trust = torch.sigmoid(gate[:, 0] + self.gate_offset)
         spread_damage, spread_opinion = (F.softplus(value[:, 0] - 1) + 0.03 for value in (first, second))
         return {
             "damage": damage,

@@ -56,7 +56,7 @@ class Scene:
     def of(cls, vision: Vision, rgb: UInt8Image) -> Scene:
         """A look at pixels; those looked at last are remembered."""
         pixels = np.ascontiguousarray(rgb)
-        key = vision, f"{pixels.shape}{hashlib.sha256(memoryview(pixels)).hexdigest()}"
+        key = vision, f"{pixels.shape}{hashlib.sha256(pixels.data).hexdigest()}"
         with cls._lock:
             sight = cls._sights.pop(key, None)
         if sight is None:

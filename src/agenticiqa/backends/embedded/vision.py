@@ -4,6 +4,10 @@
 ``content.onnx`` looks at the whole picture shrunk to a square; ``joint.onnx`` turns the mean of the statistics over any
 set of cells, with the content, into scores, chances of the five levels, severities and kinds of damage. The picture,
 a region and a single place of the map are thus judged by the same rule.
+
+Training knew pictures of about 512 pixels. Middling ones are also seen reduced to that size, and the score is the mean of
+both views. Large ones are seen reduced to ``LARGE_VIEW``, once instead of twice to keep their cost down, and through a few
+windows at native resolution: noise and compression are looked for in both, because reducing hides them.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,7 +32,15 @@ Floats = npt.NDArray[np.float32]
 
 WEIGHTS = Path(__file__).with_name("weights")
 LONGEST = 1024
-"""Larger pictures are judged as people see them, reduced to this longer side; ``look`` can be told otherwise."""
+"""Pictures with a longer side are large; ``look`` can be told otherwise."""
+LARGE_VIEW = 640
+FAR, FAR_FROM = 512, 768
+"""Pictures whose longer side is above the second number are also seen reduced to the first: as in training."""
+WINDOW = 256
+WINDOW_PLACES = ((1, 1), (1, 5), (3, 3), (5, 1), (5, 5))
+"""Middles of the windows at native resolution, in sixths of height and width."""
+SEEN_CLOSELY = ("Noise", "Compression")
+"""What the windows are asked about. Single pixels of large photographs are soft: that is no blur to the eye."""
 TILE = 1024
 REGION_CELLS = 3
 """A place of the map is judged by so many cells across: fewer would be too little to see damage in."""
@@ -65,6 +77,10 @@ class Sight:
     """Height and width in the picture's own pixels."""
     scale: float
     """Looked-at pixels per own pixel."""
+    farther: Floats | None = None
+    """Statistics of the whole picture, reduced once more; None for small pictures."""
+    closer: Floats | None = None
+    """Statistics of windows at native resolution; None where ``cells`` are native."""
 
 
 class Vision:
@@ -85,22 +101,46 @@ class Vision:
         ``mirrored`` looks a second time at the mirrored picture: twice the time, steadier answers.
         """
         height, width = picture.shape[:2]
+        longer = max(height, width)
         opened = Image.fromarray(picture)
-        scale = 1.0 if longest is None else min(1.0, longest / max(height, width))
-        pixels = picture
-        if scale < 1:
-            wanted = (max(1, round(width * scale)), max(1, round(height * scale)))
-            pixels = np.asarray(opened.resize(wanted, Image.Resampling.BICUBIC, reducing_gap=3.0))
+        if longest is not None and longer > longest:
+            return self._large(picture, opened, min(LARGE_VIEW, longest) / longer)
+        content = self._content(opened, mirrored)
+        cells = self._cells(picture, mirrored)
+        farther = _mean(self._cells(_reduced(opened, FAR / longer), mirrored)) if longer > FAR_FROM else None
+        return Sight(cells, content, (height, width), 1.0, farther)
+
+    def _large(self, picture: Bytes, opened: Image.Image, scale: float) -> Sight:
+        """One look at the whole, without its mirror image, and a few native windows."""
+        reduced = _reduced(opened, scale)
+        windows = [self._cells(window, mirrored=False) for window in _windows(picture)]
+        return Sight(
+            cells=self._cells(reduced, mirrored=False),
+            content=self._content(Image.fromarray(reduced), mirrored=False),
+            size=(picture.shape[0], picture.shape[1]),
+            scale=scale,
+            closer=_mean(np.concatenate([cells.reshape(-1, cells.shape[-1]) for cells in windows])),
+        )
+
+    def _content(self, opened: Image.Image, mirrored: bool) -> Floats:
         side = int(self.about["view"])
         view = np.asarray(opened.resize((side, side), Image.Resampling.BILINEAR))
         views = np.stack([view, view[:, ::-1]]) if mirrored else view[None]
-        content = self._run("content.onnx", view=views)[0].mean(axis=0)
-        return Sight(self._cells(_padded(pixels, int(self.about["cell"])), mirrored), content, (height, width), scale)
+        return np.asarray(self._run("content.onnx", view=views)[0].mean(axis=0), np.float32)
 
     def judge(self, sight: Sight, places: npt.NDArray[np.bool_] | None = None) -> Judgement:
-        """Judge the whole picture, or the cells chosen by ``places`` (rows × columns)."""
-        chosen = sight.cells.reshape(-1, sight.cells.shape[-1]) if places is None else sight.cells[places]
-        return self._judged(chosen.mean(axis=0, dtype=np.float64)[None].astype(np.float32), sight.content)
+        """Judge the whole picture from all distances, or the cells chosen by ``places`` (rows × columns)."""
+        if places is not None:
+            return self._judged(_mean(sight.cells[places])[None], sight.content)
+        found = self._judged(_mean(sight.cells)[None], sight.content)
+        if sight.farther is not None:
+            farther = self._judged(sight.farther[None], sight.content)
+            found = _averaged(found, farther, ("score", "levels", "damage", "opinion", "trust"))
+        if sight.closer is not None:
+            closer = _averaged(found, self._judged(sight.closer[None], sight.content), ("severities",))
+            asked = np.isin(self.categories, SEEN_CLOSELY)[None, :, None]
+            found = replace(found, severities=np.where(asked, closer.severities, found.severities))
+        return found
 
     def judge_box(self, sight: Sight, box: tuple[int, int, int, int]) -> Judgement:
         """Judge x, y, width, height in the picture's own pixels: all cells that the box touches by half or more."""
@@ -129,6 +169,7 @@ class Vision:
 
     def _cells(self, pixels: Bytes, mirrored: bool) -> Floats:
         """Tiles keep memory bounded; each is a multiple of the cell, so that cells of all tiles make one grid."""
+        pixels = _padded(pixels, int(self.about["cell"]))
         rows = []
         for top in range(0, pixels.shape[0], TILE):
             tiles = []
@@ -200,6 +241,35 @@ def checked_file(file: Path, expected: str) -> bytes:
             f"{file} is not the file that was shipped (its SHA-256 differs).", hint="Install the package again."
         )
     return data
+
+
+def _mean(cells: Floats) -> Floats:
+    """Over all cells, in double precision: sums of many squares would lose digits."""
+    return np.asarray(cells.reshape(-1, cells.shape[-1]).mean(axis=0, dtype=np.float64), np.float32)
+
+
+def _averaged(one: Judgement, other: Judgement, names: tuple[str, ...]) -> Judgement:
+    return replace(one, **{name: (getattr(one, name) + getattr(other, name)) / 2 for name in names})
+
+
+def _reduced(picture: Image.Image, scale: float) -> Bytes:
+    wanted = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
+    return np.asarray(picture.resize(wanted, Image.Resampling.BICUBIC, reducing_gap=3.0))
+
+
+def _windows(picture: Bytes) -> list[Bytes]:
+    """Windows at native resolution, spread over the picture."""
+    height, width = picture.shape[:2]
+    places = [(_start(height, down), _start(width, across)) for down, across in WINDOW_PLACES]
+    return [picture[top : top + WINDOW, left : left + WINDOW] for top, left in places]
+
+
+def _start(side: int, sixths: int) -> int:
+    """
+    >>> _start(3000, 3), _start(300, 5)
+    (1372, 44)
+    """
+    return min(max(side * sixths // 6 - WINDOW // 2, 0), max(side - WINDOW, 0))
 
 
 def _padded(pixels: Bytes, cell: int) -> Bytes:
