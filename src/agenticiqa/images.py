@@ -306,7 +306,9 @@ def _normalised(opened: Image.Image, data: bytes, path: str | None) -> LoadedIma
         notes.append("transparent: judged on a white background")
     return LoadedImage(
         data=data,
-        pil=frame.convert("RGB"),
+        # Converting copies, which takes most of the time of decoding a large photograph. A JPEG file has one frame and
+        # nothing more to read.
+        pil=frame if frame.mode == "RGB" and opened.format == "JPEG" else frame.convert("RGB"),
         format=opened.format or "unknown",
         path=path,
         notes=tuple(notes),

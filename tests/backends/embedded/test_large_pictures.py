@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from agenticiqa.backends.embedded.vision import LARGE_VIEW, Judgement, load_vision
+from agenticiqa.backends.embedded.vision import FAR, Judgement, load_vision
 
 PICTURE = Path(__file__).resolve().parents[3] / "examples" / "pictures" / "dandelion.jpg"
 
@@ -41,8 +41,8 @@ def test_compression_that_reducing_hides_is_found_at_native_resolution(large):
 def test_the_map_keeps_the_reduced_picture_and_chances_stay_chances(large):
     vision = load_vision()
     sight = vision.look(large)
-    assert sight.scale == pytest.approx(LARGE_VIEW / 2304)
-    assert sight.cells.shape[:2] == (-(-427 // 32), 20)
+    assert sight.scale == pytest.approx(FAR / 2304)
+    assert sight.cells.shape[:2] == (-(-341 // 32), 16)
     found = vision.judge(sight)
     assert found.severities.sum(axis=-1) == pytest.approx(np.ones((1, 8)), abs=1e-4)
     assert found.kinds.sum() == pytest.approx(1, abs=1e-4)

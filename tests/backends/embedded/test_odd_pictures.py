@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageFilter
 
 from agenticiqa import AgenticIQA
-from agenticiqa.backends.embedded.photographic import facts_of
+from agenticiqa.backends.embedded.picture_facts import facts_of
 
 pytestmark = pytest.mark.usefixtures("isolated")
 

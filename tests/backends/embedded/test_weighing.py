@@ -29,7 +29,7 @@ def look_with(kinds: dict[str, float], *damaged: str, score: float = 2.5) -> Any
         kinds=dict.fromkeys(vision.kinds, 1e-4) | kinds,
         trust_in_damage=1.0,
     )
-    scene = Scene(vision, None)  # type: ignore[arg-type]
+    scene = Scene(vision, None, facts_of(np.zeros((64, 64, 3), np.uint8)))  # type: ignore[arg-type]
     return SimpleNamespace(reading=reading, scene=scene, severity=lambda name: reading.severity[name])
 
 

@@ -10,7 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from agenticiqa.backends.embedded.measures import Measures
-from agenticiqa.backends.embedded.photographic import PictureFacts, facts_of, sobered
+from agenticiqa.backends.embedded.photographic import sobered
+from agenticiqa.backends.embedded.picture_facts import PictureFacts, facts_of
 from agenticiqa.backends.embedded.scene import Reading, Scene
 from agenticiqa.backends.embedded.vision import Vision
 from agenticiqa.images import Box, LoadedImage
@@ -37,7 +38,7 @@ class Look:
     @cached_property
     def facts(self) -> PictureFacts:
         """Of the whole picture, whichever part is looked at."""
-        return facts_of(self.image.rgb)
+        return self.scene.facts if self.box is None else facts_of(self.image.rgb)
 
     def part(self, box: Box) -> Look:
         """A look at a region as a picture of its own.

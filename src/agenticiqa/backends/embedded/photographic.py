@@ -1,29 +1,12 @@
-"""Is this a photograph at all? The vision model has learnt from photographs; what else it is shown is measured here.
-
-The bounds lie outside what 141 photographs of two collections measure: at most 47 % of flat area, at most 77 %
-of the pixels near one tone, neighbours that agree by at least 0.73, and a deviation of at least 21 levels.
-"""
+"""The vision model has learnt from photographs: its reading of anything else is taken back as far as facts demand."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
-
-from agenticiqa.backends.embedded.sampling import BLOCK, windows
+from agenticiqa.backends.embedded.picture_facts import PictureFacts
 from agenticiqa.backends.embedded.scene import LEVELS, Reading
-from agenticiqa.images import UInt8Image
 
-Content = Literal["photograph", "blank", "noise", "drawn", "page"]
-
-BLANK_DEVIATION = 2.0
-NOISE_AGREEMENT = 0.3
-DRAWN_FLAT, DRAWN_BLOCKS = 0.6, 0.3
-PLAIN = 16
-PAGE_TONE, PAGE_COLOUR = 0.8, 25.0
-TONE_REACH = 16
 LOSSLESS_COLOURS = 2048
 """Compression and noise leave more colours than this in a drawn picture of ordinary size."""
 HEDGE = 0.8
@@ -37,110 +20,6 @@ _SOUND = dict(zip(LEVELS, (0.05, 0.10, 0.25, 0.35, 0.25), strict=True))
 _DAMAGED = dict.fromkeys(LEVELS, 0.2)
 # Nothing to see is bad, whatever the model makes of it.
 _BAD = dict(zip(LEVELS, (0.9, 0.07, 0.01, 0.01, 0.01), strict=True))
-_TRAINED = "the vision model was trained on photographs, so take this answer with caution"
-
-
-@dataclass(frozen=True)
-class PictureFacts:
-    """Numbers that tell photographs from other pictures."""
-
-    deviation: float
-    """Of the brightness, in levels of 255."""
-    agreement: float
-    """Correlation of horizontal neighbours."""
-    flat_share: float
-    """Pixels exactly equal to a neighbour, where fewest are (see :func:`_flat_share`)."""
-    plain_blocks: float
-    """Blocks of 16×16 pixels that hold one colour only."""
-    colours: int
-    one_tone: float
-    """Pixels within 16 levels of the most frequent brightness."""
-    colourfulness: float
-    """Mean difference of the largest and the smallest channel, in levels of 255."""
-
-    @property
-    def content(self) -> Content:
-        if self.deviation < BLANK_DEVIATION:
-            return "blank"
-        if self.agreement < NOISE_AGREEMENT:
-            return "noise"
-        if self.flat_share >= DRAWN_FLAT and self.plain_blocks >= DRAWN_BLOCKS:
-            return "drawn"
-        page = self.one_tone >= PAGE_TONE and self.colourfulness < PAGE_COLOUR
-        return "page" if page else "photograph"
-
-    @property
-    def note(self) -> str | None:
-        """What it is instead of a photograph, with the numbers that say so."""
-        content = self.content
-        if content == "blank":
-            return f"the picture is blank (its brightness varies by {self.deviation:.1f} of 255 levels): nothing shows"
-        if content == "noise":
-            return f"neighbouring pixels have nothing in common (correlation {self.agreement:.2f}): this is pure noise"
-        if content == "drawn":
-            return (
-                f"this is not a photograph ({self.flat_share:.0%} of it is exactly flat, {self.colours:,} different "
-                f"colours: a screenshot or a drawing); {_TRAINED}"
-            )
-        if content == "page":
-            return (
-                f"this is not a photograph ({self.one_tone:.0%} of it has one tone, hardly any colour: a page of text "
-                f"or lines); {_TRAINED}"
-            )
-        return None
-
-
-def facts_of(picture: UInt8Image) -> PictureFacts:
-    """Measure a picture, a large one in its windows.
-
-    >>> facts_of(np.zeros((40, 40, 3), np.uint8)).content
-    'blank'
-    >>> facts_of(np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)).content
-    'noise'
-    """
-    # Below each other: rows stay whole, and only a few of them get a neighbour from another window.
-    rgb = np.concatenate(windows(picture))
-    luma = np.asarray(rgb @ np.array([0.299, 0.587, 0.114], np.float32), np.float32)
-    centred = luma - luma.mean()
-    variance = float(np.mean(centred**2))
-    packed = rgb.astype(np.uint32) @ np.array([65536, 256, 1], np.uint32)
-    counts = np.bincount(luma.astype(np.int64).ravel(), minlength=256)
-    mode = int(counts.argmax())
-    near = counts[max(0, mode - TONE_REACH) : mode + TONE_REACH + 1].sum() / luma.size
-    neighbours = float(np.mean(centred[:, 1:] * centred[:, :-1])) if luma.shape[1] > 1 else variance
-    return PictureFacts(
-        deviation=variance**0.5,
-        agreement=neighbours / variance if variance else 1.0,
-        flat_share=_flat_share(packed),
-        plain_blocks=_plain_blocks(packed),
-        colours=len(np.unique(packed)),
-        one_tone=float(near),
-        colourfulness=float(np.mean(rgb.max(axis=2).astype(np.int16) - rgb.min(axis=2))),
-    )
-
-
-def _flat_share(values: npt.NDArray[np.uint32]) -> float:
-    """Share of pixels equal to their neighbours, where that share is smallest on a grid of eight.
-
-    Strong compression flattens whole blocks, but not across their borders; what was drawn is flat everywhere.
-    """
-    across, down = values[:, 1:] == values[:, :-1], values[1:] == values[:-1]
-    shares = [
-        line[start::BLOCK].mean()
-        for line in (across.mean(axis=0), down.mean(axis=1))
-        for start in range(BLOCK)
-        if line[start::BLOCK].size
-    ]
-    return float(min(shares, default=1.0))
-
-
-def _plain_blocks(values: npt.NDArray[np.uint32]) -> float:
-    """Damage may leave few tones or small squares, but hardly whole blocks of one colour."""
-    height, width = (side // PLAIN * PLAIN for side in values.shape)
-    if not height or not width:
-        return float((values == values.flat[0]).all())
-    blocks = values[:height, :width].reshape(height // PLAIN, PLAIN, width // PLAIN, PLAIN)
-    return float((blocks.max(axis=(1, 3)) == blocks.min(axis=(1, 3))).mean())
 
 
 def sobered(reading: Reading, facts: PictureFacts) -> Reading:
@@ -151,7 +30,7 @@ def sobered(reading: Reading, facts: PictureFacts) -> Reading:
         return _with_levels(reading, _BAD)
     if facts.content == "blank":
         return _with_levels(_without(reading, tuple(reading.severity_probabilities)), _BAD)
-    lossless = facts.content == "drawn" and facts.colours < LOSSLESS_COLOURS
+    lossless = facts.content == "drawn" and (facts.colours or 0) < LOSSLESS_COLOURS
     found = _without(reading, (*_MADE_SO, *(_NEEDS_COLOURS if lossless else ())))
     sound = all(severity < 1 for severity in found.severity.values())
     usual = _SOUND if sound else _DAMAGED

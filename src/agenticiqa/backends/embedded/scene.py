@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from agenticiqa.backends.embedded.kinds import model_kinds_for
+from agenticiqa.backends.embedded.picture_facts import PictureFacts, facts_of
 from agenticiqa.backends.embedded.vision import Floats, Judgement, Sight, Vision
 from agenticiqa.images import UInt8Image
 
@@ -47,9 +48,10 @@ class Scene:
 
     vision: Vision
     sight: Sight
+    facts: PictureFacts
 
     # All three agents and the tool look at the same picture and at the same parts of it: looking is what costs time.
-    _sights: ClassVar[OrderedDict[tuple[Vision, str], Sight]] = OrderedDict()
+    _seen: ClassVar[OrderedDict[tuple[Vision, str], tuple[Sight, PictureFacts]]] = OrderedDict()
     _lock: ClassVar[Lock] = Lock()
 
     @classmethod
@@ -58,14 +60,14 @@ class Scene:
         pixels = np.ascontiguousarray(rgb)
         key = vision, f"{pixels.shape}{hashlib.sha256(pixels.data).hexdigest()}"
         with cls._lock:
-            sight = cls._sights.pop(key, None)
-        if sight is None:
-            sight = vision.look(pixels)
+            seen = cls._seen.pop(key, None)
+        if seen is None:
+            seen = vision.look(pixels), facts_of(pixels)
         with cls._lock:
-            cls._sights[key] = sight
-            while len(cls._sights) > KEPT_SIGHTS:
-                cls._sights.popitem(last=False)
-        return cls(vision, sight)
+            cls._seen[key] = seen
+            while len(cls._seen) > KEPT_SIGHTS:
+                cls._seen.popitem(last=False)
+        return cls(vision, *seen)
 
     def read(self) -> Reading:
         """The reading of the whole picture."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from agenticiqa.backends.embedded.photographic import facts_of, sobered
+from agenticiqa.backends.embedded.photographic import sobered
 from agenticiqa.backends.embedded.scene import Scene
 from agenticiqa.backends.embedded.vision import load_vision, weights_version
-from agenticiqa.images import UInt8Image
 from agenticiqa.tools.calibration import Calibration
 from agenticiqa.tools.catalogue import Entry
 from agenticiqa.tools.metrics import Array, FloatArray, Measurement, Metric, MetricSpec, Picture, Views
@@ -32,21 +31,21 @@ AGREEMENT = {"all": 0.90}
 
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
-    scene, rgb = _seen(Views.of(test, reference, SPEC))
-    reading = sobered(scene.read(), facts_of(rgb))
+    scene = _seen(Views.of(test, reference, SPEC))
+    reading = sobered(scene.read(), scene.facts)
     return Measurement(reading.score, details=dict(reading.severity))
 
 
 def quality_map(views: Views) -> FloatArray:
     """The score of every cell; made only where somebody wants to see it."""
-    return _seen(views)[0].score_map()
+    return _seen(views).score_map()
 
 
-def _seen(views: Views) -> tuple[Scene, UInt8Image]:
+def _seen(views: Views) -> Scene:
     pixels = views.test.pixels
     ready = pixels.dtype == np.uint8 and pixels.ndim == 3
     rgb = pixels if ready else np.asarray(np.rint(views.test.rgb() * 255), np.uint8)
-    return Scene.of(load_vision(), rgb), rgb
+    return Scene.of(load_vision(), rgb)
 
 
 TOOL = Tool(
