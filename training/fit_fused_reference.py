@@ -25,7 +25,8 @@ from scipy.optimize import nnls
 
 import agenticiqa.tools.calibration as calibration_module
 from agenticiqa.distortions import PROTOCOL, UNCHANGED_OPINION
-from agenticiqa.tools.calibration import Calibration, fit_rising, write_whole
+from agenticiqa.files import write_whole
+from agenticiqa.tools.calibration import Calibration, fit_rising
 from agenticiqa.tools.fused_reference import FusedModel, Part, fused_model
 from agenticiqa.tools.metrics import METRICS
 

@@ -65,6 +65,13 @@ class Assessment(BaseModel):
     def reasoning(self) -> str:
         return self._result().quality_reasoning
 
+    def _repr_html_(self) -> str:
+        """How a notebook shows the result: the pictures, the answer and its evidence."""
+        # Imported here: the page is built on this class.
+        from agenticiqa.assessment_report import notebook_view
+
+        return notebook_view(self)
+
     def _result(self) -> SummarizerOutput:
         if self.status == "error" or self.summarizer_result is None:
             raise AssessmentFailedError(f"This run has no answer: {self.error or 'it did not finish'}")
@@ -234,6 +241,11 @@ class AgenticIQA:
             self._cache.close()
         if self._saver:
             self._saver.conn.close()
+
+    @property
+    def cache(self) -> DiskCache | None:
+        """Where replies and scores are kept; None when caching is off."""
+        return self._cache
 
     @property
     def tools(self) -> ToolRegistry:

@@ -20,6 +20,7 @@ from PIL import Image
 
 from agenticiqa.assessment import Assessment
 from agenticiqa.errors import BackendUnavailableError, ImageError
+from agenticiqa.files import write_whole
 from agenticiqa.images import LoadedImage, load_image
 from agenticiqa.overlays import overlay
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES
@@ -59,12 +60,23 @@ class ReportItem:
 
 def render_report(items: Iterable[ReportItem], title: str = "AgenticIQA report") -> str:
     """The page as text."""
-    articles = "\n".join(_article(item) for item in items)
+    return page("\n".join(picture_article(item) for item in items), title)
+
+
+def page(content: str, title: str) -> str:
+    """A page of this look around ready HTML."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
-        f"<style>{_STYLE}</style></head><body><main><h1>{escape(title)}</h1>\n{articles}\n</main></body></html>\n"
+        f"<style>{_STYLE}</style></head><body><main><h1>{escape(title)}</h1>\n{content}\n</main></body></html>\n"
     )
+
+
+def notebook_view(result: Assessment) -> str:
+    """A result inside somebody else's page: the style is kept to this part of it."""
+    style = _STYLE.replace(":root {", "& {").replace("body {", "& {")
+    article = picture_article(report_item(result))
+    return f'<div class="agenticiqa"><style>.agenticiqa {{ {style} }}</style>{article}</div>'
 
 
 def report_item(result: Assessment) -> ReportItem:
@@ -82,13 +94,11 @@ def report_item(result: Assessment) -> ReportItem:
 
 def write_report(path: Path, items: Iterable[ReportItem], title: str = "AgenticIQA report") -> None:
     """Write the page whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part.write_text(render_report(items, title), encoding="utf-8")
-    part.replace(path)
+    write_whole(path, render_report(items, title))
 
 
-def _article(item: ReportItem) -> str:
+def picture_article(item: ReportItem) -> str:
+    """One result: pictures, answer, chart, evidence."""
     result = item.result
     parts = [f"<h2>{escape(result.query)}</h2>", f'<p class="dim">{escape(result.image_path)}</p>', _pictures(item)]
     if result.status == "error" or result.summarizer_result is None:
@@ -106,14 +116,14 @@ def _pictures(item: ReportItem) -> str:
     figures = []
     picture = _opened(item.result.image_path)
     if picture is not None:
-        shown = _thumbnail(picture)
-        figures.append(_figure(shown, "picture"))
+        shown = thumbnail(picture)
+        figures.append(figure(shown, "picture"))
         if item.quality_map is not None:
-            figures.append(_figure(overlay(shown, item.quality_map), "where quality is lost (red) and kept (blue)"))
+            figures.append(figure(overlay(shown, item.quality_map), "where quality is lost (red) and kept (blue)"))
     if item.result.reference_path:
         reference = _opened(item.result.reference_path)
         if reference is not None:
-            figures.append(_figure(_thumbnail(reference), "reference"))
+            figures.append(figure(thumbnail(reference), "reference"))
     return f'<div class="pictures">{"".join(figures)}</div>'
 
 
@@ -124,13 +134,15 @@ def _opened(path: str) -> LoadedImage | None:
         return None
 
 
-def _thumbnail(picture: LoadedImage) -> npt.NDArray[np.uint8]:
+def thumbnail(picture: LoadedImage) -> npt.NDArray[np.uint8]:
+    """The picture, small enough to be put into a page."""
     copy = picture.pil.copy()
     copy.thumbnail((SHOWN_SIDE, SHOWN_SIDE), Image.Resampling.LANCZOS)
     return np.asarray(copy, np.uint8)
 
 
-def _figure(rgb: npt.NDArray[np.uint8], caption: str) -> str:
+def figure(rgb: npt.NDArray[np.uint8], caption: str) -> str:
+    """A picture inside the page, with its caption."""
     buffer = io.BytesIO()
     Image.fromarray(rgb).save(buffer, "JPEG", quality=88)
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
@@ -213,7 +225,7 @@ def _evidence(result: Assessment) -> str:
         )
         for log in evidence.tool_logs
     ]
-    return _table(("Object", "Distortion", "Severity", "What was found"), rows) + _table(
+    return table(("Object", "Distortion", "Severity", "What was found"), rows) + table(
         ("Object", "Tool", "Raw", "1..5", ""), tools
     )
 
@@ -222,7 +234,8 @@ def _number(value: float | None, form: str = ".4g") -> str:
     return "" if value is None else format(value, form)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows of plain text, escaped; nothing at all without rows."""
     if not rows:
         return ""
     cells = "".join(f"<th>{escape(name)}</th>" for name in head)

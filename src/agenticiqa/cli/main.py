@@ -9,7 +9,20 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli import assess, backends, config, distort, doctor, graph, measure, runs, serve, tools
+from agenticiqa.cli import (
+    assess,
+    backends,
+    compare,
+    config,
+    distort,
+    doctor,
+    graph,
+    mcp,
+    measure,
+    runs,
+    serve,
+    tools,
+)
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERNAL, EXIT_INTERRUPTED, error_console, print_error
 from agenticiqa.errors import AgenticIQAError
 
@@ -22,8 +35,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("assess")(assess.assess)
+app.command("compare")(compare.compare)
 app.command("measure")(measure.measure)
 app.command("distort")(distort.distort)
+app.command("mcp")(mcp.mcp)
 app.command("doctor")(doctor.doctor)
 app.add_typer(tools.app, name="tools")
 app.add_typer(graph.app, name="graph")

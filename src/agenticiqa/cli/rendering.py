@@ -38,11 +38,11 @@ class StepLines:
     ) -> None:
         self._status.stop()
 
-    def show(self, event: PipelineEvent) -> None:
+    def show(self, event: PipelineEvent, prefix: str = "") -> None:
         if event.kind == "step":
             elapsed = time.perf_counter() - self._started
             line = escape(_describe_step(event.name, event.details))
-            self._console.print(f"[dim]{elapsed:6.1f} s[/]  {line}", highlight=False)
+            self._console.print(f"[dim]{elapsed:6.1f} s[/]  {prefix}{'  ' if prefix else ''}{line}", highlight=False)
         elif event.kind == "node":
             self._status.update(_NEXT.get(event.name, event.name))
 

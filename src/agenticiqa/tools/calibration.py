@@ -8,8 +8,6 @@ why, stand in ``calibrations.yaml``; nothing there is used before it has been ch
 from __future__ import annotations
 
 import math
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -22,6 +20,7 @@ import yaml
 from scipy.optimize import least_squares
 
 from agenticiqa.errors import ToolError
+from agenticiqa.files import write_whole
 
 Floats = npt.NDArray[np.float64]
 Coefficients = tuple[float, float, float, float, float]
@@ -161,18 +160,6 @@ def save_calibrations(calibrations: Mapping[str, Calibration], path: str | Path)
         width=120,
     )
     write_whole(Path(path), text)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """A reader sees the old file or the new one, never half of it."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def as_fields(calibration: Calibration) -> dict[str, Any]:

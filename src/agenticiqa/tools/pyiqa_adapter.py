@@ -23,7 +23,7 @@ import numpy as np
 
 from agenticiqa.config import PyiqaSettings
 from agenticiqa.errors import ToolError, ToolUnavailableError
-from agenticiqa.tools.calibration import write_whole
+from agenticiqa.files import write_whole
 from agenticiqa.tools.metrics import (
     Array,
     FloatArray,

@@ -1,0 +1,37 @@
+"""``agenticiqa compare`` as a user runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PICTURES = Path(__file__).resolve().parents[2] / "examples" / "pictures"
+GOOD, BAD = str(PICTURES / "dandelion.jpg"), str(PICTURES / "dandelion_compressed.jpg")
+
+
+def test_it_says_which_is_better_and_why(run):
+    finished = run("compare", BAD, GOOD)
+    assert finished.code == 0
+    assert "B is better" in finished.out
+    assert "Compression" in finished.out
+
+
+def test_json_quiet_and_expect(run):
+    assert run("compare", GOOD, BAD, "--json").json["winner"] == "A"
+    assert run("compare", GOOD, BAD, "--quiet").out.strip() == "A"
+    assert run("compare", GOOD, BAD, "--quiet", "--expect", "a").code == 0
+    assert run("compare", GOOD, BAD, "--quiet", "--expect", "B").code == 3
+    assert run("compare", GOOD, BAD, "--expect", "C").code == 2
+
+
+def test_files_are_written(run, folder):
+    finished = run("compare", GOOD, BAD, "--reference", GOOD, "--map", "where.png", "--report", "page.html")
+    assert finished.code == 0
+    assert (folder / "where.png").stat().st_size > 1000
+    assert "A is better" in (folder / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_missing_picture_is_an_error(run):
+    finished = run("compare", GOOD, "nowhere.png")
+    assert finished.code == 1
+    assert "nowhere.png" in finished.err
+    assert "better" not in finished.out
