@@ -252,11 +252,6 @@ class AgenticIQA:
         """The measuring tools that this assessor can run."""
         return self._tools
 
-    @property
-    def cache(self) -> DiskCache | None:
-        """Where replies and scores are kept between runs."""
-        return self._cache
-
     def __enter__(self) -> AgenticIQA:
         return self
 

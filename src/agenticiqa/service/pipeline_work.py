@@ -128,7 +128,7 @@ class Pipeline:
             pictures["image_a"].path,
             pictures["image_b"].path,
             reference=reference.path if reference else None,
-            on_event=lambda event: _report(job, event, names),
+            on_event=lambda side, event: _report(job, event, names, side=side),
             **asked,
         )
         reply = presentable(comparison, names)
@@ -186,12 +186,12 @@ def _names(pictures: Mapping[str, ShelvedPicture]) -> dict[str, str]:
     return {str(picture.path): picture.name for picture in pictures.values()}
 
 
-def _report(job: Job, event: PipelineEvent, names: Mapping[str, str]) -> None:
+def _report(job: Job, event: PipelineEvent, names: Mapping[str, str], **more: str) -> None:
     if event.kind == "state":
         # The state repeats what the nodes have told.
         job.checkpoint()
         return
-    job.tell(event.kind, {"name": event.name, "details": presentable(event.details, names)})
+    job.tell(event.kind, {"name": event.name, **more, "details": presentable(event.details, names)})
 
 
 def presentable(value: BaseModel | Mapping[str, Any] | list[Any], names: Mapping[str, str]) -> Any:

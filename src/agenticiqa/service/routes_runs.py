@@ -14,6 +14,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingRes
 from agenticiqa.assessment_report import render_report, report_item
 from agenticiqa.images import Box
 from agenticiqa.service.access import Caller
+from agenticiqa.service.comparison_views import comparison_page, difference_picture
 from agenticiqa.service.job_record import JobRow
 from agenticiqa.service.jobs import Job
 from agenticiqa.service.parts import Parts, parts_of, stored_pictures
@@ -219,6 +220,22 @@ async def run_map(
 
 
 @router.get(
+    "/{run_id}/difference",
+    summary="Where each of two compared pictures is the better one",
+    description="The first picture in grey; blue where it is better, orange where the second is.",
+    response_class=Response,
+    responses={**problems(404, 409, 422), **PNG},
+)
+async def run_difference(request: Request, run_id: RunId, caller: Caller) -> Response:
+    parts = parts_of(request)
+    row = await _row(parts, run_id, caller)
+    if row.kind != "compare":
+        raise ServiceError(409, "no_difference_map", "Only a comparison has a difference map.")
+    pictures = {name: _picture(row, name) for name in row.request["pictures"]}
+    return await _drawn(parts, lambda: difference_picture(pictures, parts.pipeline.limits))
+
+
+@router.get(
     "/{run_id}/report",
     summary="The run as one self-contained page",
     response_class=HTMLResponse,
@@ -227,16 +244,22 @@ async def run_map(
 async def run_report(request: Request, run_id: RunId, caller: Caller) -> Response:
     parts = parts_of(request)
     row = await _row(parts, run_id, caller)
-    if row.kind != "assess" or row.result is None:
-        raise ServiceError(409, "no_result", "Only a finished assessment has a report.")
+    if row.result is None:
+        raise ServiceError(409, "no_result", "Only a finished run has a report.")
     page = await asyncio.get_running_loop().run_in_executor(parts.painter, _report_page, row)
     return HTMLResponse(page, headers={"Content-Security-Policy": REPORT_POLICY})
 
 
 def _report_page(row: JobRow) -> str:
     pictures = stored_pictures(row.request)
+    # Whole paths first: a file's own name is part of its path.
     names = {str(picture.path): picture.name for picture in pictures.values()}
-    page = render_report([report_item(assessment_of(row.result or {}, pictures))])
+    names |= {picture.path.name: picture.name for picture in pictures.values()}
+    result = row.result or {}
+    if row.kind == "compare":
+        page = comparison_page(result, pictures)
+    else:
+        page = render_report([report_item(assessment_of(result, pictures))])
     # The page was made from the server's files: their paths are not the reader's business.
     shown: str = presentable([page], {path: escape(name) for path, name in names.items()})[0]
     return shown

@@ -18,9 +18,14 @@ def links_of(run_id: str, kind: str, pictures: Collection[str]) -> dict[str, str
     here = f"/v1/runs/{run_id}"
     links = {"self": here, "events": f"{here}/events", "cancel": f"{here}/cancel"}
     if kind == "assess":
-        links |= {"image": f"{here}/image", "map": f"{here}/map", "report": f"{here}/report"}
+        links |= {"image": f"{here}/image", "map": f"{here}/map"}
     else:
-        links |= {"image_a": f"{here}/image?which=a", "image_b": f"{here}/image?which=b"}
+        links |= {
+            "image_a": f"{here}/image?which=a",
+            "image_b": f"{here}/image?which=b",
+            "difference": f"{here}/difference",
+        }
+    links["report"] = f"{here}/report"
     if "reference" in pictures:
         links["reference"] = f"{here}/reference"
     return links
@@ -59,7 +64,7 @@ def _summary(row: JobRow, job: Job | None) -> dict[str, Any]:
 def _answer(row: JobRow) -> dict[str, Any]:
     result = row.result or {}
     if row.kind == "compare":
-        return {"answer": result.get("better"), "score": None}
+        return {"answer": result.get("winner"), "score": None}
     summary = result.get("summarizer_result") or {}
     failed = row.status == "error"
     return {"answer": None if failed else summary.get("final_answer"), "score": summary.get("quality_score")}

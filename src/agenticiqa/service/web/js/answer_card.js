@@ -1,0 +1,61 @@
+// The answer, in the form that suits the question.
+
+import { dial } from "./dial.js";
+import { el, fixed, percent } from "./dom.js";
+import { COVERED, fusedWeights, interval } from "./levels.js";
+
+export function answerCard(result) {
+  const summary = result.summarizer_result;
+  const used = summary?.used_evidence ?? {};
+  const children = [el("h3", { class: "card-title" }, "Answer")];
+  if (result.status === "error" || !summary) children.push(el("p", { class: "answer-text" }, "No answer."), el("p", {}, result.error ?? ""));
+  else if (typeof summary.quality_score === "number") children.push(...scored(summary, used));
+  else if (used.options) children.push(...chosen(summary, used));
+  else children.push(el("p", { class: "answer-text" }, summary.final_answer), el("p", { class: "reasoning" }, summary.quality_reasoning));
+  children.push(...cautions(result));
+  return el("section", { class: "card answer", "data-status": result.status }, children);
+}
+
+function scored(summary, used) {
+  const weights = used.fusion ? fusedWeights(used.fusion) : null;
+  const range = weights ? interval(weights) : null;
+  return [
+    el("div", { class: "answer-scored" }, dial(summary.quality_score, range), el("div", {}, el("p", { class: "reasoning" }, summary.quality_reasoning), range ? el("p", { class: "hint" }, `The bar on the dial is the ${COVERED * 100} % interval, ${fixed(range[0], 1)} to ${fixed(range[1], 1)}: the middle of the fused level weights, each level spread over half a point on either side.`) : null)),
+  ];
+}
+
+function chosen(summary, used) {
+  const chances = used.option_probabilities ?? null;
+  const rows = Object.entries(used.options).map(([letter, text]) => optionRow(letter, text, letter === summary.final_answer, chances?.[letter]));
+  const picked = used.options[summary.final_answer];
+  return [
+    el("p", { class: "answer-text" }, picked ? `${summary.final_answer}. ${picked}` : summary.final_answer),
+    el("p", { class: "reasoning" }, summary.quality_reasoning),
+    el("ul", { class: "options", "aria-label": "Options" }, rows),
+  ];
+}
+
+function optionRow(letter, text, picked, chance) {
+  return el(
+    "li",
+    { class: picked ? "option option-picked" : "option" },
+    el("span", { class: "option-text" }, `${letter}. ${text}`, picked ? el("span", { class: "unseen" }, " (chosen)") : null),
+    typeof chance === "number" ? [bar(chance), el("span", { class: "option-chance" }, percent(chance, chance > 0.995 || chance < 0.005 ? 1 : 0))] : null,
+  );
+}
+
+/** A bar of a share between 0 and 1; the number stands beside it. */
+export function bar(share, kind = "") {
+  return el("span", { class: `bar ${kind}`, "aria-hidden": "true" }, el("span", { style: { width: `${Math.min(100, Math.max(0, share * 100))}%` } }));
+}
+
+function cautions(result) {
+  const notes = [
+    ...(result.status === "partial" ? ["This answer is incomplete: a part of the work failed."] : []),
+    ...(result.executor_evidence?.errors ?? []),
+    ...(result.status !== "error" && result.error ? [result.error] : []),
+    ...(result.metadata?.image_notes ?? []),
+  ];
+  if (!notes.length) return [];
+  return [el("div", { class: "notice notice-caution" }, el("ul", {}, notes.map((note) => el("li", {}, typeof note === "string" ? note : JSON.stringify(note)))))];
+}

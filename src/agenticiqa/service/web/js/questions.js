@@ -1,0 +1,19 @@
+// Questions to begin with.
+
+const GENERAL = [
+  "Rate the perceptual quality of the image.",
+  "Which distortion is most visible, and how severe is it?",
+  "Is the picture sharp?",
+  "Is it too dark or too bright?",
+  "Which distortion dominates? A. Blur B. Noise C. JPEG compression D. Underexposure",
+];
+
+export const DEFAULT_QUESTION = GENERAL[0];
+
+/** What to suggest, given what there is: a region's name, a reference. */
+export function suggestions({ region = null, reference = false } = {}) {
+  if (region) {
+    return [`How sharp is the ${region}?`, `Which distortion affects the ${region} most?`, `Rate the quality of the ${region}.`];
+  }
+  return reference ? [GENERAL[0], "How much does it differ from the reference?", ...GENERAL.slice(1)] : GENERAL;
+}
