@@ -2,25 +2,34 @@
 
 import { dial } from "./dial.js";
 import { el, fixed, percent } from "./dom.js";
-import { COVERED, fusedWeights, interval } from "./levels.js";
+import { COVERED, LEVEL_NAMES, fusedWeights, interval, levelOf } from "./levels.js";
 
 export function answerCard(result) {
   const summary = result.summarizer_result;
   const used = summary?.used_evidence ?? {};
   const children = [el("h3", { class: "card-title" }, "Answer")];
   if (result.status === "error" || !summary) children.push(el("p", { class: "answer-text" }, "No answer."), el("p", {}, result.error ?? ""));
-  else if (typeof summary.quality_score === "number") children.push(...scored(summary, used));
+  else if (typeof summary.quality_score === "number") children.push(...scored(summary));
   else if (used.options) children.push(...chosen(summary, used));
   else children.push(el("p", { class: "answer-text" }, summary.final_answer), el("p", { class: "reasoning" }, summary.quality_reasoning));
   children.push(...cautions(result));
   return el("section", { class: "card answer", "data-status": result.status }, children);
 }
 
-function scored(summary, used) {
-  const weights = used.fusion ? fusedWeights(used.fusion) : null;
-  const range = weights ? interval(weights) : null;
+function rangeOf(summary) {
+  const fusion = summary.used_evidence?.fusion;
+  const weights = fusion ? fusedWeights(fusion) : null;
+  return weights ? interval(weights) : null;
+}
+
+/** The dial of a summary that holds a score. */
+export const scoreDial = (summary) => dial(summary.quality_score, rangeOf(summary));
+
+function scored(summary) {
+  const range = rangeOf(summary);
   return [
-    el("div", { class: "answer-scored" }, dial(summary.quality_score, range), el("div", {}, el("p", { class: "reasoning" }, summary.quality_reasoning), range ? el("p", { class: "hint" }, `The bar on the dial is the ${COVERED * 100} % interval, ${fixed(range[0], 1)} to ${fixed(range[1], 1)}: the middle of the fused level weights, each level spread over half a point on either side.`) : null)),
+    el("div", { class: "answer-scored" }, scoreDial(summary), el("div", {}, el("p", { class: "answer-text" }, LEVEL_NAMES[levelOf(summary.quality_score)]), el("p", { class: "reasoning" }, summary.quality_reasoning))),
+    range ? el("p", { class: "hint" }, `The bar on the dial is the ${COVERED * 100} % interval, ${fixed(range[0], 1)} to ${fixed(range[1], 1)}: the middle of the fused level weights, each level spread over half a point on either side.`) : null,
   ];
 }
 

@@ -92,14 +92,16 @@ export async function followRun(id, listener, signal) {
   let last = 0;
   for (let attempt = 0; ; attempt += 1) {
     const before = last;
+    let ended = false;
     try {
       const headers = last ? { "Last-Event-ID": String(last) } : {};
       const response = await request(`/v1/runs/${id}/events`, { headers, signal });
       for await (const event of eventsOf(response.body)) {
         last = event.id;
         listener(event.name, event.data);
-        if (event.name === "done") return;
+        ended = event.name === "done";
       }
+      if (ended) return;
     } catch (error) {
       if (error.name === "AbortError" || (error.status ?? 0) >= 400 || attempt >= MOST_RECONNECTS) throw error;
     }

@@ -1,6 +1,6 @@
 // The verdict on two pictures and what it rests on.
 
-import { bar } from "./answer_card.js";
+import { bar, scoreDial } from "./answer_card.js";
 import { el, fixed, freshId, percent, svg, table } from "./dom.js";
 
 const HEADLINES = { A: "A is better", B: "B is better", tie: "No clear difference" };
@@ -9,7 +9,7 @@ export function comparisonCards(result) {
   if (result.status === "error") {
     return [el("section", { class: "card answer", "data-status": "error" }, el("h3", { class: "card-title" }, "Verdict"), el("p", { class: "answer-text" }, "No verdict."), el("p", {}, result.error ?? ""))];
   }
-  return [verdictCard(result), result.tools?.length ? toolsCard(result) : null, result.places?.length ? placesCard(result) : null].filter(Boolean);
+  return [verdictCard(result), ownScores(result), result.tools?.length ? toolsCard(result) : null, result.places?.length ? placesCard(result) : null].filter(Boolean);
 }
 
 function verdictCard(result) {
@@ -31,12 +31,30 @@ function hintOf(result) {
   return result.decided_by ? `Decided by ${result.decided_by}.${scores}` : scores;
 }
 
+/** Nothing is certain: the ends are said as “more than 99 %” and “less than 1 %”. */
+function chanceWords(chance) {
+  if (chance > 0.99) return "> 99 %";
+  return chance < 0.01 ? "< 1 %" : percent(chance);
+}
+
 function chanceBar(chance) {
   return el(
     "div",
-    { class: "chance", role: "img", "aria-label": `People would prefer A with a chance of ${percent(chance)}, B with ${percent(1 - chance)}` },
+    { class: "chance", role: "img", "aria-label": `People would prefer A with a chance of ${chanceWords(chance)}, B with ${chanceWords(1 - chance)}` },
     el("div", { class: "chance-bar" }, el("span", { class: "chance-a", style: { width: `${chance * 100}%` } }), el("span", { class: "chance-b", style: { width: `${(1 - chance) * 100}%` } })),
-    el("div", { class: "chance-words" }, el("span", {}, `A ${percent(chance)}`), el("span", { class: "dim" }, "chance that people prefer it"), el("span", {}, `B ${percent(1 - chance)}`)),
+    el("div", { class: "chance-words" }, el("span", {}, `A ${chanceWords(chance)}`), el("span", { class: "dim" }, "chance that people prefer it"), el("span", {}, `B ${chanceWords(1 - chance)}`)),
+  );
+}
+
+/** What the agents themselves gave each picture, where the question asked for a score. */
+function ownScores(result) {
+  const sides = ["a", "b"].map((side) => result[side]?.summarizer_result).filter((summary) => typeof summary?.quality_score === "number");
+  if (sides.length < 2) return null;
+  return el(
+    "section",
+    { class: "card" },
+    el("h3", { class: "card-title" }, "Each on its own"),
+    el("div", { class: "two-dials" }, sides.map((summary, place) => el("div", {}, el("p", { class: "dial-name" }, `Picture ${"AB"[place]}`), scoreDial(summary)))),
   );
 }
 

@@ -8,7 +8,7 @@ const RADIUS = 96;
 const BAND_RADIUS = 114;
 
 export function dial(score, range = null) {
-  const [titleId, level] = [freshId("dial"), levelOf(score)];
+  const titleId = freshId("dial");
   const parts = [
     svg("title", { id: titleId }, spoken(score, range)),
     ...LEVELS.map((each) => svg("path", { class: `dial-band level-${each}`, d: arc(BAND_RADIUS, Math.max(1, each - 0.5) + 0.02, Math.min(5, each + 0.5) - 0.02) })),
@@ -17,9 +17,9 @@ export function dial(score, range = null) {
     needle(score),
     ...LEVELS.map((each) => tick(each)),
     svg("text", { class: "dial-score", x: CENTRE.x, y: CENTRE.y - 18, "text-anchor": "middle" }, fixed(score)),
-    svg("text", { class: "dial-level", x: CENTRE.x, y: CENTRE.y + 6, "text-anchor": "middle" }, `${LEVEL_NAMES[level]} · of 5`),
+    svg("text", { class: "dial-level", x: CENTRE.x, y: CENTRE.y + 6, "text-anchor": "middle" }, "of 5"),
   ];
-  return el("figure", { class: "dial" }, svg("svg", { viewBox: "0 0 260 150", role: "img", "aria-labelledby": titleId }, ...parts.filter(Boolean)));
+  return el("figure", { class: "dial" }, svg("svg", { viewBox: "0 -12 260 150", role: "img", "aria-labelledby": titleId }, ...parts.filter(Boolean)));
 }
 
 /** What a screen reader says of the dial, and the page under it. */
@@ -45,7 +45,6 @@ function needle(score) {
 }
 
 function tick(level) {
-  const at = point(level, RADIUS - 22);
-  const shift = { 1: 4, 5: -4 }[level] ?? 0;
-  return svg("text", { class: "dial-tick", x: at.x + shift, y: at.y + (level === 1 || level === 5 ? 0 : 5), "text-anchor": "middle", "aria-hidden": "true" }, String(level));
+  const at = point(level, BAND_RADIUS + 13);
+  return svg("text", { class: "dial-tick", x: at.x, y: at.y + 4, "text-anchor": "middle", "aria-hidden": "true" }, String(level));
 }

@@ -18,14 +18,14 @@ function filled(node, attributes, children) {
     else if (key === "style") for (const [property, one] of Object.entries(value)) node.style.setProperty(property, one);
     else node.setAttribute(key, value === true ? "" : String(value));
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return node;
 }
 
 export const byId = (id) => document.getElementById(id);
 
 export function replace(parent, ...children) {
-  parent.replaceChildren(...children.flat().filter(Boolean));
+  parent.replaceChildren(...children.flat(Infinity).filter(Boolean));
 }
 
 /** A table of plain text with a caption for screen readers. */

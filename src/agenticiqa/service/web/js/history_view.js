@@ -47,7 +47,7 @@ export class HistoryView {
         "a",
         { class: "run-row", href: `#/run/${run.id}` },
         el("span", { class: "run-thumb" }, image),
-        el("span", { class: "run-words" }, el("span", { class: "run-query" }, run.kind === "compare" ? `${run.image_name}: which is better?` : run.query), el("span", { class: "dim" }, `${names} · ${new Date(run.created_at).toLocaleString()}`)),
+        el("span", { class: "run-words" }, el("span", { class: "run-query" }, run.kind === "compare" ? `${run.image_name} or ${run.image_b_name}?` : run.query), el("span", { class: "dim" }, `${names} · ${new Date(run.created_at).toLocaleString()}`)),
         el("span", { class: "run-answer" }, answerOf(run)),
       ),
     );

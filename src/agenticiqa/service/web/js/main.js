@@ -71,7 +71,7 @@ function showBench(next) {
 }
 
 function refreshPictures() {
-  viewer.setPictures(bench.shown, "both");
+  viewer.setPictures(bench.shown, bench.kind === "compare" ? "both" : "first");
   viewer.setRegion(bench.region);
   if (bench.empty) examples.show(bench.kind);
   else examples.hide();
@@ -90,13 +90,14 @@ function refreshForm() {
   const suggested = suggestions({ region: bench.region?.name, reference });
   replace(
     byId("suggestions"),
-    suggested.map((text) => el("button", { type: "button", class: "chip", onclick: () => suggest(text) }, text)),
+    suggested.map((text) => el("button", { type: "button", class: "chip", title: text, onclick: () => suggest(text) }, text)),
   );
   if (!bench.results.children.length) replace(bench.results, emptyResults());
 }
 
 function suggest(text) {
   question.value = text;
+  regionPanel.checkQuestion(text);
   question.focus();
 }
 
@@ -143,11 +144,13 @@ function regionChanged(region) {
   bench.region = region;
   viewer.setRegion(region);
   regionPanel.set(region, bench.slot("image")?.picture);
+  regionPanel.checkQuestion(question.value);
   if (before?.name === region?.name) return;
   const suggested = suggestions({ region: region?.name });
   // A question that was only suggested makes way for one about the region, and the other way round.
   const asked = question.value.trim();
-  if (!asked || suggestions().includes(asked) || (before && suggestions({ region: before.name }).includes(asked))) [question.value] = suggested;
+  if (!asked || asked === bench.question || suggestions({ reference: true }).includes(asked) || (before && suggestions({ region: before.name }).includes(asked))) [question.value] = suggested;
+  regionPanel.checkQuestion(question.value);
   refreshForm();
 }
 
@@ -278,7 +281,7 @@ async function openRun(id) {
     await carryOut(which, active, async () => run, () => openRun(id));
   } catch (problem) {
     showBench(bench);
-    replace(byId("messages"), problemCard(problem, () => openRun(id)));
+    replace(byId("messages"), problemCard(problem, problem.status === 404 ? null : () => openRun(id)));
   }
 }
 
@@ -319,6 +322,7 @@ function listen() {
       if (!bench.active) ask();
     }
   });
+  question.addEventListener("input", () => regionPanel.checkQuestion(question.value));
   byId("cancel").addEventListener("click", cancel);
   document.addEventListener("paste", (event) => {
     const file = pictureIn(event.clipboardData);

@@ -5,7 +5,7 @@ import { pictureBlob } from "./api.js";
 const LONGEST = 2048;
 const RELATIVE = "Red: most is lost there, relative to the worst places of this picture; blue: least.";
 const KNOWN = [
-  { name: "quality", title: "Quality (vision model)", legend: "Red is 1 (bad), blue is 5 (excellent)." },
+  { name: "quality", title: "Quality (vision model)", legend: "Red is 1 (bad), blue is 5 (excellent).", ends: ["5", "1"] },
   { name: "SSIM", title: "SSIM: structure", reference: true },
   { name: "GMSD", title: "GMSD: edges", reference: true },
   { name: "CIEDE2000", title: "CIEDE2000: colour", reference: true },
@@ -15,7 +15,7 @@ const KNOWN = [
   { name: "clipping", title: "Clipped light and shadow" },
   { name: "haze", title: "Haze" },
 ];
-const DIFFERENCE = { name: "difference", title: "Which is better where", legend: "Blue: A is better there; orange: B is." };
+const DIFFERENCE = { name: "difference", title: "Which is better where", legend: "Blue: A is better there; orange: B is; grey: no difference.", ends: ["A", "B"], scale: "sides" };
 
 /** Maps for a finished run; `ready` holds the names of the tools that run on this server. */
 export function mapsOf(run, ready) {
@@ -33,6 +33,6 @@ export class MapStore {
     const map = name === DIFFERENCE.name ? DIFFERENCE : KNOWN.find((each) => each.name === name);
     const path = map === DIFFERENCE ? run.links.difference : `${run.links.map}?tool=${encodeURIComponent(name)}&max_side=${LONGEST}`;
     if (!this.urls.has(path)) this.urls.set(path, URL.createObjectURL(await pictureBlob(path)));
-    return { label: `Map: ${map.title}`, url: this.urls.get(path), legend: map.legend ?? RELATIVE };
+    return { label: `Map: ${map.title}`, url: this.urls.get(path), legend: map.legend ?? RELATIVE, ends: map.ends ?? ["least", "most"], scale: map.scale ?? "turbo" };
   }
 }

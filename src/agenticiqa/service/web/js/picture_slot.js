@@ -107,7 +107,7 @@ export class PictureSlot {
   full(id, input) {
     const { name, width, height } = this.picture;
     const size = width ? `${width} × ${height}` : "not shown by this browser";
-    const remove = el("button", { type: "button", class: "quiet small" }, "Remove");
+    const remove = el("button", { type: "button", class: "quiet small", title: "Remove" }, "✕");
     remove.setAttribute("aria-label", `Remove ${this.label.toLowerCase()}`);
     remove.addEventListener("click", () => this.clear());
     return [

@@ -2,10 +2,10 @@
 
 const GENERAL = [
   "Rate the perceptual quality of the image.",
-  "Which distortion is most visible, and how severe is it?",
   "Is the picture sharp?",
+  "Which distortion is most visible?",
   "Is it too dark or too bright?",
-  "Which distortion dominates? A. Blur B. Noise C. JPEG compression D. Underexposure",
+  "What is worst? A. Blur B. Noise C. Compression",
 ];
 
 export const DEFAULT_QUESTION = GENERAL[0];

@@ -27,6 +27,7 @@ export class RegionPanel {
     this.inputs = PARTS.map((part) => el("input", { type: "number", id: freshId(part), min: "0", step: "1", inputmode: "numeric" }));
     this.nameInput = el("input", { type: "text", id: freshId("region"), maxlength: "60", class: "region-name", autocomplete: "off" });
     for (const input of [...this.inputs, this.nameInput]) input.addEventListener("change", () => this.read());
+    this.hint = el("p", { class: "hint", role: "status" });
     const field = (label, input) => el("label", { class: "region-field", for: input.id }, el("span", {}, label), input);
     replace(
       this.root,
@@ -36,10 +37,18 @@ export class RegionPanel {
         el("legend", {}, "Region asked about, in pixels"),
         field("Call it", this.nameInput),
         this.inputs.map((input, place) => field(PARTS[place], input)),
-        el("button", { type: "button", class: "quiet small", onclick: () => this.changed(null) }, "Remove region"),
+        el("button", { type: "button", class: "quiet small", "aria-label": "Remove region", onclick: () => this.changed(null) }, "Remove"),
+        this.hint,
       ),
     );
     this.fill();
+  }
+
+  /** Says so when a question does not speak of the region: it would be answered for the whole picture. */
+  checkQuestion(question) {
+    if (!this.region) return;
+    const named = question.toLowerCase().includes(this.region.name.toLowerCase());
+    this.hint.textContent = named ? "" : `Say “${this.region.name}” in the question; otherwise it is about the whole picture.`;
   }
 
   fill() {

@@ -36,7 +36,7 @@ function facts(run) {
     ["Took", seconds(run.seconds)],
     ["Model", models],
     ["Calls", meta.calls === undefined ? "" : String(meta.calls)],
-    ["Cost", typeof meta.cost_usd === "number" ? `$${meta.cost_usd.toFixed(4)}` : ""],
+    ["Cost", meta.cost_usd > 0 ? `$${meta.cost_usd.toFixed(4)}` : ""],
   ].filter(([, text]) => text);
   return el("dl", { class: "facts" }, rows.map(([term, text]) => el("div", {}, el("dt", {}, term), el("dd", {}, text))));
 }

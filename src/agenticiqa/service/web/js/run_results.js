@@ -37,7 +37,7 @@ export class RunResults {
     const announce = (words) => this.announce(words);
     const bySide =
       kind === "compare"
-        ? { A: new Timeline("Picture A", (words) => announce(`A, ${words}`)), B: new Timeline("Picture B", (words) => announce(`B, ${words}`)) }
+        ? { A: new Timeline("How A was assessed", (words) => announce(`A, ${words}`), true), B: new Timeline("How B was assessed", (words) => announce(`B, ${words}`), true) }
         : { "": new Timeline("How the answer came about", announce) };
     replace(this.timelines, Object.values(bySide).map((each) => each.element));
     return bySide;

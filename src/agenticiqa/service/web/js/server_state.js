@@ -3,6 +3,7 @@
 import { getJson } from "./api.js";
 
 const SOON_MS = 1500;
+const BUSY_MS = 3000;
 const LATER_MS = 20_000;
 
 export function watchServer(element, version) {
@@ -12,6 +13,7 @@ export function watchServer(element, version) {
       const state = await getJson("/readyz");
       const busy = state.running + state.waiting;
       show(element, "ready", busy ? `Busy: ${state.running} running, ${state.waiting} waiting` : "Ready");
+      if (busy) wait = BUSY_MS;
       version.textContent = `AgenticIQA ${state.version}.`;
     } catch (problem) {
       wait = SOON_MS;

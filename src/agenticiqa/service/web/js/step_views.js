@@ -85,7 +85,7 @@ function toolsView({ logs }) {
     objectName(log.object),
     log.error ? el("span", { class: "field-error" }, log.error) : number(log.raw_score),
     log.error ? "" : el("span", { class: "measured" }, fixed(log.calibrated_score), bar((log.calibrated_score - 1) / 4)),
-    el("span", { class: "dim" }, [log.cached ? "kept" : seconds(log.seconds), log.note].filter(Boolean).join("; ")),
+    el("span", { class: "dim" }, [log.cached ? "from cache" : seconds(log.seconds), log.note].filter(Boolean).join("; ")),
   ]);
   return table("Measurements", ["Tool", "Where", "Raw", "On 1 to 5", "Time"], rows);
 }

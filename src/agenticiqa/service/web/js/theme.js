@@ -2,7 +2,7 @@
 
 const ORDER = ["auto", "light", "dark"];
 const STORED = "agenticiqa.theme";
-const NAMES = { auto: "Theme: system", light: "Theme: light", dark: "Theme: dark" };
+const NAMES = { auto: "Auto", light: "Light", dark: "Dark" };
 
 export function setUpTheme(button) {
   show(button, document.documentElement.dataset.theme ?? "auto");
@@ -26,5 +26,6 @@ function remember(theme) {
 }
 
 function show(button, theme) {
-  button.textContent = NAMES[theme];
+  button.textContent = `◐ ${NAMES[theme]}`;
+  button.setAttribute("aria-label", `Theme: ${NAMES[theme].toLowerCase()}`);
 }

@@ -4,10 +4,14 @@ import { el, replace } from "./dom.js";
 import { STEP_TITLES, stepContent, stepsOf, workingWords } from "./step_views.js";
 
 export class Timeline {
-  constructor(title, announce = () => {}) {
+  /** `folds`: it can be folded away, and is when the run has ended. */
+  constructor(title, announce = () => {}, folds = false) {
     this.announce = announce;
     this.list = el("ol", { class: "steps" });
-    this.element = el("section", { class: "card" }, el("h3", { class: "card-title" }, title), this.list);
+    this.element = folds
+      ? el("details", { class: "card fold", open: true }, el("summary", {}, el("h3", { class: "card-title" }, title)), this.list)
+      : el("section", { class: "card" }, el("h3", { class: "card-title" }, title), this.list);
+    this.folds = folds;
     this.expected = ["plan", "detection", "selection", "analysis", "tools", "answer"];
     this.pending = [];
     this.passes = 0;
@@ -55,6 +59,7 @@ export class Timeline {
   /** Nothing more will come; steps that did not happen go. */
   finish() {
     this.expected = [];
+    if (this.folds) this.element.open = false;
     this.status = "ended";
     this.renderPending();
     if (!this.list.children.length) replace(this.list, el("li", { class: "step" }, "Nothing was recorded."));

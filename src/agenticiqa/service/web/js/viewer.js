@@ -59,6 +59,7 @@ export class Viewer {
     for (const pane of this.panes) pane.setOverlay(pane.picture.mapped ? map : null);
     this.setStrength(this.strength);
     this.say(map ? map.legend : "");
+    if (map) this.mapHint.prepend(el("span", { class: "map-scale", "aria-hidden": "true" }, map.ends[0], el("span", { class: `scale-${map.scale}` }), map.ends[1]));
   }
 
   setRegion(region) {
