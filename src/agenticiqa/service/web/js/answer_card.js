@@ -58,9 +58,18 @@ export function bar(share, kind = "") {
   return el("span", { class: `bar ${kind}`, "aria-hidden": "true" }, el("span", { style: { width: `${Math.min(100, Math.max(0, share * 100))}%` } }));
 }
 
+/** A region was marked, but the question was not understood to speak of it. */
+function regionCaution(result) {
+  const marked = Object.keys(result.metadata?.regions ?? {});
+  const scope = result.plan?.query_scope;
+  if (!marked.length || !result.plan || (Array.isArray(scope) && marked.some((name) => scope.includes(name)))) return [];
+  return [`The question was understood as one about ${Array.isArray(scope) ? scope.join(", ") : "the whole picture"}, not about “${marked.join(", ")}”.`];
+}
+
 function cautions(result) {
   const notes = [
     ...(result.status === "partial" ? ["This answer is incomplete: a part of the work failed."] : []),
+    ...regionCaution(result),
     ...(result.executor_evidence?.errors ?? []),
     ...(result.status !== "error" && result.error ? [result.error] : []),
     ...(result.metadata?.image_notes ?? []),

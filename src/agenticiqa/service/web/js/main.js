@@ -136,7 +136,7 @@ function forgetRun(which) {
 }
 
 function regionDrawn(box) {
-  regionChanged({ name: bench.region?.name ?? "region", box });
+  regionChanged({ name: bench.region?.name ?? "selection", box });
 }
 
 function regionChanged(region) {

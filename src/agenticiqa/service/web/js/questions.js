@@ -4,7 +4,8 @@ const GENERAL = [
   "Rate the perceptual quality of the image.",
   "Is the picture sharp?",
   "Which distortion is most visible?",
-  "Is it too dark or too bright?",
+  "Is the picture too dark?",
+  "How much noise is there?",
   "What is worst? A. Blur B. Noise C. Compression",
 ];
 
@@ -15,5 +16,5 @@ export function suggestions({ region = null, reference = false } = {}) {
   if (region) {
     return [`How sharp is the ${region}?`, `Which distortion affects the ${region} most?`, `Rate the quality of the ${region}.`];
   }
-  return reference ? [GENERAL[0], "How much does it differ from the reference?", ...GENERAL.slice(1)] : GENERAL;
+  return reference ? [GENERAL[0], "Rate the quality compared with the reference.", ...GENERAL.slice(1)] : GENERAL;
 }
