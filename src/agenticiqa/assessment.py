@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import platform
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib import metadata as package_metadata
 from os import PathLike, fspath
 from pathlib import Path
@@ -113,6 +115,7 @@ class AgenticIQA:
         self._allowed_roots = pipeline.allowed_roots if only_allowed_roots else None
         # Clients made for one run serve the next as well.
         self._made: dict[str, VLMClient] = {}
+        self._making = threading.RLock()
 
     @property
     def secrets(self) -> list[str]:
@@ -192,6 +195,7 @@ class AgenticIQA:
             cache=self._cache,
             run_id=run_id,
             _made=self._made,
+            _making=self._making,
         )
         final: Mapping[str, Any] = dict(state)
         with context.timed("total"), run_id_for_logs(run_id):
@@ -207,6 +211,7 @@ class AgenticIQA:
                         on_event(event)
             except AgenticIQAError as error:
                 logger.error("Run %s failed: %s", run_id, error)  # noqa: TRY400 - the message says it all
+                context.note_failure(error)
                 final = {**final, "error": str(error)}
         result = _assessment(final, context)
         if self._runs:
@@ -280,9 +285,6 @@ def _open_checkpoints(runs_database: Path) -> SqliteSaver:
 
 def _assessment(state: Mapping[str, Any], context: RunContext) -> Assessment:
     result: SummarizerOutput | None = state.get("summarizer_result")
-    error = state.get("error") or (result.error if result else None)
-    if result is None and error is None:
-        error = "The run ended without an answer."
     return Assessment(
         status=_status(state, result),
         query=state["query"],
@@ -292,9 +294,15 @@ def _assessment(state: Mapping[str, Any], context: RunContext) -> Assessment:
         executor_evidence=state.get("executor_evidence"),
         summarizer_result=result,
         replan_history=state.get("replan_history") or [],
-        error=error,
+        error=_error(state),
         metadata=_metadata(state, context),
     )
+
+
+def _error(state: Mapping[str, Any]) -> str | None:
+    result: SummarizerOutput | None = state.get("summarizer_result")
+    error: str | None = state.get("error") or (result.error if result else None)
+    return "The run ended without an answer." if result is None and error is None else error
 
 
 def _status(state: Mapping[str, Any], result: SummarizerOutput | None) -> Status:
@@ -323,7 +331,8 @@ def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
         "cost_usd": _cost(calls),
         "timings": {name: round(seconds, 4) for name, seconds in context.timings.items()},
         "replans": _replans(state),
-        "versions": _versions(),
+        "error_kind": context.error_kind if _error(state) else None,
+        "versions": dict(_versions()),
         "options": state.get("options"),
         "regions": state.get("regions"),
         **_picture_facts(state, context),
@@ -369,6 +378,7 @@ def _cost(calls: CallLog) -> float | None:
     return round(sum(known), 6) if len(known) == len(costs) else None
 
 
+@cache
 def _versions() -> dict[str, str]:
     return {
         "agenticiqa": package_metadata.version("agenticiqa"),

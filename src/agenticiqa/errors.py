@@ -154,3 +154,32 @@ class AssessmentFailedError(AgenticIQAError):
 
 class RunNotFoundError(AgenticIQAError):
     default_hint = "`agenticiqa runs list` shows the recorded runs."
+
+
+# --- batches ---------------------------------------------------------------------------------------------
+
+
+class ManifestError(AgenticIQAError):
+    """A list of samples cannot be read, or some of its rows make no sense."""
+
+    default_hint = "`agenticiqa batch INPUT --dry-run` lists every problem."
+
+
+class OutputError(AgenticIQAError):
+    """A results file cannot be written, belongs to something else, or is in use."""
+
+
+class WorkerDiedError(AgenticIQAError):
+    """The process that worked on a sample ended by itself."""
+
+    default_hint = "Too little memory is the usual cause: use fewer --workers or smaller pictures."
+
+
+class SampleTimeoutError(AgenticIQAError):
+    """A sample took longer than it was allowed to."""
+
+    default_hint = "Raise --timeout."
+
+
+class MissingExtraError(AgenticIQAError):
+    """An optional part of this package is not installed."""

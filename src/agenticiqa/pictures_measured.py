@@ -119,10 +119,16 @@ class Measurer:
     def measure(self, pair: Pair, regions: Mapping[str, Box] | None = None) -> Iterator[Record]:
         """A record for every tool and region; a picture that cannot be opened gives error records."""
         try:
-            test, reference = self._open(pair)
+            test, reference = self.open(pair)
         except AgenticIQAError as error:
             yield from (self._failed(pair, tool, str(error)) for tool in self.tools)
             return
+        yield from self.measure_opened(pair, test, reference, regions)
+
+    def measure_opened(
+        self, pair: Pair, test: LoadedImage, reference: LoadedImage | None, regions: Mapping[str, Box] | None = None
+    ) -> Iterator[Record]:
+        """A record for every tool and region of pictures that are open already."""
         names: dict[Box | None, str | None] = {box: name for name, box in (regions or {}).items()} or {None: None}
         jobs = [Job(tool, box) for box in names for tool in self.tools]
         bench = Bench(test, reference, self.cache, keep_maps=self.maps is not None)
@@ -149,7 +155,8 @@ class Measurer:
             reference=str(pair.reference) if pair.reference and tool.needs_reference else None,
         )
 
-    def _open(self, pair: Pair) -> tuple[LoadedImage, LoadedImage | None]:
+    def open(self, pair: Pair) -> tuple[LoadedImage, LoadedImage | None]:
+        """Both pictures, the test picture scaled where that was asked for."""
         limits = ImageLimits(self.image_settings.max_pixels, self.image_settings.max_bytes)
         test = load_image(pair.image, limits)
         reference = load_image(pair.reference, limits) if pair.reference else None

@@ -19,7 +19,7 @@ from langgraph.config import get_stream_writer
 from agenticiqa.asking import Asker, CallLog, Deadline
 from agenticiqa.cache import DiskCache
 from agenticiqa.config import Settings, load_settings
-from agenticiqa.errors import BackendUnavailableError
+from agenticiqa.errors import AgenticIQAError, BackendUnavailableError
 from agenticiqa.images import ImageLimits, LoadedImage, load_image
 from agenticiqa.tools.registry import ToolRegistry, default_registry
 from agenticiqa.vlm_client import BackendChoice, VLMClient, choose_backend, create_vlm_client
@@ -42,7 +42,11 @@ class RunContext:
     calls: CallLog = field(default_factory=CallLog)
     timings: dict[str, float] = field(default_factory=dict)
     run_id: str = ""
+    error_kind: str = "no_answer"
+    """The machine-readable name of the last failure, for a run that has no answer."""
     _made: dict[str, VLMClient] = field(default_factory=dict, repr=False)
+    _making: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    """Held while a client is made; shared by the runs that share clients."""
     _images: dict[str, LoadedImage] = field(default_factory=dict, repr=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
@@ -95,12 +99,16 @@ class RunContext:
         return clients
 
     def _client(self, backend: str, create: Callable[..., VLMClient]) -> VLMClient:
-        with self._lock:
+        with self._making:
             if backend not in self._made:
                 self._made[backend] = create(backend, self.settings)
             return self._made[backend]
 
     # --- accounts ---
+
+    def note_failure(self, error: AgenticIQAError) -> None:
+        """Keep the kind of a failure whose words go into the state."""
+        self.error_kind = error.kind
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:

@@ -12,6 +12,7 @@ import typer
 from agenticiqa.cli import (
     assess,
     backends,
+    batch,
     compare,
     config,
     distort,
@@ -37,6 +38,7 @@ app = typer.Typer(
 app.command("assess")(assess.assess)
 app.command("compare")(compare.compare)
 app.command("measure")(measure.measure)
+app.command("batch")(batch.batch)
 app.command("distort")(distort.distort)
 app.command("mcp")(mcp.mcp)
 app.command("doctor")(doctor.doctor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -64,7 +65,7 @@ def serve(
         return
     _require_extra()
     from agenticiqa.config import load_settings
-    from agenticiqa.service.server import serve as serve_forever
+    from agenticiqa.service.server import bind
     from agenticiqa.service.settings import MEGABYTE, ServiceSettings
 
     settings = load_settings(config, {"backend": backend})
@@ -86,13 +87,13 @@ def serve(
     )
     service.check()
 
-    def announce(address: str) -> None:
-        if json_output:
-            print_json({"url": address})
-        else:
-            error_console().print(f"Serving on {address} (Ctrl+C stops)", highlight=False, soft_wrap=True)
-
-    serve_forever(service, settings, announce)
+    bound = bind(service, settings)
+    if json_output:
+        print_json({"url": bound.address})
+        sys.stdout.flush()
+    else:
+        error_console().print(f"Serving on {bound.address} (Ctrl+C stops)", highlight=False, soft_wrap=True)
+    bound.run()
 
 
 def _require_extra() -> None:

@@ -146,6 +146,7 @@ def planner_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None
             plan = _make_plan(state, context)
         except AgenticIQAError as error:
             logger.error("Planning failed: %s", error)  # noqa: TRY400 - the message says it all
+            context.note_failure(error)
             return {"error": f"Planning failed: {error}"}
     previous = state.get("plan")
     report("plan", {"plan": plan.model_dump(mode="json")})

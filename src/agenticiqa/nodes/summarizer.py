@@ -371,6 +371,7 @@ class _Summary:
 
     def _failure(self, reasoning: str, error: AgenticIQAError) -> dict[str, Any]:
         """A result that says that there is no answer; on a replan the earlier pass's answer is kept instead."""
+        self.context.note_failure(error)
         earlier = self.state.get("summarizer_result")
         if earlier is not None and earlier.error is None:
             return {"error": f"{reasoning}: {error}"}

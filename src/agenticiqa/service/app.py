@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib import metadata
@@ -21,9 +21,9 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
 from agenticiqa.config import Settings
-from agenticiqa.errors import AgenticIQAError
+from agenticiqa.errors import AgenticIQAError, ConfigError
 from agenticiqa.images import ImageLimits
-from agenticiqa.service import routes_catalogue, routes_operation, routes_runs, routes_work
+from agenticiqa.service import routes_batches, routes_catalogue, routes_operation, routes_runs, routes_work
 from agenticiqa.service.example_pictures import EXAMPLES
 from agenticiqa.service.intake import RequestReader
 from agenticiqa.service.job_record import JobRecord
@@ -32,7 +32,7 @@ from agenticiqa.service.keys import KeyFile
 from agenticiqa.service.origins import OriginGuard
 from agenticiqa.service.page_files import PageFiles
 from agenticiqa.service.parts import Parts
-from agenticiqa.service.pipeline_work import EMBEDDED, Pipeline
+from agenticiqa.service.pipeline_work import Pipeline
 from agenticiqa.service.problems import (
     Problem,
     ServiceError,
@@ -46,43 +46,54 @@ from agenticiqa.service.request_guard import RequestGuard
 from agenticiqa.service.service_metrics import ServiceMetrics
 from agenticiqa.service.settings import ServiceSettings
 from agenticiqa.service.shelf import HOUR, PictureShelf
-from agenticiqa.service.wire import AssessBody, CompareBody, MeasureBody
+from agenticiqa.service.wire import AssessBody, BatchBody, CompareBody, MeasureBody
+from agenticiqa.vlm_client import VLMClient
 
 logger = logging.getLogger(__name__)
 
 WEB = Path(__file__).parent / "web"
-SWEEP_EVERY_S = 300.0
+SWEEP_EVERY_S = 60.0
+WAITING_BATCHES = 4
+BATCH_S = 7 * 24 * 3600.0
 DESCRIPTION = (
     "Ask how good a picture is, what is wrong with it, where, and why. Errors are problem documents (RFC 9457)."
 )
 
 
-def build_parts(service: ServiceSettings, settings: Settings) -> Parts:
+def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLMClient] | None = None) -> Parts:
     """Open everything the server works with."""
     service.check()
+    keys = KeyFile(service.api_keys_file) if service.api_keys_file else None
+    if keys is not None and not any(record.revoked_at is None for record in keys.records()):
+        raise ConfigError(
+            f"There is no active key in {str(keys.path)!r}: nobody could get in.",
+            hint="Make one with `agenticiqa serve keys add NAME --api-keys-file FILE`.",
+        )
     shelf = PictureShelf(
         service.data_folder / "pictures",
         keep_s=service.keep_uploads_hours * HOUR,
         max_bytes=service.store_bytes,
-        least_s=service.timeout_s + service.grace_s + 60,
+        least_s=service.body_total_s + 60,
     )
     record = JobRecord(service.data_folder / "service.sqlite")
     lost = record.note_interrupted(stopped_error("interrupted", "").document())
     if lost:
         logger.warning("%d runs of an earlier server did not finish and are recorded as interrupted", lost)
-    pipeline = Pipeline(_narrowed(settings, service, shelf.folder), service.allowed_backends)
+    pipeline = Pipeline(_narrowed(settings, service, shelf.folder), service.allowed_backends, clients)
     desk = JobDesk(record, workers=service.workers, queue_length=service.queue, timeout_s=service.timeout_s)
+    batch_desk = JobDesk(record, workers=1, queue_length=WAITING_BATCHES, timeout_s=BATCH_S)
     metrics = ServiceMetrics(desk)
-    desk.ended = metrics.job_ended
+    desk.ended = batch_desk.ended = metrics.job_ended
     return Parts(
         settings=service,
         pipeline=pipeline,
         record=record,
         desk=desk,
+        batch_desk=batch_desk,
         shelf=shelf,
         reader=RequestReader(service, shelf, ImageLimits(pipeline.limits.max_pixels, service.max_upload_bytes)),
         metrics=metrics,
-        keys=KeyFile(service.api_keys_file) if service.api_keys_file else None,
+        keys=keys,
         painter=ThreadPoolExecutor(max_workers=1, thread_name_prefix="painter"),
         ready=[],
     )
@@ -106,7 +117,7 @@ def create_app(parts: Parts) -> FastAPI:
         yield
         for chore in chores:
             chore.cancel()
-        await parts.desk.drain(0 if parts.desk.draining else parts.settings.grace_s)
+        await drain(parts, 0 if parts.desk.draining else parts.settings.grace_s)
         parts.painter.shutdown(wait=False, cancel_futures=True)
         parts.pipeline.close()
         parts.record.close()
@@ -121,7 +132,7 @@ def create_app(parts: Parts) -> FastAPI:
         redoc_url=None,
     )
     app.state.parts = parts
-    for module in (routes_work, routes_runs, routes_catalogue, routes_operation):
+    for module in (routes_work, routes_runs, routes_batches, routes_catalogue, routes_operation):
         app.include_router(module.router)
     _add_page(app)
     app.add_exception_handler(ServiceError, on_service_error)
@@ -129,8 +140,13 @@ def create_app(parts: Parts) -> FastAPI:
     app.add_exception_handler(RequestValidationError, on_invalid_fields)
     app.add_exception_handler(HTTPException, on_http_exception)
     _add_guards(app, parts)
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    app.openapi = lambda: _openapi(app, with_keys=parts.keys is not None)  # type: ignore[method-assign]
     return app
+
+
+async def drain(parts: Parts, grace_s: float) -> None:
+    """Let single runs finish; batches stop where they are, with what they have kept."""
+    await asyncio.gather(parts.desk.drain(grace_s), parts.batch_desk.drain(0))
 
 
 def _add_guards(app: FastAPI, parts: Parts) -> None:
@@ -169,7 +185,7 @@ async def _warm_up(parts: Parts) -> None:
 def _first_assessment(parts: Parts) -> None:
     parts.shelf.sweep()
     parts.pipeline.assessor()
-    if set(parts.pipeline.default_backends().values()) == {EMBEDDED}:
+    if parts.pipeline.is_embedded:
         # Other backends would be paid for this.
         parts.pipeline.warm_up(parts.shelf.put(EXAMPLES["dandelion_compressed"].data(), "warm-up"))
 
@@ -177,16 +193,23 @@ def _first_assessment(parts: Parts) -> None:
 async def _sweep_now_and_then(parts: Parts) -> None:
     while True:
         await asyncio.sleep(SWEEP_EVERY_S)
-        await asyncio.to_thread(parts.shelf.sweep)
+        active = [*parts.desk.active, *parts.batch_desk.active]
+        in_use = frozenset().union(*(job.holds for job in active))
+        await asyncio.to_thread(parts.shelf.sweep, in_use)
 
 
-def _openapi(app: FastAPI) -> dict[str, Any]:
+def _openapi(app: FastAPI, *, with_keys: bool) -> dict[str, Any]:
     """The framework's document with the bodies and problems it cannot know of."""
     if app.openapi_schema:
         return app.openapi_schema
     document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-    bodies: list[type[BaseModel]] = [AssessBody, MeasureBody, CompareBody, Problem]
+    bodies: list[type[BaseModel]] = [AssessBody, MeasureBody, CompareBody, BatchBody, Problem]
     _, extra = models_json_schema([(model, "validation") for model in bodies], ref_template=COMPONENTS + "{model}")
     document["components"].setdefault("schemas", {}).update(extra["$defs"])
+    if not with_keys:
+        document["components"].pop("securitySchemes", None)
+        for operations in document["paths"].values():
+            for operation in operations.values():
+                operation.pop("security", None)
     app.openapi_schema = document
     return document

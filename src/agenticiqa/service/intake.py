@@ -48,6 +48,10 @@ class Intake(Generic[Fields]):
     fields: Fields
     pictures: Mapping[str, ShelvedPicture]
 
+    @property
+    def files(self) -> list[Path]:
+        return [picture.path for picture in self.pictures.values()]
+
 
 @dataclass(frozen=True)
 class RequestReader:
@@ -80,7 +84,7 @@ class RequestReader:
         missing = [name for name, needed in pictures.items() if needed and name not in sources]
         if missing:
             raise ServiceError(422, "invalid_request", f"{missing[0]}: a picture is needed.")
-        shelved = {name: await asyncio.to_thread(self._shelved, *source) for name, source in sources.items()}
+        shelved = {name: await asyncio.to_thread(self.shelve, *source) for name, source in sources.items()}
         return Intake(found, shelved)
 
     async def _from_json(
@@ -92,7 +96,7 @@ class RequestReader:
         for name in pictures:
             source: PictureSource | None = getattr(parsed, name)
             if source is not None:
-                sources[name] = await asyncio.to_thread(self._bytes_of, name, source)
+                sources[name] = await asyncio.to_thread(self.bytes_of, name, source)
         return parsed.model_dump(exclude=set(pictures), exclude_unset=True), sources
 
     async def _from_form(
@@ -109,12 +113,13 @@ class RequestReader:
                     sources[name] = (display_name(value.filename), await value.read())
                 elif way in ("path", "example") and picture in pictures:
                     source = PictureSource.model_validate({way: value})
-                    sources[picture] = await asyncio.to_thread(self._bytes_of, picture, source)
+                    sources[picture] = await asyncio.to_thread(self.bytes_of, picture, source)
                 else:
                     _add_field(values, name, value)
         return values, sources
 
-    def _bytes_of(self, name: str, source: PictureSource) -> tuple[str, bytes]:
+    def bytes_of(self, name: str, source: PictureSource) -> tuple[str, bytes]:
+        """What to call a picture, and its file's bytes; ``name`` is where it stands in the request."""
         if source.base64 is not None:
             return display_name(source.name), _decoded(name, source.base64)
         if source.example is not None:
@@ -139,7 +144,8 @@ class RequestReader:
         except (ImageError, OSError, ValueError):
             raise refusal from None
 
-    def _shelved(self, name: str, data: bytes) -> ShelvedPicture:
+    def shelve(self, name: str, data: bytes) -> ShelvedPicture:
+        """Keep a picture whose header says that it is one, of a size this server takes."""
         check_header(data, name=name, limits=self.limits)
         return self.shelf.put(data, name)
 

@@ -12,8 +12,9 @@ import math
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from agenticiqa.errors import AgenticIQAError
@@ -61,6 +62,8 @@ class Job:
     deadline: float
     """On the monotonic clock."""
     recorded: bool
+    holds: frozenset[Path]
+    """Files that must not go before the job ends."""
     loop: asyncio.AbstractEventLoop = field(repr=False)
     status: str = QUEUED
     stop_reason: StopReason | None = None
@@ -199,7 +202,7 @@ class JobDesk:
         kind: str,
         work: Callable[[Job], WorkResult],
         request: dict[str, Any] | None = None,
-        timeout_s: float | None = None,
+        holds: Iterable[Path] = (),
     ) -> Job:
         """Queue work in a reserved place; with a ``request`` it is on record before this returns."""
         job = Job(
@@ -207,8 +210,9 @@ class JobDesk:
             owner,
             kind,
             work,
-            time.monotonic() + (timeout_s or self._timeout_s),
+            time.monotonic() + self._timeout_s,
             recorded=request is not None,
+            holds=frozenset(holds),
             loop=asyncio.get_running_loop(),
         )
         if request is not None:

@@ -27,6 +27,7 @@ class Parts:
     pipeline: Pipeline
     record: JobRecord
     desk: JobDesk
+    batch_desk: JobDesk
     shelf: PictureShelf
     reader: RequestReader
     metrics: ServiceMetrics

@@ -18,6 +18,8 @@ from agenticiqa.tools.registry import ToolRegistry
 
 QUALITY = "quality"
 """The map of the embedded model, which needs no tool."""
+DIFFERENCE = "difference"
+"""The map of a comparison: who is better where."""
 
 
 def shown_picture(picture: ShelvedPicture, limits: ImageLimits, max_side: int | None) -> bytes:
@@ -30,6 +32,23 @@ def quality_overlay(picture: ShelvedPicture, limits: ImageLimits, max_side: int 
 
     image = load_image(picture.path, limits)
     return png_bytes(_scaled(Image.fromarray(overlay(image.rgb, quality_map(image))), max_side))
+
+
+def difference_map(
+    first: ShelvedPicture,
+    second: ShelvedPicture,
+    reference: ShelvedPicture | None,
+    limits: ImageLimits,
+    max_side: int | None,
+) -> bytes:
+    """Where the first of two pictures is better (blue) and where the second (orange)."""
+    from agenticiqa.comparison.comparing import difference_of, open_pictures
+
+    pictures = open_pictures(first.path, second.path, reference.path if reference else None, limits)
+    difference = difference_of(pictures)
+    if difference is None:
+        raise ToolError("No difference map can be made of these pictures.")
+    return png_bytes(_scaled(Image.fromarray(difference.picture(pictures.a.rgb)), max_side))
 
 
 def tool_overlay(

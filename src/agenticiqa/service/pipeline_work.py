@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from agenticiqa.assessment import AgenticIQA, Assessment
+from agenticiqa.comparison import Comparison, compare_pictures
 from agenticiqa.config import ROLES, Settings
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, QueryError
 from agenticiqa.graph import PipelineEvent
@@ -27,7 +27,7 @@ from agenticiqa.service.jobs import Job, StopWork, WorkResult
 from agenticiqa.service.problems import ServiceError, without_addresses
 from agenticiqa.service.shelf import ShelvedPicture
 from agenticiqa.service.wire import AssessFields, CompareFields, MeasureFields
-from agenticiqa.vlm_client import BackendName, choose_backend, find_provider
+from agenticiqa.vlm_client import BackendName, VLMClient, choose_backend, find_provider
 
 EMBEDDED = "embedded"
 
@@ -35,10 +35,13 @@ EMBEDDED = "embedded"
 class Pipeline:
     """Assessors by backend, made when first asked for and kept."""
 
-    def __init__(self, settings: Settings, allowed_backends: tuple[str, ...]) -> None:
+    def __init__(
+        self, settings: Settings, allowed_backends: tuple[str, ...], clients: Mapping[str, VLMClient] | None = None
+    ) -> None:
         self.settings = settings
         self.selectable = _selectable(settings, allowed_backends)
         self.limits = ImageLimits(settings.pipeline.images.max_pixels, settings.pipeline.images.max_bytes)
+        self._clients = dict(clients or {})
         self._assessors: dict[str | None, AgenticIQA] = {}
         self._lock = threading.Lock()
 
@@ -51,10 +54,15 @@ class Pipeline:
         self.check_backend(backend)
         with self._lock:
             if backend not in self._assessors:
-                self._assessors[backend] = AgenticIQA(settings=self._settings_for(backend), only_allowed_roots=True)
+                self._assessors[backend] = AgenticIQA(
+                    settings=self.settings_for(backend),
+                    clients=self._clients if backend is None else None,
+                    only_allowed_roots=True,
+                )
             return self._assessors[backend]
 
-    def _settings_for(self, backend: str | None) -> Settings:
+    def settings_for(self, backend: str | None) -> Settings:
+        """The settings under which all three agents run on a backend; None leaves each its own."""
         if backend is None:
             return self.settings
         roles = {role: self.settings.role(role).model_copy(update={"backend": backend}) for role in ROLES}
@@ -71,9 +79,17 @@ class Pipeline:
         with AgenticIQA(settings=settings) as assessor:
             assessor.assess(picture.path)
 
+    @property
+    def is_embedded(self) -> bool:
+        """Whether a request that names no backend is answered on this machine, for nothing."""
+        return not self._clients and set(self.default_backends().values()) == {EMBEDDED}
+
     def default_backends(self) -> dict[str, str | None]:
         names: dict[str, str | None] = {}
         for role in ROLES:
+            if role in self._clients:
+                names[role] = self._clients[role].identity
+                continue
             try:
                 names[role] = choose_backend(role, self.settings).backend
             except AgenticIQAError:
@@ -113,26 +129,29 @@ class Pipeline:
         except StopWork:
             assessor.runs.stop(job.id, "interrupted" if job.stop_reason == "interrupted" else "cancelled")
             raise
-        return WorkResult(result.status, presentable(result, names))
+        return WorkResult(result.status, _named(presentable(result, names), image, reference))
 
     def compare(self, job: Job, intake: Intake[CompareFields]) -> WorkResult:
-        compare_pictures = import_module("agenticiqa.comparison").compare_pictures
         pictures, fields = intake.pictures, intake.fields
         for name in ("image_a", "image_b"):
             self._check_pictures(pictures[name], pictures.get("reference"), None)
         names = _names(pictures)
         reference = pictures.get("reference")
-        asked = {"query": fields.query} if fields.query else {}
         comparison = compare_pictures(
             self.assessor(fields.backend),
             pictures["image_a"].path,
             pictures["image_b"].path,
             reference=reference.path if reference else None,
+            query=fields.query,
             on_event=lambda side, event: _report(job, event, names, side=side),
-            **asked,
         )
         reply = presentable(comparison, names)
-        return WorkResult(str(reply.get("status", "ok")), reply)
+        reply["reference_path"] = reference.name if reference else None
+        for side in ("a", "b"):
+            picture = pictures[f"image_{side}"]
+            reply[f"image_{side}"] = picture.name
+            reply[side] = _named(reply[side], picture, reference) if reply[side] else None
+        return WorkResult(comparison.status, reply)
 
     def measure(self, job: Job, intake: Intake[MeasureFields]) -> WorkResult:
         fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
@@ -182,8 +201,15 @@ def _is_ready(backend: str, settings: Settings) -> bool:
 
 
 def _names(pictures: Mapping[str, ShelvedPicture]) -> dict[str, str]:
-    """Paths on the shelf, and what to say instead."""
-    return {str(picture.path): picture.name for picture in pictures.values()}
+    """Paths on the shelf, and what to say instead; the same picture may have been sent under two names."""
+    names: dict[str, str] = {}
+    for picture in pictures.values():
+        names.setdefault(str(picture.path), picture.name)
+    return names
+
+
+def _named(reply: dict[str, Any], image: ShelvedPicture, reference: ShelvedPicture | None) -> dict[str, Any]:
+    return {**reply, "image_path": image.name, "reference_path": reference.name if reference else None}
 
 
 def _report(job: Job, event: PipelineEvent, names: Mapping[str, str], **more: str) -> None:
@@ -233,3 +259,16 @@ def assessment_of(result: Mapping[str, Any], pictures: Mapping[str, ShelvedPictu
             "reference_path": str(reference.path) if reference else None,
         }
     )
+
+
+def comparison_of(result: Mapping[str, Any], pictures: Mapping[str, ShelvedPicture]) -> Comparison:
+    """A recorded comparison with its pictures where they are on this server."""
+    found = Comparison.model_validate(result)
+    reference = pictures.get("reference")
+    sides: dict[str, Any] = {"reference_path": str(reference.path) if reference else None}
+    for side, own in (("a", found.a), ("b", found.b)):
+        picture = pictures[f"image_{side}"]
+        sides[f"image_{side}"] = str(picture.path)
+        own_pictures = {"image": picture, **({"reference": reference} if reference else {})}
+        sides[side] = assessment_of(own.model_dump(mode="json"), own_pictures) if own else None
+    return found.model_copy(update=sides)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -17,7 +18,6 @@ from agenticiqa.errors import (
     AgenticIQAError,
     BackendError,
     BackendUnavailableError,
-    ConfigError,
     ImageError,
     ImageFormatError,
     ImageTooLargeError,
@@ -26,6 +26,8 @@ from agenticiqa.errors import (
     RunNotFoundError,
     ToolError,
 )
+
+logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:agenticiqa:problem:"
@@ -107,7 +109,6 @@ _STATUS_BY_ERROR: tuple[tuple[type[AgenticIQAError], int], ...] = (
     (RunNotFoundError, 404),
     (BackendUnavailableError, 422),
     (BackendError, 502),
-    (ConfigError, 422),
 )
 
 
@@ -124,6 +125,8 @@ def from_package_error(error: AgenticIQAError) -> ServiceError:
     """A typed failure of the package under the status that fits it."""
     status = next((status for kind, status in _STATUS_BY_ERROR if isinstance(error, kind)), 500)
     if status == 500:
+        # A broken configuration or database is for the server's log, not for its clients.
+        logger.error("A request failed: %s", error)
         return internal_error()
     return ServiceError(status, error.kind, without_addresses(str(error)))
 

@@ -48,14 +48,14 @@ def body_of(json_form: type[BaseModel], fields: type[BaseModel], pictures: dict[
         "requestBody": {
             "required": True,
             "content": {
-                "application/json": {"schema": json_schema, "examples": _examples(json_form)},
+                "application/json": {"schema": json_schema, "examples": examples_of(json_form)},
                 "multipart/form-data": {"schema": _form(fields, pictures)},
             },
         }
     }
 
 
-def _examples(model: type[BaseModel]) -> dict[str, Any]:
+def examples_of(model: type[BaseModel]) -> dict[str, Any]:
     extra = model.model_config.get("json_schema_extra")
     given = extra.get("examples", []) if isinstance(extra, dict) else []
     return (

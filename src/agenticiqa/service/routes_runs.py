@@ -12,14 +12,21 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 
 from agenticiqa.assessment_report import render_report, report_item
+from agenticiqa.comparison.page import render_page
 from agenticiqa.images import Box
 from agenticiqa.service.access import Caller
-from agenticiqa.service.comparison_views import comparison_page, difference_picture
 from agenticiqa.service.job_record import JobRow
 from agenticiqa.service.jobs import Job
 from agenticiqa.service.parts import Parts, parts_of, stored_pictures
-from agenticiqa.service.picture_views import QUALITY, quality_overlay, shown_picture, tool_overlay
-from agenticiqa.service.pipeline_work import assessment_of, presentable
+from agenticiqa.service.picture_views import (
+    DIFFERENCE,
+    QUALITY,
+    difference_map,
+    quality_overlay,
+    shown_picture,
+    tool_overlay,
+)
+from agenticiqa.service.pipeline_work import assessment_of, comparison_of
 from agenticiqa.service.problems import ServiceError
 from agenticiqa.service.request_documents import problems
 from agenticiqa.service.run_views import RUN_KINDS, run_summary, run_view
@@ -191,7 +198,8 @@ async def run_reference(request: Request, run_id: RunId, caller: Caller, max_sid
     "/{run_id}/map",
     summary="Where quality is lost, over the picture",
     description="Red is worse, blue is better. `tool=quality` is the embedded model's map with fixed colours, 1 to 5; "
-    "a tool's own map is coloured relative to its worst places.",
+    "a tool's own map is coloured relative to its worst places; `tool=difference` shows who is better where in a "
+    "comparison.",
     response_class=Response,
     responses={**problems(404, 422), **PNG},
 )
@@ -199,7 +207,7 @@ async def run_map(
     request: Request,
     run_id: RunId,
     caller: Caller,
-    tool: Annotated[str, Query(max_length=100, description="`quality`, or a tool that makes maps.")] = QUALITY,
+    tool: Annotated[str, Query(max_length=100, description="`quality`, `difference` or a tool.")] = QUALITY,
     which: Annotated[Literal["a", "b"] | None, Query(description="Of a comparison.")] = None,
     region: Annotated[str | None, Query(max_length=100, description="A region of the request, by name.")] = None,
     max_side: MaxSide = None,
@@ -211,28 +219,15 @@ async def run_map(
     if tool == QUALITY:
         return await _drawn(parts, lambda: quality_overlay(picture, limits, max_side))
     reference = stored_pictures(row.request).get("reference")
+    if tool == DIFFERENCE and row.kind == "compare":
+        first, second = _picture(row, "image_a"), _picture(row, "image_b")
+        return await _drawn(parts, lambda: difference_map(first, second, reference, limits, max_side))
     boxes = row.request.get("regions") or {}
     if region is not None and region not in boxes:
         raise ServiceError(422, "unknown_region", "This run has no region of this name.")
     box = Box(*boxes[region]) if region is not None else None
     tools = parts.pipeline.assessor().tools
     return await _drawn(parts, lambda: tool_overlay(tools, tool, picture, reference, box, limits, max_side))
-
-
-@router.get(
-    "/{run_id}/difference",
-    summary="Where each of two compared pictures is the better one",
-    description="The first picture in grey; blue where it is better, orange where the second is.",
-    response_class=Response,
-    responses={**problems(404, 409, 422), **PNG},
-)
-async def run_difference(request: Request, run_id: RunId, caller: Caller) -> Response:
-    parts = parts_of(request)
-    row = await _row(parts, run_id, caller)
-    if row.kind != "compare":
-        raise ServiceError(409, "no_difference_map", "Only a comparison has a difference map.")
-    pictures = {name: _picture(row, name) for name in row.request["pictures"]}
-    return await _drawn(parts, lambda: difference_picture(pictures, parts.pipeline.limits))
 
 
 @router.get(
@@ -245,21 +240,19 @@ async def run_report(request: Request, run_id: RunId, caller: Caller) -> Respons
     parts = parts_of(request)
     row = await _row(parts, run_id, caller)
     if row.result is None:
-        raise ServiceError(409, "no_result", "Only a finished run has a report.")
+        raise ServiceError(409, "no_result", "Only a run with a result has a report.")
     page = await asyncio.get_running_loop().run_in_executor(parts.painter, _report_page, row)
     return HTMLResponse(page, headers={"Content-Security-Policy": REPORT_POLICY})
 
 
 def _report_page(row: JobRow) -> str:
     pictures = stored_pictures(row.request)
-    # Whole paths first: a file's own name is part of its path.
-    names = {str(picture.path): picture.name for picture in pictures.values()}
-    names |= {picture.path.name: picture.name for picture in pictures.values()}
     result = row.result or {}
     if row.kind == "compare":
-        page = comparison_page(result, pictures)
+        page = render_page(comparison_of(result, pictures))
     else:
         page = render_report([report_item(assessment_of(result, pictures))])
-    # The page was made from the server's files: their paths are not the reader's business.
-    shown: str = presentable([page], {path: escape(name) for path, name in names.items()})[0]
-    return shown
+    # The page was made from the server's files: what they are called here is not the reader's business.
+    for picture in pictures.values():
+        page = page.replace(str(picture.path), escape(picture.name)).replace(picture.path.name, escape(picture.name))
+    return page

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from agenticiqa.assessment import Assessment
+from agenticiqa.comparison import Comparison
 from agenticiqa.runs import new_run_id
 from agenticiqa.service.access import Caller
 from agenticiqa.service.intake import Intake
@@ -71,7 +72,7 @@ async def assess(request: Request, caller: Caller, respond_async: Async) -> Resp
 @router.post(
     "/compare",
     summary="Say which of two pictures is better, where and why",
-    response_model=dict[str, Any],
+    response_model=Comparison,
     responses={**WORK_PROBLEMS, **ACCEPTED},
     openapi_extra=body_of(CompareBody, CompareFields, COMPARE_PICTURES),
 )
@@ -98,7 +99,7 @@ async def measure(request: Request, caller: Caller) -> Response:
     with parts.desk.reserve() as slot:
         intake = await parts.reader.read(request, MeasureFields, MeasureBody, ASSESS_PICTURES)
         job = await parts.desk.submit(
-            slot, new_run_id(), caller, "measure", lambda job: parts.pipeline.measure(job, intake)
+            slot, new_run_id(), caller, "measure", lambda job: parts.pipeline.measure(job, intake), holds=intake.files
         )
         await _finished(request, job)
         return JSONResponse(_reply_of(job))
@@ -120,7 +121,7 @@ async def _run(
             name: {"file": str(picture.path), "name": picture.name} for name, picture in intake.pictures.items()
         },
     }
-    job = await parts.desk.submit(slot, new_run_id(), caller, kind, work, asked)
+    job = await parts.desk.submit(slot, new_run_id(), caller, kind, work, asked, intake.files)
     links = links_of(job.id, kind, set(intake.pictures))
     if respond_async:
         row = await asyncio.to_thread(parts.record.find, job.id, caller)

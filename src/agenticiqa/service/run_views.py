@@ -16,16 +16,12 @@ RUN_KINDS = ("assess", "compare")
 def links_of(run_id: str, kind: str, pictures: Collection[str]) -> dict[str, str]:
     """Where the rest of a run is."""
     here = f"/v1/runs/{run_id}"
-    links = {"self": here, "events": f"{here}/events", "cancel": f"{here}/cancel"}
+    links = {"self": here, "events": f"{here}/events", "cancel": f"{here}/cancel", "report": f"{here}/report"}
     if kind == "assess":
         links |= {"image": f"{here}/image", "map": f"{here}/map"}
     else:
-        links |= {
-            "image_a": f"{here}/image?which=a",
-            "image_b": f"{here}/image?which=b",
-            "difference": f"{here}/difference",
-        }
-    links["report"] = f"{here}/report"
+        links |= {"image_a": f"{here}/image?which=a", "image_b": f"{here}/image?which=b"}
+        links["map"] = f"{here}/map?tool=difference"
     if "reference" in pictures:
         links["reference"] = f"{here}/reference"
     return links

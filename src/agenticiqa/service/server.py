@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -15,10 +17,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agenticiqa.config import Settings
 from agenticiqa.errors import ConfigError
-from agenticiqa.service.app import build_parts, create_app
+from agenticiqa.service.app import build_parts, create_app, drain
 from agenticiqa.service.jobs import LAST_WORD_S
 from agenticiqa.service.parts import Parts
 from agenticiqa.service.settings import ServiceSettings
+from agenticiqa.vlm_client import VLMClient
 
 MAX_CONNECTIONS = 1000
 MAX_HEADER_BYTES = 32 * 1024
@@ -76,18 +79,33 @@ class GracefulServer(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
         # From here on every request for work is refused, also on connections that stay open. The signal is not raised
         # once more at the end, as the base class would: a server that stopped in good order exits with 0.
-        self._parts.desk.draining = True
+        self._parts.desk.draining = self._parts.batch_desk.draining = True
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
 
     async def shutdown(self, sockets: list[Any] | None = None) -> None:
-        self._draining = asyncio.create_task(self._parts.desk.drain(self._parts.settings.grace_s))
+        self._draining = asyncio.create_task(drain(self._parts, self._parts.settings.grace_s))
         await super().shutdown(sockets)
 
 
-def serve(service: ServiceSettings, settings: Settings, announce: Callable[[str], None]) -> None:
-    """Serve until told to stop. ``announce`` gets the address once it is bound."""
-    parts = build_parts(service, settings)
+@dataclass(frozen=True)
+class BoundServer:
+    """A server whose address is taken and that has not begun to answer."""
+
+    server: GracefulServer
+    sock: socket.socket
+    address: str
+    parts: Parts
+
+    def run(self) -> None:
+        """Serve until told to stop."""
+        with contextlib.suppress(KeyboardInterrupt):
+            self.server.run(sockets=[self.sock])
+
+
+def bind(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLMClient] | None = None) -> BoundServer:
+    """Open everything and take the address; ``clients`` replace the models of the three roles."""
+    parts = build_parts(service, settings, clients)
     config = uvicorn.Config(
         create_app(parts),
         host=service.host,
@@ -112,6 +130,4 @@ def serve(service: ServiceSettings, settings: Settings, announce: Callable[[str]
             f"{service.host}:{service.port} cannot be used.", hint="Another program may listen there: choose --port."
         ) from None
     host = f"[{service.host}]" if ":" in service.host else service.host
-    announce(f"http://{host}:{sock.getsockname()[1]}")
-    with contextlib.suppress(KeyboardInterrupt):
-        GracefulServer(config, parts).run(sockets=[sock])
+    return BoundServer(GracefulServer(config, parts), sock, f"http://{host}:{sock.getsockname()[1]}", parts)

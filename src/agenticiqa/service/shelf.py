@@ -8,6 +8,7 @@ import os
 import threading
 import time
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +33,7 @@ class PictureShelf:
         self._keep_s = max(keep_s, least_s)
         self._max_bytes = max_bytes
         self._least_s = least_s
-        """Younger files may belong to a run that has not ended."""
+        """Younger files may belong to a request that is still being read."""
         self._lock = threading.Lock()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
@@ -50,8 +51,8 @@ class PictureShelf:
                 part.replace(path)
         return ShelvedPicture(path, name)
 
-    def sweep(self) -> int:
-        """Remove what is too old, then the oldest until the rest fits; returns how many files went."""
+    def sweep(self, in_use: Collection[Path] = ()) -> int:
+        """Remove what is too old, and the oldest until the rest fits; returns how many files went."""
         now = time.time()
         removed = 0
         with self._lock:
@@ -59,6 +60,8 @@ class PictureShelf:
             total = sum(size for _, _, size in files)
             for path, modified, size in files:
                 age = now - modified
+                if path in in_use:
+                    continue
                 if age > self._keep_s or (total > self._max_bytes and age > self._least_s):
                     path.unlink(missing_ok=True)
                     total -= size

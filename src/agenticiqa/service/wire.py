@@ -54,7 +54,7 @@ class MeasureFields(_Request):
 
 
 class CompareFields(_Request):
-    query: str | None = Field(None, min_length=1, description="What to compare; default: the overall quality")
+    query: str = Field(DEFAULT_QUERY, min_length=1, description="What each picture is asked")
     backend: Name | None = None
 
 
@@ -110,6 +110,62 @@ class CompareBody(CompareFields):
     reference: PictureSource | None = None
 
 
+class BatchPicture(_Request):
+    """As in single requests, or ``upload``: the file name of one of the form's ``files``."""
+
+    base64: str | None = Field(None, min_length=1)
+    path: str | None = Field(None, min_length=1, max_length=4096)
+    example: Name | None = None
+    upload: str | None = Field(None, min_length=1, max_length=255)
+
+    @model_validator(mode="after")
+    def _one_source(self) -> BatchPicture:
+        if sum(each is not None for each in (self.base64, self.path, self.example, self.upload)) != 1:
+            raise ValueError("give exactly one of base64, path, example and upload")
+        return self
+
+    def as_picture(self) -> PictureSource:
+        return PictureSource(base64=self.base64, path=self.path, example=self.example)
+
+
+class BatchSample(_Request):
+    sample_id: Annotated[str, Field(min_length=1, max_length=200)]
+    image: BatchPicture
+    reference: BatchPicture | None = None
+    query: str | None = Field(None, min_length=1)
+    options: list[Text] | None = Field(None, min_length=2, max_length=26)
+    regions: Regions | None = None
+
+
+class BatchBody(_Request):
+    """The JSON form of POST /v1/batches, and the field ``batch`` of its form."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "samples": [
+                        {"sample_id": "before", "image": {"example": "dandelion"}},
+                        {"sample_id": "after", "image": {"example": "dandelion_compressed"}},
+                    ],
+                    "tools": ["sharpness", "blockiness"],
+                }
+            ]
+        }
+    )
+
+    samples: list[BatchSample] = Field(min_length=1)
+    query: str = Field(DEFAULT_QUERY, min_length=1, description="The question of samples that bring none")
+    backend: Name | None = None
+    tools: list[Name] | None = Field(None, min_length=1, max_length=64, description="Measure with these, ask no model")
+
+    @model_validator(mode="after")
+    def _ids_are_unique(self) -> BatchBody:
+        if len({sample.sample_id for sample in self.samples}) < len(self.samples):
+            raise ValueError("two samples have the same sample_id")
+        return self
+
+
 # --- replies ---
 
 RunStatus = Literal["queued", "running", "ok", "partial", "error", "cancelled", "timed_out", "interrupted"]
@@ -144,6 +200,25 @@ class Run(RunSummary):
 class RunList(BaseModel):
     runs: list[RunSummary]
     next: str | None = Field(None, description="The address of the runs before these")
+
+
+class BatchState(BaseModel):
+    """A batch and how far it is."""
+
+    id: str
+    status: RunStatus
+    created_at: str
+    finished_at: str | None = None
+    seconds: float | None = None
+    total: int
+    finished: int | None = Field(None, description="Samples with a result; null when an earlier server ran it")
+    summary: dict[str, Any] | None = Field(None, description="Counts, calls and cost, once it has ended")
+    error: dict[str, Any] | None = Field(None, description="A problem document, where it did not end by itself")
+    links: dict[str, str]
+
+
+class BatchList(BaseModel):
+    batches: list[BatchState]
 
 
 class MeasuredValue(BaseModel):

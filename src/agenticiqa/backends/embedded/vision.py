@@ -21,6 +21,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from agenticiqa.errors import BackendUnavailableError
+from agenticiqa.tools.perceptual.sessions import thread_limit
 
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
@@ -78,7 +79,7 @@ class Vision:
             ) from error
         self.about: dict[str, Any] = _described(folder)
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
+        options.intra_op_num_threads = threads or thread_limit()
         options.log_severity_level = 3
         self._sessions = {}
         for name, expected in self.about["files"].items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -21,6 +22,12 @@ _sessions: dict[tuple[str, str], Any] = {}
 
 def runtime_installed() -> bool:
     return find_spec("onnxruntime") is not None
+
+
+def thread_limit() -> int:
+    """What OMP_NUM_THREADS allows, as other numeric libraries read it; 0 leaves the choice to ONNX Runtime."""
+    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(first) if first.isdigit() else 0
 
 
 def outputs(weights: Path, build: Callable[[dict[str, Array]], bytes], views: Views) -> list[FloatArray]:
@@ -57,6 +64,7 @@ def _load(weights: Path, build: Callable[[dict[str, Array]], bytes]) -> Any:
             "ONNX Runtime is not installed.", hint=f"pip install 'agenticiqa[{EXTRA}]'"
         ) from error
     options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = thread_limit()
     options.log_severity_level = 3  # warnings about the host's processors say nothing about the picture
     try:
         with np.load(weights, allow_pickle=False) as stored:

@@ -31,7 +31,7 @@ export class MapStore {
   /** The map as {label, url, legend}. */
   async find(run, name) {
     const map = name === DIFFERENCE.name ? DIFFERENCE : KNOWN.find((each) => each.name === name);
-    const path = map === DIFFERENCE ? run.links.difference : `${run.links.map}?tool=${encodeURIComponent(name)}&max_side=${LONGEST}`;
+    const path = map === DIFFERENCE ? `${run.links.map}&max_side=${LONGEST}` : `${run.links.map}?tool=${encodeURIComponent(name)}&max_side=${LONGEST}`;
     if (!this.urls.has(path)) this.urls.set(path, URL.createObjectURL(await pictureBlob(path)));
     return { label: `Map: ${map.title}`, url: this.urls.get(path), legend: map.legend ?? RELATIVE, ends: map.ends ?? ["least", "most"], scale: map.scale ?? "turbo" };
   }

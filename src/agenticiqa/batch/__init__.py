@@ -1,0 +1,1 @@
+"""Many samples at once: streamed, resumable, each result written whole and once."""

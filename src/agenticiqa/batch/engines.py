@@ -1,0 +1,103 @@
+"""Who does the work, as the runner sees it: takes tasks, hands back outcomes, outlives its workers."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from dataclasses import dataclass
+from typing import Protocol
+
+from agenticiqa.batch.rate_limits import ProviderLimits, SampleClock, current_clock
+from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task, failure
+from agenticiqa.errors import SampleTimeoutError
+
+
+class Engine(Protocol):
+    """Whatever runs samples side by side. Every submitted task comes back exactly once."""
+
+    slots: int
+    """How many tasks it can hold without making one wait for long."""
+
+    def submit(self, task: Task) -> None: ...
+
+    def finished(self, timeout_s: float) -> list[Outcome]:
+        """What has ended; waits up to ``timeout_s`` for the first."""
+        ...
+
+    def close(self) -> None:
+        """Give everything back; what is still being worked on is dropped."""
+        ...
+
+
+def overtime(job: Job, task: Task) -> Outcome:
+    return failure(job, task, SampleTimeoutError(f"The sample took longer than {job.timeout_s:g} s."))
+
+
+@dataclass
+class _Running:
+    task: Task
+    clock: SampleClock
+    abandoned: bool = False
+
+
+class ThreadEngine:
+    """Threads around one set of clients: for models that answer from elsewhere, where a worker mostly waits."""
+
+    def __init__(self, job: Job, workers: int) -> None:
+        self.slots = workers
+        self._job = job
+        self._worker = SampleWorker(job, ProviderLimits(job.limits))
+        self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
+        self._outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
+        self._running: dict[int, _Running] = {}
+        self._lock = threading.Lock()
+        for _ in range(workers):
+            self._start_thread()
+
+    def _start_thread(self) -> None:
+        # Daemons: a call that never ends must not keep the program from ending.
+        threading.Thread(target=self._work, daemon=True, name="batch").start()
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            running = _Running(task, SampleClock())
+            current_clock.set(running.clock)
+            with self._lock:
+                self._running[task.position] = running
+            outcome = self._worker.work(task)
+            with self._lock:
+                if running.abandoned:
+                    return
+                del self._running[task.position]
+            self._outcomes.put(outcome)
+
+    def submit(self, task: Task) -> None:
+        self._tasks.put(task)
+
+    def finished(self, timeout_s: float) -> list[Outcome]:
+        done = self._abandon_overdue()
+        try:
+            done.append(self._outcomes.get(timeout=0 if done else timeout_s))
+            while True:
+                done.append(self._outcomes.get_nowait())
+        except queue.Empty:
+            return done
+
+    def _abandon_overdue(self) -> list[Outcome]:
+        """A thread cannot be stopped: its sample is given up, another thread takes its place."""
+        with self._lock:
+            overdue = [each for each in self._running.values() if each.clock.seconds() > self._job.timeout_s]
+            for running in overdue:
+                running.abandoned = True
+                del self._running[running.task.position]
+        for _ in overdue:
+            self._start_thread()
+        return [overtime(self._job, running.task) for running in overdue]
+
+    def close(self) -> None:
+        for _ in range(self.slots):
+            self._tasks.put(None)
+        with self._lock:
+            still_working = bool(self._running)
+        if not still_working:
+            self._worker.close()

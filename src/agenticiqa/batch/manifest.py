@@ -1,0 +1,191 @@
+"""Read samples from a JSONL or CSV file, a folder of pictures, or standard input: row by row, never all at once."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal, Protocol
+
+from agenticiqa.batch.manifest_fields import is_url, sample_from_row
+from agenticiqa.batch.remote_pictures import open_remote
+from agenticiqa.errors import ManifestError
+from agenticiqa.pictures_measured import PICTURE_SUFFIXES
+from agenticiqa.samples import Sample
+
+STANDARD_INPUT = "-"
+LONGEST_CELL = 16 * 1024 * 1024
+Format = Literal["jsonl", "csv"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One sample, or what is wrong with the line that should hold one."""
+
+    line: int
+    sample: Sample | None = None
+    problem: str | None = None
+
+
+class Manifest(Protocol):
+    """Samples in a fixed order; may be read any number of times."""
+
+    name: str
+
+    def rows(self) -> Iterator[Row]: ...
+
+    def close(self) -> None: ...
+
+
+def open_manifest(source: str) -> Manifest:
+    """What ``source`` names: ``-`` for standard input, a folder, a file, or the URL of a file."""
+    if source == STANDARD_INPUT:
+        return _spooled(sys.stdin.buffer, "standard input", os.getcwd())
+    if is_url(source):
+        with open_remote(source) as stream:
+            return _spooled(stream, source, source.rpartition("/")[0])
+    path = Path(source)
+    if path.is_dir():
+        return FolderManifest(path)
+    if not path.is_file():
+        raise ManifestError(f"There is no file or folder {source!r}.", hint="Check the path.")
+    return FileManifest(path, source, str(path.parent))
+
+
+def _spooled(stream: IO[bytes], name: str, base: str) -> FileManifest:
+    """A copy on disk: the rows are read twice, once to check them and once to work on them."""
+    handle, copy = tempfile.mkstemp(prefix="agenticiqa-manifest-")
+    with os.fdopen(handle, "wb") as file:
+        shutil.copyfileobj(stream, file)
+    return FileManifest(Path(copy), name, base, temporary=True)
+
+
+class FileManifest:
+    """A JSONL or CSV file."""
+
+    def __init__(self, path: Path, name: str, base: str, *, temporary: bool = False) -> None:
+        self.name = name
+        self._path = path
+        self._base = base
+        self._temporary = temporary
+        self._format = _format_of(path, name)
+
+    def rows(self) -> Iterator[Row]:
+        records = _json_records if self._format == "jsonl" else _csv_records
+        with self._path.open("rb") as file:
+            for line, record in records(file, self.name):
+                yield _row(line, record, self._base)
+
+    def close(self) -> None:
+        if self._temporary:
+            self._path.unlink(missing_ok=True)
+
+
+def _format_of(path: Path, name: str) -> Format:
+    ending = Path(name).suffix.lower()
+    if ending in (".jsonl", ".ndjson"):
+        return "jsonl"
+    if ending == ".csv":
+        return "csv"
+    with path.open("rb") as file:
+        start = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+    return "jsonl" if start.startswith(b"{") else "csv"
+
+
+def _row(line: int, record: Mapping[str, Any] | str, base: str) -> Row:
+    if isinstance(record, str):
+        return Row(line, problem=record)
+    try:
+        return Row(line, sample_from_row(record, base))
+    except ManifestError as error:
+        return Row(line, problem=error.message)
+
+
+def _json_records(file: IO[bytes], name: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:  # noqa: ARG001
+    for number, raw in enumerate(file, 1):
+        text = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+        if not text.strip():
+            continue
+        try:
+            record = json.loads(text, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            yield number, f"not valid JSON ({error})."
+            continue
+        yield number, record if isinstance(record, dict) else "not a JSON object."
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _csv_records(file: IO[bytes], name: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
+    csv.field_size_limit(LONGEST_CELL)
+    with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+        reader = csv.reader(text, strict=True)
+        columns = _columns(reader, name)
+        while True:
+            line = reader.line_num + 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except (csv.Error, UnicodeDecodeError) as error:
+                # Where one cell ends is unknown from here on: whatever follows would be guesswork.
+                yield line, f"not valid CSV from here on ({error})."
+                return
+            if cells and len(cells) <= len(columns):
+                yield line, dict(zip(columns, cells, strict=False))
+            elif cells:
+                yield line, f"{len(cells)} cells, but the header names {len(columns)} columns."
+
+
+def _columns(reader: Iterator[list[str]], name: str) -> list[str]:
+    try:
+        columns = [cell.strip() for cell in next(reader, [])]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ManifestError(f"The header of {name} is not valid CSV ({error}).") from None
+    twice = sorted({column for column in columns if columns.count(column) > 1})
+    if twice:
+        raise ManifestError(f"{name} has more than one column {twice[0]!r}.", hint="Rename or remove one.")
+    if columns and "image_path" not in columns:
+        raise ManifestError(
+            f"{name} has no column image_path; its columns are {', '.join(columns)}.", hint="Rename the right one."
+        )
+    return columns
+
+
+class FolderManifest:
+    """Every picture below a folder, sorted by its path there, which is also its id."""
+
+    def __init__(self, folder: Path) -> None:
+        self.name = str(folder)
+        self._folder = folder
+        # An empty name makes a database on disk that is gone once it is closed.
+        self._names = sqlite3.connect("", check_same_thread=False)
+        self._names.execute("CREATE TABLE names (path TEXT)")
+        self._names.executemany("INSERT INTO names VALUES (?)", ((path,) for path in self._found()))
+
+    def _found(self) -> Iterator[str]:
+        for parent, _, files in os.walk(self._folder):
+            for name in files:
+                if Path(name).suffix.lower() in PICTURE_SUFFIXES:
+                    path = (Path(parent) / name).relative_to(self._folder).as_posix()
+                    # A name that is no valid text is listed with question marks and reported as missing.
+                    yield path.encode("utf-8", "replace").decode()
+
+    def rows(self) -> Iterator[Row]:
+        with closing(self._names.execute("SELECT path FROM names ORDER BY path")) as cursor:
+            for number, (path,) in enumerate(cursor, 1):
+                yield _row(number, {"sample_id": path, "image_path": path}, str(self._folder))
+
+    def close(self) -> None:
+        self._names.close()

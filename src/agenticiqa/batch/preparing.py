@@ -1,0 +1,158 @@
+"""From what a user asked for to a job, an engine for it, and an estimate of what it will take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agenticiqa.backends.pricing import estimate_cost
+from agenticiqa.batch.engines import Engine, ThreadEngine
+from agenticiqa.batch.process_engine import ProcessEngine, usable_cores
+from agenticiqa.batch.rate_limits import RateLimits
+from agenticiqa.batch.work import DEFAULT_QUERY, Job, backends_of
+from agenticiqa.config import ROLES, Settings, load_settings
+from agenticiqa.errors import ConfigError
+from agenticiqa.pictures_measured import Align
+from agenticiqa.tools.registry import default_registry
+from agenticiqa.vlm_client import BackendName, TokenUsage, find_provider
+
+REMOTE_WORKERS = 8
+# A call of the agents with one picture, about: see docs/batch.md.
+CALLS_A_PASS = {"planner": 1, "executor": 3, "summarizer": 1}
+TYPICAL_CALL = TokenUsage(prompt=2000, completion=250)
+# Waiting for a provider's limits must not use up an agent's time.
+NO_NODE_LIMIT_S = 7 * 24 * 3600.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user said, before it is checked."""
+
+    backend: str | None = None
+    config: Path | None = None
+    query: str | None = None
+    max_replan: int | None = None
+    tools: tuple[str, ...] = ()
+    align: Align = "none"
+    timeout_s: float = 600.0
+    limits: RateLimits = field(default_factory=RateLimits)
+    use_cache: bool | None = None
+    """None: replies of models that cost something are kept, everything else is computed afresh."""
+
+
+def prepare_job(request: Request) -> Job:
+    """A job that can run here; raises when a backend or tool cannot be used, before any sample is touched."""
+    overrides: dict[str, Any] = {
+        "backend": request.backend,
+        "pipeline.max_replan_iterations": request.max_replan,
+        # A batch has its results file: a record and checkpoints of every sample would be a second one.
+        "pipeline.runs.enabled": False,
+    }
+    settings = load_settings(request.config, overrides)
+    if request.tools:
+        registry = default_registry(settings.pipeline.tools)
+        tools = tuple(dict.fromkeys(registry.find(name).name for name in request.tools))
+        backends: Mapping[str, str] = {}
+    else:
+        tools, backends = (), backends_of(settings)
+    asks_elsewhere = any(not _is_local(backend) for backend in backends.values())
+    use_cache = asks_elsewhere if request.use_cache is None else request.use_cache
+    return Job(
+        settings=_for_many(settings, request, use_cache=use_cache, asks_elsewhere=asks_elsewhere),
+        backends=backends,
+        tools=tools,
+        align=request.align,
+        query=request.query or DEFAULT_QUERY,
+        timeout_s=request.timeout_s,
+        limits=request.limits,
+    )
+
+
+def _for_many(settings: Settings, request: Request, *, use_cache: bool, asks_elsewhere: bool) -> Settings:
+    """The same settings, fit for thousands of samples: short logs, a limit for each sample instead of each agent."""
+    pipeline = settings.pipeline
+    level = "WARNING" if pipeline.logging.level == "INFO" else pipeline.logging.level
+    changed: dict[str, Any] = {
+        "pipeline": pipeline.model_copy(
+            update={
+                "cache": pipeline.cache.model_copy(update={"enabled": use_cache and pipeline.cache.enabled}),
+                "logging": pipeline.logging.model_copy(update={"level": level}),
+                "tools": pipeline.tools.model_copy(
+                    update={"timeout_s": min(pipeline.tools.timeout_s, request.timeout_s)}
+                ),
+            }
+        )
+    }
+    for role in ROLES if asks_elsewhere else ():
+        own = settings.role(role)
+        limit = min(own.timeout_s, request.timeout_s)
+        changed[role] = own.model_copy(update={"timeout_s": limit, "node_timeout_s": NO_NODE_LIMIT_S})
+    return settings.model_copy(update=changed)
+
+
+def _is_local(backend: str) -> bool:
+    return find_provider(BackendName.parse(backend).provider).local
+
+
+# --- engines ---------------------------------------------------------------------------------------------
+
+
+def default_workers(job: Job) -> int:
+    """One for each core; more where workers mostly wait; one where each would fill a GPU."""
+    if any(not _is_local(backend) for backend in job.backends.values()):
+        return REMOTE_WORKERS
+    if any(BackendName.parse(backend).provider == "qwen" for backend in job.backends.values()):
+        return 1
+    return usable_cores()
+
+
+def engine_factory(
+    job: Job, *, engine: str = "local", workers: int | None = None, address: str | None = None
+) -> Callable[[], Engine]:
+    """Makes the engine once it is known that there is work."""
+    count = workers or default_workers(job)
+    if engine == "ray":
+        from agenticiqa.batch.ray_engine import RayEngine
+
+        return lambda: RayEngine(job, count, address=address)
+    if address is not None:
+        raise ConfigError("--address is for --engine ray.")
+    if any(not _is_local(backend) for backend in job.backends.values()):
+        return lambda: ThreadEngine(job, count)
+    return lambda: ProcessEngine(job, count)
+
+
+# --- what it will take -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Calls and cost of a number of samples: without any replan, and with every replan that is allowed."""
+
+    calls: tuple[int, int]
+    cost_usd: tuple[float, float] | None
+    """None where a price is not known."""
+
+
+def estimate(job: Job, samples: int) -> Estimate:
+    passes = max(1, job.settings.pipeline.max_replan_iterations)
+    calls = sum(CALLS_A_PASS[role] for role in job.backends)
+    costs = [estimate_cost(backend, TYPICAL_CALL) for backend in job.backends.values()]
+    known = [cost for cost in costs if cost is not None]
+    if len(known) < len(costs):
+        return Estimate((calls * samples, calls * samples * passes), None)
+    one_pass = sum(cost * CALLS_A_PASS[role] for role, cost in zip(job.backends, known, strict=True)) * samples
+    return Estimate((calls * samples, calls * samples * passes), (round(one_pass, 4), round(one_pass * passes, 4)))
+
+
+def expected_cost(job: Job) -> float:
+    """What one sample probably costs. A budget needs prices: without them this raises."""
+    found = estimate(job, 1).cost_usd
+    if found is None:
+        names = ", ".join(sorted(set(job.backends.values())))
+        raise ConfigError(
+            f"A budget cannot be kept: the price of {names} is not known.", hint="Leave --budget-usd away."
+        )
+    return found[0]

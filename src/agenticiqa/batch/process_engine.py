@@ -1,0 +1,199 @@
+"""Processes on this machine, for work that needs the processor. A worker that dies takes only its own sample along."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import connection
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+
+from agenticiqa.batch.engines import overtime
+from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task, failure
+from agenticiqa.errors import WorkerDiedError
+
+READY = "ready"
+# The next task is there before the last one ends: a worker never waits for the runner.
+TASKS_AT_ONCE = 2
+TRIES = 2
+FRUITLESS_STARTS = 3
+
+
+# --- in the worker ---------------------------------------------------------------------------------------
+
+
+def serve(pipe: Connection, job: Job, threads: int) -> None:
+    """Answer tasks until the other end closes: the runner is done, or gone."""
+    import cv2
+
+    # Ctrl-C reaches every process of a terminal; the runner decides what happens then.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    cv2.setNumThreads(threads)
+    worker = SampleWorker(job)
+    pipe.send(READY)
+    try:
+        while True:
+            pipe.send(worker.work(pipe.recv()))
+    except (EOFError, OSError):
+        worker.close()
+
+
+# --- in the runner ---------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Worker:
+    process: BaseProcess
+    pipe: Connection
+    tasks: deque[Task] = field(default_factory=deque)
+    """In the order in which they are worked on: the first is being done."""
+    ready: bool = False
+    since: float = 0.0
+
+    def fileno(self) -> int:
+        return self.pipe.fileno()
+
+
+class ProcessEngine:
+    """A fixed number of worker processes, each with models of its own, replaced when they die or overrun."""
+
+    target: Callable[[Connection, Job, int], None] = staticmethod(serve)
+    """What a worker process runs."""
+
+    def __init__(self, job: Job, workers: int, threads_each: int | None = None) -> None:
+        self.slots = workers * TASKS_AT_ONCE
+        self._job = job
+        self._threads = threads_each or max(1, usable_cores() // workers)
+        self._waiting: deque[Task] = deque()
+        self._tries: dict[int, int] = {}
+        self._fruitless = 0
+        # A fresh interpreter: a copied one would inherit locks, threads and the output's lock file.
+        self._context = multiprocessing.get_context("spawn")
+        self._workers = [self._started() for _ in range(workers)]
+
+    def _started(self) -> _Worker:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=self.target, args=(theirs, self._job, self._threads), daemon=True)
+        with _thread_limits(self._threads):
+            process.start()
+        theirs.close()
+        return _Worker(process, ours)
+
+    # --- tasks ---
+
+    def submit(self, task: Task) -> None:
+        self._waiting.append(task)
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Level by level, so that one worker does not hold two tasks while another has none."""
+        for level in range(TASKS_AT_ONCE):
+            for worker in self._workers:
+                if self._waiting and len(worker.tasks) == level:
+                    self._send(worker, self._waiting.popleft())
+
+    def _send(self, worker: _Worker, task: Task) -> None:
+        if not worker.tasks:
+            worker.since = time.monotonic()
+        worker.tasks.append(task)
+        try:
+            worker.pipe.send(task)
+        except OSError:
+            # It has just died; `finished` finds out and gives its tasks to another.
+            return
+
+    def finished(self, timeout_s: float) -> list[Outcome]:
+        done: list[Outcome] = []
+        for pipe in connection.wait([worker.pipe for worker in self._workers], timeout_s):
+            worker = next(each for each in self._workers if each.pipe is pipe)
+            try:
+                self._received(worker, worker.pipe.recv(), done)
+            except (EOFError, OSError):
+                done += self._replace_dead(worker)
+        done += self._replace_overdue()
+        self._hand_out()
+        return done
+
+    def _received(self, worker: _Worker, message: object, done: list[Outcome]) -> None:
+        worker.since = time.monotonic()
+        if message == READY:
+            worker.ready = True
+            return
+        if not isinstance(message, Outcome):
+            raise TypeError(f"a worker sent {type(message).__name__}")
+        self._fruitless = 0
+        worker.tasks.popleft()
+        self._tries.pop(message.position, None)
+        done.append(message)
+
+    # --- workers that end early ---
+
+    def _replace_dead(self, worker: _Worker) -> list[Outcome]:
+        worker.process.join()
+        code = worker.process.exitcode or 0
+        self._fruitless += 1
+        if not worker.ready and self._fruitless >= FRUITLESS_STARTS:
+            raise WorkerDiedError("No worker process can be started.", hint="Its own messages stand above.")
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        blamed = worker.tasks.popleft() if worker.ready and worker.tasks else None
+        self._replace(worker)
+        if blamed is None:
+            return []
+        tries = self._tries.get(blamed.position, 0) + 1
+        self._tries[blamed.position] = tries
+        if tries < TRIES:
+            self._waiting.appendleft(blamed)
+            return []
+        del self._tries[blamed.position]
+        error = WorkerDiedError(f"The worker process died {tries} times on this sample (last: {how}).")
+        return [failure(self._job, blamed, error)]
+
+    def _replace_overdue(self) -> list[Outcome]:
+        now = time.monotonic()
+        late = [w for w in self._workers if w.ready and w.tasks and now - w.since > self._job.timeout_s]
+        done = []
+        for worker in late:
+            done.append(overtime(self._job, worker.tasks.popleft()))
+            self._replace(worker)
+        return done
+
+    def _replace(self, worker: _Worker) -> None:
+        self._waiting.extendleft(reversed(worker.tasks))
+        worker.pipe.close()
+        worker.process.kill()
+        worker.process.join()
+        self._workers[self._workers.index(worker)] = self._started()
+
+    def close(self) -> None:
+        for worker in self._workers:
+            # A closed pipe is how an idle worker learns that there is nothing left to do.
+            worker.pipe.close()
+        end = time.monotonic() + 2.0
+        for worker in self._workers:
+            if not worker.tasks:
+                worker.process.join(max(0.0, end - time.monotonic()))
+            if worker.process.is_alive():
+                worker.process.kill()
+            worker.process.join()
+
+
+def usable_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def _thread_limits(threads: int) -> Iterator[None]:
+    """Numeric libraries read these when they are loaded: workers together must not start more threads than cores."""
+    names = [name for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS") if name not in os.environ]
+    os.environ.update(dict.fromkeys(names, str(threads)))
+    try:
+        yield
+    finally:
+        for name in names:
+            del os.environ[name]

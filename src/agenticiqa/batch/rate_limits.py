@@ -1,0 +1,299 @@
+"""Requests and tokens a minute, shared by everything in this process that asks the same provider.
+
+A provider that answers "too many requests" makes all of its callers wait, not only the one that was told.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+
+from agenticiqa.config import ProviderSettings, Settings
+from agenticiqa.errors import BackendError, BackendUnavailableError, ConfigError, RateLimitError
+from agenticiqa.vlm_client import (
+    BackendName,
+    ModelReply,
+    ModelRequest,
+    RichVLMClient,
+    TokenUsage,
+    VLMClient,
+    create_vlm_client,
+    find_provider,
+)
+
+logger = logging.getLogger(__name__)
+
+MINUTE = 60.0
+# What is assumed of a call before its reply says what it really used.
+CHARS_PER_TOKEN = 4
+TOKENS_PER_PICTURE = 1000
+RATE_LIMIT_RETRIES = 8
+FIRST_WAIT_S = 1.0
+LONGEST_WAIT_S = 60.0
+
+Clock = Callable[[], float]
+Sleep = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class RateLimits:
+    """Limits by provider; the key ``*`` stands for every provider without one of its own."""
+
+    requests: Mapping[str, float] = field(default_factory=dict)
+    tokens: Mapping[str, float] = field(default_factory=dict)
+
+    def shared_by(self, count: int) -> RateLimits:
+        """Each one's share, for workers that cannot see each other."""
+        return RateLimits(
+            {name: limit / count for name, limit in self.requests.items()},
+            {name: limit / count for name, limit in self.tokens.items()},
+        )
+
+
+def parse_limit(text: str | None) -> dict[str, float]:
+    """``500`` for every provider, or ``openai=500,anthropic=50``.
+
+    >>> parse_limit("openai=500, anthropic=50"), parse_limit("60")
+    ({'openai': 500.0, 'anthropic': 50.0}, {'*': 60.0})
+    """
+    limits = {}
+    for part in filter(str.strip, (text or "").split(",")):
+        name, separator, number = part.rpartition("=")
+        try:
+            limit = float(number)
+        except ValueError:
+            limit = 0.0
+        if limit <= 0 or not limit < float("inf"):
+            raise ConfigError(f"{part.strip()!r} is not a limit.", hint="Write 500, or openai=500,anthropic=50.")
+        limits[name.strip() if separator else "*"] = limit
+    return limits
+
+
+class Bucket:
+    """Refills steadily; holds one second's worth, so that a limit a minute is kept in every minute.
+
+    A need above what it ever holds is granted when it is full and paid back before the next one.
+    """
+
+    def __init__(self, per_minute: float, now: float) -> None:
+        self._rate = per_minute / MINUTE
+        self._capacity = max(1.0, self._rate)
+        self._level = self._capacity
+        self._seen = now
+
+    def wait_for(self, need: float, now: float) -> float:
+        """Seconds until ``need`` may be taken; 0 when it was taken."""
+        self._refill(now)
+        missing = min(need, self._capacity) - self._level
+        if missing > 1e-9:
+            return missing / self._rate
+        self._level -= need
+        return 0.0
+
+    def give_back(self, amount: float) -> None:
+        """Correct an assumption; negative when more was used than assumed."""
+        self._level = min(self._capacity, self._level + amount)
+
+    def _refill(self, now: float) -> None:
+        self._level = min(self._capacity, self._level + (now - self._seen) * self._rate)
+        self._seen = now
+
+
+class ProviderLimit:
+    """One provider's pace: both limits, and the pause it asked for."""
+
+    def __init__(
+        self, requests: float | None, tokens: float | None, *, clock: Clock = time.monotonic, sleep: Sleep = time.sleep
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._requests = Bucket(requests, clock()) if requests else None
+        self._tokens = Bucket(tokens, clock()) if tokens else None
+        self._paused_until = 0.0
+
+    def wait(self, tokens: float) -> None:
+        """Return when a call of about so many tokens may be made."""
+        while (seconds := self._take(tokens)) > 0:
+            self._sleep(seconds)
+
+    def _take(self, tokens: float) -> float:
+        with self._lock:
+            now = self._clock()
+            if now < self._paused_until:
+                return self._paused_until - now
+            if self._tokens and (seconds := self._tokens.wait_for(tokens, now)):
+                return seconds
+            if self._requests and (seconds := self._requests.wait_for(1, now)):
+                if self._tokens:
+                    self._tokens.give_back(tokens)
+                return seconds
+            return 0.0
+
+    def settle(self, assumed: float, usage: TokenUsage) -> None:
+        if self._tokens is None or usage.prompt is None:
+            return
+        with self._lock:
+            self._tokens.give_back(assumed - usage.prompt - (usage.completion or 0))
+
+    def pause(self, seconds: float) -> None:
+        with self._lock:
+            self._paused_until = max(self._paused_until, self._clock() + seconds)
+
+
+class ProviderLimits:
+    """The pace of every provider, made when first asked for."""
+
+    def __init__(self, limits: RateLimits) -> None:
+        self._limits = limits
+        self._made: dict[str, ProviderLimit] = {}
+        self._lock = threading.Lock()
+
+    def of(self, provider: str) -> ProviderLimit:
+        with self._lock:
+            if provider not in self._made:
+                requests, tokens = (
+                    table.get(provider, table.get("*")) for table in (self._limits.requests, self._limits.tokens)
+                )
+                self._made[provider] = ProviderLimit(requests, tokens)
+            return self._made[provider]
+
+
+# --- time that a sample spent waiting for its turn -------------------------------------------------------
+
+
+class SampleClock:
+    """How long a sample has been worked on, not counting the time it waited for its provider's limits."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._lock = threading.Lock()
+        self._waiting = 0
+        self._waiting_since = 0.0
+        self._waited = 0.0
+
+    def seconds(self) -> float:
+        with self._lock:
+            now = time.monotonic()
+            current = now - self._waiting_since if self._waiting else 0.0
+            return now - self._started - self._waited - current
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Two calls of a sample that wait side by side count once."""
+        with self._lock:
+            self._waiting += 1
+            if self._waiting == 1:
+                self._waiting_since = time.monotonic()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waiting -= 1
+                if not self._waiting:
+                    self._waited += time.monotonic() - self._waiting_since
+
+
+current_clock: ContextVar[SampleClock | None] = ContextVar("agenticiqa_sample_clock", default=None)
+
+
+# --- clients that keep the pace --------------------------------------------------------------------------
+
+
+class LimitedClient(RichVLMClient):
+    """A client that waits for its turn, and tries again what may succeed later."""
+
+    def __init__(self, client: VLMClient, limit: ProviderLimit, retries: int, *, sleep: Sleep = time.sleep) -> None:
+        self.backend = client.backend
+        self.cacheable = client.cacheable
+        self._client = client
+        self._limit = limit
+        self._retries = retries
+        self._sleep = sleep
+
+    @property
+    def identity(self) -> str:
+        return self._client.identity
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        assumed = _assumed_tokens(request)
+        attempt = 0
+        while True:
+            attempt += 1
+            self._wait_for_turn(assumed)
+            try:
+                reply = self._client.complete(request)
+            except BackendError as error:
+                self._limit.settle(assumed, TokenUsage(0, 0))
+                if not error.retryable or attempt > self._retries_for(error):
+                    raise
+                self._wait_after(error, attempt)
+            else:
+                self._limit.settle(assumed, reply.usage)
+                return replace(reply, transport_attempts=attempt)
+
+    def _retries_for(self, error: BackendError) -> int:
+        # Being told to slow down is no failure: a batch has time.
+        return max(self._retries, RATE_LIMIT_RETRIES) if isinstance(error, RateLimitError) else self._retries
+
+    def _wait_for_turn(self, tokens: float) -> None:
+        clock = current_clock.get()
+        if clock is None:
+            self._limit.wait(tokens)
+            return
+        with clock.waiting():
+            self._limit.wait(tokens)
+
+    def _wait_after(self, error: BackendError, attempt: int) -> None:
+        seconds = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempt - 1))
+        logger.warning("%s: attempt %d failed: %s", self.backend, attempt, error)
+        if isinstance(error, RateLimitError):
+            self._limit.pause(error.retry_after or seconds)
+        else:
+            self._sleep(seconds)
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def _assumed_tokens(request: ModelRequest) -> float:
+    text = len(request.full_prompt) / CHARS_PER_TOKEN
+    return text + TOKENS_PER_PICTURE * len(request.images) + request.max_tokens / 4
+
+
+def limited_clients(settings: Settings, backends: Mapping[str, str], limits: ProviderLimits) -> dict[str, VLMClient]:
+    """A client for each role and each fallback; remote ones keep the pace of their provider."""
+    made: dict[str, VLMClient] = {}
+    clients: dict[str, VLMClient] = {}
+    for role, backend in backends.items():
+        clients[role] = _client(backend, settings, limits, made)
+        fallback = settings.role(role).fallback_backend
+        if fallback and fallback != backend:
+            try:
+                clients[f"{role}.fallback"] = _client(fallback, settings, limits, made)
+            except BackendUnavailableError as error:
+                logger.debug("The %s has no fallback: %s", role, error)
+    return clients
+
+
+def _client(backend: str, settings: Settings, limits: ProviderLimits, made: dict[str, VLMClient]) -> VLMClient:
+    if backend not in made:
+        name = BackendName.parse(backend).provider
+        if find_provider(name).local:
+            made[backend] = create_vlm_client(backend, settings)
+        else:
+            provider = settings.provider(name)
+            client = create_vlm_client(backend, _without_own_retries(settings, name, provider))
+            made[backend] = LimitedClient(client, limits.of(name), provider.max_retries)
+    return made[backend]
+
+
+def _without_own_retries(settings: Settings, name: str, provider: ProviderSettings) -> Settings:
+    """Every request passes the limiter, so the limiter is who repeats them."""
+    once = provider.model_copy(update={"max_retries": 0})
+    return settings.model_copy(update={"providers": {**settings.providers, name: once}})

@@ -1,0 +1,69 @@
+"""From a result to the line that is kept: the sample's own columns beside the result's keys, in a settled order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any
+
+from agenticiqa.samples import Sample
+
+VOLATILE = (
+    "metadata.timings",
+    "metadata.call_log[].seconds",
+    "executor_evidence.tool_logs[].seconds",
+    "measurements[].seconds",
+)
+"""All that differs between two runs of the same batch, apart from what a cache or a model's mood changes."""
+RECORDED_FIELDS = ("mos", "answer", "task_type")
+
+
+def result_line(sample: Sample, result: Mapping[str, Any]) -> bytes:
+    """One line of JSON, ending included."""
+    record: dict[str, Any] = {"sample_id": sample.sample_id, **_settled(result)}
+    given = {name: getattr(sample, name) for name in RECORDED_FIELDS if getattr(sample, name) is not None}
+    for name, value in {**given, **sample.carried}.items():
+        free = name
+        while free in record:
+            free = f"input_{free}"
+        record[free] = value
+    return json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def _settled(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Steps that ran side by side are listed in one fixed order, whichever ended first."""
+    settled = dict(result)
+    calls = (result.get("metadata") or {}).get("call_log")
+    if calls:
+        by_role = groupby(calls, key=lambda call: call["role"])
+        ordered = [call for _, group in by_role for call in sorted(group, key=lambda call: call["step"])]
+        settled["metadata"] = {**result["metadata"], "call_log": ordered}
+    evidence = result.get("executor_evidence")
+    if evidence and evidence.get("errors"):
+        settled["executor_evidence"] = {**evidence, "errors": sorted(evidence["errors"])}
+    return settled
+
+
+def without_volatile(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A result without what :data:`VOLATILE` names, for comparing two runs.
+
+    >>> without_volatile({"metadata": {"timings": {"total": 1.5}, "calls": 5}})
+    {'metadata': {'calls': 5}}
+    """
+    copy: dict[str, Any] = json.loads(json.dumps(record))
+    for path in VOLATILE:
+        _remove(copy, path.split("."))
+    return copy
+
+
+def _remove(value: Any, path: list[str]) -> None:
+    if not isinstance(value, dict):
+        return
+    name, *rest = path
+    if not rest:
+        value.pop(name, None)
+        return
+    inner = value.get(name.removesuffix("[]"))
+    for each in (inner or []) if name.endswith("[]") else [inner]:
+        _remove(each, rest)

@@ -1,0 +1,185 @@
+"""Run a batch: hand out samples, keep each result the moment it is there, leave the file in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agenticiqa.batch.checking import Checked, Selection, check_manifest
+from agenticiqa.batch.engines import Engine
+from agenticiqa.batch.ledger import FAILED, Ledger
+from agenticiqa.batch.manifest import Manifest
+from agenticiqa.batch.output_lock import locked
+from agenticiqa.batch.results_file import ResultsFile
+from agenticiqa.batch.tally import StopReason, Summary, Tally, summarize
+from agenticiqa.batch.work import Job, Outcome, Task
+from agenticiqa.errors import OutputError
+
+# How long the runner waits for a result before it looks at the clock, the stop switch and the progress display.
+LOOK_AROUND_S = 0.25
+
+ProgressListener = Callable[[Tally], None]
+
+
+@dataclass
+class StopSwitch:
+    """Asked once, a batch finishes what it has begun; asked twice, it drops that too."""
+
+    asked: int = 0
+
+    def ask(self) -> None:
+        self.asked += 1
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What to run and where its results go."""
+
+    manifest: Manifest
+    job: Job
+    output: Path
+    make_engine: Callable[[], Engine]
+    selection: Selection = field(default_factory=Selection)
+    resume: bool = False
+    overwrite: bool = False
+    budget_usd: float | None = None
+    expected_cost_usd: float = 0.0
+    """What one sample probably costs, until some have shown it."""
+    on_progress: ProgressListener = field(default=lambda _: None)
+    stop: StopSwitch = field(default_factory=StopSwitch)
+
+    def run(self) -> Summary:
+        """Work through the selected samples. Raises before anything is spent when manifest or output are unfit."""
+        with locked(self.output):
+            self._refuse_unasked_overwriting()
+            checked = check_manifest(self.manifest, self.job)
+            try:
+                checked.refuse_problems(self.manifest.name)
+                return self._run(checked)
+            finally:
+                checked.ledger.close()
+
+    def _refuse_unasked_overwriting(self) -> None:
+        if self.output.is_dir():
+            raise OutputError(f"{str(self.output)!r} is a folder.", hint="Name a file with --output.")
+        there = self.output.exists() and self.output.stat().st_size > 0
+        if there and not (self.resume or self.overwrite):
+            raise OutputError(
+                f"{str(self.output)!r} holds results already.",
+                hint="--resume continues it, --overwrite starts afresh.",
+            )
+
+    def _run(self, checked: Checked) -> Summary:
+        ledger = checked.ledger
+        bounds = self.selection.bounds(ledger.count)
+        results = ResultsFile(self.output, fresh=self.overwrite and not self.resume)
+        try:
+            tally = Tally(total=bounds[1] - bounds[0])
+            spent = self._take_up(results, ledger)
+            counts = ledger.counts(*bounds)
+            tally.earlier = counts.get("ok", 0) + counts.get("partial", 0)
+            run = _Run(self, ledger, results, tally, bounds, spent)
+            stopped = run.work_through() if tally.earlier < tally.total else None
+            results.put_in_order(ledger.spans())
+            self.on_progress(tally)
+            return summarize(tally, ledger, bounds, str(self.output), stopped)
+        finally:
+            results.close()
+
+    def _take_up(self, results: ResultsFile, ledger: Ledger) -> float:
+        """Note what earlier runs left, and return what it cost."""
+        spent = 0.0
+        for line in results.stored():
+            record = line.record
+            entry = ledger.find(str(record["sample_id"]))
+            if entry is None:
+                raise OutputError(
+                    f"{str(self.output)!r} holds the sample {record['sample_id']!r}, "
+                    f"which {self.manifest.name} has not.",
+                    hint="Choose another --output for this manifest.",
+                )
+            about: dict[str, Any] = record.get("metadata") or {}
+            if about.get("run_id") != entry.run_id:
+                raise OutputError(
+                    f"The result of {entry.sample_id!r} in {str(self.output)!r} answers another question, "
+                    "or was made with another backend, replan limit or set of tools.",
+                    hint="Use the same settings as before, choose another --output, or --overwrite.",
+                )
+            ledger.note_result(entry.position, line.offset, line.length, str(record["status"]), about.get("error_kind"))
+            spent += about.get("cost_usd") or 0.0
+        return spent
+
+
+@dataclass
+class _Run:
+    """The part of a batch that works."""
+
+    batch: Batch
+    ledger: Ledger
+    results: ResultsFile
+    tally: Tally
+    bounds: tuple[int, int]
+    spent_before: float
+    in_flight: int = 0
+
+    def work_through(self) -> StopReason | None:
+        engine = self.batch.make_engine()
+        try:
+            return self._work_through(engine, self._tasks())
+        finally:
+            engine.close()
+
+    def _work_through(self, engine: Engine, tasks: Iterator[Task]) -> StopReason | None:
+        more = True
+        while True:
+            while more and self.in_flight < engine.slots and self._may_start():
+                task = next(tasks, None)
+                if task is None:
+                    more = False
+                    break
+                engine.submit(task)
+                self.in_flight += 1
+            if not self.in_flight or self.batch.stop.asked > 1:
+                break
+            for outcome in engine.finished(LOOK_AROUND_S):
+                self._keep(outcome)
+            self.batch.on_progress(self.tally)
+        if not self.in_flight and next(tasks, None) is None:
+            return None
+        return "interrupted" if self.batch.stop.asked else "budget"
+
+    def _tasks(self) -> Iterator[Task]:
+        """Selected samples without an answer: never tried, or failed before."""
+        first, last = self.bounds
+        position = -1
+        for row in self.batch.manifest.rows():
+            position += 1
+            if position >= last:
+                return
+            if position < first:
+                continue
+            entry = self.ledger.at(position)
+            if row.sample is None or entry is None or entry.sample_id != row.sample.sample_id:
+                raise OutputError(f"{self.batch.manifest.name} was changed while it was being worked on.")
+            if entry.status in (None, FAILED):
+                yield Task(position, row.sample, entry.run_id)
+
+    def _keep(self, outcome: Outcome) -> None:
+        start = self.results.append(outcome.line)
+        self.ledger.note_result(outcome.position, start, len(outcome.line), outcome.status, outcome.error_kind)
+        self.in_flight -= 1
+        self.tally.add(outcome)
+
+    def _may_start(self) -> bool:
+        if self.batch.stop.asked:
+            return False
+        budget = self.batch.budget_usd
+        if budget is None:
+            return True
+        # What is being worked on costs too; once a price turns out to be unknown nothing more is started.
+        worked = self.tally.worked
+        each = self.tally.cost_usd / worked if worked else self.batch.expected_cost_usd
+        expected = self.spent_before + self.tally.cost_usd + each * (self.in_flight + 1)
+        return self.tally.cost_known and expected <= budget

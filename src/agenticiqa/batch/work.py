@@ -1,0 +1,272 @@
+"""What is done with one sample: the same code in a thread, in a process of this machine, or in a Ray actor."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import metadata as package_metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agenticiqa.batch.manifest_fields import is_url
+from agenticiqa.batch.rate_limits import ProviderLimits, RateLimits, limited_clients
+from agenticiqa.batch.remote_pictures import fetched
+from agenticiqa.batch.result_lines import result_line
+from agenticiqa.cache import DiskCache, open_cache
+from agenticiqa.config import ROLES, Settings
+from agenticiqa.errors import AgenticIQAError
+from agenticiqa.images import Box, LoadedImage
+from agenticiqa.pictures_measured import Align, Measurer, Pair, Record
+from agenticiqa.samples import Sample
+from agenticiqa.tools.registry import default_registry
+
+if TYPE_CHECKING:
+    from agenticiqa.assessment import AgenticIQA
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_QUERY = "Rate the perceptual quality of the image."
+ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every sample of a batch is put through. Small, so that it can travel to other processes and machines."""
+
+    settings: Settings
+    backends: Mapping[str, str]
+    """The backend of each role; empty when nothing is asked and pictures are only measured."""
+    tools: tuple[str, ...] = ()
+    """Measuring tools to run instead of the agents."""
+    align: Align = "none"
+    query: str = DEFAULT_QUERY
+    """The question of samples that bring none."""
+    timeout_s: float = 600.0
+    limits: RateLimits = field(default_factory=RateLimits)
+
+    @property
+    def measures_only(self) -> bool:
+        return bool(self.tools)
+
+    def run_id(self, sample: Sample) -> str:
+        """The same for the same question under the same conditions; another one as soon as any of them changes."""
+        asked = sample.model_dump(include={"sample_id", "query", "options", "regions"})
+        pictures = [_whole(path) for path in (sample.image_path, sample.reference_path)]
+        if self.measures_only:
+            conditions: list[Any] = [list(self.tools), self.align]
+        else:
+            asked["query"] = sample.query or self.query
+            conditions = [dict(self.backends), self.settings.pipeline.max_replan_iterations]
+        text = json.dumps([asked, pictures, conditions], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
+
+
+def _whole(path: str | None) -> str | None:
+    return path if path is None or is_url(path) else os.path.abspath(path)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One sample and its place in the manifest."""
+
+    position: int
+    sample: Sample
+    run_id: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished sample: its line, and what the accounts need of it."""
+
+    position: int
+    line: bytes
+    status: str
+    error_kind: str | None = None
+    calls: int = 0
+    cost_usd: float | None = 0.0
+
+
+def failure(job: Job, task: Task, error: AgenticIQAError) -> Outcome:
+    """The result of a sample that nobody could finish."""
+    sample = task.sample
+    result: dict[str, Any] = {
+        "status": ERROR,
+        **({} if job.measures_only else {"query": sample.query or job.query}),
+        "image_path": sample.image_path,
+        "reference_path": sample.reference_path,
+        "error": str(error),
+        "metadata": {"run_id": task.run_id, "error_kind": error.kind},
+    }
+    return Outcome(task.position, result_line(sample, result), ERROR, error.kind)
+
+
+class SampleWorker:
+    """Does the work; loads models and tools once and keeps them."""
+
+    def __init__(self, job: Job, limits: ProviderLimits | None = None) -> None:
+        self._job = job
+        self._max_bytes = job.settings.pipeline.images.max_bytes
+        self._assessor: AgenticIQA | None = None
+        self._measurer: Measurer | None = None
+        if job.measures_only:
+            self._measurer = _measurer(job)
+        else:
+            self._assessor = _assessor(job, limits)
+
+    def work(self, task: Task) -> Outcome:
+        """The sample's result; whatever goes wrong with it stays with it."""
+        sample = task.sample
+        pictures = {"image": sample.image_path, "reference": sample.reference_path}
+        try:
+            with fetched(pictures, max_bytes=self._max_bytes) as local:
+                outcome = self._worked(task, str(local["image"]), local["reference"])
+                return replace(outcome, line=_with_own_names(outcome.line, local, pictures))
+        except AgenticIQAError as error:
+            return failure(self._job, task, error)
+
+    def _worked(self, task: Task, image: str, reference: str | None) -> Outcome:
+        sample = task.sample
+        try:
+            result = self._result(task, image, reference)
+            line = result_line(
+                sample, {**result, "image_path": sample.image_path, "reference_path": sample.reference_path}
+            )
+        except AgenticIQAError as error:
+            return failure(self._job, task, error)
+        except Exception as error:
+            # A defect, not a failure we know: one sample must not take the others with it.
+            logger.exception("Sample %s: internal error", sample.sample_id)
+            return failure(self._job, task, _InternalError(f"{type(error).__name__}: {error}"))
+        about = result["metadata"]
+        return Outcome(
+            task.position,
+            line,
+            result["status"],
+            about["error_kind"] if result["status"] == ERROR else None,
+            about.get("calls", 0),
+            about.get("cost_usd", 0.0),
+        )
+
+    def _result(self, task: Task, image: str, reference: str | None) -> dict[str, Any]:
+        sample = task.sample
+        if self._measurer is not None:
+            return _measured(self._measurer, task, image, reference)
+        if self._assessor is None:
+            raise AssertionError("a worker assesses or measures")
+        assessment = self._assessor.assess(
+            image,
+            sample.query or self._job.query,
+            reference=reference,
+            options=sample.options,
+            regions=sample.regions,
+            run_id=task.run_id,
+        )
+        return assessment.model_dump(mode="json")
+
+    def close(self) -> None:
+        if self._assessor is not None:
+            self._assessor.close()
+        if self._measurer is not None and self._measurer.cache is not None:
+            self._measurer.cache.close()
+
+
+class _InternalError(AgenticIQAError):
+    default_hint = "This is a defect of AgenticIQA; the log file has the details."
+
+    @property
+    def kind(self) -> str:
+        return "internal"
+
+
+def _with_own_names(line: bytes, local: Mapping[str, str | None], own: Mapping[str, str | None]) -> bytes:
+    """Messages name the picture as the manifest does, not the copy that was fetched."""
+    for name, path in local.items():
+        if path and path != own[name]:
+            line = line.replace(
+                json.dumps(path)[1:-1].encode(), json.dumps(own[name], ensure_ascii=False)[1:-1].encode()
+            )
+    return line
+
+
+# --- with agents -----------------------------------------------------------------------------------------
+
+
+def _assessor(job: Job, limits: ProviderLimits | None) -> AgenticIQA:
+    from agenticiqa.assessment import AgenticIQA
+
+    clients = limited_clients(job.settings, job.backends, limits) if limits is not None else None
+    return AgenticIQA(settings=job.settings, clients=clients)
+
+
+def backends_of(settings: Settings) -> dict[str, str]:
+    """The backend each role will really use; raises where one cannot be used here."""
+    from agenticiqa.vlm_client import choose_backend
+
+    return {role: choose_backend(role, settings).backend for role in ROLES}
+
+
+# --- with tools alone ------------------------------------------------------------------------------------
+
+
+def _measurer(job: Job) -> Measurer:
+    pipeline = job.settings.pipeline
+    registry = default_registry(pipeline.tools)
+    scores: DiskCache | None = None
+    if pipeline.cache.enabled:
+        scores = open_cache(job.settings.cache_folder, pipeline.cache.size_limit_mb)
+    tools = [registry.find(name) for name in job.tools]
+    return Measurer(tools, pipeline.tools, pipeline.images, scores, job.align)
+
+
+def _measured(measurer: Measurer, task: Task, image: str, reference: str | None) -> dict[str, Any]:
+    started = time.perf_counter()
+    pair = Pair(Path(image), Path(reference) if reference else None)
+    test, original = measurer.open(pair)
+    regions = {name: Box(*numbers) for name, numbers in (task.sample.regions or {}).items()}
+    records = list(measurer.measure_opened(pair, test, original, regions))
+    errors = [f"{record.tool}: {record.error}" for record in records if record.error]
+    status = "ok" if not errors else ERROR if len(errors) == len(records) else "partial"
+    return {
+        "status": status,
+        "image_path": image,
+        "reference_path": reference,
+        "measurements": [_measurement(record) for record in records],
+        "error": "; ".join(errors) or None,
+        "metadata": {
+            "run_id": task.run_id,
+            "error_kind": "tool" if errors else None,
+            "timings": {"total": round(time.perf_counter() - started, 4)},
+            "versions": {"agenticiqa": _version()},
+            **_facts("image", test),
+            **_facts("reference", original),
+        },
+    }
+
+
+@cache
+def _version() -> str:
+    return package_metadata.version("agenticiqa")
+
+
+def _measurement(record: Record) -> dict[str, Any]:
+    return {
+        "tool": record.tool,
+        "region": record.region,
+        "raw": record.raw,
+        "calibrated": record.calibrated,
+        "higher_is_better": record.higher_is_better,
+        "seconds": record.seconds,
+        "error": record.error,
+    }
+
+
+def _facts(name: str, picture: LoadedImage | None) -> dict[str, Any]:
+    if picture is None:
+        return {}
+    return {f"{name}_sha256": picture.sha256, f"{name}_size": list(picture.size), f"{name}_notes": list(picture.notes)}

@@ -1,0 +1,222 @@
+"""Manifests: what is read from which form, and what is said about rows that make no sense."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from agenticiqa.batch.checking import Selection, check_manifest
+from agenticiqa.batch.manifest import Row, open_manifest
+from agenticiqa.errors import ManifestError, MissingExtraError
+from agenticiqa.samples import Sample
+from support.batches import make_pictures, measuring_job
+
+pytestmark = pytest.mark.usefixtures("isolated")
+
+
+def rows(path: Path | str) -> list[Row]:
+    manifest = open_manifest(str(path))
+    try:
+        return list(manifest.rows())
+    finally:
+        manifest.close()
+
+
+def samples(path: Path | str) -> list[Sample]:
+    found = rows(path)
+    assert [row.problem for row in found if row.problem] == []
+    return [row.sample for row in found if row.sample]
+
+
+def test_jsonl_row_with_every_field(tmp_path):
+    row = {
+        "sample_id": 7,
+        "query": "Which distortion dominates?",
+        "image_path": "a.png",
+        "reference_path": "sub/b.png",
+        "options": ["Blur", "Noise"],
+        "regions": {"car": [1, 2, 3, 4]},
+        "mos": 3,
+        "answer": "B",
+        "task_type": "choice",
+        "split": {"fold": 1},
+    }
+    (tmp_path / "m.jsonl").write_text(json.dumps(row))
+    (sample,) = samples(tmp_path / "m.jsonl")
+    assert sample == Sample(
+        sample_id="7",
+        query="Which distortion dominates?",
+        image_path=str(tmp_path / "a.png"),
+        reference_path=str(tmp_path / "sub" / "b.png"),
+        options=["Blur", "Noise"],
+        regions={"car": [1, 2, 3, 4]},
+        mos=3.0,
+        answer="B",
+        task_type="choice",
+        carried={"split": {"fold": 1}},
+    )
+
+
+def test_csv_with_bom_windows_line_ends_quotes_and_empty_cells(tmp_path):
+    text = (
+        "\ufeffsample_id,image_path,query,options,regions,mos,note\r\n"
+        '1,a.png,"Two\r\nlines, one ""cell""","A. Blur|B. Noise",car=1,2,3,4\r\n'
+    )
+    # The region holds commas, so it needs quotes: without them the row has too many cells.
+    (tmp_path / "bad.csv").write_bytes(text.encode())
+    (row,) = rows(tmp_path / "bad.csv")
+    assert (row.line, row.problem) == (2, "8 cells, but the header names 7 columns.")
+
+    text = text.replace("car=1,2,3,4", '"car=1,2,3,4;tree=0,0,5,5",2.5,') + "2,b.png,,,,,hello\r\n\r\n"
+    (tmp_path / "good.csv").write_bytes(text.encode())
+    first, second = samples(tmp_path / "good.csv")
+    assert first.query == 'Two\r\nlines, one "cell"'
+    assert first.options == ["A. Blur", "B. Noise"]
+    assert first.regions == {"car": [1, 2, 3, 4], "tree": [0, 0, 5, 5]}
+    assert (first.mos, first.carried) == (2.5, {"note": ""})
+    assert (second.sample_id, second.query, second.mos, second.carried) == ("2", None, None, {"note": "hello"})
+
+
+def test_options_may_be_a_json_list_in_a_cell(tmp_path):
+    (tmp_path / "m.csv").write_text('image_path,options\na.png,"[""x|y"", ""z""]"\n')
+    assert samples(tmp_path / "m.csv")[0].options == ["x|y", "z"]
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("{not json", "not valid JSON"),
+        ("[1]", "not a JSON object"),
+        ("{}", "image_path is missing"),
+        ('{"image_path": ["a"]}', "image_path is"),
+        ('{"image_path": "a", "mos": "good"}', "mos is 'good'"),
+        ('{"image_path": "a", "mos": NaN}', "NaN is not a JSON number"),
+        ('{"image_path": "a", "mos": true}', "mos is True"),
+        ('{"image_path": "a", "options": "just one"}', "at least two"),
+        ('{"image_path": "a", "options": {"A": "x"}}', "neither a list"),
+        ('{"image_path": "a", "regions": {"car": [1, 2]}}', "regions"),
+        ('{"image_path": "a", "regions": "car"}', "regions"),
+        ('{"image_path": "a", "task_type": "guessing"}', "task_type"),
+        ('{"image_path": "a\\u0000b"}', "not valid text"),
+        ('{"image_path": "\\ud800"}', "not valid text"),
+        (b'{"image_path": "\xff"}', "not valid JSON"),
+    ],
+)
+def test_bad_row_is_reported_with_its_line_and_the_others_are_read(tmp_path, row, problem):
+    raw = row if isinstance(row, bytes) else row.encode()
+    (tmp_path / "m.jsonl").write_bytes(b'{"image_path": "ok.png"}\n\n' + raw + b'\n{"image_path": "too.png"}\n')
+    found = rows(tmp_path / "m.jsonl")
+    assert [row.line for row in found] == [1, 3, 4]
+    assert problem in (found[1].problem or "")
+    assert found[2].sample is not None
+
+
+def test_broken_csv_is_reported_where_it_breaks(tmp_path):
+    (tmp_path / "m.csv").write_bytes(b'image_path\na.png\n"b.png" x\nc.png\n')
+    found = rows(tmp_path / "m.csv")
+    assert [row.line for row in found] == [2, 3]
+    assert "not valid CSV from here on" in (found[1].problem or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"), [("path,mos\na.png,1\n", "no column image_path"), ("image_path,x,x\n", "more than one column")]
+)
+def test_unusable_header(tmp_path, text, problem):
+    (tmp_path / "m.csv").write_text(text)
+    with pytest.raises(ManifestError, match=problem):
+        rows(tmp_path / "m.csv")
+
+
+def test_folder_is_read_with_subfolders_in_order_of_names(tmp_path):
+    make_pictures(tmp_path / "set" / "b", 1)
+    make_pictures(tmp_path / "set" / "a", 1)
+    (tmp_path / "set" / "notes.txt").write_text("no picture")
+    found = samples(tmp_path / "set")
+    assert [sample.sample_id for sample in found] == ["a/clean0.png", "a/noisy0.png", "b/clean0.png", "b/noisy0.png"]
+    assert all(Path(sample.image_path).is_file() for sample in found)
+
+
+@pytest.mark.parametrize("text", ['{"image_path": "a.png"}\n', "image_path\na.png\n"])
+def test_standard_input_may_be_either_form_and_is_read_twice(tmp_path, monkeypatch, text):
+    class Input:
+        buffer = io.BytesIO(text.encode())
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", Input)
+    manifest = open_manifest("-")
+    try:
+        first, second = list(manifest.rows()), list(manifest.rows())
+    finally:
+        manifest.close()
+    assert first == second
+    assert first[0].sample is not None
+    assert first[0].sample.image_path == str(tmp_path / "a.png")
+
+
+def test_manifest_behind_an_address_has_paths_relative_to_it(tmp_path):
+    import fsspec
+
+    with fsspec.open("memory://bucket/set/m.jsonl", "wb") as file:
+        file.write(b'{"image_path": "pictures/a.png"}\n')
+    (sample,) = samples("memory://bucket/set/m.jsonl")
+    assert sample.image_path == "memory://bucket/set/pictures/a.png"
+
+
+def test_no_such_input(tmp_path):
+    with pytest.raises(ManifestError, match="no file or folder"):
+        open_manifest(str(tmp_path / "nothing.jsonl"))
+
+
+# --- checking ---
+
+
+def checked(path: Path, **options):
+    manifest = open_manifest(str(path))
+    return check_manifest(manifest, measuring_job(), **options)
+
+
+def test_duplicate_id_is_refused_by_name_with_both_lines(tmp_path):
+    (tmp_path / "m.jsonl").write_text('{"image_path": "a.png"}\n{"image_path": "b.png"}\n{"image_path": "a.png"}\n')
+    with pytest.raises(ManifestError, match=r"line 3: sample_id 'a\.png' is already used on line 1"):
+        checked(tmp_path / "m.jsonl").refuse_problems("m")
+
+
+def test_empty_manifest_is_refused(tmp_path):
+    (tmp_path / "m.jsonl").write_text("\n")
+    with pytest.raises(ManifestError, match="holds no samples"):
+        checked(tmp_path / "m.jsonl").refuse_problems("m")
+
+
+def test_every_problem_is_heard_of(tmp_path):
+    (tmp_path / "m.jsonl").write_text("{}\n" * 30 + '{"image_path": "gone.png"}\n')
+    heard: list[tuple[int, str]] = []
+    found = checked(tmp_path / "m.jsonl", on_problem=lambda *problem: heard.append(problem), look_for_files=True)
+    assert (found.problems, found.missing, len(heard)) == (30, 1, 31)
+    with pytest.raises(ManifestError, match="and 20 more"):
+        found.refuse_problems("m")
+
+
+def test_address_that_cannot_be_read_here_is_refused_at_once(tmp_path):
+    (tmp_path / "m.jsonl").write_text('{"image_path": "nosuch://bucket/a.png"}\n')
+    with pytest.raises(MissingExtraError, match="nosuch://"):
+        checked(tmp_path / "m.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("text", "at_most", "bounds"),
+    [(None, None, (0, 10)), ("2:5", None, (2, 5)), (":3", None, (0, 3)), ("8:", 1, (8, 9)), ("5:100", 3, (5, 8))],
+)
+def test_selection(text, at_most, bounds):
+    assert Selection.parse(text, at_most).bounds(10) == bounds
+
+
+@pytest.mark.parametrize("text", ["5", "5:5", "7:2", "a:b", "-3:5"])
+def test_unusable_selection(text):
+    with pytest.raises(ManifestError, match="not a range"):
+        Selection.parse(text, None)
+    with pytest.raises(ManifestError, match="none of the 4 samples"):
+        Selection.parse("9:", None).bounds(4)

@@ -1,0 +1,156 @@
+"""Limits a minute: kept in every minute, shared by all callers, with pauses that providers ask for."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from agenticiqa.batch.rate_limits import (
+    LimitedClient,
+    ProviderLimit,
+    ProviderLimits,
+    RateLimits,
+    SampleClock,
+    current_clock,
+    parse_limit,
+)
+from agenticiqa.errors import AuthenticationError, BackendServerError, ConfigError, RateLimitError
+from agenticiqa.vlm_client import ModelReply, ModelRequest, RichVLMClient, TokenUsage
+
+
+class FakeTime:
+    """A clock that moves only when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.slept: list[float] = []
+
+    def clock(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+class Replying(RichVLMClient):
+    """Answers, or raises what it was told to."""
+
+    backend = "scripted.model"
+
+    def __init__(self, *outcomes: Exception | TokenUsage) -> None:
+        self.outcomes = list(outcomes)
+        self.calls = 0
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        self.calls += 1
+        outcome = self.outcomes.pop(0) if self.outcomes else TokenUsage(10, 5)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return ModelReply("hello", usage=outcome)
+
+
+REQUEST = ModelRequest(user="x" * 400, max_tokens=400)  # 100 tokens of text, 100 assumed for the reply
+
+
+@pytest.mark.parametrize("rpm", [1, 7, 60, 600])
+def test_no_minute_holds_more_requests_than_allowed(rpm):
+    fake = FakeTime()
+    limit = ProviderLimit(rpm, None, clock=fake.clock, sleep=fake.sleep)
+    made = []
+    for _ in range(3 * rpm):
+        limit.wait(0)
+        made.append(fake.now)
+    # One second's worth may come at once at the very start.
+    allowed = rpm + max(1, rpm / 60)
+    assert max(sum(start <= other < start + 60 for other in made) for start in made) <= allowed
+    assert made[-1] - made[0] == pytest.approx((3 * rpm - max(1, rpm / 60)) * 60 / rpm, rel=0.05)
+
+
+def test_tokens_are_counted_as_used_not_as_assumed():
+    fake = FakeTime()
+    limit = ProviderLimit(None, 6000, clock=fake.clock, sleep=fake.sleep)
+    client = LimitedClient(Replying(*[TokenUsage(900, 100)] * 12), limit, 0, sleep=fake.sleep)
+    start = fake.now
+    for _ in range(12):
+        client.complete(REQUEST)
+    # 12 calls of 1000 tokens at 100 a second: the first goes through at once, the last is paid for later.
+    assert 100 <= fake.now - start <= 120
+
+
+def test_need_above_what_a_bucket_holds_is_granted_and_paid_back():
+    fake = FakeTime()
+    limit = ProviderLimit(None, 60, clock=fake.clock, sleep=fake.sleep)
+    limit.wait(10)
+    assert fake.now == 1000.0
+    limit.wait(1)
+    assert fake.now == pytest.approx(1010.0)
+
+
+def test_too_many_requests_makes_every_caller_of_the_provider_wait():
+    fake = FakeTime()
+    limit = ProviderLimit(None, None, clock=fake.clock, sleep=fake.sleep)
+    told = LimitedClient(Replying(RateLimitError("slow down", retry_after=30)), limit, 0, sleep=fake.sleep)
+    other = LimitedClient(Replying(), limit, 0, sleep=fake.sleep)
+    assert told.complete(REQUEST).transport_attempts == 2
+    assert fake.now == 1030.0
+    limit.pause(5)
+    other.complete(REQUEST)
+    assert fake.now == 1035.0
+
+
+def test_being_told_to_slow_down_for_ever_is_an_error_at_last():
+    fake = FakeTime()
+    limit = ProviderLimit(None, None, clock=fake.clock, sleep=fake.sleep)
+    inner = Replying(*[RateLimitError("slow down")] * 50)
+    with pytest.raises(RateLimitError):
+        LimitedClient(inner, limit, 2, sleep=fake.sleep).complete(REQUEST)
+    assert inner.calls == 9
+    assert fake.slept == [1, 2, 4, 8, 16, 32, 60, 60]
+
+
+def test_other_errors_are_tried_again_as_often_as_configured():
+    fake = FakeTime()
+    limit = ProviderLimit(None, None, clock=fake.clock, sleep=fake.sleep)
+    down = Replying(*[BackendServerError("503")] * 9)
+    with pytest.raises(BackendServerError):
+        LimitedClient(down, limit, 2, sleep=fake.sleep).complete(REQUEST)
+    assert down.calls == 3
+    refused = Replying(AuthenticationError("no"))
+    with pytest.raises(AuthenticationError):
+        LimitedClient(refused, limit, 2, sleep=fake.sleep).complete(REQUEST)
+    assert refused.calls == 1
+
+
+def test_limits_by_provider():
+    limits = ProviderLimits(RateLimits({"openai": 60, "*": 6}, {}))
+    assert limits.of("openai") is limits.of("openai")
+    assert limits.of("openai") is not limits.of("anthropic")
+    assert RateLimits({"*": 60}, {"*": 600}).shared_by(4) == RateLimits({"*": 15}, {"*": 150})
+
+
+@pytest.mark.parametrize("text", ["fast", "0", "-5", "openai=", "inf", "nan"])
+def test_unusable_limit(text):
+    with pytest.raises(ConfigError, match="not a limit"):
+        parse_limit(text)
+
+
+def test_time_spent_waiting_for_a_turn_is_not_the_sample_s():
+    clock = SampleClock()
+    release = threading.Event()
+
+    class Waiting(ProviderLimit):
+        def wait(self, tokens: float) -> None:
+            release.wait()
+
+    client = LimitedClient(Replying(), Waiting(None, None), 0)
+    token = current_clock.set(clock)
+    try:
+        threading.Timer(0.3, release.set).start()
+        started = time.monotonic()
+        client.complete(REQUEST)
+        assert clock.seconds() < time.monotonic() - started - 0.25
+    finally:
+        current_clock.reset(token)

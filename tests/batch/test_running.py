@@ -1,0 +1,280 @@
+"""What ends up in a line, what is retried, and how a batch is stopped."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from agenticiqa.batch.checking import Selection
+from agenticiqa.batch.engines import ThreadEngine
+from agenticiqa.batch.preparing import Request, prepare_job
+from agenticiqa.batch.process_engine import ProcessEngine
+from agenticiqa.batch.result_lines import result_line, without_volatile
+from agenticiqa.batch.runner import StopSwitch
+from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task
+from agenticiqa.errors import ConfigError, ToolUnavailableError, WorkerDiedError
+from agenticiqa.samples import Sample
+from support.batches import (
+    DeadEngine,
+    FaultyEngine,
+    make_manifest,
+    make_pictures,
+    measuring_job,
+    records,
+    run_batch,
+    settled,
+    write_jsonl,
+)
+
+pytestmark = pytest.mark.usefixtures("isolated")
+
+
+# --- lines ---
+
+
+def test_carried_columns_stand_beside_the_result_and_never_hide_it():
+    sample = Sample(
+        sample_id="1",
+        image_path="a.png",
+        mos=2.0,
+        answer="B",
+        carried={"status": "draft", "input_status": 1, "fold": 3, "metadata": None},
+    )
+    line = json.loads(result_line(sample, {"status": "ok", "metadata": {"run_id": "x"}}))
+    assert line == {
+        "sample_id": "1",
+        "status": "ok",
+        "metadata": {"run_id": "x"},
+        "mos": 2.0,
+        "answer": "B",
+        "input_status": "draft",
+        "input_input_status": 1,
+        "fold": 3,
+        "input_metadata": None,
+    }
+
+
+def test_steps_that_ran_side_by_side_are_listed_in_one_order():
+    def line(*steps: str) -> bytes:
+        calls = [{"role": "executor" if step != "plan" else "planner", "step": step} for step in steps]
+        return result_line(Sample(sample_id="1", image_path="a"), {"metadata": {"call_log": calls}})
+
+    assert line("plan", "detection", "selection", "analysis") == line("plan", "detection", "analysis", "selection")
+    assert line("plan", "detection") != line("detection", "plan")
+
+
+def test_only_times_are_volatile():
+    record = {
+        "status": "ok",
+        "metadata": {"timings": {"total": 1}, "calls": 5, "call_log": [{"step": "plan", "seconds": 1}]},
+        "executor_evidence": {"tool_logs": [{"tool": "SSIM", "seconds": 2}]},
+        "measurements": [{"tool": "SSIM", "raw": 1, "seconds": 3}],
+    }
+    assert without_volatile(record) == {
+        "status": "ok",
+        "metadata": {"calls": 5, "call_log": [{"step": "plan"}]},
+        "executor_evidence": {"tool_logs": [{"tool": "SSIM"}]},
+        "measurements": [{"tool": "SSIM", "raw": 1}],
+    }
+    assert without_volatile({"executor_evidence": None}) == {"executor_evidence": None}
+
+
+# --- failures ---
+
+
+def test_failed_samples_have_a_type_and_resume_replaces_their_lines(tmp_path):
+    folder = tmp_path / "set"
+    make_pictures(folder, 2)
+    (folder / "broken.png").write_bytes((folder / "clean1.png").read_bytes()[:60])
+    manifest = write_jsonl(
+        folder / "m.jsonl",
+        [
+            {"sample_id": "gone", "image_path": "gone.png", "reference_path": "clean0.png"},
+            {"sample_id": "good", "image_path": "noisy0.png", "reference_path": "clean0.png"},
+            {"sample_id": "broken", "image_path": "broken.png", "reference_path": "clean0.png"},
+            {"sample_id": "lonely", "image_path": "noisy1.png"},
+        ],
+    )
+    output = tmp_path / "results.jsonl"
+    summary = run_batch(manifest, output)
+    assert (summary.ok, summary.failed, summary.exit_code) == (1, 3, 2)
+    assert summary.errors == {"image_not_found": 1, "image_format": 1, "tool": 1}
+    assert summary.failed_ids == ["gone", "broken", "lonely"]
+    gone = records(output)[0]
+    assert (gone["status"], gone["metadata"]["error_kind"]) == ("error", "image_not_found")
+    assert "gone.png" in gone["error"]
+    assert "measurements" not in gone
+
+    (folder / "gone.png").write_bytes((folder / "noisy0.png").read_bytes())
+    (folder / "broken.png").write_bytes((folder / "noisy1.png").read_bytes())
+    again = run_batch(manifest, output, resume=True)
+    assert (again.done_earlier, again.ok, again.failed) == (1, 3, 1)
+    assert [(each["sample_id"], each["status"]) for each in records(output)] == [
+        ("gone", "ok"),
+        ("good", "ok"),
+        ("broken", "ok"),
+        ("lonely", "error"),
+    ]
+
+
+def test_nothing_succeeded(tmp_path):
+    manifest = write_jsonl(tmp_path / "m.jsonl", [{"image_path": "gone.png"}])
+    assert run_batch(manifest, tmp_path / "r.jsonl").exit_code == 1
+
+
+def test_defect_in_one_sample_stays_with_it(tmp_path, monkeypatch):
+    manifest = make_manifest(tmp_path / "set", 3)
+    result = SampleWorker._result
+
+    def sometimes(self, task, *pictures):
+        if task.sample.sample_id == "s1":
+            raise ZeroDivisionError("oops")
+        return result(self, task, *pictures)
+
+    monkeypatch.setattr(SampleWorker, "_result", sometimes)
+    summary = run_batch(manifest, tmp_path / "r.jsonl")
+    assert (summary.ok, summary.errors) == (2, {"internal": 1})
+    assert "ZeroDivisionError: oops" in records(tmp_path / "r.jsonl")[1]["error"]
+
+
+def test_unknown_tool_is_refused_before_anything_starts():
+    with pytest.raises(ToolUnavailableError, match="PSNRR"):
+        prepare_job(Request(tools=("PSNRR",)))
+
+
+# --- order and selection ---
+
+
+class Backwards:
+    """An engine that finishes the latest first."""
+
+    slots = 4
+
+    def __init__(self, job: Job) -> None:
+        self._worker = SampleWorker(job)
+        self._tasks: list[Task] = []
+
+    def submit(self, task: Task) -> None:
+        self._tasks.append(task)
+
+    def finished(self, timeout_s: float) -> list[Outcome]:
+        return [self._worker.work(self._tasks.pop())]
+
+    def close(self) -> None:
+        self._worker.close()
+
+
+def test_results_end_in_the_manifest_s_order_whatever_finishes_first(tmp_path):
+    manifest = make_manifest(tmp_path / "set", 10)
+    run_batch(manifest, tmp_path / "a.jsonl")
+    run_batch(manifest, tmp_path / "b.jsonl", engine=Backwards)
+    assert [each["sample_id"] for each in records(tmp_path / "b.jsonl")] == [f"s{n}" for n in range(10)]
+    assert settled(tmp_path / "a.jsonl") == settled(tmp_path / "b.jsonl")
+
+
+def test_parts_of_a_manifest_come_together_in_one_file(tmp_path):
+    manifest = make_manifest(tmp_path / "set", 9)
+    run_batch(manifest, tmp_path / "whole.jsonl")
+    output = tmp_path / "parts.jsonl"
+    for part in ("6:", "0:3", "3:6"):
+        summary = run_batch(manifest, output, selection=Selection.parse(part, None), resume=True)
+        assert (summary.total, summary.ok, summary.exit_code) == (3, 3, 0)
+    assert settled(output) == settled(tmp_path / "whole.jsonl")
+
+
+# --- stopping ---
+
+
+def test_asked_to_stop_finishes_what_has_begun_and_resumes(tmp_path):
+    manifest = make_manifest(tmp_path / "set", 12)
+    stop = StopSwitch()
+    output = tmp_path / "r.jsonl"
+    summary = run_batch(manifest, output, engine=Backwards, stop=stop, on_progress=lambda _: stop.ask())
+    assert summary.stopped == "interrupted"
+    assert summary.exit_code == 130
+    assert 0 < summary.not_done < 12
+    run_batch(manifest, tmp_path / "whole.jsonl")
+    assert run_batch(manifest, output, resume=True).exit_code == 0
+    assert settled(output) == settled(tmp_path / "whole.jsonl")
+
+
+class Priced(Backwards):
+    """Every sample costs half a dollar."""
+
+    slots = 2
+
+    def finished(self, timeout_s: float) -> list[Outcome]:
+        (outcome,) = super().finished(timeout_s)
+        record = json.loads(outcome.line)
+        record["metadata"]["cost_usd"] = 0.5
+        line = json.dumps(record).encode() + b"\n"
+        return [Outcome(outcome.position, line, outcome.status, None, 5, 0.5)]
+
+
+def test_budget_is_kept_over_all_runs_of_an_output(tmp_path):
+    manifest = make_manifest(tmp_path / "set", 10)
+    output = tmp_path / "r.jsonl"
+    summary = run_batch(manifest, output, engine=Priced, budget_usd=2.2, expected_cost_usd=0.5)
+    assert (summary.ok, summary.not_done, summary.cost_usd, summary.stopped) == (4, 6, 2.0, "budget")
+    assert summary.exit_code == 2
+    more = run_batch(manifest, output, engine=Priced, budget_usd=3.0, expected_cost_usd=0.5, resume=True)
+    assert (more.ok, more.not_done, more.stopped) == (6, 4, "budget")
+
+
+def test_budget_needs_prices():
+    from agenticiqa.batch.preparing import expected_cost
+
+    with pytest.raises(ConfigError, match="price of compatible"):
+        expected_cost(Job(settings=measuring_job().settings, backends={"planner": "compatible.tiny"}))
+
+
+# --- engines ---
+
+
+def test_slow_sample_in_a_thread_is_given_up(tmp_path, monkeypatch):
+    manifest = make_manifest(tmp_path / "set", 4)
+    release = threading.Event()
+    result = SampleWorker._result
+
+    def sometimes(self, task, *pictures):
+        if task.sample.sample_id == "s1":
+            release.wait(20)
+        return result(self, task, *pictures)
+
+    monkeypatch.setattr(SampleWorker, "_result", sometimes)
+    job = measuring_job(timeout_s=1.0)
+    summary = run_batch(manifest, tmp_path / "r.jsonl", job=job, engine=lambda job: ThreadEngine(job, 1))
+    release.set()
+    assert (summary.ok, summary.errors, summary.failed_ids) == (3, {"sample_timeout": 1}, ["s1"])
+
+
+def test_process_engine_gives_the_same_results(tmp_path):
+    manifest = make_manifest(tmp_path / "set", 8)
+    run_batch(manifest, tmp_path / "threads.jsonl")
+    run_batch(manifest, tmp_path / "processes.jsonl", engine=lambda job: ProcessEngine(job, 2))
+    assert settled(tmp_path / "threads.jsonl") == settled(tmp_path / "processes.jsonl")
+
+
+def test_worker_that_dies_takes_only_its_own_sample_along(tmp_path):
+    folder = tmp_path / "set"
+    make_pictures(folder, 1)
+    names = ["a", "once", "b", "crash", "c", "slow", "d"]
+    manifest = write_jsonl(
+        folder / "m.jsonl",
+        [{"sample_id": name, "image_path": "noisy0.png", "reference_path": "clean0.png"} for name in names],
+    )
+    output = tmp_path / "r.jsonl"
+    job = measuring_job(timeout_s=4.0)
+    summary = run_batch(manifest, output, job=job, engine=lambda job: FaultyEngine(job, 1))
+    assert summary.failed_ids == ["crash", "slow"]
+    assert summary.errors == {"worker_died": 1, "sample_timeout": 1}
+    assert [each["sample_id"] for each in records(output)] == names
+    assert "SIGSEGV" in records(output)[3]["error"]
+
+
+def test_workers_that_cannot_start_end_the_batch(tmp_path):
+    manifest = make_manifest(tmp_path / "set", 3)
+    with pytest.raises(WorkerDiedError, match="can be started"):
+        run_batch(manifest, tmp_path / "r.jsonl", engine=lambda job: DeadEngine(job, 1))

@@ -1,0 +1,187 @@
+"""``agenticiqa batch`` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from model_server import ModelServer
+
+from support.batches import make_manifest, make_pictures, records, settled, write_jsonl
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Path:
+    return make_manifest(tmp_path / "set", 4)
+
+
+def test_measure_only_and_summary(run, manifest, folder):
+    done = run("batch", str(manifest), "-o", "r.jsonl", "--measure", "psnr, SSIM", "--workers", "1")
+    assert done.code == 0, done.err
+    assert done.out.startswith("4 of 4 samples have a result: r.jsonl\n")
+    (first, *_) = records(folder / "r.jsonl")
+    assert [each["tool"] for each in first["measurements"]] == ["PSNR", "SSIM"]
+    assert (first["mos"], first["distortion"]) == (0.0, "noise")
+
+
+def test_failed_samples_are_named_and_resumed(run, tmp_path, manifest, folder):
+    with manifest.open("a") as file:
+        file.write(json.dumps({"sample_id": "late", "image_path": "late.png", "reference_path": "clean0.png"}) + "\n")
+    options = ("-o", "r.jsonl", "--measure", "PSNR", "--workers", "1")
+    done = run("batch", str(manifest), *options)
+    assert done.code == 2
+    assert "1 failed: image_not_found 1\n  late\n" in done.out
+    assert "--resume continues" in done.out
+    (manifest.parent / "late.png").write_bytes((manifest.parent / "noisy0.png").read_bytes())
+    done = run("batch", str(manifest), *options, "--resume", "--json")
+    assert (done.code, done.json["ok"], done.json["done_earlier"], done.json["failed_ids"]) == (0, 5, 4, [])
+    assert done.json["exit_code"] == 0
+
+
+def test_parquet(run, manifest, folder):
+    import pyarrow.parquet
+
+    done = run("batch", str(manifest), "-o", "r.parquet", "--format", "parquet", "--measure", "PSNR", "--workers", "1")
+    assert done.code == 0, done.err
+    table = pyarrow.parquet.read_table(folder / "r.parquet")
+    assert table.column("sample_id").to_pylist() == ["s0", "s1", "s2", "s3"]
+    assert table.column("PSNR").to_pylist() == [
+        each["measurements"][0]["raw"] for each in records(folder / "r.parquet.jsonl")
+    ]
+
+
+def test_dry_run_lists_every_problem_and_writes_nothing(run, tmp_path, folder):
+    make_pictures(tmp_path / "set", 1)
+    rows = [{"sample_id": "a", "image_path": "noisy0.png"}, {"sample_id": "a", "image_path": "gone.png"}, {}]
+    manifest = write_jsonl(tmp_path / "set" / "m.jsonl", rows)
+    done = run("batch", str(manifest), "--dry-run", "--backend", "embedded")
+    assert done.code == 1
+    assert "line 2: sample_id 'a' is already used on line 1." in done.err
+    assert "gone.png" in done.err
+    assert "line 3: image_path is missing." in done.err
+    assert "1 samples, 1 selected, 2 invalid rows\n1 pictures are missing" in done.out
+    assert list(folder.iterdir()) == []
+    done = run("batch", str(manifest), "-o", "r.jsonl", "--backend", "embedded")
+    assert done.code == 1
+    assert "2 rows that cannot be used" in done.err
+    assert not (folder / "r.jsonl").exists()
+
+
+def test_dry_run_estimates_calls_and_cost(run, manifest):
+    done = run("batch", str(manifest), "--dry-run", "--json", "--backend", "openai.gpt-4o", OPENAI_API_KEY="sk-x")
+    assert done.code == 0, done.err
+    assert (done.json["samples"], done.json["calls"]) == (4, [20, 40])
+    assert done.json["cost_usd"] == [0.15, 0.3]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--format", "xml"), "--format is"),
+        (("--engine", "spark"), "--engine is"),
+        (("--align", "crop"), "--align is"),
+        (("--resume", "--overwrite"), "contradict"),
+        (("--rpm", "fast"), "not a limit"),
+        (("--sample-range", "3"), "not a range"),
+        (("--address", "auto"), "--engine ray"),
+        (("--measure", "nonsense"), "no tool 'nonsense'"),
+    ],
+)
+def test_unusable_options(run, manifest, options, words):
+    done = run("batch", str(manifest), "-o", "r.jsonl", "--backend", "embedded", *options)
+    assert done.code in (1, 2)
+    assert words in done.err
+
+
+def test_output_is_needed(run, manifest):
+    assert "--output is missing" in run("batch", str(manifest)).err
+
+
+# --- with models ---
+
+
+def test_agents_answer_with_each_row_s_own_question(run, model, manifest, folder):
+    rows = [json.loads(line) for line in manifest.read_text().splitlines()]
+    rows[1] |= {"query": "Which distortion dominates?", "options": "A. Blur|B. Noise|C. Fog", "answer": "B"}
+    write_jsonl(manifest, rows)
+    done = run("batch", str(manifest), "-o", "r.jsonl", "--query", "Rate it.", "--json", "--workers", "3")
+    assert done.code == 0, done.err
+    assert done.json["calls"] == len(model.requests)
+    found = records(folder / "r.jsonl")
+    assert [each["query"] for each in found] == ["Rate it.", "Which distortion dominates?", "Rate it.", "Rate it."]
+    assert found[1]["metadata"]["options"] == ["A. Blur", "B. Noise", "C. Fog"]
+    assert found[1]["answer"] == "B"
+    assert found[0]["summarizer_result"]["quality_score"] is not None
+
+
+def test_two_runs_with_models_are_the_same_apart_from_times(run, model, manifest, folder):
+    for name in ("a.jsonl", "b.jsonl"):
+        assert run("batch", str(manifest), "-o", name, "--no-cache", "--workers", "3").code == 0
+    assert settled(folder / "a.jsonl") == settled(folder / "b.jsonl")
+
+
+def test_model_that_is_down_gives_typed_errors_that_are_tried_again(run, environment, manifest, folder):
+    server = ModelServer()
+    options = ("-o", "r.jsonl", "--backend", "compatible.tiny", "--json")
+    environment["AGENTICIQA_PROVIDERS__COMPATIBLE__MAX_RETRIES"] = "0"
+    with server:
+        server.status = 500
+        environment["COMPATIBLE_BASE_URL"] = server.base_url
+        done = run("batch", str(manifest), *options)
+        assert (done.code, done.json["errors"], done.json["ok"]) == (1, {"backend_server": 4}, 0)
+        assert all(each["summarizer_result"] is None for each in records(folder / "r.jsonl"))
+        server.status = 200
+        done = run("batch", str(manifest), *options, "--resume")
+        assert (done.code, done.json["ok"] + done.json["partial"]) == (0, 4)
+
+
+def test_too_many_requests_are_waited_for(run, environment, manifest, monkeypatch):
+    from agenticiqa.batch import rate_limits
+
+    monkeypatch.setattr(rate_limits, "FIRST_WAIT_S", 0.05)
+    environment["AGENTICIQA_PROVIDERS__COMPATIBLE__MAX_RETRIES"] = "0"
+    with ModelServer() as server:
+        environment["COMPATIBLE_BASE_URL"] = server.base_url
+        server.status = 429
+
+        def relent() -> None:
+            while len(server.requests) < 3:
+                time.sleep(0.01)
+            server.status = 200
+
+        threading.Thread(target=relent, daemon=True).start()
+        done = run("batch", str(manifest), "-o", "r.jsonl", "--backend", "compatible.tiny", "--workers", "2", "--json")
+    assert (done.code, done.json["failed"]) == (0, 0)
+    assert len(server.requests) >= done.json["calls"] + 3
+
+
+# --- from outside ---
+
+
+def test_ctrl_c_finishes_cleanly_and_says_how_to_resume(environment, tmp_path, folder):
+    manifest = make_manifest(tmp_path / "set", 3000)
+    command = Path(sys.executable).with_name("agenticiqa")
+    arguments = [str(command), "batch", str(manifest), "-o", "r.jsonl", "--measure", "PSNR,SSIM", "-w", "1"]
+    process = subprocess.Popen(
+        arguments, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    output = folder / "r.jsonl"
+    while process.poll() is None and not (output.exists() and output.stat().st_size > 5000):
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "Finishing what has begun" in err
+    assert "not done: you stopped it" in out
+    assert "--resume continues" in out
+    ids = [each["sample_id"] for each in records(output)]
+    assert ids == [f"s{number}" for number in range(len(ids))]

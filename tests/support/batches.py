@@ -1,0 +1,127 @@
+"""Small batches on tiny pictures, run the same way in this process or in one that gets killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from agenticiqa.batch.engines import Engine, ThreadEngine
+from agenticiqa.batch.manifest import open_manifest
+from agenticiqa.batch.preparing import Request, prepare_job
+from agenticiqa.batch.process_engine import ProcessEngine, serve
+from agenticiqa.batch.result_lines import without_volatile
+from agenticiqa.batch.runner import Batch
+from agenticiqa.batch.tally import Summary
+from agenticiqa.batch.work import Job, SampleWorker, Task
+
+TOOLS = ("PSNR", "SSIM")
+
+
+def make_pictures(folder: Path, count: int = 4) -> None:
+    """``noisy0.png`` and ``clean0.png``, and so on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(0)
+    for number in range(count):
+        clean = np.kron(rng.integers(40, 216, (4, 5, 3)), np.ones((8, 8, 1))).astype(np.uint8)
+        noisy = np.clip(clean + rng.normal(0, 12, clean.shape), 0, 255).astype(np.uint8)
+        Image.fromarray(clean).save(folder / f"clean{number}.png")
+        Image.fromarray(noisy).save(folder / f"noisy{number}.png")
+
+
+def make_manifest(folder: Path, samples: int, pictures: int = 4) -> Path:
+    """Pictures and a manifest that asks about them again and again."""
+    make_pictures(folder, pictures)
+    rows = (
+        {
+            "sample_id": f"s{number}",
+            "image_path": f"noisy{number % pictures}.png",
+            "reference_path": f"clean{number % pictures}.png",
+            "mos": number % 5,
+            "distortion": "noise",
+        }
+        for number in range(samples)
+    )
+    return write_jsonl(folder / "manifest.jsonl", rows)
+
+
+def write_jsonl(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def measuring_job(**changes: Any) -> Job:
+    return prepare_job(Request(**{"tools": TOOLS, **changes}))
+
+
+def run_batch(manifest: Path, output: Path, *, job: Job | None = None, engine: Any = None, **options: Any) -> Summary:
+    """A whole batch on two threads of this process, unless told otherwise."""
+    job = job or measuring_job()
+
+    def make_engine() -> Engine:
+        made: Engine = engine(job) if engine else ThreadEngine(job, 2)
+        return made
+
+    opened = open_manifest(str(manifest))
+    try:
+        return Batch(opened, job, output, make_engine, **options).run()
+    finally:
+        opened.close()
+
+
+def resume_batch(manifest: str, output: str) -> None:
+    """For a process that may be killed at any moment."""
+    run_batch(Path(manifest), Path(output), resume=True)
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def settled(path: Path) -> list[str]:
+    """The file's lines without what differs from run to run; everything else byte for byte."""
+    return [json.dumps(without_volatile(record), ensure_ascii=False) for record in records(path)]
+
+
+# --- workers that misbehave ---
+
+
+def serve_with_faults(pipe: Connection, job: Job, threads: int) -> None:
+    """A real worker process in which some samples, by their ids, end it or never end."""
+    result = SampleWorker._result
+
+    def faulty(self: SampleWorker, task: Task, image: str, reference: str | None) -> dict[str, Any]:
+        name = task.sample.sample_id
+        flag = Path(image).with_name(f"{name}.seen")
+        if name.startswith("once") and not flag.exists():
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if name.startswith("crash"):
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if name.startswith("slow"):
+            time.sleep(60)
+        return result(self, task, image, reference)
+
+    SampleWorker._result = faulty  # type: ignore[method-assign]
+    serve(pipe, job, threads)
+
+
+def serve_nothing(pipe: Connection, job: Job, threads: int) -> None:
+    """A worker that cannot even start."""
+    os._exit(9)
+
+
+class FaultyEngine(ProcessEngine):
+    target = staticmethod(serve_with_faults)
+
+
+class DeadEngine(ProcessEngine):
+    target = staticmethod(serve_nothing)
