@@ -47,7 +47,7 @@ def test_score_has_dial_interval_and_chart(open_page: Opener, embedded_url: str,
     dial = page.locator(".dial svg")
     expect(dial).to_have_accessible_name(re.compile(r"Score \d\.\d\d of 5, \w+; 80 % interval \d\.\d to \d\.\d"))
     expect(page.locator(".chart rect")).to_have_count(15)
-    page.get_by_text("The numbers").click()
+    page.get_by_text("The numbers", exact=True).click()
     numbers = page.get_by_role("group", name="Level probabilities and weights").locator("tbody tr")
     expect(numbers).to_have_count(5)
     shares = [float(row.locator("td").nth(1).inner_text().removesuffix(" %")) for row in numbers.all()]
@@ -144,14 +144,14 @@ def test_map_fades_in_with_the_slider(open_page: Opener, scripted: Running):
     upload(page)
     upload(page, "Reference", "clean.png", REFERENCE)
     ask(page)
-    page.get_by_label("Map").select_option("SSIM")
+    page.get_by_label("Map", exact=True).select_option("SSIM")
     overlay = page.locator(".pane-overlay")
     expect(overlay).to_be_visible()
     assert overlay.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
-    page.get_by_label("Picture", exact=True).and_(page.locator("input[type=range]")).fill("40")
+    page.get_by_label("Fade from picture to map").fill("40")
     expect(overlay).to_have_css("opacity", "0.4")
     expect(page.locator(".map-hint")).to_contain_text("Red")
-    page.get_by_label("Map").select_option("")
+    page.get_by_label("Map", exact=True).select_option("")
     expect(overlay).to_be_hidden()
 
 

@@ -57,6 +57,7 @@ export class HistoryView {
     this.seen.unobserve(image);
     const path = image.dataset.source;
     try {
+      image.addEventListener("load", () => URL.revokeObjectURL(image.src), { once: true });
       image.src = URL.createObjectURL(await pictureBlob(`${path}${path.includes("?") ? "&" : "?"}max_side=144`));
     } catch {
       image.closest(".run-thumb").classList.add("run-thumb-gone");

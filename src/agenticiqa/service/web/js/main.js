@@ -29,6 +29,8 @@ let bench = benches.assess;
 // --- views ---
 
 function route() {
+  // The link that skips to the question also changes the fragment, but not the view.
+  if (location.hash && !location.hash.startsWith("#/")) return undefined;
   const [view, id] = location.hash.replace(/^#\//, "").split("/");
   if (view === "history") return showHistory();
   if (view === "run" && /^[0-9a-f]{12}$/.test(id ?? "")) return openRun(id);
@@ -84,10 +86,12 @@ function refreshMaps() {
 function refreshForm() {
   const busy = Boolean(bench.active);
   byId("ask").disabled = busy;
-  byId("cancel").hidden = !bench.active?.run;
+  byId("cancel").hidden = !busy;
   byId("ask-hint").textContent = "";
+  // Once something was asked, the room is the answer's.
+  byId("suggested").open = !busy && !bench.run;
   const reference = Boolean(bench.slot("reference").picture);
-  const suggested = suggestions({ region: bench.region?.name, reference });
+  const suggested = suggestions({ region: bench.region?.name, reference, kind: bench.kind });
   replace(
     byId("suggestions"),
     suggested.map((text) => el("button", { type: "button", class: "chip", title: text, onclick: () => suggest(text) }, text)),
@@ -117,8 +121,10 @@ function announce(words) {
 // --- pictures and regions ---
 
 function pictureChanged(which, slot) {
-  if (slot.name === "image" || !slot.picture) which.region = slot.name === "image" ? null : which.region;
-  if (!which.loading) forgetRun(which);
+  if (!which.loading) {
+    if (slot.name === "image") which.region = null;
+    forgetRun(which);
+  }
   if (which !== bench) return;
   regionPanel.set(bench.region, bench.slot("image")?.picture);
   refreshPictures();
@@ -152,6 +158,7 @@ function regionChanged(region) {
   if (!asked || asked === bench.question || suggestions({ reference: true }).includes(asked) || (before && suggestions({ region: before.name }).includes(asked))) [question.value] = suggested;
   regionPanel.checkQuestion(question.value);
   refreshForm();
+  if (region) byId("suggested").open = true;
 }
 
 async function mapChosen(name) {
@@ -232,7 +239,16 @@ function revealResults() {
 
 async function cancel() {
   const { active } = bench;
-  if (!active?.run) return;
+  if (!active) return;
+  if (!active.run) {
+    // Not accepted yet: nothing on the server has to be told.
+    active.stop.abort();
+    active.results.stop();
+    bench.active = null;
+    replace(bench.results);
+    refreshForm();
+    return;
+  }
   byId("cancel").disabled = true;
   try {
     await active.results.cancel(active.run);
@@ -358,6 +374,7 @@ function fillBackends({ default: usual, selectable }) {
   byId("backend-label").hidden = selectable.length < 2;
 }
 
+if (!location.hash.startsWith("#/")) window.history.replaceState(null, "", "#/assess");
 setUpTheme(byId("theme-button"));
 setUpKey(() => {
   loadCatalogue();

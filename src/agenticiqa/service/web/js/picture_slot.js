@@ -112,7 +112,7 @@ export class PictureSlot {
     remove.addEventListener("click", () => this.clear());
     return [
       el("span", { class: "slot-label" }, this.label),
-      el("span", { class: "slot-name", title: name }, name),
+      el("span", { class: "slot-name", title: `${name}, ${size}` }, name),
       el("span", { class: "slot-size" }, size),
       el("span", { class: "slot-actions" }, input, el("label", { class: "button quiet small", for: id, "aria-hidden": "true" }, "Replace"), remove),
     ];

@@ -11,8 +11,9 @@ const GENERAL = [
 
 export const DEFAULT_QUESTION = GENERAL[0];
 
-/** What to suggest, given what there is: a region's name, a reference. */
-export function suggestions({ region = null, reference = false } = {}) {
+/** What to suggest, given what is done and what there is: a region's name, a reference. */
+export function suggestions({ region = null, reference = false, kind = "assess" } = {}) {
+  if (kind === "compare") return [GENERAL[0], GENERAL[2]];
   if (region) {
     return [`How sharp is the ${region}?`, `Which distortion affects the ${region} most?`, `Rate the quality of the ${region}.`];
   }

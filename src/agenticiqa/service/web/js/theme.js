@@ -1,5 +1,7 @@
 // Light, dark, or as the system wants.
 
+import { el, replace } from "./dom.js";
+
 const ORDER = ["auto", "light", "dark"];
 const STORED = "agenticiqa.theme";
 const NAMES = { auto: "Auto", light: "Light", dark: "Dark" };
@@ -26,6 +28,6 @@ function remember(theme) {
 }
 
 function show(button, theme) {
-  button.textContent = `◐ ${NAMES[theme]}`;
-  button.setAttribute("aria-label", `Theme: ${NAMES[theme].toLowerCase()}`);
+  replace(button, el("span", { "aria-hidden": "true" }, "◐\u00a0"), NAMES[theme]);
+  button.setAttribute("aria-label", `Theme: ${NAMES[theme]}`);
 }

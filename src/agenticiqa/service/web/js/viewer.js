@@ -103,7 +103,7 @@ export class Viewer {
       el(
         "div",
         { class: "viewer-tools", role: "toolbar", "aria-label": "View" },
-        el("div", { class: "tool-group" }, button("−", "Zoom out", middle(1 / BUTTON_ZOOM)), this.zoomText, button("+", "Zoom in", middle(BUTTON_ZOOM)), button("Fit", "Show the whole picture", () => this.show(WHOLE)), button("1:1", "One picture pixel for each screen pixel", () => this.showPixels())),
+        el("div", { class: "tool-group" }, button("−", "Zoom out", middle(1 / BUTTON_ZOOM)), this.zoomText, button("+", "Zoom in", middle(BUTTON_ZOOM)), button("Fit", "Fit the whole picture", () => this.show(WHOLE)), button("1:1", "1:1, one picture pixel for each screen pixel", () => this.showPixels())),
         this.layouts,
         el("span", { class: "spring" }),
         this.regionButton,
@@ -113,16 +113,16 @@ export class Viewer {
   }
 
   buildMapTools() {
-    const [selectId, sliderId] = [freshId("map"), freshId("strength")];
+    const selectId = freshId("map");
     this.mapSelect = el("select", { id: selectId, onchange: () => this.mapChosen(this.mapSelect.value) });
-    this.slider = el("input", { type: "range", id: sliderId, min: "0", max: "100", value: String(this.strength * 100), oninput: () => this.setStrength(this.slider.value / 100) });
+    this.slider = el("input", { type: "range", "aria-label": "Fade from picture to map", min: "0", max: "100", value: String(this.strength * 100), oninput: () => this.setStrength(this.slider.value / 100) });
     this.mapHint = el("p", { class: "hint map-hint", role: "status" });
     return el(
       "div",
       { class: "map-tools" },
       el("label", { for: selectId }, "Map"),
       this.mapSelect,
-      el("label", { for: sliderId }, "Picture"),
+      el("span", { "aria-hidden": "true" }, "Picture"),
       this.slider,
       el("span", { "aria-hidden": "true" }, "Map"),
       this.mapHint,
