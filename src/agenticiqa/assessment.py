@@ -201,8 +201,9 @@ class AgenticIQA:
         with context.timed("total"), run_id_for_logs(run_id):
             try:
                 self._check(state, context)
-                # A run that died before its first checkpoint has nothing stored: it starts from the beginning.
-                stored = resume and bool(self._graph.get_state({"configurable": {"thread_id": run_id}}).next)
+                # A run that died before its first checkpoint has nothing stored: it starts from the beginning. Tasks
+                # rather than next: a node that ended while the run was being stopped is not among the next ones.
+                stored = resume and bool(self._graph.get_state({"configurable": {"thread_id": run_id}}).tasks)
                 events = stream_pipeline(state, context=context, graph=self._graph, thread_id=run_id, resume=stored)
                 for event in events:
                     if event.kind == "state":

@@ -176,7 +176,9 @@ def stream_pipeline(
             yield PipelineEvent("step", chunk["step"], chunk)
         elif mode == "updates":
             for name, update in chunk.items():
-                yield PipelineEvent("node", name, update or {})
+                # LangGraph's own entries are no agents.
+                if not name.startswith("__"):
+                    yield PipelineEvent("node", name, update or {})
         else:
             yield PipelineEvent("state", "state", chunk)
 

@@ -91,7 +91,10 @@ def test_dry_run_estimates_calls_and_cost(run, manifest):
         (("--rpm", "fast"), "not a limit"),
         (("--sample-range", "3"), "not a range"),
         (("--address", "auto"), "--engine ray"),
-        (("--measure", "nonsense"), "no tool 'nonsense'"),
+        (("--align", "resize"), "no effect without --measure"),
+        (("--measure", "PSNR"), "--backend has no effect"),
+        (("--rpm", "60"), "would have no effect"),
+        (("--rpm", "opnai=60"), "no provider 'opnai'"),
     ],
 )
 def test_unusable_options(run, manifest, options, words):
@@ -185,3 +188,15 @@ def test_ctrl_c_finishes_cleanly_and_says_how_to_resume(environment, tmp_path, f
     assert "--resume continues" in out
     ids = [each["sample_id"] for each in records(output)]
     assert ids == [f"s{number}" for number in range(len(ids))]
+
+
+def test_embedded_backend_in_processes_answers_as_assess_does(run, folder):
+    picture = Path(__file__).parents[2] / "examples" / "pictures" / "dandelion_compressed.jpg"
+    write_jsonl(folder / "m.jsonl", [{"sample_id": "1", "image_path": str(picture), "query": "Is it blurred?"}])
+    done = run("batch", "m.jsonl", "-o", "r.jsonl", "--workers", "1")
+    assert done.code == 0, done.err
+    assert "Warning: Planner, executor, summarizer on the embedded backend: openai.gpt-4o cannot be used" in done.err
+    (found,) = records(folder / "r.jsonl")
+    alone = run("assess", str(picture), "--query", "Is it blurred?", "--json").json
+    assert found["summarizer_result"] == alone["summarizer_result"]
+    assert found["metadata"]["error_kind"] is None

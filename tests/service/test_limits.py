@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -14,6 +15,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from agenticiqa.service.painter import Painter
+from agenticiqa.service.problems import ServiceError
 from agenticiqa.service.shelf import PictureShelf
 from support.http_service import PICTURE, Gate, Running, assess, is_problem, serving, wait_until
 from support.scripted import ScriptedClient, plan_reply
@@ -244,6 +247,23 @@ def test_event_loop_answers_while_the_pipeline_works(gated: Running, gate: Gate)
         gate.open.set()
         thread.join(60)
         assert replies[0].status_code == 200
+
+
+def test_drawing_is_bounded(tmp_path: Path):
+    async def crowd() -> list[object]:
+        painter = Painter(most_waiting=2)
+        opened = threading.Event()
+        drawings = [asyncio.create_task(painter.draw(lambda: opened.wait(30))) for _ in range(3)]
+        await asyncio.wait(drawings, return_when=asyncio.FIRST_COMPLETED)
+        opened.set()
+        found = await asyncio.gather(*drawings, return_exceptions=True)
+        painter.close()
+        return found
+
+    first, second, third = asyncio.run(crowd())
+    assert (first, second) == (True, True)
+    assert isinstance(third, ServiceError)
+    assert third.status == 429
 
 
 def test_uploads_go_when_their_time_is_over(tmp_path: Path):

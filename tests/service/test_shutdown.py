@@ -12,11 +12,13 @@ from pathlib import Path
 import httpx
 import pytest
 
+from agenticiqa.assessment import AgenticIQA
+from agenticiqa.config import ROLES
 from agenticiqa.errors import ConfigError
 from agenticiqa.service.job_record import JobRecord, JobRow, Outcome
 from support.http_service import Gate, command_serving, encoded, is_problem, serving, wait_until
 from support.pictures import distorted, scene
-from support.scripted import ScriptedClient, plan_reply
+from support.scripted import ScriptedClient, detection_reply, plan_reply
 
 BODY = {"image": {"base64": base64.b64encode(encoded(distorted(scene(240, 320)))).decode()}}
 RUNS = 4
@@ -99,6 +101,23 @@ def test_stopping_server_refuses_new_work_and_says_so(tmp_path: Path):
         follower.join(60)
         assert not follower.is_alive()
     assert recorded(tmp_path)[run["id"]].status == "ok"
+
+
+def test_run_interrupted_on_its_way_can_be_resumed(tmp_path: Path):
+    gate = Gate(detection_reply())
+    model = ScriptedClient(detection=gate)
+    with serving(tmp_path, model, grace_s=0.0) as running, running.client() as client:
+        run = client.post("/v1/assess", params={"async": "true"}, json=BODY).json()["id"]
+        gate.wait_until_reached()
+        running.bound.parts.desk.find(run).stop("interrupted")
+        gate.open.set()
+        wait_until(lambda: client.get(f"/v1/runs/{run}").json()["status"] == "interrupted")
+    settings = running.bound.parts.pipeline.settings
+    with AgenticIQA(settings=settings, clients=dict.fromkeys(ROLES, model)) as assessor:
+        assert assessor.runs.find(run).status == "interrupted"
+        assert assessor.resume(run).answer == "C"
+    # The planner's work was kept.
+    assert model.script.counts["plan"] == 1
 
 
 def test_two_servers_do_not_share_a_folder(tmp_path: Path):

@@ -94,7 +94,7 @@ def settled(path: Path) -> list[str]:
 # --- workers that misbehave ---
 
 
-def serve_with_faults(pipe: Connection, job: Job, threads: int) -> None:
+def serve_with_faults(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
     """A real worker process in which some samples, by their ids, end it or never end."""
     result = SampleWorker._result
 
@@ -111,10 +111,10 @@ def serve_with_faults(pipe: Connection, job: Job, threads: int) -> None:
         return result(self, task, image, reference)
 
     SampleWorker._result = faulty  # type: ignore[method-assign]
-    serve(pipe, job, threads)
+    serve(pipe, job, threads, scratch)
 
 
-def serve_nothing(pipe: Connection, job: Job, threads: int) -> None:
+def serve_nothing(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
     """A worker that cannot even start."""
     os._exit(9)
 

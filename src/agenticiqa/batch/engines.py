@@ -15,8 +15,10 @@ from agenticiqa.errors import SampleTimeoutError
 class Engine(Protocol):
     """Whatever runs samples side by side. Every submitted task comes back exactly once."""
 
-    slots: int
-    """How many tasks it can hold without making one wait for long."""
+    @property
+    def slots(self) -> int:
+        """How many tasks it can hold without making one wait for long."""
+        ...
 
     def submit(self, task: Task) -> None: ...
 

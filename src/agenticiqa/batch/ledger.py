@@ -51,17 +51,19 @@ class Ledger:
         return taken
 
     def find(self, sample_id: str) -> Entry | None:
-        return self._entry("sample_id", sample_id)
-
-    def at(self, position: int) -> Entry | None:
-        return self._entry("position", position)
-
-    def _entry(self, column: str, value: object) -> Entry | None:
-        row = self._database.execute(
-            f"SELECT position, sample_id, run_id, status FROM samples WHERE {column}=?",  # noqa: S608 - our own names
-            (value,),
-        ).fetchone()
+        query = "SELECT position, sample_id, run_id, status FROM samples WHERE sample_id=?"
+        row = self._database.execute(query, (sample_id,)).fetchone()
         return Entry(*row) if row else None
+
+    def entries(self, first: int, last: int) -> Iterator[Entry]:
+        """Positions first ≤ p < last in order. Results may be noted meanwhile for those that were handed out."""
+        query = (
+            "SELECT position, sample_id, run_id, status FROM samples WHERE position >= ? AND position < ?"
+            " ORDER BY position"
+        )
+        with closing(self._database.execute(query, (first, last))) as rows:
+            for row in rows:
+                yield Entry(*row)
 
     def note_result(self, position: int, start: int, length: int, status: str, kind: str | None) -> None:
         """A later result of the same sample takes the place of an earlier one."""

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
@@ -27,13 +28,37 @@ LONGEST_CELL = 16 * 1024 * 1024
 Format = Literal["jsonl", "csv"]
 
 
+Record = bytes | Mapping[str, Any] | str
+"""A line of JSON, the cells of a row by column, or what is wrong with the row."""
+
+
 @dataclass(frozen=True)
 class Row:
-    """One sample, or what is wrong with the line that should hold one."""
+    """One sample, or what is wrong with the line that should hold one; read when somebody asks."""
 
     line: int
-    sample: Sample | None = None
-    problem: str | None = None
+    record: Record
+    base: str
+
+    @property
+    def sample(self) -> Sample | None:
+        return self._read if isinstance(self._read, Sample) else None
+
+    @property
+    def problem(self) -> str | None:
+        return self._read if isinstance(self._read, str) else None
+
+    @cached_property
+    def _read(self) -> Sample | str:
+        try:
+            fields = _json_fields(self.record) if isinstance(self.record, bytes) else self.record
+            return fields if isinstance(fields, str) else sample_from_row(fields, self.base)
+        except ManifestError as error:
+            return error.message
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process reads it for itself: that is what makes handing out samples cheap."""
+        return {"line": self.line, "record": self.record, "base": self.base}
 
 
 class Manifest(Protocol):
@@ -78,12 +103,22 @@ class FileManifest:
         self._base = base
         self._temporary = temporary
         self._format = _format_of(path, name)
+        self._seen: tuple[int, int] | None = None
 
     def rows(self) -> Iterator[Row]:
         records = _json_records if self._format == "jsonl" else _csv_records
         with self._path.open("rb") as file:
+            self._refuse_change(file)
             for line, record in records(file, self.name):
-                yield _row(line, record, self._base)
+                yield Row(line, record, self._base)
+
+    def _refuse_change(self, file: IO[bytes]) -> None:
+        """Rows are counted once and worked on later: they must stay what they were."""
+        found = os.fstat(file.fileno())
+        seen = (found.st_size, found.st_mtime_ns)
+        if self._seen not in (None, seen):
+            raise ManifestError(f"{self.name} was changed while it was being worked on.", hint="Start again.")
+        self._seen = seen
 
     def close(self) -> None:
         if self._temporary:
@@ -101,33 +136,26 @@ def _format_of(path: Path, name: str) -> Format:
     return "jsonl" if start.startswith(b"{") else "csv"
 
 
-def _row(line: int, record: Mapping[str, Any] | str, base: str) -> Row:
-    if isinstance(record, str):
-        return Row(line, problem=record)
-    try:
-        return Row(line, sample_from_row(record, base))
-    except ManifestError as error:
-        return Row(line, problem=error.message)
-
-
-def _json_records(file: IO[bytes], name: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:  # noqa: ARG001
+def _json_records(file: IO[bytes], name: str) -> Iterator[tuple[int, Record]]:  # noqa: ARG001
     for number, raw in enumerate(file, 1):
         text = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
-        if not text.strip():
-            continue
-        try:
-            record = json.loads(text, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as error:
-            yield number, f"not valid JSON ({error})."
-            continue
-        yield number, record if isinstance(record, dict) else "not a JSON object."
+        if text.strip():
+            yield number, text
+
+
+def _json_fields(text: bytes) -> dict[str, Any] | str:
+    try:
+        fields = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        return f"not valid JSON ({error})."
+    return fields if isinstance(fields, dict) else "not a JSON object."
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _csv_records(file: IO[bytes], name: str) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
+def _csv_records(file: IO[bytes], name: str) -> Iterator[tuple[int, Record]]:
     csv.field_size_limit(LONGEST_CELL)
     with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
         reader = csv.reader(text, strict=True)
@@ -185,7 +213,7 @@ class FolderManifest:
     def rows(self) -> Iterator[Row]:
         with closing(self._names.execute("SELECT path FROM names ORDER BY path")) as cursor:
             for number, (path,) in enumerate(cursor, 1):
-                yield _row(number, {"sample_id": path, "image_path": path}, str(self._folder))
+                yield Row(number, {"sample_id": path, "image_path": path}, str(self._folder))
 
     def close(self) -> None:
         self._names.close()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -20,6 +21,9 @@ from agenticiqa.samples import Sample
 KNOWN_FIELDS = frozenset(Sample.model_fields) - {"carried"}
 # "s3://", "zip://a.png::s3://"; a Windows drive ("C:\\") has one letter.
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+://")
+
+# Halves of characters, and the end of a C string: no file name or question holds them.
+_NO_TEXT = re.compile("[\ud800-\udfff\0]")
 
 
 def is_url(path: str) -> bool:
@@ -45,7 +49,7 @@ def resolved_path(path: str, base: str) -> str:
         return path
     if is_url(base):
         return path if path.startswith("/") else f"{base.rstrip('/')}/{PurePosixPath(path)}"
-    return str(Path(base) / path)
+    return path if base in ("", ".") else os.path.join(base, path)
 
 
 def sample_from_row(row: Mapping[str, Any], base: str) -> Sample:
@@ -82,7 +86,7 @@ def _text(values: Mapping[str, Any], key: str) -> str | None:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise ManifestError(f"{key} is {json.dumps(value)}, which is not text.")
     text = str(value)
-    if any("\ud800" <= character <= "\udfff" or character == "\0" for character in text):
+    if _NO_TEXT.search(text):
         raise ManifestError(f"{key} holds characters that are not valid text.")
     return text
 

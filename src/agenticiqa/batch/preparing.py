@@ -16,7 +16,7 @@ from agenticiqa.config import ROLES, Settings, load_settings
 from agenticiqa.errors import ConfigError
 from agenticiqa.pictures_measured import Align
 from agenticiqa.tools.registry import default_registry
-from agenticiqa.vlm_client import BackendName, TokenUsage, find_provider
+from agenticiqa.vlm_client import BackendName, TokenUsage, choose_backend, find_provider, provider_names
 
 REMOTE_WORKERS = 8
 # A call of the agents with one picture, about: see docs/batch.md.
@@ -58,6 +58,7 @@ def prepare_job(request: Request) -> Job:
     else:
         tools, backends = (), backends_of(settings)
     asks_elsewhere = any(not _is_local(backend) for backend in backends.values())
+    _check_limits(request.limits, asks_elsewhere=asks_elsewhere)
     use_cache = asks_elsewhere if request.use_cache is None else request.use_cache
     return Job(
         settings=_for_many(settings, request, use_cache=use_cache, asks_elsewhere=asks_elsewhere),
@@ -68,6 +69,28 @@ def prepare_job(request: Request) -> Job:
         timeout_s=request.timeout_s,
         limits=request.limits,
     )
+
+
+def _check_limits(limits: RateLimits, *, asks_elsewhere: bool) -> None:
+    """A limit that limits nothing would be noticed only on the bill."""
+    named = {*limits.requests, *limits.tokens} - {"*"}
+    unknown = sorted(named - set(provider_names()))
+    if unknown:
+        raise ConfigError(
+            f"There is no provider {unknown[0]!r} to limit.", hint=f"Known: {', '.join(provider_names())}."
+        )
+    if (limits.requests or limits.tokens) and not asks_elsewhere:
+        raise ConfigError("Nothing here asks a remote model: --rpm and --tpm would have no effect.")
+
+
+def replaced_backends(job: Job) -> list[str]:
+    """What a user should know before a long run: roles that do not run on the backend that is configured."""
+    reasons: dict[str, list[str]] = {}
+    for role, backend in job.backends.items():
+        choice = choose_backend(role, job.settings)
+        if choice.reason:
+            reasons.setdefault(f"on the {backend} backend: {choice.reason}", []).append(role)
+    return [f"{', '.join(roles).capitalize()} {reason}" for reason, roles in reasons.items()]
 
 
 def _for_many(settings: Settings, request: Request, *, use_cache: bool, asks_elsewhere: bool) -> Settings:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
+import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -19,8 +21,11 @@ from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task, failure
 from agenticiqa.errors import WorkerDiedError
 
 READY = "ready"
-# The next task is there before the last one ends: a worker never waits for the runner.
-TASKS_AT_ONCE = 2
+# The next task is there before the last one ends: a worker never waits for the runner. Quick tasks are handed out
+# further ahead; with slow ones that would leave some workers idle at the end.
+FEW_AT_ONCE = 2
+MANY_AT_ONCE = 8
+QUICK_S = 0.05
 TRIES = 2
 FRUITLESS_STARTS = 3
 
@@ -28,13 +33,14 @@ FRUITLESS_STARTS = 3
 # --- in the worker ---------------------------------------------------------------------------------------
 
 
-def serve(pipe: Connection, job: Job, threads: int) -> None:
+def serve(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
     """Answer tasks until the other end closes: the runner is done, or gone."""
     import cv2
 
     # Ctrl-C reaches every process of a terminal; the runner decides what happens then.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cv2.setNumThreads(threads)
+    tempfile.tempdir = scratch
     worker = SampleWorker(job)
     pipe.send(READY)
     try:
@@ -51,6 +57,7 @@ def serve(pipe: Connection, job: Job, threads: int) -> None:
 class _Worker:
     process: BaseProcess
     pipe: Connection
+    scratch: str
     tasks: deque[Task] = field(default_factory=deque)
     """In the order in which they are worked on: the first is being done."""
     ready: bool = False
@@ -63,12 +70,12 @@ class _Worker:
 class ProcessEngine:
     """A fixed number of worker processes, each with models of its own, replaced when they die or overrun."""
 
-    target: Callable[[Connection, Job, int], None] = staticmethod(serve)
+    target: Callable[[Connection, Job, int, str], None] = staticmethod(serve)
     """What a worker process runs."""
 
     def __init__(self, job: Job, workers: int, threads_each: int | None = None) -> None:
-        self.slots = workers * TASKS_AT_ONCE
         self._job = job
+        self._usual_s = QUICK_S
         self._threads = threads_each or max(1, usable_cores() // workers)
         self._waiting: deque[Task] = deque()
         self._tries: dict[int, int] = {}
@@ -79,11 +86,14 @@ class ProcessEngine:
 
     def _started(self) -> _Worker:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=self.target, args=(theirs, self._job, self._threads), daemon=True)
+        # A folder of its own: what a killed worker leaves behind can be removed.
+        scratch = tempfile.mkdtemp(prefix="agenticiqa-worker-")
+        arguments = (theirs, self._job, self._threads, scratch)
+        process = self._context.Process(target=self.target, args=arguments, daemon=True)
         with _thread_limits(self._threads):
             process.start()
         theirs.close()
-        return _Worker(process, ours)
+        return _Worker(process, ours, scratch)
 
     # --- tasks ---
 
@@ -91,9 +101,17 @@ class ProcessEngine:
         self._waiting.append(task)
         self._hand_out()
 
+    @property
+    def slots(self) -> int:
+        return len(self._workers) * self._at_once
+
+    @property
+    def _at_once(self) -> int:
+        return MANY_AT_ONCE if self._usual_s < QUICK_S else FEW_AT_ONCE
+
     def _hand_out(self) -> None:
         """Level by level, so that one worker does not hold two tasks while another has none."""
-        for level in range(TASKS_AT_ONCE):
+        for level in range(self._at_once if self._waiting else 0):
             for worker in self._workers:
                 if self._waiting and len(worker.tasks) == level:
                     self._send(worker, self._waiting.popleft())
@@ -121,10 +139,12 @@ class ProcessEngine:
         return done
 
     def _received(self, worker: _Worker, message: object, done: list[Outcome]) -> None:
-        worker.since = time.monotonic()
+        now = time.monotonic()
+        took, worker.since = now - worker.since, now
         if message == READY:
             worker.ready = True
             return
+        self._usual_s += 0.1 * (took - self._usual_s)
         if not isinstance(message, Outcome):
             raise TypeError(f"a worker sent {type(message).__name__}")
         self._fruitless = 0
@@ -168,6 +188,7 @@ class ProcessEngine:
         worker.pipe.close()
         worker.process.kill()
         worker.process.join()
+        shutil.rmtree(worker.scratch, ignore_errors=True)
         self._workers[self._workers.index(worker)] = self._started()
 
     def close(self) -> None:
@@ -181,6 +202,7 @@ class ProcessEngine:
             if worker.process.is_alive():
                 worker.process.kill()
             worker.process.join()
+            shutil.rmtree(worker.scratch, ignore_errors=True)
 
 
 def usable_cores() -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from agenticiqa.batch.engines import overtime
 from agenticiqa.batch.rate_limits import ProviderLimits
 from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task, failure
-from agenticiqa.errors import MissingExtraError, OutputError, WorkerDiedError
+from agenticiqa.errors import ConfigError, MissingExtraError, WorkerDiedError
 
 EXTRA = "ray"
 TASKS_AT_ONCE = 2
@@ -59,7 +59,7 @@ class RayEngine:
         try:
             self._ray.init(address=address, namespace=NAMESPACE, logging_level=logging.ERROR, log_to_driver=False)
         except (ConnectionError, ValueError, RuntimeError) as error:
-            raise OutputError(
+            raise ConfigError(
                 f"No Ray cluster answers at {address!r}: {error}.", hint="Start one with `ray start --head`."
             ) from error
 

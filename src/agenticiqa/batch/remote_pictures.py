@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import IO, Any
 
 from agenticiqa.batch.manifest_fields import is_url
-from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError, ImageTooLargeError, MissingExtraError
+from agenticiqa.errors import ImageError, ImageNotFoundError, ImageTooLargeError, MissingExtraError
 
 EXTRA = "remote"
 CHUNK = 1024 * 1024
@@ -50,16 +50,19 @@ def fetched(paths: dict[str, str | None], *, max_bytes: int) -> Iterator[dict[st
 def _fetch(url: str, target: Path, max_bytes: int) -> None:
     left = max_bytes
     with open_remote(url) as source, target.open("wb") as copy:
-        try:
-            while chunk := source.read(min(CHUNK, left + 1)):
-                left -= len(chunk)
-                if left < 0:
-                    raise ImageTooLargeError(f"{url!r} has more bytes than the limit of {max_bytes:,}.")
-                copy.write(chunk)
-        except AgenticIQAError:
-            raise
-        except Exception as error:
-            raise ImageError(f"{url!r} cannot be read: {type(error).__name__}: {error}.") from error
+        while chunk := _read(url, source):
+            left -= len(chunk)
+            if left < 0:
+                raise ImageTooLargeError(f"{url!r} has more bytes than the limit of {max_bytes:,}.")
+            copy.write(chunk)
+
+
+def _read(url: str, source: IO[bytes]) -> bytes:
+    try:
+        return source.read(CHUNK)
+    except Exception as error:
+        # As with opening: whatever a storage raises means that the file cannot be had.
+        raise ImageError(f"{url!r} cannot be read: {type(error).__name__}: {error}.") from error
 
 
 @contextmanager

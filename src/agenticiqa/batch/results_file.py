@@ -62,7 +62,8 @@ class ResultsFile:
         self._flushed_at = time.monotonic()
 
     def _open(self, *, truncate: bool = False) -> int:
-        return os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if truncate else 0), 0o644)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        return os.open(self.path, flags | (os.O_TRUNC if truncate else 0), 0o644)
 
     def stored(self) -> Iterator[StoredLine]:
         """Every result in the file. A torn last line, left by a process that was killed, is cut off."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sqlite3
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +55,7 @@ class Batch:
 
     def run(self) -> Summary:
         """Work through the selected samples. Raises before anything is spent when manifest or output are unfit."""
-        with locked(self.output):
+        with locked(self.output), _temporary_files_that_fit():
             self._refuse_unasked_overwriting()
             checked = check_manifest(self.manifest, self.job)
             try:
@@ -112,6 +115,16 @@ class Batch:
         return spent
 
 
+@contextmanager
+def _temporary_files_that_fit() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise OutputError(
+            f"The folder for temporary files cannot be used: {error}.", hint="Make room there, or set TMPDIR."
+        ) from error
+
+
 @dataclass
 class _Run:
     """The part of a batch that works."""
@@ -125,11 +138,8 @@ class _Run:
     in_flight: int = 0
 
     def work_through(self) -> StopReason | None:
-        engine = self.batch.make_engine()
-        try:
-            return self._work_through(engine, self._tasks())
-        finally:
-            engine.close()
+        with closing(self.batch.make_engine()) as engine, closing(self._tasks()) as tasks:
+            return self._work_through(engine, tasks)
 
     def _work_through(self, engine: Engine, tasks: Iterator[Task]) -> StopReason | None:
         more = True
@@ -150,21 +160,13 @@ class _Run:
             return None
         return "interrupted" if self.batch.stop.asked else "budget"
 
-    def _tasks(self) -> Iterator[Task]:
+    def _tasks(self) -> Generator[Task, None, None]:
         """Selected samples without an answer: never tried, or failed before."""
         first, last = self.bounds
-        position = -1
-        for row in self.batch.manifest.rows():
-            position += 1
-            if position >= last:
-                return
-            if position < first:
-                continue
-            entry = self.ledger.at(position)
-            if row.sample is None or entry is None or entry.sample_id != row.sample.sample_id:
-                raise OutputError(f"{self.batch.manifest.name} was changed while it was being worked on.")
+        rows = islice(self.batch.manifest.rows(), first, last)
+        for row, entry in zip(rows, self.ledger.entries(first, last), strict=True):
             if entry.status in (None, FAILED):
-                yield Task(position, row.sample, entry.run_id)
+                yield Task(entry.position, row, entry.run_id)
 
     def _keep(self, outcome: Outcome) -> None:
         start = self.results.append(outcome.line)

@@ -14,13 +14,14 @@ from importlib import metadata as package_metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agenticiqa.batch.manifest import Row
 from agenticiqa.batch.manifest_fields import is_url
 from agenticiqa.batch.rate_limits import ProviderLimits, RateLimits, limited_clients
 from agenticiqa.batch.remote_pictures import fetched
 from agenticiqa.batch.result_lines import result_line
 from agenticiqa.cache import DiskCache, open_cache
 from agenticiqa.config import ROLES, Settings
-from agenticiqa.errors import AgenticIQAError
+from agenticiqa.errors import AgenticIQAError, ManifestError
 from agenticiqa.images import Box, LoadedImage
 from agenticiqa.pictures_measured import Align, Measurer, Pair, Record
 from agenticiqa.samples import Sample
@@ -76,8 +77,14 @@ class Task:
     """One sample and its place in the manifest."""
 
     position: int
-    sample: Sample
+    row: Row
     run_id: str
+
+    @property
+    def sample(self) -> Sample:
+        if self.row.sample is None:
+            raise ManifestError(f"Line {self.row.line} holds no sample: {self.row.problem}")
+        return self.row.sample
 
 
 @dataclass(frozen=True)

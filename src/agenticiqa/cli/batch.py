@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +18,7 @@ from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, error_console, print_js
 
 if TYPE_CHECKING:
     from agenticiqa.batch.manifest import Manifest
-    from agenticiqa.batch.runner import StopSwitch
+    from agenticiqa.batch.runner import Batch, StopSwitch
     from agenticiqa.batch.tally import Summary
     from agenticiqa.batch.work import Job
 
@@ -66,10 +68,11 @@ def batch(
     Exit code 0 when every sample has an answer, 2 when some have, 1 when none has, 130 after Ctrl-C.
     """
     from agenticiqa.batch.manifest import open_manifest
-    from agenticiqa.batch.preparing import Request, prepare_job
+    from agenticiqa.batch.preparing import Request, prepare_job, replaced_backends
     from agenticiqa.batch.rate_limits import RateLimits, parse_limit
 
     _check_words(output, output_format, align, engine, resume=resume, overwrite=overwrite, dry_run=dry_run)
+    _check_measuring(measure, align, {"--backend": backend, "--query": query, "--max-replan": max_replan})
     request = Request(
         backend=backend,
         config=config,
@@ -82,6 +85,8 @@ def batch(
         use_cache=False if no_cache else None,
     )
     job = prepare_job(request)
+    for note in replaced_backends(job):
+        error_console().print(f"Warning: {note}", highlight=False, markup=False, soft_wrap=True)
     manifest = open_manifest(source)
     try:
         if dry_run:
@@ -122,6 +127,14 @@ def _check_words(
         raise typer.BadParameter("--output is missing: name the file for the results.")
 
 
+def _check_measuring(measure: str | None, align: str, of_agents: dict[str, object]) -> None:
+    useless = [name for name, value in of_agents.items() if value is not None]
+    if measure is not None and useless:
+        raise typer.BadParameter(f"{useless[0]} has no effect with --measure: no model is asked.")
+    if measure is None and align != "none":
+        raise typer.BadParameter("--align has no effect without --measure.")
+
+
 # --- running ---------------------------------------------------------------------------------------------
 
 
@@ -142,38 +155,45 @@ def _run(
     budget_usd: float | None,
 ) -> int:
     from agenticiqa.batch.checking import Selection
+    from agenticiqa.batch.output_lock import locked
     from agenticiqa.batch.parquet import check_installed, write_parquet
     from agenticiqa.batch.preparing import engine_factory, expected_cost
-    from agenticiqa.batch.runner import Batch, StopSwitch
-    from agenticiqa.cli.batch_progress import progress_display
+    from agenticiqa.batch.runner import Batch
 
     if output is None:
         raise typer.BadParameter("--output is missing.")
     if as_parquet:
         check_installed()
-    stop = StopSwitch()
     lines = output.with_name(output.name + ".jsonl") if as_parquet else output
-    with progress_display(error_console()) as show, _stopping_on_signals(stop):
-        summary = Batch(
-            manifest=manifest,
-            job=job,
-            output=lines,
-            make_engine=engine_factory(job, engine=engine, workers=workers, address=address),
-            selection=Selection.parse(sample_range, max_samples),
-            resume=resume,
-            overwrite=overwrite,
-            budget_usd=budget_usd,
-            expected_cost_usd=expected_cost(job) if budget_usd is not None else 0.0,
-            on_progress=show,
-            stop=stop,
-        ).run()
-    if as_parquet:
-        write_parquet(lines, output)
+    batch = Batch(
+        manifest=manifest,
+        job=job,
+        output=lines,
+        make_engine=engine_factory(job, engine=engine, workers=workers, address=address),
+        selection=Selection.parse(sample_range, max_samples),
+        resume=resume,
+        overwrite=overwrite,
+        budget_usd=budget_usd,
+        expected_cost_usd=expected_cost(job) if budget_usd is not None else 0.0,
+    )
+    # The Parquet file is written after the lines, so it has a lock of its own.
+    with locked(output) if as_parquet else nullcontext():
+        summary = _with_progress(batch)
+        if as_parquet:
+            write_parquet(lines, output)
     if json_output:
         print_json(summary.as_dict())
     else:
         _print_summary(summary, output)
     return summary.exit_code
+
+
+def _with_progress(batch: Batch) -> Summary:
+    from agenticiqa.cli.batch_progress import progress_display
+
+    # Standard output is for the summary: what libraries print meanwhile (Ray does) goes where messages go.
+    with progress_display(error_console()) as show, _stopping_on_signals(batch.stop), redirect_stdout(sys.stderr):
+        return replace(batch, on_progress=show).run()
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib import metadata
 from pathlib import Path
@@ -31,6 +30,7 @@ from agenticiqa.service.jobs import JobDesk, stopped_error
 from agenticiqa.service.keys import KeyFile
 from agenticiqa.service.origins import OriginGuard
 from agenticiqa.service.page_files import PageFiles
+from agenticiqa.service.painter import Painter
 from agenticiqa.service.parts import Parts
 from agenticiqa.service.pipeline_work import Pipeline
 from agenticiqa.service.problems import (
@@ -94,7 +94,7 @@ def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[s
         reader=RequestReader(service, shelf, ImageLimits(pipeline.limits.max_pixels, service.max_upload_bytes)),
         metrics=metrics,
         keys=keys,
-        painter=ThreadPoolExecutor(max_workers=1, thread_name_prefix="painter"),
+        painter=Painter(),
         ready=[],
     )
 
@@ -118,7 +118,7 @@ def create_app(parts: Parts) -> FastAPI:
         for chore in chores:
             chore.cancel()
         await drain(parts, 0 if parts.desk.draining else parts.settings.grace_s)
-        parts.painter.shutdown(wait=False, cancel_futures=True)
+        parts.painter.close()
         parts.pipeline.close()
         parts.record.close()
 

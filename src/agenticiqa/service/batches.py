@@ -19,11 +19,13 @@ from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect
 
 from agenticiqa.batch.engines import ThreadEngine
-from agenticiqa.batch.manifest import Row
+from agenticiqa.batch.manifest import Manifest, open_manifest
 from agenticiqa.batch.runner import Batch, StopSwitch
 from agenticiqa.batch.tally import Tally
 from agenticiqa.batch.work import Job as BatchJob
 from agenticiqa.batch.work import backends_of
+from agenticiqa.config import Settings
+from agenticiqa.files import write_whole
 from agenticiqa.samples import Sample
 from agenticiqa.service.intake import MAX_FIELDS, RequestReader, display_name
 from agenticiqa.service.jobs import Job, StopWork, WorkResult
@@ -99,31 +101,12 @@ async def _shelved(
     return found
 
 
-class _Manifest:
-    """The samples of a request."""
-
-    name = "The batch"
-
-    def __init__(self, samples: list[Sample]) -> None:
-        self._samples = samples
-
-    def rows(self) -> Iterator[Row]:
-        return (Row(line, sample) for line, sample in enumerate(self._samples, 1))
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
 def run_batch(job: Job, pipeline: Pipeline, intake: BatchIntake, output: Path) -> WorkResult:
     """Work through a batch inside the batch worker's thread; results are kept as they come."""
     body = intake.body
-    settings = pipeline.settings_for(body.backend)
-    batch_job = BatchJob(
-        settings,
-        {} if body.tools else backends_of(settings),
-        tools=tuple(body.tools or ()),
-        query=body.query,
-    )
+    settings = _without_record(pipeline.settings_for(body.backend))
+    tools = dict.fromkeys(pipeline.assessor().tools.find(name).name for name in body.tools or ())
+    batch_job = BatchJob(settings, {} if tools else backends_of(settings), tools=tuple(tools), query=body.query)
     switch = StopSwitch()
     told_of = -1
 
@@ -138,7 +121,7 @@ def run_batch(job: Job, pipeline: Pipeline, intake: BatchIntake, output: Path) -
 
     output.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     summary = Batch(
-        manifest=_Manifest([_sample(*each) for each in zip(body.samples, intake.pictures, strict=True)]),
+        manifest=_written_manifest(intake, output.with_suffix(".manifest.jsonl")),
         job=batch_job,
         output=output,
         make_engine=lambda: ThreadEngine(batch_job, 1),
@@ -150,6 +133,18 @@ def run_batch(job: Job, pipeline: Pipeline, intake: BatchIntake, output: Path) -
     told = {key: value for key, value in summary.as_dict().items() if key not in ("output", "exit_code", "stopped")}
     failed = summary.failed == summary.total
     return WorkResult("error" if failed else "partial" if summary.failed else "ok", told)
+
+
+def _without_record(settings: Settings) -> Settings:
+    """A batch has its results file: a record and checkpoints of every sample would be a second one."""
+    runs = settings.pipeline.runs.model_copy(update={"enabled": False})
+    return settings.model_copy(update={"pipeline": settings.pipeline.model_copy(update={"runs": runs})})
+
+
+def _written_manifest(intake: BatchIntake, path: Path) -> Manifest:
+    samples = [_sample(*each) for each in zip(intake.body.samples, intake.pictures, strict=True)]
+    write_whole(path, "".join(json.dumps(sample.as_row()) + "\n" for sample in samples))
+    return open_manifest(str(path))
 
 
 def _sample(sample: BatchSample, pictures: Mapping[str, ShelvedPicture]) -> Sample:

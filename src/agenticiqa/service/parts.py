@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from agenticiqa.service.intake import RequestReader
 from agenticiqa.service.job_record import JobRecord, JobRow
 from agenticiqa.service.jobs import JobDesk
 from agenticiqa.service.keys import KeyFile
+from agenticiqa.service.painter import Painter
 from agenticiqa.service.pipeline_work import Pipeline
 from agenticiqa.service.service_metrics import ServiceMetrics
 from agenticiqa.service.settings import ServiceSettings
@@ -32,8 +32,7 @@ class Parts:
     reader: RequestReader
     metrics: ServiceMetrics
     keys: KeyFile | None
-    painter: ThreadPoolExecutor
-    """Draws pictures, maps and reports, one at a time, so that looking at runs does not slow them down."""
+    painter: Painter
     ready: list[str]
     """Empty until the model is loaded."""
 

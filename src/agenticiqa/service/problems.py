@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from agenticiqa.errors import (
     AgenticIQAError,
@@ -178,6 +179,18 @@ async def on_http_exception(request: Request, error: Exception) -> JSONResponse:
     kind = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_").replace("-", "_")
     details = {404: "There is nothing at this address.", 405: "This address does not take this method."}
     detail = details.get(error.status_code, str(error.detail))
-    return problem_response(
-        ServiceError(error.status_code, kind, detail, headers=error.headers or {}), request_id_of(request)
-    )
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        # The framework names the methods of the first route at this address only.
+        headers["Allow"] = ", ".join(_methods_at(request))
+    return problem_response(ServiceError(error.status_code, kind, detail, headers=headers), request_id_of(request))
+
+
+def _methods_at(request: Request) -> list[str]:
+    scope = {"type": "http", "path": request.url.path, "headers": [], "root_path": ""}
+    methods = ("GET", "POST")
+    return [
+        method
+        for method in methods
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in request.app.routes)
+    ]

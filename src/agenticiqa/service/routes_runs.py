@@ -42,6 +42,15 @@ REPORT_POLICY = (
 )
 RunId = Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="The run's id")]
 MaxSide = Annotated[int | None, Query(ge=16, le=8192, description="Scale down so that no side is longer.")]
+EVENT = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"type": "string", "enum": ["status", "step", "node", "progress", "done"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+    "required": ["id", "event", "data"],
+}
 PNG: dict[int | str, dict[str, Any]] = {
     200: {"content": {"image/png": {"schema": {"type": "string", "format": "binary"}}}, "description": "PNG"}
 }
@@ -99,7 +108,7 @@ async def cancel_run(request: Request, run_id: RunId, caller: Caller) -> Respons
     response_class=StreamingResponse,
     responses={
         **problems(404, 422),
-        200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "The events"},
+        200: {"content": {"text/event-stream": {"schema": EVENT}}, "description": "The events"},
     },
 )
 async def run_events(
@@ -146,7 +155,7 @@ def _sse(event: dict[str, Any]) -> str:
 
 async def _drawn(parts: Parts, draw: Callable[[], bytes]) -> Response:
     try:
-        data = await asyncio.get_running_loop().run_in_executor(parts.painter, draw)
+        data = await parts.painter.draw(draw)
     except FileNotFoundError:
         raise _gone() from None
     return Response(data, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
@@ -166,7 +175,10 @@ def _picture(row: JobRow, name: str) -> ShelvedPicture:
 
 
 @router.get(
-    "/{run_id}/image", summary="The picture of a run", response_class=Response, responses={**problems(404, 422), **PNG}
+    "/{run_id}/image",
+    summary="The picture of a run",
+    response_class=Response,
+    responses={**problems(404, 422, 429), **PNG},
 )
 async def run_image(
     request: Request,
@@ -186,7 +198,7 @@ async def run_image(
     "/{run_id}/reference",
     summary="The reference picture of a run",
     response_class=Response,
-    responses={**problems(404, 422), **PNG},
+    responses={**problems(404, 422, 429), **PNG},
 )
 async def run_reference(request: Request, run_id: RunId, caller: Caller, max_side: MaxSide = None) -> Response:
     parts = parts_of(request)
@@ -201,7 +213,7 @@ async def run_reference(request: Request, run_id: RunId, caller: Caller, max_sid
     "a tool's own map is coloured relative to its worst places; `tool=difference` shows who is better where in a "
     "comparison.",
     response_class=Response,
-    responses={**problems(404, 422), **PNG},
+    responses={**problems(404, 422, 429), **PNG},
 )
 async def run_map(
     request: Request,
@@ -234,14 +246,14 @@ async def run_map(
     "/{run_id}/report",
     summary="The run as one self-contained page",
     response_class=HTMLResponse,
-    responses=problems(404, 409, 422),
+    responses=problems(404, 409, 422, 429),
 )
 async def run_report(request: Request, run_id: RunId, caller: Caller) -> Response:
     parts = parts_of(request)
     row = await _row(parts, run_id, caller)
     if row.result is None:
         raise ServiceError(409, "no_result", "Only a run with a result has a report.")
-    page = await asyncio.get_running_loop().run_in_executor(parts.painter, _report_page, row)
+    page = await parts.painter.draw(lambda: _report_page(row))
     return HTMLResponse(page, headers={"Content-Security-Policy": REPORT_POLICY})
 
 

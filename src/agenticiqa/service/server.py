@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import signal
 import socket
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FrameType
@@ -24,6 +25,7 @@ from agenticiqa.service.settings import ServiceSettings
 from agenticiqa.vlm_client import VLMClient
 
 MAX_CONNECTIONS = 1000
+SWITCH_S = 0.001
 MAX_HEADER_BYTES = 32 * 1024
 
 
@@ -99,6 +101,8 @@ class BoundServer:
 
     def run(self) -> None:
         """Serve until told to stop."""
+        # Workers that compute in Python hand over after a millisecond instead of five: the event loop waits less.
+        sys.setswitchinterval(SWITCH_S)
         with contextlib.suppress(KeyboardInterrupt):
             self.server.run(sockets=[self.sock])
 

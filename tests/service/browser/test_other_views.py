@@ -195,6 +195,16 @@ def test_phone(open_page: Opener, embedded_url: str, serious_findings: Findings)
     assert question
     assert picture["y"] + picture["height"] <= question["y"]
     assert serious_findings(page) == []
+    page.get_by_role("button", name="Draw a region").tap()
+    page.locator(".pane-window").scroll_into_view_if_needed()
+    edge = page.locator(".pane-window").bounding_box()
+    assert edge
+    page.mouse.move(edge["x"] + 40, edge["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(edge["x"] + 160, edge["y"] + 120, steps=3)
+    page.mouse.up()
+    expect(page.locator(".pane-region")).to_be_visible()
+    assert overflow(page) == 0
     for view in ("Compare", "History"):
         page.get_by_role("link", name=view, exact=True).tap()
         expect(page).to_have_title(re.compile(view))
