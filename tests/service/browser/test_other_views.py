@@ -94,6 +94,18 @@ def test_not_a_picture(open_page: Opener, watch, scripted: Running):
     expect(page.get_by_role("alert")).to_contain_text("letter.png")
 
 
+def test_picture_that_is_too_large(open_page: Opener, watch, tmp_path: Path):
+    watch.expected = {413}
+    with serving(tmp_path, ScriptedClient(), max_upload_bytes=1024 * 1024) as running:
+        page = open_page(running.url)
+        upload(page, name="huge.png", data=bytes(4 * 1024 * 1024))
+        page.locator("#ask").click()
+        alert = page.get_by_role("alert")
+        expect(alert).to_contain_text("The request is larger than 1 MB")
+        expect(alert.get_by_role("button")).to_have_count(0)
+        page.close()
+
+
 def test_unknown_run(open_page: Opener, watch, scripted: Running):
     watch.expected = {404}
     page = open_page(f"{scripted.url}/#/run/0123456789ab")

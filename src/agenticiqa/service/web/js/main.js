@@ -297,7 +297,7 @@ async function openRun(id) {
     await carryOut(which, active, async () => run, () => openRun(id));
   } catch (problem) {
     showBench(bench);
-    replace(byId("messages"), problemCard(problem, problem.status === 404 ? null : () => openRun(id)));
+    replace(byId("messages"), problemCard(problem, () => openRun(id)));
   }
 }
 

@@ -11,8 +11,13 @@ export function problemCard(problem, again = null) {
     problem.detail ? el("p", {}, problem.detail) : null,
     fieldErrors(problem),
   );
-  if (again) card.append(retryButton(problem, again, card));
+  if (again && worthRetrying(problem)) card.append(retryButton(problem, again, card));
   return card;
+}
+
+/** The same request would be refused again, unless the cause lay with the server or the way to it. */
+function worthRetrying({ status }) {
+  return !status || status === 408 || status === 429 || status >= 500;
 }
 
 function titleOf(problem) {
