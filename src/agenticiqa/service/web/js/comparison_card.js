@@ -65,7 +65,7 @@ function toolsCard(result) {
     cell(row.raw_b, row.calibrated_b),
     row.error ? el("span", { class: "field-error" }, row.error) : { A: "A", B: "B", tie: "same" }[row.better] ?? "–",
   ]);
-  return el("section", { class: "card" }, el("h3", { class: "card-title" }, "Same tools on both"), table("Measurements of both pictures", ["Tool", "A", "B", "Better"], rows));
+  return el("section", { class: "card" }, el("h3", { class: "card-title" }, "Same tools on both"), table("Measurements of both pictures", ["Tool", "A: 1 to 5 (raw)", "B: 1 to 5 (raw)", "Better"], rows));
 }
 
 function cell(raw, points) {
