@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from importlib import metadata
@@ -103,9 +104,11 @@ def _narrowed(settings: Settings, service: ServiceSettings, shelf: Path) -> Sett
     """The same settings for a pipeline that may open the shelf and nothing else."""
     pipeline = settings.pipeline
     images = pipeline.images.model_copy(update={"max_pixels": min(pipeline.images.max_pixels, service.max_pixels)})
-    return settings.model_copy(
-        update={"pipeline": pipeline.model_copy(update={"allowed_roots": (shelf,), "images": images})}
-    )
+    # Workers share the processors: more threads than those would only keep the event loop waiting for its turn.
+    share = max(1, (os.cpu_count() or 1) // service.workers)
+    tools = pipeline.tools.model_copy(update={"max_workers": min(pipeline.tools.max_workers, share)})
+    narrowed = {"allowed_roots": (shelf,), "images": images, "tools": tools}
+    return settings.model_copy(update={"pipeline": pipeline.model_copy(update=narrowed)})
 
 
 def create_app(parts: Parts) -> FastAPI:
