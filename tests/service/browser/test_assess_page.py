@@ -10,7 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from support.browser_steps import answer_of, ask, overflow, upload, zoom_of
-from support.http_service import PICTURE, REFERENCE, Running
+from support.http_service import PICTURE, REFERENCE, Running, encoded
+from support.pictures import scene
 
 Opener = Callable[..., Page]
 Findings = Callable[[Page], list[str]]
@@ -105,6 +106,18 @@ def test_drop_and_paste(open_page: Opener, scripted: Running, way: str):
     )
     expect(page.locator(".slot-name")).to_have_text("pasted picture" if way == "paste" else "given.png")
     expect(page.locator(".pane-base")).to_be_visible()
+
+
+def test_format_that_browsers_cannot_show(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    upload(page, name="scan.tif", data=encoded(scene(), "TIFF"))
+    expect(page.get_by_text("not shown by this browser")).to_be_visible()
+    ask(page)
+    # The server's own decoding of it is shown instead, and the answer stays.
+    expect(page.locator(".pane-base")).to_be_visible()
+    expect(page.locator(".slot-size")).to_have_text(f"{scene().shape[1]} × {scene().shape[0]}")
+    expect(page.get_by_label("Map", exact=True)).to_be_enabled()
+    expect(page.locator(".answer")).to_be_visible()
 
 
 def test_new_picture_clears_the_old_answer(open_page: Opener, scripted: Running):
