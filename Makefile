@@ -7,12 +7,13 @@ UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python
 PEERS  := .venv-peers
 TORCH  ?= torch==2.13.0 torchvision==0.28.0
 
-.PHONY: help demo test lint parity bench eval-embedded clean
+.PHONY: help demo test lint browser parity bench eval-embedded clean
 
 help:
 	@echo "make demo    install, then assess the sample pictures"
 	@echo "make test    install with development tools, then every check and test"
 	@echo "make lint    style, types and architecture only"
+	@echo "make browser tests of the web page in Chromium, with axe (needs chromium and npm)"
 	@echo "make parity  compare with other libraries and a tiny Qwen2.5-VL (installs torch; slow)"
 	@echo "make bench   speed, always as a ratio to a peer measured in the same run"
 
@@ -50,6 +51,14 @@ lint: $(VENV)/.installed-dev
 test: lint
 	$(BIN)/python -m pytest -n 2 --cov
 	$(BIN)/python tests/requirement_coverage.py
+
+# axe-core comes from npm into build/; AXE_CORE names another copy of axe.min.js, CHROMIUM another browser.
+build/browser/node_modules/axe-core/axe.min.js:
+	npm install --silent --no-save --prefix build/browser axe-core
+
+browser: $(VENV)/.installed-dev $(if $(AXE_CORE),,build/browser/node_modules/axe-core/axe.min.js)
+	$(UV) playwright
+	$(BIN)/python -m pytest tests/service/browser -o addopts="--import-mode=importlib -ra" -p no:cacheprovider
 
 parity: $(PEERS)/.installed
 	PYTHONPATH=src $(PEERS)/bin/python -m pytest tests/parity -o addopts="--import-mode=importlib -ra" -p no:cacheprovider

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import FileResponse, JSONResponse, Response
-from fastapi.staticfiles import StaticFiles
+from fastapi.responses import Response
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
@@ -30,6 +30,7 @@ from agenticiqa.service.job_record import JobRecord
 from agenticiqa.service.jobs import JobDesk, stopped_error
 from agenticiqa.service.keys import KeyFile
 from agenticiqa.service.origins import OriginGuard
+from agenticiqa.service.page_files import PageFiles
 from agenticiqa.service.painter import Painter
 from agenticiqa.service.parts import Parts
 from agenticiqa.service.pipeline_work import Pipeline
@@ -103,9 +104,11 @@ def _narrowed(settings: Settings, service: ServiceSettings, shelf: Path) -> Sett
     """The same settings for a pipeline that may open the shelf and nothing else."""
     pipeline = settings.pipeline
     images = pipeline.images.model_copy(update={"max_pixels": min(pipeline.images.max_pixels, service.max_pixels)})
-    return settings.model_copy(
-        update={"pipeline": pipeline.model_copy(update={"allowed_roots": (shelf,), "images": images})}
-    )
+    # Workers share the processors: more threads than those would only keep the event loop waiting for its turn.
+    share = max(1, (os.cpu_count() or 1) // service.workers)
+    tools = pipeline.tools.model_copy(update={"max_workers": min(pipeline.tools.max_workers, share)})
+    narrowed = {"allowed_roots": (shelf,), "images": images, "tools": tools}
+    return settings.model_copy(update={"pipeline": pipeline.model_copy(update=narrowed)})
 
 
 def create_app(parts: Parts) -> FastAPI:
@@ -165,17 +168,12 @@ def _add_guards(app: FastAPI, parts: Parts) -> None:
 
 
 def _add_page(app: FastAPI) -> None:
-    if (WEB / "index.html").is_file():
-        app.mount("/static", StaticFiles(directory=WEB), name="static")
+    files = PageFiles(directory=WEB, html=True)
+    app.mount("/static", files, name="static")
 
-        @app.get("/", include_in_schema=False)
-        async def page() -> Response:
-            return FileResponse(WEB / "index.html", headers={"Cache-Control": "no-cache"})
-    else:
-
-        @app.get("/", include_in_schema=False)
-        async def front() -> Response:
-            return JSONResponse({"service": "AgenticIQA", "openapi": "/openapi.json"})
+    @app.get("/", include_in_schema=False)
+    async def page(request: Request) -> Response:
+        return await files.get_response("index.html", request.scope)
 
 
 async def _warm_up(parts: Parts) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from pydantic import BaseModel
@@ -155,32 +156,40 @@ class Pipeline:
 
     def measure(self, job: Job, intake: Intake[MeasureFields]) -> WorkResult:
         fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
-        self._check_pictures(image, reference, fields.regions)
         pipeline = self.settings.pipeline
         assessor = self.assessor()
         tools = choose_tools(
             assessor.tools, fields.tools, all_tools=fields.all_tools, has_reference=reference is not None
         )
         measurer = Measurer(tools, pipeline.tools, pipeline.images, assessor.cache, fields.align)
-        boxes = {name: Box(*numbers) for name, numbers in (fields.regions or {}).items()}
-        names = _names(intake.pictures)
-        job.checkpoint()
         pair = Pair(image.path, reference.path if reference else None)
-        records = [record.as_dict() for record in measurer.measure(pair, boxes or None)]
+        names = _names(intake.pictures)
+        with _told_by_name(names):
+            opened, original = measurer.open(pair)
+            check_regions(fields.regions or {}, opened)
+        job.checkpoint()
+        boxes = {name: Box(*numbers) for name, numbers in (fields.regions or {}).items()}
+        records = [record.as_dict() for record in measurer.measure_opened(pair, opened, original, boxes or None)]
         return WorkResult("ok", {"measurements": presentable(records, names)})
 
     def _check_pictures(
         self, image: ShelvedPicture, reference: ShelvedPicture | None, regions: Mapping[str, list[int]] | None
     ) -> None:
-        names = _names({"image": image, **({"reference": reference} if reference else {})})
-        try:
+        with _told_by_name(_names({"image": image, **({"reference": reference} if reference else {})})):
             opened = load_image(image.path, self.limits)
             if reference is not None:
                 load_image(reference.path, self.limits)
             check_regions(regions or {}, opened)
-        except AgenticIQAError as error:
-            error.message = _replaced(error.message, names)
-            raise
+
+
+@contextmanager
+def _told_by_name(names: Mapping[str, str]) -> Iterator[None]:
+    """Failures inside name pictures as their sender did."""
+    try:
+        yield
+    except AgenticIQAError as error:
+        error.message = _replaced(error.message, names)
+        raise
 
 
 def _selectable(settings: Settings, allowed: tuple[str, ...]) -> tuple[str, ...]:

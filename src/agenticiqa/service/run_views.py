@@ -40,7 +40,7 @@ def run_view(row: JobRow, job: Job | None) -> Run:
 def _summary(row: JobRow, job: Job | None) -> dict[str, Any]:
     pictures = row.request.get("pictures", {})
     first = pictures.get("image") or pictures.get("image_a") or {"name": "picture"}
-    reference = pictures.get("reference")
+    second, reference = pictures.get("image_b"), pictures.get("reference")
     return {
         "id": row.id,
         "kind": row.kind,
@@ -51,6 +51,7 @@ def _summary(row: JobRow, job: Job | None) -> dict[str, Any]:
         "seconds": row.seconds,
         "query": row.request.get("query"),
         "image_name": first["name"],
+        "image_b_name": second["name"] if second else None,
         "reference_name": reference["name"] if reference else None,
         **_answer(row),
         "links": links_of(row.id, row.kind, pictures),

@@ -182,6 +182,7 @@ class RunSummary(BaseModel):
     seconds: float | None = None
     query: str | None = None
     image_name: str
+    image_b_name: str | None = Field(None, description="The second picture of a comparison")
     reference_name: str | None = None
     answer: str | None = None
     score: float | None = None

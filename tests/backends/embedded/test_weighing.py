@@ -5,9 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from agenticiqa.backends.embedded.options import read_options
+from agenticiqa.backends.embedded.picture_facts import facts_of
 from agenticiqa.backends.embedded.question import understand
 from agenticiqa.backends.embedded.scene import Reading, Scene
 from agenticiqa.backends.embedded.vision import load_vision

@@ -1,0 +1,65 @@
+// Makes elements. Text goes in as text only: nothing in this page turns a string into markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element with attributes and children; `on…` attributes are listeners, `class` is its class list. */
+export function el(name, attributes = {}, ...children) {
+  return filled(document.createElement(name), attributes, children);
+}
+
+export function svg(name, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, name), attributes, children);
+}
+
+function filled(node, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else if (key === "style") for (const [property, one] of Object.entries(value)) node.style.setProperty(property, one);
+    else node.setAttribute(key, value === true ? "" : String(value));
+  }
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+export const byId = (id) => document.getElementById(id);
+
+export function replace(parent, ...children) {
+  parent.replaceChildren(...children.flat(Infinity).filter(Boolean));
+}
+
+/** A table of plain text with a caption for screen readers. */
+export function table(caption, head, rows) {
+  return el(
+    "div",
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
+    el(
+      "table",
+      {},
+      el("caption", { class: "unseen" }, caption),
+      el("thead", {}, el("tr", {}, head.map((text) => el("th", { scope: "col" }, text)))),
+      el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell) => el("td", {}, cell ?? ""))))),
+    ),
+  );
+}
+
+let lastNumber = 0;
+
+/** An id that nothing else in the page has. */
+export function freshId(prefix) {
+  lastNumber += 1;
+  return `${prefix}-${lastNumber}`;
+}
+
+export function fixed(value, digits = 2) {
+  return typeof value === "number" && Number.isFinite(value) ? value.toFixed(digits) : "–";
+}
+
+export function percent(share, digits = 0) {
+  return typeof share === "number" && Number.isFinite(share) ? `${(100 * share).toFixed(digits)} %` : "–";
+}
+
+export function seconds(value) {
+  if (typeof value !== "number") return "";
+  return value < 10 ? `${value.toFixed(1)} s` : `${Math.round(value)} s`;
+}

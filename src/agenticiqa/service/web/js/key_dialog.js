@@ -1,0 +1,40 @@
+// Asks for the API key when the server wants one.
+
+import { currentKey, getJson, useKey, whenUnauthorized } from "./api.js";
+import { byId } from "./dom.js";
+
+/** `accepted()` is called after a key was found to work. */
+export function setUpKey(accepted) {
+  const [dialog, field, error, button] = [byId("key-dialog"), byId("key-field"), byId("key-error"), byId("key-button")];
+  button.hidden = !currentKey();
+  const open = (message) => {
+    button.hidden = false;
+    error.textContent = message;
+    field.value = "";
+    if (!dialog.open) dialog.showModal();
+    field.focus();
+  };
+  whenUnauthorized(() => open(currentKey() ? "The server does not know this key." : ""));
+  button.addEventListener("click", () => open(""));
+  byId("key-close").addEventListener("click", () => dialog.close());
+  byId("key-forget").addEventListener("click", () => {
+    useKey(null);
+    dialog.close();
+  });
+  byId("key-form").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (!field.value.trim()) {
+      error.textContent = "Type or paste the key.";
+      return;
+    }
+    useKey(field.value.trim());
+    try {
+      await getJson("/v1/backends");
+      dialog.close();
+      accepted();
+    } catch (problem) {
+      if (problem.status === 401) useKey(null);
+      else error.textContent = problem.message;
+    }
+  });
+}

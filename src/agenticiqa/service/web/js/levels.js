@@ -1,0 +1,40 @@
+// The five levels, and what is computed from probabilities over them.
+
+export const LEVELS = [1, 2, 3, 4, 5];
+export const LEVEL_NAMES = { 1: "Bad", 2: "Poor", 3: "Fair", 4: "Good", 5: "Excellent" };
+export const COVERED = 0.8;
+
+/** The level whose band holds a score: 2.5 and more is Fair, and so on. */
+export function levelOf(score) {
+  return Math.min(5, Math.max(1, Math.floor(score + 0.5)));
+}
+
+/** The model's probabilities times the tools' weights, normalised: the distribution whose mean is the fused score. */
+export function fusedWeights(fusion) {
+  const products = LEVELS.map((level) => at(fusion.p, level) * at(fusion.alpha, level));
+  const total = products.reduce((sum, each) => sum + each, 0);
+  return total > 0 ? products.map((each) => each / total) : null;
+}
+
+export function at(byLevel, level) {
+  return Number(byLevel?.[level] ?? 0);
+}
+
+/**
+ * The middle `covered` share of a distribution over the levels, each level spread evenly over half a point on either
+ * side of it, cut at 1 and 5.
+ */
+export function interval(weights, covered = COVERED) {
+  const tail = (1 - covered) / 2;
+  const inside = (value) => Math.min(5, Math.max(1, value));
+  return [inside(quantile(weights, tail)), inside(quantile(weights, 1 - tail))];
+}
+
+function quantile(weights, share) {
+  let before = 0;
+  for (const [index, weight] of weights.entries()) {
+    if (before + weight >= share && weight > 0) return index + 0.5 + (share - before) / weight;
+    before += weight;
+  }
+  return 5.5;
+}

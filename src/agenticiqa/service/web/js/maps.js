@@ -1,0 +1,38 @@
+// Maps that a run can show over its picture.
+
+import { pictureBlob } from "./api.js";
+
+const LONGEST = 2048;
+const RELATIVE = "Red: most is lost there, relative to the worst places of this picture; blue: least.";
+const KNOWN = [
+  { name: "quality", title: "Quality (vision model)", legend: "Red is 1 (bad), blue is 5 (excellent).", ends: ["5", "1"] },
+  { name: "SSIM", title: "SSIM: structure", reference: true },
+  { name: "GMSD", title: "GMSD: edges", reference: true },
+  { name: "CIEDE2000", title: "CIEDE2000: colour", reference: true },
+  { name: "LPIPS", title: "LPIPS: deep features", reference: true },
+  { name: "PSNR", title: "PSNR: squared error", reference: true },
+  { name: "PIQE", title: "PIQE: block distortion" },
+  { name: "clipping", title: "Clipped light and shadow" },
+  { name: "haze", title: "Haze" },
+];
+const DIFFERENCE = { name: "difference", title: "Which is better where", legend: "Blue: A is better there; orange: B is; grey: no difference.", ends: ["A", "B"], scale: "sides" };
+
+/** Maps for a finished run; `ready` holds the names of the tools that run on this server. */
+export function mapsOf(run, ready) {
+  if (run.kind === "compare") return run.result?.map_shows ? [DIFFERENCE] : [];
+  return KNOWN.filter((map) => (map.name === "quality" || ready.has(map.name)) && (!map.reference || run.links.reference));
+}
+
+export class MapStore {
+  constructor() {
+    this.urls = new Map();
+  }
+
+  /** The map as {label, url, legend}. */
+  async find(run, name) {
+    const map = name === DIFFERENCE.name ? DIFFERENCE : KNOWN.find((each) => each.name === name);
+    const path = map === DIFFERENCE ? `${run.links.map}&max_side=${LONGEST}` : `${run.links.map}?tool=${encodeURIComponent(name)}&max_side=${LONGEST}`;
+    if (!this.urls.has(path)) this.urls.set(path, URL.createObjectURL(await pictureBlob(path)));
+    return { label: `Map: ${map.title}`, url: this.urls.get(path), legend: map.legend ?? RELATIVE, ends: map.ends ?? ["least", "most"], scale: map.scale ?? "turbo" };
+  }
+}
