@@ -5,16 +5,18 @@ BIN    := $(VENV)/bin
 UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python
 # Peers for `make parity` and `make bench`. torch 2.13.0 first: whatever depends on torch is then satisfied.
 PEERS  := .venv-peers
+RAY    := .venv-ray
 TORCH  ?= torch==2.13.0 torchvision==0.28.0
 
-.PHONY: help demo test lint browser parity bench eval-embedded clean
+.PHONY: help demo test lint browser ray parity bench eval-embedded clean
 
 help:
 	@echo "make demo    install, then assess the sample pictures"
 	@echo "make test    install with development tools, then every check and test"
 	@echo "make lint    style, types and architecture only"
-	@echo "make browser tests of the web page in Chromium, with axe (needs chromium and npm)"
 	@echo "make parity  compare with other libraries and a tiny Qwen2.5-VL (installs torch; slow)"
+	@echo "make browser the web page in a real Chromium, with axe (needs chromium and npm)"
+	@echo "make ray     batches on Ray actors (installs Ray)"
 	@echo "make bench   speed, always as a ratio to a peer measured in the same run"
 
 $(BIN)/uv:
@@ -65,6 +67,16 @@ parity: $(PEERS)/.installed
 	PYTHONPATH=src $(PEERS)/bin/python tests/parity/make_reference_values.py
 	PYTHONPATH=src $(PEERS)/bin/python tests/parity/compare.py
 
+# Ray in an environment of its own: it is heavy.
+$(RAY)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(RAY)
+	$(RAY)/bin/pip install --quiet -e '.[ray]' pytest
+	@touch $@
+
+ray: $(RAY)/.installed
+	$(RAY)/bin/python -m pytest tests/ray_actors -o addopts="--import-mode=importlib -ra" -p no:cacheprovider
+	$(RAY)/bin/python benchmarks/batch_kill_test.py --engine ray --samples 300 --kills 3
+
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/pipeline_overhead.py
 	$(BIN)/python benchmarks/embedded_cost.py
@@ -79,4 +91,4 @@ eval-embedded: $(VENV)/.installed-dev
 	PYTHONPATH=. $(BIN)/python -m training.embedded.region_accuracy --data $(DATA)
 
 clean:
-	rm -rf $(VENV) $(PEERS) build dist .coverage* htmlcov demo-output
+	rm -rf $(VENV) $(PEERS) $(RAY) build dist .coverage* htmlcov demo-output

@@ -1,4 +1,4 @@
-"""Ray actors do the same as local workers. Skipped where Ray is not installed (`pip install 'agenticiqa[ray]'`)."""
+"""Without Ray the batch says what to install; tests with it are in tests/ray_actors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from agenticiqa.batch.ray_engine import RayEngine
 from agenticiqa.errors import MissingExtraError
-from support.batches import make_manifest, measuring_job, run_batch, settled
+from support.batches import measuring_job
 
 pytestmark = pytest.mark.usefixtures("isolated")
 
@@ -17,26 +17,3 @@ def test_missing_ray_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"agenticiqa\[ray\]"):
         RayEngine(measuring_job(), 1)
-
-
-def test_actors_give_the_same_results_also_when_one_is_killed(tmp_path):
-    ray = pytest.importorskip("ray")
-    manifest = make_manifest(tmp_path / "set", 30)
-    run_batch(manifest, tmp_path / "local.jsonl")
-    engines: list[RayEngine] = []
-
-    def make_engine(job):
-        engines.append(RayEngine(job, 2))
-        return engines[0]
-
-    def kill_one(tally):
-        if tally.worked == 0 or killed:
-            return
-        killed.append(True)
-        ray.kill(engines[0]._actors[0].handle)
-
-    killed: list[bool] = []
-    summary = run_batch(manifest, tmp_path / "ray.jsonl", engine=make_engine, on_progress=kill_one)
-    assert killed
-    assert (summary.ok, summary.failed) == (30, 0)
-    assert settled(tmp_path / "ray.jsonl") == settled(tmp_path / "local.jsonl")

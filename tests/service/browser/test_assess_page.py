@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from support.browser_steps import answer_of, ask, overflow, upload, zoom_of
+from service.browser.steps import answer_of, ask, overflow, upload, zoom_of
 from support.http_service import PICTURE, REFERENCE, Running, encoded
 from support.pictures import scene
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from agenticiqa.service.keys import KeyFile
-from support.browser_steps import answer_of, ask, overflow, upload
+from service.browser.steps import answer_of, ask, overflow, upload
 from support.http_service import PICTURE, REFERENCE, Gate, Running, serving
 from support.scripted import ScriptedClient, plan_reply
 
