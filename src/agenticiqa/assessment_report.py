@@ -37,7 +37,7 @@ STYLE = """
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
 main { max-width: 62rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin: 0 0 .3rem; }
+h1, h2, h3, p, li { overflow-wrap: anywhere; } h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin: 0 0 .3rem; }
 article { border: 1px solid var(--line); border-radius: 10px; padding: 1rem; margin: 1.2rem 0; }
 .pictures { display: flex; flex-wrap: wrap; gap: .8rem; margin: .8rem 0; }
 figure { margin: 0; flex: 1 1 16rem; min-width: 0; } figure img { width: 100%; height: auto; border-radius: 6px; }
@@ -240,7 +240,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         return ""
     cells = "".join(f"<th>{escape(name)}</th>" for name in head)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="scroll" tabindex="0"><table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _footer(result: Assessment) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from agenticiqa.assessment import Assessment
 from agenticiqa.assessment_report import STYLE, ReportItem, picture_article, report_item, table
-from agenticiqa.batch_report.charts import heat_colour, histogram, scatter
+from agenticiqa.batch_report.charts import heat_colour, histogram, ink_on, scatter
 from agenticiqa.batch_report.summary import BatchReport, Case, Cell, error_kind
 from agenticiqa.evaluation.agreement import pairs
 from agenticiqa.evaluation.evaluate import ScoreReport
@@ -37,7 +37,7 @@ h3 { font-size: 1rem; margin: 1.2rem 0 .4rem; }
 .fact { background: var(--soft); border-radius: 10px; padding: .7rem .9rem; }
 .fact strong { display: block; font-size: 1.35rem; } .fact span { color: var(--dim); font-size: .85rem; }
 svg { width: 100%; height: auto; max-width: 46rem; } svg .grid { stroke: var(--line); stroke-width: 1; }
-.heat td { text-align: center; color: #fff; } .heat td.none { background: var(--soft); color: var(--dim); }
+.heat td { text-align: center; } .heat td.none { background: var(--soft); color: var(--dim); }
 .heat td.name, .heat th { text-align: left; color: var(--ink); background: none; }
 th button { all: unset; cursor: pointer; font-weight: 600; } th button:focus-visible { outline: 2px solid #3b6fd4; }
 th[aria-sort="ascending"] button::after { content: " ▲"; } th[aria-sort="descending"] button::after { content: " ▼"; }
@@ -165,7 +165,7 @@ def _heat(report: BatchReport) -> str:
         for kind, cells in report.heat.items()
     )
     return (
-        f'<div class="scroll"><table class="heat"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+        f'<div class="scroll" tabindex="0"><table class="heat"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
         '<p class="dim">Mean score by kind and level; people\'s mean opinion, on its own scale, below it.</p>'
     )
 
@@ -175,7 +175,9 @@ def _heat_cell(cell: Cell | None) -> str:
         return '<td class="none">–</td>'
     opinion = "" if cell.opinion is None else f"<br><small>{cell.opinion:.3g}</small>"
     title = f"{cell.count} samples"
-    return f'<td style="background:{heat_colour(cell.score)}" title="{title}">{cell.score:.2f}{opinion}</td>'
+    colour = heat_colour(cell.score)
+    style = f"background:{colour};color:{ink_on(colour)}"
+    return f'<td style="{style}" title="{title}">{cell.score:.2f}{opinion}</td>'
 
 
 # --- cost ---
@@ -263,7 +265,7 @@ def _samples(report: BatchReport) -> str:
         '<option>error</option></select></label><span id="shown" class="dim" role="status"></span></div>'
     )
     return (
-        f'{tools}<div class="scroll"><table id="samples"><thead><tr>{head}</tr></thead>'
+        f'{tools}<div class="scroll" tabindex="0"><table id="samples"><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>{note}"
     )
 

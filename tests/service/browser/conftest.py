@@ -21,7 +21,7 @@ FLAGS = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 DESKTOP = {"width": 1280, "height": 800}
-HERE = re.compile(r"(blob:)?http://(127\.0\.0\.1|localhost):")
+HERE = re.compile(r"(blob:)?http://(127\.0\.0\.1|localhost):|file://|data:")
 PATIENCE_MS = 60_000
 """Machines that run tests may be busy."""
 AXE = Path(os.environ.get("AXE_CORE", "build/browser/node_modules/axe-core/axe.min.js")).absolute()
