@@ -86,7 +86,6 @@ bench: $(VENV)/.installed $(PEERS)/.installed
 # DATA is a folder with photos/, biq2021/ and csiq/, laid out as training/README.md says.
 eval-embedded: $(VENV)/.installed-dev
 	PYTHONPATH=. $(BIN)/python -m training.embedded.evaluate --data $(DATA)
-	PYTHONPATH=. $(BIN)/python -m training.embedded.peers --data $(DATA)
 	PYTHONPATH=. $(BIN)/python -m training.embedded.choice_accuracy --data $(DATA)
 	PYTHONPATH=. $(BIN)/python -m training.embedded.region_accuracy --data $(DATA)
 
