@@ -32,8 +32,8 @@ class Reliability:
 
 
 # Written down from `python training/fit_comparison.py`; docs/comparison.md has the table.
-WITH_REFERENCE = Reliability("AIQA_FR", 5.0)
-WITHOUT_REFERENCE = Reliability("AIQA_NR", 3.0)
+WITH_REFERENCE = Reliability("AIQA_FR", 3.10)
+WITHOUT_REFERENCE = Reliability("AIQA_NR", 5.78)
 
 
 def winner_of(chance_a: float) -> Winner:
