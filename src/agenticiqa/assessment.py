@@ -198,6 +198,26 @@ class AgenticIQA:
             _made=self._made,
             _making=self._making,
         )
+        try:
+            result = _assessment(self._streamed(run_id, state, context, resume=resume, on_event=on_event), context)
+        finally:
+            context.forget_pictures()
+        if self._runs:
+            self._runs.finish(run_id, result.model_dump(mode="json"))
+        if self._saver:
+            self._saver.delete_thread(run_id)
+        return result
+
+    def _streamed(
+        self,
+        run_id: str,
+        state: AgenticIQAState,
+        context: RunContext,
+        *,
+        resume: bool,
+        on_event: EventListener | None,
+    ) -> Mapping[str, Any]:
+        """The last state of the run, whose events were told as they came."""
         final: Mapping[str, Any] = dict(state)
         with context.timed("total"), run_id_for_logs(run_id):
             try:
@@ -215,12 +235,7 @@ class AgenticIQA:
                 logger.error("Run %s failed: %s", run_id, error)  # noqa: TRY400 - the message says it all
                 context.note_failure(error)
                 final = {**final, "error": str(error)}
-        result = _assessment(final, context)
-        if self._runs:
-            self._runs.finish(run_id, result.model_dump(mode="json"))
-        if self._saver:
-            self._saver.delete_thread(run_id)
-        return result
+        return final
 
     def _check(self, state: AgenticIQAState, context: RunContext) -> None:
         """What can be known to fail before anything is spent: pictures, regions, backends."""
