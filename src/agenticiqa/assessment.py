@@ -26,7 +26,7 @@ from agenticiqa.images import check_allowed
 from agenticiqa.logs import configure_logging, run_id_for_logs
 from agenticiqa.regions import check_regions
 from agenticiqa.run_context import RunContext
-from agenticiqa.runs import RunRecord, RunStore, new_run_id, open_database
+from agenticiqa.runs import INTERRUPTED, RunRecord, RunStore, StopRun, new_run_id, open_database
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, PlannerOutput, SummarizerOutput
 from agenticiqa.tools.registry import ToolRegistry, default_registry
 from agenticiqa.vlm_client import BackendChoice, TokenUsage, VLMClient
@@ -200,6 +200,11 @@ class AgenticIQA:
         )
         try:
             result = _assessment(self._streamed(run_id, state, context, resume=resume, on_event=on_event), context)
+        except BaseException as error:
+            # Whoever listens has had enough, Ctrl+C, a defect: the record must not call it running for ever.
+            if self._runs:
+                self._runs.stop(run_id, error.status if isinstance(error, StopRun) else INTERRUPTED)
+            raise
         finally:
             context.forget_pictures()
         if self._runs:

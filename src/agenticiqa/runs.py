@@ -35,6 +35,15 @@ CREATE INDEX IF NOT EXISTS runs_by_time ON runs (started_at);
 """
 LOCK_WAIT_S = 30
 RUNNING = "running"
+INTERRUPTED = "interrupted"
+
+
+class StopRun(Exception):  # noqa: N818 - a signal to unwind, not a failure
+    """Raised by a listener to end the run it listens to; ``status`` goes on record."""
+
+    def __init__(self, status: str = "cancelled") -> None:
+        super().__init__(status)
+        self.status = status
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ from agenticiqa.mcp_server.replies import (
 )
 from agenticiqa.overlays import overlay
 from agenticiqa.pictures_measured import Measurer, Pair, Record
+from agenticiqa.runs import StopRun
 
 Result = TypeVar("Result")
 
@@ -64,10 +65,6 @@ Question = Annotated[str, Field(description="The question: rate it, is it blurry
 Reference = Annotated[
     str | None, Field(description="The undistorted original, as path or data: URL, of the same size as the picture.")
 ]
-
-
-class CallerGoneError(Exception):
-    """The caller left: the run ends at its next step."""
 
 
 def build_server(assessor: AgenticIQA, pictures: PictureStore) -> MCPServer[Any]:
@@ -255,7 +252,8 @@ async def _in_thread(
     def listen(event: PipelineEvent) -> None:
         nonlocal done
         if gone:
-            raise CallerGoneError
+            # The caller left: the run ends at its next step.
+            raise StopRun
         if event.kind == "step":
             # A replan takes more steps than foreseen; progress never reaches the total before the end.
             done += 1

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agenticiqa.errors import AgenticIQAError, ConfigError
-from agenticiqa.runs import open_database
+from agenticiqa.runs import INTERRUPTED, open_database
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -32,7 +32,6 @@ CREATE TABLE IF NOT EXISTS jobs (
 CREATE INDEX IF NOT EXISTS jobs_by_owner ON jobs (owner, number);
 """
 QUEUED = "queued"
-INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agenticiqa.errors import AgenticIQAError
-from agenticiqa.service.job_record import INTERRUPTED, QUEUED, JobRecord, Outcome, now
+from agenticiqa.runs import INTERRUPTED, StopRun
+from agenticiqa.service.job_record import QUEUED, JobRecord, Outcome, now
 from agenticiqa.service.problems import ServiceError, from_package_error, internal_error
 
 logger = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ _STOPPED: dict[StopReason, tuple[str, int, str]] = {
 }
 
 
-class StopWork(Exception):  # noqa: N818 - a signal to unwind, not a failure
+class StopWork(StopRun):
     """Raised inside a job at the first step after it was told to stop."""
 
 
@@ -80,7 +81,7 @@ class Job:
         if self.stop_reason is None and time.monotonic() > self.deadline:
             self.stop_reason = "timed_out"
         if self.stop_reason is not None:
-            raise StopWork
+            raise StopWork(_STOPPED[self.stop_reason][0])
 
     def tell(self, event: str, data: dict[str, Any]) -> None:
         """Report a step to whoever listens."""
