@@ -6,7 +6,7 @@ import asyncio
 import logging
 import platform
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib import metadata as package_metadata
@@ -183,6 +183,14 @@ class AgenticIQA:
             on_event=on_event,
         )
         return record, result
+
+    def forget(self, run_ids: Collection[str]) -> None:
+        """Remove runs from the record, with what is stored for resuming them."""
+        if self._runs:
+            self._runs.forget(run_ids)
+        if self._saver:
+            for run_id in run_ids:
+                self._saver.delete_thread(run_id)
 
     # --- one run ---
 
