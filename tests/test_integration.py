@@ -248,7 +248,7 @@ def test_an_interrupted_run_resumes_where_it_stopped(
     with pytest.raises(KeyboardInterrupt):
         first.assess(pair.test)
     (record,) = first.runs.latest()
-    assert (record.status, record.result) == ("running", None)
+    assert (record.status, record.result) == ("interrupted", None)
     first.close()
     result = assessor(client, pipeline__cache__enabled=False).resume(record.id)
     assert (result.status, result.answer) == ("ok", "C")

@@ -42,6 +42,13 @@ def test_a_failed_run_is_a_tool_error(tool):
     assert "no file" in message.content
 
 
+def test_a_question_that_cannot_be_asked_is_a_tool_error(tool):
+    """What the package refuses before a run begins must not end the agent either."""
+    message = called(tool, image=str(PICTURE), query="lone surrogate: \ud800")
+    assert message.status == "error"
+    assert "Unicode" in message.content
+
+
 def test_it_works_inside_a_tool_node_without_blocking(tool):
     asking = AIMessage("", tool_calls=[{"name": tool.name, "args": {"image": str(PICTURE)}, "id": "7"}])
     graph = StateGraph(MessagesState).add_node("tools", ToolNode([tool]))

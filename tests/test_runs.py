@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agenticiqa.errors import AgenticIQAError, RunNotFoundError
-from agenticiqa.runs import RunStore, new_run_id
+from agenticiqa.runs import RunStore, StopRun, new_run_id
 from support.builders import RATE
 from support.scripted import RichScriptedClient, ScriptedClient, answer_reply
 
@@ -108,3 +108,22 @@ def test_the_file_is_plain_sqlite(assessor: Any, pair: Any, isolated: Path) -> N
     assessor(ScriptedClient()).assess(pair.test)
     with sqlite3.connect(isolated / "runs.sqlite") as connection:
         assert connection.execute("SELECT answer, status FROM runs").fetchall() == [("C", "ok")]
+
+
+def test_a_run_that_its_listener_ends_is_not_called_running(assessor: Any, pair: Any) -> None:
+    """A caller that left, a user who pressed Ctrl+C: on record as such, and resumable."""
+
+    def ending(error: BaseException) -> Any:
+        def listen(_event: object) -> None:
+            raise error
+
+        return listen
+
+    given = assessor(ScriptedClient())
+    for error, status in ((StopRun("timed_out"), "timed_out"), (KeyboardInterrupt(), "interrupted")):
+        with pytest.raises(type(error)):
+            given.assess(pair.test, on_event=ending(error))
+        newest = given.runs.latest()[0]
+        assert (newest.status, newest.result) == (status, None)
+        assert given.resume(newest.id).status == "ok"
+        assert given.runs.find(newest.id).status == "ok"

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import platform
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib import metadata as package_metadata
@@ -26,7 +26,7 @@ from agenticiqa.images import check_allowed
 from agenticiqa.logs import configure_logging, run_id_for_logs
 from agenticiqa.regions import check_regions
 from agenticiqa.run_context import RunContext
-from agenticiqa.runs import RunRecord, RunStore, new_run_id, open_database
+from agenticiqa.runs import INTERRUPTED, RunRecord, RunStore, StopRun, new_run_id, open_database
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, PlannerOutput, SummarizerOutput
 from agenticiqa.tools.registry import ToolRegistry, default_registry
 from agenticiqa.vlm_client import BackendChoice, TokenUsage, VLMClient
@@ -184,6 +184,14 @@ class AgenticIQA:
         )
         return record, result
 
+    def forget(self, run_ids: Collection[str]) -> None:
+        """Remove runs from the record, with what is stored for resuming them."""
+        if self._runs:
+            self._runs.forget(run_ids)
+        if self._saver:
+            for run_id in run_ids:
+                self._saver.delete_thread(run_id)
+
     # --- one run ---
 
     def _carry_out(
@@ -198,6 +206,31 @@ class AgenticIQA:
             _made=self._made,
             _making=self._making,
         )
+        try:
+            result = _assessment(self._streamed(run_id, state, context, resume=resume, on_event=on_event), context)
+        except BaseException as error:
+            # Whoever listens has had enough, Ctrl+C, a defect: the record must not call it running for ever.
+            if self._runs:
+                self._runs.stop(run_id, error.status if isinstance(error, StopRun) else INTERRUPTED)
+            raise
+        finally:
+            context.forget_pictures()
+        if self._runs:
+            self._runs.finish(run_id, result.model_dump(mode="json"))
+        if self._saver:
+            self._saver.delete_thread(run_id)
+        return result
+
+    def _streamed(
+        self,
+        run_id: str,
+        state: AgenticIQAState,
+        context: RunContext,
+        *,
+        resume: bool,
+        on_event: EventListener | None,
+    ) -> Mapping[str, Any]:
+        """The last state of the run, whose events were told as they came."""
         final: Mapping[str, Any] = dict(state)
         with context.timed("total"), run_id_for_logs(run_id):
             try:
@@ -215,12 +248,7 @@ class AgenticIQA:
                 logger.error("Run %s failed: %s", run_id, error)  # noqa: TRY400 - the message says it all
                 context.note_failure(error)
                 final = {**final, "error": str(error)}
-        result = _assessment(final, context)
-        if self._runs:
-            self._runs.finish(run_id, result.model_dump(mode="json"))
-        if self._saver:
-            self._saver.delete_thread(run_id)
-        return result
+        return final
 
     def _check(self, state: AgenticIQAState, context: RunContext) -> None:
         """What can be known to fail before anything is spent: pictures, regions, backends."""

@@ -28,6 +28,7 @@ from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES
 Floats = npt.NDArray[np.float32]
 
 SHOWN_SIDE = 640
+NO_PICTURES = "The pictures are no longer where they were, or cannot be read."
 LEVEL_COLOURS = {5: "#1a7f37", 4: "#5aa02c", 3: "#b08800", 2: "#bc4c00", 1: "#b3261e"}
 
 STYLE = """
@@ -124,6 +125,8 @@ def _pictures(item: ReportItem) -> str:
         reference = _opened(item.result.reference_path)
         if reference is not None:
             figures.append(figure(thumbnail(reference), "reference"))
+    if not figures:
+        return f'<p class="dim">{NO_PICTURES}</p>'
     return f'<div class="pictures">{"".join(figures)}</div>'
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
 from agenticiqa.assessment import DEFAULT_QUERY, AgenticIQA, Assessment
+from agenticiqa.errors import AgenticIQAError
 
 DESCRIPTION = (
     "Judge the technical quality of a picture: rate it from 1 to 5, say whether and where it is blurred, noisy, "
@@ -33,18 +37,23 @@ def image_quality_tool(assessor: AgenticIQA | None = None) -> BaseTool:
     'assess_image_quality'
     """
     own = assessor
+    opening = threading.Lock()
+
+    def opened() -> AgenticIQA:
+        nonlocal own
+        with opening:
+            own = own or AgenticIQA()
+            return own
 
     def ask(
         image: str, query: str = DEFAULT_QUERY, reference: str | None = None, options: list[str] | None = None
     ) -> tuple[str, Assessment]:
-        nonlocal own
-        own = own or AgenticIQA()
-        return _told(own.assess(image, query, reference=reference, options=options))
+        with _tool_errors():
+            return _told(opened().assess(image, query, reference=reference, options=options))
 
     async def ask_async(**question: Any) -> tuple[str, Assessment]:
-        nonlocal own
-        own = own or AgenticIQA()
-        return _told(await own.aassess(**question))
+        with _tool_errors():
+            return _told(await opened().aassess(**question))
 
     return StructuredTool.from_function(
         func=ask,
@@ -55,6 +64,15 @@ def image_quality_tool(assessor: AgenticIQA | None = None) -> BaseTool:
         response_format="content_and_artifact",
         handle_tool_error=True,
     )
+
+
+@contextmanager
+def _tool_errors() -> Iterator[None]:
+    """An agent reads what went wrong and goes on; only a defect ends it."""
+    try:
+        yield
+    except AgenticIQAError as error:
+        raise ToolException(str(error)) from error
 
 
 def _told(result: Assessment) -> tuple[str, Assessment]:

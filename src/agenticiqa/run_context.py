@@ -64,6 +64,15 @@ class RunContext:
         """The picture if it could be loaded during the run."""
         return self._images.get(path)
 
+    def forget_pictures(self) -> None:
+        """Let the pixels go with the run.
+
+        LangGraph's tasks refer to each other and to this object in circles: without this, decoded pictures would wait
+        for Python's rare full collections and pile up meanwhile.
+        """
+        with self._lock:
+            self._images.clear()
+
     # --- models ---
 
     def backend_choice(self, role: str) -> BackendChoice:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -35,6 +35,15 @@ CREATE INDEX IF NOT EXISTS runs_by_time ON runs (started_at);
 """
 LOCK_WAIT_S = 30
 RUNNING = "running"
+INTERRUPTED = "interrupted"
+
+
+class StopRun(Exception):  # noqa: N818 - a signal to unwind, not a failure
+    """Raised by a listener to end the run it listens to; ``status`` goes on record."""
+
+    def __init__(self, status: str = "cancelled") -> None:
+        super().__init__(status)
+        self.status = status
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,11 @@ class RunStore:
         """Note that a run ended without a result, as ``cancelled`` say; it can be resumed."""
         with self._connection() as connection:
             connection.execute("UPDATE runs SET status=? WHERE id=? AND status=?", (status, run_id, RUNNING))
+
+    def forget(self, run_ids: Iterable[str]) -> None:
+        """Remove runs from the record; ids that are not on it are passed over."""
+        with self._connection() as connection:
+            connection.executemany("DELETE FROM runs WHERE id=?", [(run_id,) for run_id in run_ids])
 
     def latest(self, count: int = 20) -> list[RunRecord]:
         """The newest runs first."""

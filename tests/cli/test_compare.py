@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from PIL import Image
+
 PICTURES = Path(__file__).resolve().parents[2] / "examples" / "pictures"
 GOOD, BAD = str(PICTURES / "dandelion.jpg"), str(PICTURES / "dandelion_compressed.jpg")
 
@@ -35,3 +37,13 @@ def test_a_missing_picture_is_an_error(run):
     assert finished.code == 1
     assert "nowhere.png" in finished.err
     assert "better" not in finished.out
+
+
+def test_a_map_that_cannot_be_made_is_said_also_quietly(run, folder):
+    with Image.open(GOOD) as file:
+        file.resize((320, 224)).save(folder / "small.png")
+    finished = run("compare", GOOD, "small.png", "--quiet", "--map", "where.png")
+    assert finished.code == 0
+    assert finished.out.strip() in ("A", "B", "tie")
+    assert "where.png was not written" in finished.err
+    assert not (folder / "where.png").exists()

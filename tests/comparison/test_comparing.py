@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -12,7 +13,9 @@ from agenticiqa import AgenticIQA
 from agenticiqa.comparison import Comparison, compare_pictures
 from agenticiqa.comparison.comparing import difference_of, open_pictures
 from agenticiqa.comparison.page import render_page, write_difference
+from agenticiqa.config import ROLES
 from agenticiqa.distortions import distort
+from support.scripted import ScriptedClient
 
 pytestmark = pytest.mark.usefixtures("isolated")
 
@@ -136,3 +139,36 @@ def test_the_result_survives_json_and_its_page_is_safe(assessor, pictures, tmp_p
     assert write_difference(found, tmp_path / "maps" / "difference.png")
     with Image.open(tmp_path / "maps" / "difference.png") as shown:
         assert shown.size == (320, 224)
+
+
+def test_the_same_in_sixteen_bits_is_too_close_to_call(assessor, pictures, tmp_path):
+    with Image.open(pictures["original"]) as file:
+        samples = np.asarray(file)[..., ::-1].astype(np.uint16) * 257
+    cv2.imwrite(str(tmp_path / "deep.png"), samples)
+    found = compare_pictures(assessor, pictures["original"], tmp_path / "deep.png")
+    assert (found.winner, found.confidence) == ("tie", 0.5)
+    assert "neither is ahead" in found.verdict
+    assert "preferred" not in found.verdict
+
+
+def test_a_picture_turned_by_its_exif_is_compared_upright(assessor, pictures, tmp_path):
+    with Image.open(pictures["original"]) as file:
+        turned = file.rotate(90, expand=True)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    turned.save(tmp_path / "turned.png", exif=exif)
+    found = compare_pictures(assessor, tmp_path / "turned.png", pictures["original"])
+    assert found.decided_by == "pixels"
+
+
+def test_incomplete_assessments_are_named_and_failed_ones_give_no_verdict(pictures):
+    partly = dict.fromkeys(ROLES, ScriptedClient(detection="not JSON"))
+    with AgenticIQA(clients=partly) as assessor:
+        found = compare_pictures(assessor, pictures["heavy"], pictures["original"])
+    assert (found.status, found.winner) == ("partial", "B")
+    assert [note.split(" is ")[0] for note in found.notes][:2] == ["The assessment of A", "The assessment of B"]
+    with AgenticIQA(clients=dict.fromkeys(ROLES, ScriptedClient(answer="not JSON"))) as assessor:
+        found = compare_pictures(assessor, pictures["heavy"], pictures["original"])
+    assert (found.status, found.winner, found.verdict) == ("error", None, "")
+    assert "Picture A could not be assessed" in found.error
+    assert "Picture B could not be assessed" in found.error

@@ -13,8 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
+import httpx
+import numpy as np
 import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
+from PIL import Image
 
 PICTURES = Path(__file__).resolve().parents[2] / "examples" / "pictures"
 GOOD, BAD = PICTURES / "dandelion.jpg", PICTURES / "dandelion_compressed.jpg"
@@ -186,6 +189,27 @@ def test_over_http_only_pictures_that_were_sent_are_opened(http_server):
     assert not sent.is_error
     assert by_path.is_error
     assert "allowed" in by_path.content[0].text
+
+
+def test_over_http_other_names_and_other_sites_are_refused(http_server):
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    accepted = {"Accept": "application/json, text/event-stream"}
+    rebound = httpx.post(http_server, json=call, headers={**accepted, "Host": "evil.example:80"})
+    foreign = httpx.post(http_server, json=call, headers={**accepted, "Origin": "https://evil.example"})
+    assert (rebound.status_code, foreign.status_code) == (421, 403)
+
+
+def test_over_http_a_photograph_of_some_megabytes_can_be_sent(http_server, tmp_path):
+    pixels = np.random.default_rng(1).integers(0, 256, (1400, 1400, 3), np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "noise.png")
+    inline = "data:image/png;base64," + base64.b64encode((tmp_path / "noise.png").read_bytes()).decode()
+    assert len(inline) > 5 * 2**20
+
+    async def main():
+        async with Client(http_server) as client:
+            return await client.call_tool("measure_image", {"image": inline, "tools": ["noise"]})
+
+    assert not anyio.run(main).is_error
 
 
 def test_it_is_not_served_to_the_network(home):

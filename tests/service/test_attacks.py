@@ -249,6 +249,20 @@ def test_requests_cannot_be_smuggled_in(server: Running):
         assert connection.recv(65536).startswith(b"HTTP/1.1 400 ")
 
 
+@pytest.mark.parametrize(
+    "nonsense", [b"\x16\x03\x01\x02\x00\x01\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/1.1\r\nno colon\r\n\r\n"]
+)
+def test_what_is_no_http_gets_a_problem_document(server: Running, nonsense: bytes):
+    with socket.create_connection(server.host_and_port, timeout=30) as connection:
+        connection.sendall(nonsense)
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"content-type: application/problem+json" in head.lower()
+    assert b"x-content-type-options: nosniff" in head.lower()
+    assert json.loads(body)["type"] == "urn:agenticiqa:problem:malformed_http"
+
+
 def test_deep_and_odd_json_is_refused(client: httpx.Client):
     headers = {"Content-Type": "application/json"}
     for body in (b"[" * 100_000, b'{"image":' * 10_000, b"\xff\xfe", b"", b"null", b'{"image": NaN}', b'"\\ud800"'):

@@ -15,10 +15,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from agenticiqa.runs import RunStore
 from agenticiqa.service.painter import Painter
 from agenticiqa.service.problems import ServiceError
 from agenticiqa.service.shelf import PictureShelf
-from support.http_service import PICTURE, Gate, Running, assess, is_problem, serving, wait_until
+from support.http_service import PICTURE, REFERENCE, Gate, Running, assess, is_problem, serving, wait_until
 from support.scripted import ScriptedClient, plan_reply
 
 MEGABYTE = 1024 * 1024
@@ -287,3 +288,15 @@ def test_shelf_keeps_to_its_size(tmp_path: Path):
         os.utime(picture.path, (time.time() - age, time.time() - age))
     assert shelf.sweep() == 2
     assert [picture.path.exists() for picture in kept] == [False, False, True, True]
+
+
+def test_cancelled_comparison_leaves_no_run_that_is_called_running(gated: Running, gate: Gate):
+    with gated.client() as client:
+        files = {"image_a": ("a.png", PICTURE), "image_b": ("b.png", REFERENCE)}
+        run = client.post("/v1/compare", files=files, params={"async": "true"}).json()
+        gate.wait_until_reached()
+        client.post(run["links"]["cancel"])
+        gate.open.set()
+        wait_until(lambda: client.get(run["links"]["self"]).json()["status"] == "cancelled")
+    (inner,) = RunStore(gated.home / "runs.sqlite").latest()
+    assert inner.status == "cancelled"

@@ -87,13 +87,20 @@ def _write_files(found: Comparison, map_file: Path | None, report: Path | None, 
 
     told = []
     if map_file is not None:
-        written = write_difference(found, map_file)
-        told.append(f"Map: {map_file}" if written else "Map: none can be made of these pictures.")
+        if write_difference(found, map_file):
+            told.append(f"Map: {map_file}")
+        else:
+            # Said in any case: whoever asked for the file would look for it in vain.
+            _tell(f"No map can be made of these pictures; {map_file} was not written.")
     if report is not None:
         write_page(found, report)
         told.append(f"Report: {report}")
     for line in told if not silent else ():
-        error_console().print(line, highlight=False, markup=False, soft_wrap=True)
+        _tell(line)
+
+
+def _tell(line: str) -> None:
+    error_console().print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _exit_code(found: Comparison, expect: str | None) -> int:

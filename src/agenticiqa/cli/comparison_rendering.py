@@ -34,10 +34,7 @@ def _tools(found: Comparison) -> Table:
             table.add_row(row.tool, "", "", escape(row.error))
         else:
             better = row.better or ""
-            values = ((row.raw_a, row.calibrated_a), (row.raw_b, row.calibrated_b))
-            cells = [
-                f"{raw:.4g}  ({points:.2f})" if raw is not None and points is not None else "" for raw, points in values
-            ]
+            cells = (_cell(row.raw_a, row.calibrated_a), _cell(row.raw_b, row.calibrated_b))
             table.add_row(row.tool, *cells, f"[{_COLOURS.get(better, '')}]{better}[/]" if better else "")
     table.caption = "raw value (on the 1..5 scale)"
     return table

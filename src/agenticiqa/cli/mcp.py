@@ -48,12 +48,12 @@ def mcp(
             "The MCP server is not installed.", hint="pip install 'agenticiqa[mcp]'"
         ) from error
     from agenticiqa.assessment import AgenticIQA
-    from agenticiqa.mcp_server.pictures import PictureStore
+    from agenticiqa.mcp_server.pictures import MAX_REQUEST_BYTES, PictureStore
 
     roots = allowed_root or ([] if http else None)
     with tempfile.TemporaryDirectory(prefix="agenticiqa-mcp-") as folder, AgenticIQA(backend, config_dir=config) as own:
         server = build_server(own, PictureStore(Path(folder), roots))
         if http:
-            server.run("streamable-http", host=host, port=port)
+            server.run("streamable-http", host=host, port=port, max_request_body_size=MAX_REQUEST_BYTES)
         else:
             server.run("stdio")

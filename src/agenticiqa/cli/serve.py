@@ -56,6 +56,9 @@ def serve(
     keep_uploads_hours: Annotated[
         float, typer.Option("--keep-uploads-hours", min=0, help="How long pictures that were sent are kept.")
     ] = 24,
+    keep_runs_days: Annotated[
+        float, typer.Option("--keep-runs-days", min=1, help="How long questions and results are kept.")
+    ] = 90,
     backend: BackendOption = None,
     json_output: JsonOption = False,
     config: ConfigOption = None,
@@ -80,6 +83,7 @@ def serve(
         max_upload_bytes=max_upload_mb * MEGABYTE,
         max_pixels=round(max_megapixels * 1_000_000),
         keep_uploads_hours=keep_uploads_hours,
+        keep_runs_days=keep_runs_days,
         api_keys_file=api_keys_file,
         allowed_origins=tuple(allowed_origin or ()),
         allowed_roots=(*settings.pipeline.allowed_roots, *(allowed_root or ())),

@@ -208,9 +208,8 @@ def _weighed(found: Comparison) -> Comparison:
         notes.append(
             f"The agents' own scores say the opposite by {abs(own):.2f} points; the confidence is lowered for it."
         )
-    partial = any(result is not None and result.status == "partial" for result in (found.a, found.b))
-    if partial:
-        notes.append("One of the assessments is incomplete; see its own result.")
+    partial = [side for side, result in (("A", found.a), ("B", found.b)) if result and result.status == "partial"]
+    notes += [f"The assessment of {side} is incomplete; see its own result." for side in partial]
     return found.model_copy(
         update={
             "status": "partial" if partial else "ok",

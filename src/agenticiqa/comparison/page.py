@@ -7,9 +7,10 @@ from pathlib import Path
 
 import cv2
 
-from agenticiqa.assessment_report import figure, page, picture_article, report_item, table, thumbnail
+from agenticiqa.assessment_report import NO_PICTURES, figure, page, picture_article, report_item, table, thumbnail
 from agenticiqa.comparison.comparing import Pictures, difference_of, open_pictures
 from agenticiqa.comparison.result import Comparison
+from agenticiqa.errors import ImageError
 from agenticiqa.files import write_whole
 
 MAP_CAPTION = "blue: A is better there; orange: B is"
@@ -49,7 +50,10 @@ def _pictures(found: Comparison) -> Pictures:
 
 
 def _figures(found: Comparison) -> str:
-    pictures = _pictures(found)
+    try:
+        pictures = _pictures(found)
+    except ImageError:
+        return f'<p class="dim">{NO_PICTURES}</p>'
     shown = [figure(thumbnail(pictures.a), "A"), figure(thumbnail(pictures.b), "B")]
     difference = difference_of(pictures)
     if difference is not None:

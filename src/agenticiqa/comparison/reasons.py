@@ -19,6 +19,8 @@ def verdict_for(found: Comparison) -> str:
     chance = _percent(found.confidence or 0)
     scores = f"{found.decided_by} {found.score_a or 0:.2f} against {found.score_b or 0:.2f}"
     if found.winner == "tie":
+        if round(found.confidence or 0, 2) == 0.5:
+            return f"Too close to call: {scores}; neither is ahead."
         ahead = "A" if (found.chance_a or 0) >= 0.5 else "B"
         return f"Too close to call: {scores}; {ahead} would be preferred with a chance of only {chance}."
     return f"{found.winner} is better: {scores}; people would agree with a chance of {chance}."

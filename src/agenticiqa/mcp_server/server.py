@@ -11,6 +11,7 @@ import functools
 import io
 from collections.abc import Callable
 from importlib import metadata
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import anyio
@@ -45,6 +46,7 @@ from agenticiqa.mcp_server.replies import (
 )
 from agenticiqa.overlays import overlay
 from agenticiqa.pictures_measured import Measurer, Pair, Record
+from agenticiqa.runs import StopRun
 
 Result = TypeVar("Result")
 
@@ -64,10 +66,6 @@ Question = Annotated[str, Field(description="The question: rate it, is it blurry
 Reference = Annotated[
     str | None, Field(description="The undistorted original, as path or data: URL, of the same size as the picture.")
 ]
-
-
-class CallerGoneError(Exception):
-    """The caller left: the run ends at its next step."""
 
 
 def build_server(assessor: AgenticIQA, pictures: PictureStore) -> MCPServer[Any]:
@@ -104,22 +102,22 @@ def _add_assess(server: MCPServer[Any], assessor: AgenticIQA, pictures: PictureS
         include_map: Annotated[bool, Field(description="Also return a picture of where quality is lost.")] = False,
     ) -> Annotated[CallToolResult, AssessReply]:
         """Answer a question about a picture's quality, with the evidence behind the answer."""
-        with _plain_errors():
+        with _plain_errors(), pictures.in_use() as file:
             ask = functools.partial(
                 assessor.assess,
-                pictures.file(image),
+                file(image),
                 query,
-                reference=pictures.file(reference) if reference else None,
+                reference=file(reference) if reference else None,
                 options=options,
                 regions=regions,
             )
             result = await _in_thread(ctx, lambda listen: ask(on_event=listen))
-        if result.status == "error":
-            raise ToolError(result.error or "The run failed.")
-        reply = assess_reply(result)
-        content: list[ContentBlock] = [TextContent(text=answer_text(reply))]
-        if include_map:
-            content += await anyio.to_thread.run_sync(_map_content, result)
+            if result.status == "error":
+                raise ToolError(result.error or "The run failed.")
+            reply = assess_reply(result)
+            content: list[ContentBlock] = [TextContent(text=answer_text(reply))]
+            if include_map:
+                content += await anyio.to_thread.run_sync(_map_content, result)
         return CallToolResult(content=[*content, *_links(reply.run_id)], structured_content=dumped(reply))
 
 
@@ -133,8 +131,8 @@ def _add_measure(server: MCPServer[Any], assessor: AgenticIQA, pictures: Picture
         reference: Reference = None,
     ) -> Annotated[CallToolResult, MeasureReply]:
         """Run image quality metrics on a picture; no model is asked."""
-        with _plain_errors():
-            pair = Pair(pictures.file(image), pictures.file(reference) if reference else None)
+        with _plain_errors(), pictures.in_use() as file:
+            pair = Pair(file(image), file(reference) if reference else None)
             names = tools or (DEFAULT_TOOLS_WITH_REFERENCE if reference else DEFAULT_TOOLS)
             measurer = _measurer(assessor, names)
             records: list[Record] = await anyio.to_thread.run_sync(lambda: list(measurer.measure(pair)))
@@ -155,9 +153,9 @@ def _add_compare(server: MCPServer[Any], assessor: AgenticIQA, pictures: Picture
         include_map: Annotated[bool, Field(description="Also return a picture of where they differ.")] = False,
     ) -> Annotated[CallToolResult, CompareReply]:
         """Say which of two pictures is better, how sure that is, and why."""
-        with _plain_errors():
-            a, b = pictures.file(image_a), pictures.file(image_b)
-            original = pictures.file(reference) if reference else None
+        with _plain_errors(), pictures.in_use() as file:
+            a, b = file(image_a), file(image_b)
+            original = file(reference) if reference else None
             found = await _in_thread(
                 ctx,
                 lambda listen: compare_pictures(
@@ -165,14 +163,12 @@ def _add_compare(server: MCPServer[Any], assessor: AgenticIQA, pictures: Picture
                 ),
                 passes=2,
             )
-        if found.status == "error" or found.winner is None:
-            raise ToolError(found.error or "The comparison failed.")
-        reply = compare_reply(found)
-        content: list[ContentBlock] = [TextContent(text=verdict_text(reply))]
-        if include_map:
-            opened = open_pictures(a, b, original)
-            difference = await anyio.to_thread.run_sync(difference_of, opened)
-            content += [] if difference is None else [_png(Image.fromarray(difference.picture(opened.a.rgb)))]
+            if found.status == "error" or found.winner is None:
+                raise ToolError(found.error or "The comparison failed.")
+            reply = compare_reply(found)
+            content: list[ContentBlock] = [TextContent(text=verdict_text(reply))]
+            if include_map:
+                content += await anyio.to_thread.run_sync(_difference_content, a, b, original)
         return CallToolResult(content=content, structured_content=dumped(reply))
 
 
@@ -236,6 +232,12 @@ def _map_content(result: Assessment) -> list[ImageContent]:
         return []
 
 
+def _difference_content(a: Path, b: Path, reference: Path | None) -> list[ImageContent]:
+    pictures = open_pictures(a, b, reference)
+    difference = difference_of(pictures)
+    return [] if difference is None else [_png(Image.fromarray(difference.picture(pictures.a.rgb)))]
+
+
 def _png(picture: Image.Image) -> ImageContent:
     buffer = io.BytesIO()
     picture.save(buffer, "PNG")
@@ -255,7 +257,8 @@ async def _in_thread(
     def listen(event: PipelineEvent) -> None:
         nonlocal done
         if gone:
-            raise CallerGoneError
+            # The caller left: the run ends at its next step.
+            raise StopRun
         if event.kind == "step":
             # A replan takes more steps than foreseen; progress never reaches the total before the end.
             done += 1

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from agenticiqa.answers import lettered, question_without_options
 from agenticiqa.asking import parse_as
 from agenticiqa.errors import AgenticIQAError, QueryError
+from agenticiqa.nodes.given_regions import hold_to_regions
 from agenticiqa.nodes.pictures import labelled_pictures
 from agenticiqa.nodes.reply_limits import Few, Name
 from agenticiqa.run_context import RunContext, context_of, step_reporter
@@ -182,11 +183,13 @@ def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
         stricter=STRICTER,
         call_budget=REPLAN_CALL_BUDGET if _is_replan(state) else None,
     )
-    return _held_to_facts(
+    question = question_without_options(state["query"])
+    plan = _held_to_facts(
         answered.value.to_plan(),
         has_reference=bool(state.get("reference_path")),
-        named_tools=context.tools.named_in(question_without_options(state["query"])),
+        named_tools=context.tools.named_in(question),
     )
+    return hold_to_regions(plan, question, state.get("regions"), keep_switches=_is_replan(state))
 
 
 def _check_query(query: str, context: RunContext) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 from collections.abc import AsyncIterator, Mapping
@@ -25,6 +26,7 @@ from agenticiqa.errors import AgenticIQAError, ConfigError
 from agenticiqa.images import ImageLimits
 from agenticiqa.service import routes_batches, routes_catalogue, routes_operation, routes_runs, routes_work
 from agenticiqa.service.example_pictures import EXAMPLES
+from agenticiqa.service.expiry import forget_old_runs
 from agenticiqa.service.intake import RequestReader
 from agenticiqa.service.job_record import JobRecord
 from agenticiqa.service.jobs import JobDesk, stopped_error
@@ -198,7 +200,12 @@ async def _sweep_now_and_then(parts: Parts) -> None:
         await asyncio.sleep(SWEEP_EVERY_S)
         active = [*parts.desk.active, *parts.batch_desk.active]
         in_use = frozenset().union(*(job.holds for job in active))
-        await asyncio.to_thread(parts.shelf.sweep, in_use)
+        for chore in (functools.partial(parts.shelf.sweep, in_use), functools.partial(forget_old_runs, parts)):
+            try:
+                await asyncio.to_thread(chore)
+            except Exception:
+                # A disk that is full or a database that is locked now may not be so in a minute.
+                logger.exception("Old files could not be removed; trying again later")
 
 
 def _openapi(app: FastAPI, *, with_keys: bool) -> dict[str, Any]:

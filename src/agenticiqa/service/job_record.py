@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agenticiqa.errors import AgenticIQAError, ConfigError
-from agenticiqa.runs import open_database
+from agenticiqa.runs import INTERRUPTED, open_database
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -30,9 +30,9 @@ CREATE TABLE IF NOT EXISTS jobs (
     events TEXT
 );
 CREATE INDEX IF NOT EXISTS jobs_by_owner ON jobs (owner, number);
+CREATE INDEX IF NOT EXISTS jobs_by_end ON jobs (finished_at);
 """
 QUEUED = "queued"
-INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,15 @@ class JobRecord:
             )
             return done.rowcount
 
+    def forget_ended_before(self, moment: datetime, most: int = 500) -> list[JobRow]:
+        """Remove the jobs that ended longest ago; returns what is gone."""
+        with self._lock, self._connection:
+            rows = self._connection.execute(
+                "SELECT * FROM jobs WHERE finished_at < ? ORDER BY finished_at LIMIT ?", (_text(moment), most)
+            ).fetchall()
+            self._connection.executemany("DELETE FROM jobs WHERE id=?", [(row["id"],) for row in rows])
+        return [_row(row) for row in rows]
+
     def find(self, job_id: str, owner: str) -> JobRow | None:
         """A job by its whole id, if it is this owner's."""
         with self._lock:
@@ -151,7 +160,11 @@ def _claimed(file: Path) -> sqlite3.Connection:
 
 
 def now() -> str:
-    return datetime.now(tz=timezone.utc).isoformat(timespec="milliseconds")
+    return _text(datetime.now(tz=timezone.utc))
+
+
+def _text(moment: datetime) -> str:
+    return moment.astimezone(timezone.utc).isoformat(timespec="milliseconds")
 
 
 def _row(row: sqlite3.Row) -> JobRow:

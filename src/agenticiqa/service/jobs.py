@@ -13,12 +13,15 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from agenticiqa.errors import AgenticIQAError
-from agenticiqa.service.job_record import INTERRUPTED, QUEUED, JobRecord, Outcome, now
+from agenticiqa.runs import INTERRUPTED, StopRun
+from agenticiqa.service.job_record import QUEUED, JobRecord, Outcome, now
 from agenticiqa.service.problems import ServiceError, from_package_error, internal_error
 
 logger = logging.getLogger(__name__)
@@ -39,7 +42,7 @@ _STOPPED: dict[StopReason, tuple[str, int, str]] = {
 }
 
 
-class StopWork(Exception):  # noqa: N818 - a signal to unwind, not a failure
+class StopWork(StopRun):
     """Raised inside a job at the first step after it was told to stop."""
 
 
@@ -80,7 +83,7 @@ class Job:
         if self.stop_reason is None and time.monotonic() > self.deadline:
             self.stop_reason = "timed_out"
         if self.stop_reason is not None:
-            raise StopWork
+            raise StopWork(_STOPPED[self.stop_reason][0])
 
     def tell(self, event: str, data: dict[str, Any]) -> None:
         """Report a step to whoever listens."""
@@ -118,6 +121,16 @@ def stopped_error(reason: StopReason, job_id: str) -> ServiceError:
     _, status, detail = _STOPPED[reason]
     headers = {"Retry-After": "5"} if status == 503 else {}
     return ServiceError(status, reason, detail, run_id=job_id, headers=headers)
+
+
+def _told_by(job: Job) -> list[dict[str, Any]]:
+    """All events so far, asked for on the event loop: the last ones may still be on their way there."""
+    told: Future[list[dict[str, Any]]] = Future()
+    job.loop.call_soon_threadsafe(lambda: told.set_result(list(job.events)))
+    try:
+        return told.result(LAST_WORD_S)
+    except FutureTimeoutError:
+        return list(job.events)
 
 
 class Slot:
@@ -250,7 +263,7 @@ class JobDesk:
             started = time.monotonic()
             outcome = self._carried_out(job)
             outcome = Outcome(
-                outcome.status, outcome.result, outcome.problem, round(time.monotonic() - started, 4), list(job.events)
+                outcome.status, outcome.result, outcome.problem, round(time.monotonic() - started, 4), _told_by(job)
             )
             self._keep(job, outcome)
             job.loop.call_soon_threadsafe(self._finish, job, outcome)

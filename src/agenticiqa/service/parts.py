@@ -36,6 +36,9 @@ class Parts:
     ready: list[str]
     """Empty until the model is loaded."""
 
+    def batch_output(self, batch_id: str) -> Path:
+        return self.settings.data_folder / "batches" / f"{batch_id}.jsonl"
+
 
 def parts_of(request: Request) -> Parts:
     parts: Parts = request.app.state.parts

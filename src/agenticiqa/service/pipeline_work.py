@@ -24,7 +24,7 @@ from agenticiqa.images import Box, ImageLimits, load_image
 from agenticiqa.pictures_measured import Measurer, Pair, choose_tools
 from agenticiqa.regions import check_regions
 from agenticiqa.service.intake import Intake
-from agenticiqa.service.jobs import Job, StopWork, WorkResult
+from agenticiqa.service.jobs import Job, WorkResult
 from agenticiqa.service.problems import ServiceError, without_addresses
 from agenticiqa.service.shelf import ShelvedPicture
 from agenticiqa.service.wire import AssessFields, CompareFields, MeasureFields
@@ -115,21 +115,16 @@ class Pipeline:
         # Damage and impossible regions are the request's fault: found here, they are answered as such.
         self._check_pictures(image, reference, fields.regions)
         names = _names(intake.pictures)
-        assessor = self.assessor(fields.backend)
-        try:
-            result = assessor.assess(
-                image.path,
-                fields.query,
-                reference=reference.path if reference else None,
-                options=fields.options,
-                regions=fields.regions,
-                max_replan_iterations=fields.max_replan,
-                on_event=lambda event: _report(job, event, names),
-                run_id=job.id,
-            )
-        except StopWork:
-            assessor.runs.stop(job.id, "interrupted" if job.stop_reason == "interrupted" else "cancelled")
-            raise
+        result = self.assessor(fields.backend).assess(
+            image.path,
+            fields.query,
+            reference=reference.path if reference else None,
+            options=fields.options,
+            regions=fields.regions,
+            max_replan_iterations=fields.max_replan,
+            on_event=lambda event: _report(job, event, names),
+            run_id=job.id,
+        )
         return WorkResult(result.status, _named(presentable(result, names), image, reference))
 
     def compare(self, job: Job, intake: Intake[CompareFields]) -> WorkResult:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
@@ -63,7 +62,7 @@ async def make_batch(request: Request, caller: Caller) -> Response:
         intake = await read_batch(request, parts.reader)
         _check(parts, intake.body)
         batch_id = new_run_id()
-        output = _output(parts, batch_id)
+        output = parts.batch_output(batch_id)
         job = await parts.batch_desk.submit(
             slot,
             batch_id,
@@ -100,10 +99,6 @@ def _asked(intake: BatchIntake) -> dict[str, Any]:
             for sample, pictures in zip(body.samples, intake.pictures, strict=True)
         },
     }
-
-
-def _output(parts: Parts, batch_id: str) -> FilePath:
-    return parts.settings.data_folder / "batches" / f"{batch_id}.jsonl"
 
 
 async def _row(parts: Parts, batch_id: str, caller: str) -> JobRow:
@@ -173,5 +168,5 @@ async def batch_results(request: Request, batch_id: BatchId, caller: Caller) -> 
     parts = parts_of(request)
     row = await _row(parts, batch_id, caller)
     # A plain iterator is read in a thread, line by line.
-    lines: Iterator[str] = public_lines(_output(parts, batch_id), row.request)
+    lines: Iterator[str] = public_lines(parts.batch_output(batch_id), row.request)
     return StreamingResponse(lines, media_type="application/jsonl")

@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingRes
 
 from agenticiqa.assessment_report import render_report, report_item
 from agenticiqa.comparison.page import render_page
+from agenticiqa.errors import ImageNotFoundError
 from agenticiqa.images import Box
 from agenticiqa.service.access import Caller
 from agenticiqa.service.job_record import JobRow
@@ -156,7 +157,8 @@ def _sse(event: dict[str, Any]) -> str:
 async def _drawn(parts: Parts, draw: Callable[[], bytes]) -> Response:
     try:
         data = await parts.painter.draw(draw)
-    except FileNotFoundError:
+    except ImageNotFoundError:
+        # It went between a look at the shelf and its turn to be drawn.
         raise _gone() from None
     return Response(data, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
 
@@ -230,7 +232,7 @@ async def run_map(
     limits = parts.pipeline.limits
     if tool == QUALITY:
         return await _drawn(parts, lambda: quality_overlay(picture, limits, max_side))
-    reference = stored_pictures(row.request).get("reference")
+    reference = _picture(row, "reference") if "reference" in stored_pictures(row.request) else None
     if tool == DIFFERENCE and row.kind == "compare":
         first, second = _picture(row, "image_a"), _picture(row, "image_b")
         return await _drawn(parts, lambda: difference_map(first, second, reference, limits, max_side))

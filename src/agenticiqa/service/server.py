@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import signal
 import socket
 import sys
@@ -21,6 +22,8 @@ from agenticiqa.errors import ConfigError
 from agenticiqa.service.app import build_parts, create_app, drain
 from agenticiqa.service.jobs import LAST_WORD_S
 from agenticiqa.service.parts import Parts
+from agenticiqa.service.problems import MEDIA_TYPE, ServiceError
+from agenticiqa.service.request_guard import HEADERS
 from agenticiqa.service.settings import ServiceSettings
 from agenticiqa.vlm_client import VLMClient
 
@@ -46,6 +49,24 @@ def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_watch()
             super().connection_lost(exc)
+
+        def send_400_response(self, msg: str) -> None:
+            """What is no HTTP never reaches the application: the problem document is written here."""
+            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+                body = json.dumps(ServiceError(400, "malformed_http", msg).document()).encode()
+                headers = [
+                    (b"content-type", MEDIA_TYPE.encode()),
+                    (b"content-length", str(len(body)).encode()),
+                    (b"connection", b"close"),
+                    *HEADERS.items(),
+                ]
+                for event in (
+                    h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
+                    h11.Data(data=body),
+                    h11.EndOfMessage(),
+                ):
+                    self.transport.write(self.conn.send(event) or b"")
+            self.transport.close()
 
         def _watch_headers(self) -> None:
             in_request = self.cycle is not None and not self.cycle.response_complete

@@ -31,6 +31,8 @@ class ServiceSettings:
     max_batch_upload_bytes: int = 512 * MEGABYTE
     max_batch_samples: int = 1000
     keep_uploads_hours: float = 24.0
+    keep_runs_days: float = 90.0
+    """How long questions and results are kept after a run has ended."""
     store_bytes: int = 2048 * MEGABYTE
     api_keys_file: Path | None = None
     allowed_origins: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ from agenticiqa.backends.embedded.wording import (
     tool_sentences,
 )
 from agenticiqa.tasks import AnswerTask
-from agenticiqa.vocabulary import GLOBAL, LEVEL_LETTERS, UNABLE_TO_DETERMINE
+from agenticiqa.vocabulary import LEVEL_LETTERS, UNABLE_TO_DETERMINE
 
 CANNOT_JUDGE = "This backend cannot judge that; use a vision-language model (see `agenticiqa backends list`)."
 NOT_ENGLISH = "The question does not look English to this backend, so it may have been misread."
@@ -48,7 +48,7 @@ def answer(task: AnswerTask, find: Finder) -> Reply:
     if seen.look.facts.content == "blank":
         return Reply(UNABLE_TO_DETERMINE, _joined(notes))
     if task.plan.query_type == "Other":
-        return _other(task, question, find, notes)
+        return _other(task, question, seen.look, notes)
     if task.options:
         return _choice(task, question, seen.look, find, notes)
     return _in_words(task, question, seen.look, notes)
@@ -180,10 +180,9 @@ _SPEAKERS: dict[str, Callable[[Question, Look], str | None]] = {
 # --- questions that are not about quality ---
 
 
-def _other(task: AnswerTask, question: Question, find: Finder, notes: list[str]) -> Reply:
+def _other(task: AnswerTask, question: Question, look: Look, notes: list[str]) -> Reply:
     """Colour and brightness can be measured; meaning, emotion and beauty cannot."""
     words = {word.strip("?.,!").casefold() for word in task.query.split()}
-    look = find(GLOBAL).look
     if task.options or question.form == "rating":
         return _unable(notes)
     if words & {"color", "colors", "colour", "colours", "hue", "tone"}:

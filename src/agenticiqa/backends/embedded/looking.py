@@ -18,7 +18,9 @@ from agenticiqa.images import Box, LoadedImage
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
 
 REMEMBERED = 4
-"""Looks kept; each holds its picture."""
+"""Looks kept; each holds its picture …"""
+REMEMBERED_PIXELS = 16_000_000
+"""… so that of large ones fewer are: the pictures of all but the newest look must fit into this many pixels."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,11 @@ class Looker:
             found = whole.part(box) if box else whole
             with self._lock:
                 self._seen[key] = found
-                while len(self._seen) > REMEMBERED:
+                while len(self._seen) > REMEMBERED or self._older_pixels(image) > REMEMBERED_PIXELS:
                     self._seen.popitem(last=False)
         return found
+
+    def _older_pixels(self, newest: LoadedImage) -> int:
+        older = {look.image.sha256: look.image.size for look in self._seen.values()}
+        older.pop(newest.sha256, None)
+        return sum(width * height for width, height in older.values())

@@ -62,7 +62,8 @@ export function bar(share, kind = "") {
 function regionCaution(result) {
   const marked = Object.keys(result.metadata?.regions ?? {});
   const scope = result.plan?.query_scope;
-  if (!marked.length || !result.plan || (Array.isArray(scope) && marked.some((name) => scope.includes(name)))) return [];
+  const speaksOf = (asked, name) => `${asked} `.toLowerCase().startsWith(`${name} `.toLowerCase());
+  if (!marked.length || !result.plan || (Array.isArray(scope) && marked.some((name) => scope.some((asked) => speaksOf(asked, name))))) return [];
   return [`The question was understood as one about ${Array.isArray(scope) ? scope.join(", ") : "the whole picture"}, not about “${marked.join(", ")}”.`];
 }
 

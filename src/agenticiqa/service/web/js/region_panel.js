@@ -44,11 +44,11 @@ export class RegionPanel {
     this.fill();
   }
 
-  /** Says so when a question does not speak of the region: it would be answered for the whole picture. */
+  /** Says so when a question does not speak of the region: it may be answered for the whole picture. */
   checkQuestion(question) {
     if (!this.region) return;
     const named = question.toLowerCase().includes(this.region.name.toLowerCase());
-    this.hint.textContent = named ? "" : `Say “${this.region.name}” in the question; otherwise it is about the whole picture.`;
+    this.hint.textContent = named ? "" : `Say “${this.region.name}” in the question; otherwise it may be taken to be about the whole picture.`;
   }
 
   fill() {
