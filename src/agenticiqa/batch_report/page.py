@@ -165,7 +165,8 @@ def _heat(report: BatchReport) -> str:
         for kind, cells in report.heat.items()
     )
     return (
-        f'<div class="scroll" tabindex="0"><table class="heat"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+        f'<div class="scroll" tabindex="0"><table class="heat"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
         '<p class="dim">Mean score by kind and level; people\'s mean opinion, on its own scale, below it.</p>'
     )
 
