@@ -30,3 +30,16 @@ def test_wrong_usage_is_told(run, folder):
     missing = run("gate", "nowhere.jsonl", "--min-score", "3")
     assert missing.code == 1
     assert "nowhere.jsonl" in missing.err
+
+
+def test_a_threshold_that_is_no_number_does_not_let_everything_pass(run, folder):
+    now = results(folder, "now.jsonl", a=1.0)
+    for options in (("--min-score", "nan"), ("--min-score", "inf"), ("--min-score", "1", "--tolerance", "inf")):
+        done = run("gate", now, *options)
+        assert (done.code, "finite" in done.err) == (2, True), options
+
+
+def test_a_junit_file_that_cannot_be_written_is_told(run, folder):
+    now = results(folder, "now.jsonl", a=4.0)
+    done = run("gate", now, "--min-score", "3", "--junit", f"{now}/junit.xml")
+    assert (done.code, "cannot be written" in done.err) == (1, True)
