@@ -220,3 +220,16 @@ def test_unusable_selection(text):
         Selection.parse(text, None)
     with pytest.raises(ManifestError, match="none of the 4 samples"):
         Selection.parse("9:", None).bounds(4)
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ('{"image_path": "a.png", "mos": 1' + "0" * 400 + "}", "mos is too large a number."),
+        ('{"image_path": "a.png", "options": "' + "[" * 100_000 + '"}', "options is not valid JSON"),
+    ],
+)
+def test_values_beyond_all_measure_are_problems_of_their_row(tmp_path, row, told):
+    (tmp_path / "m.jsonl").write_text(row + "\n", encoding="utf-8")
+    (found,) = rows(tmp_path / "m.jsonl")
+    assert told in str(found.problem)
