@@ -102,7 +102,7 @@ def read_results(path: str | Path, *, score: str = FUSED, truth: str = "mos") ->
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 
@@ -110,13 +110,14 @@ def _is_json(text: str) -> bool:
 def _read_line(text: str, where: str, score: str, truth: str) -> Result:
     try:
         line = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise EvaluationError(f"{where} is not JSON: {error}.", hint="Was the file cut off?") from error
     if not isinstance(line, dict) or not isinstance(line.get("sample_id"), (str, int)):
         raise EvaluationError(f"{where} is no result: it has no sample_id.", hint="Give a file of `agenticiqa batch`.")
     status = line.get("status")
     if status not in ("ok", "partial", "error"):
         raise EvaluationError(f"{where} has the status {status!r}.", hint="It must be ok, partial or error.")
+    _check_shape(line, where)
     options = _options(line)
     return Result(
         sample_id=str(line["sample_id"]),
@@ -128,6 +129,23 @@ def _read_line(text: str, where: str, score: str, truth: str) -> Result:
         right=_right(line, options, where),
         line=line,
     )
+
+
+_OBJECTS = (("plan",), ("executor_evidence",), ("summarizer_result",), ("metadata",), ("metadata", "timings"))
+_LISTS = (("measurements",), ("executor_evidence", "tool_logs"), ("metadata", "call_log"))
+
+
+def _check_shape(line: Mapping[str, Any], where: str) -> None:
+    """Where a part has another form than a batch writes, nobody further on could say whose fault that is."""
+    for path in _OBJECTS:
+        if not isinstance(_at(line, path), (Mapping, type(None))):
+            raise EvaluationError(f"{where}: {'.'.join(path)} is no object.", hint="Give a file of `agenticiqa batch`.")
+    for path in _LISTS:
+        found = _at(line, path)
+        if found is not None and not (isinstance(found, list) and all(isinstance(each, Mapping) for each in found)):
+            raise EvaluationError(
+                f"{where}: {'.'.join(path)} is no list of objects.", hint="Give a file of `agenticiqa batch`."
+            )
 
 
 # --- scores ----------------------------------------------------------------------------------------------
@@ -155,6 +173,16 @@ def _tool_score(line: Mapping[str, Any], tool: str, key: str) -> float | None:
     return None
 
 
+def tools_in(results: Iterable[Result]) -> list[str]:
+    """Tools that scored the whole picture of some sample."""
+    found: dict[str, None] = {}
+    for result in results:
+        for path in (["measurements"], ["executor_evidence", "tool_logs"]):
+            names = (str(entry.get("tool")) for entry in _at(result.line, path) or [] if entry.get("region") is None)
+            found.update(dict.fromkeys(names))
+    return list(found)
+
+
 def _at(line: Any, path: Iterable[str]) -> Any:
     for key in path:
         line = line.get(key) if isinstance(line, Mapping) else None
@@ -164,7 +192,11 @@ def _at(line: Any, path: Iterable[str]) -> Any:
 def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value) if math.isfinite(value) else None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _opinion(value: Any) -> float | None:
