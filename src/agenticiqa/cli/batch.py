@@ -125,6 +125,8 @@ def _check_words(
         raise typer.BadParameter("--resume and --overwrite contradict each other: choose one.")
     if output is None and not dry_run:
         raise typer.BadParameter("--output is missing: name the file for the results.")
+    if output == Path("-"):
+        raise typer.BadParameter("--output is a file: results on standard output could not be resumed or put in order.")
 
 
 def _check_measuring(measure: str | None, align: str, of_agents: dict[str, object]) -> None:

@@ -28,6 +28,8 @@ def report(
 
     The page needs no network and prints well; a browser's print dialogue makes a PDF of it.
     """
+    from rich.markup import escape
+
     from agenticiqa.batch_report import prepare, render_markdown, render_page
     from agenticiqa.evaluation.results import read_results
     from agenticiqa.files import write_whole
@@ -39,7 +41,7 @@ def report(
         if output.suffix.lower() == ".md":
             text = render_markdown(prepared)
         else:
-            text = render_page(prepared, lambda step: status.update(f"Drawing {step}"))
+            text = render_page(prepared, lambda step: status.update(escape(f"Drawing {step}")))
     write_whole(output, text)
     if json_output:
         print_json({"output": str(output), **prepared.as_dict()})
