@@ -20,6 +20,7 @@ from agenticiqa.vocabulary import UNABLE_TO_DETERMINE, same_name
 Status = Literal["ok", "partial", "error"]
 FUSED = "quality_score"
 TOOL_PREFIX = "tool:"
+RAW_PREFIX = "raw:"
 
 
 class EvaluationError(AgenticIQAError):
@@ -155,7 +156,7 @@ def score_of(line: Mapping[str, Any], name: str) -> float | None:
     """A line's prediction by the name of :func:`read_results`."""
     if name == FUSED:
         return _number(_at(line, ["summarizer_result", "quality_score"]))
-    for prefix, key in ((TOOL_PREFIX, "calibrated"), ("raw:", "raw")):
+    for prefix, key in ((TOOL_PREFIX, "calibrated"), (RAW_PREFIX, "raw")):
         if name.startswith(prefix):
             return _tool_score(line, name.removeprefix(prefix), key)
     return _number(_at(line, name.split(".")))
@@ -175,12 +176,13 @@ def _tool_score(line: Mapping[str, Any], tool: str, key: str) -> float | None:
 
 def tools_in(results: Iterable[Result]) -> list[str]:
     """Tools that scored the whole picture of some sample."""
-    found: dict[str, None] = {}
-    for result in results:
-        for path in (["measurements"], ["executor_evidence", "tool_logs"]):
-            names = (str(entry.get("tool")) for entry in _at(result.line, path) or [] if entry.get("region") is None)
-            found.update(dict.fromkeys(names))
-    return list(found)
+    names = (entry.get("tool") for result in results for entry in tool_entries(result) if entry.get("region") is None)
+    return list(dict.fromkeys(str(name) for name in names))
+
+
+def tool_entries(result: Result) -> list[Mapping[str, Any]]:
+    """What tools said, in measured lines and in the evidence of assessed ones."""
+    return [*(_at(result.line, ["measurements"]) or []), *(_at(result.line, ["executor_evidence", "tool_logs"]) or [])]
 
 
 def _at(line: Any, path: Iterable[str]) -> Any:
