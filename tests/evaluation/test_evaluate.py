@@ -286,3 +286,9 @@ def test_a_score_that_no_result_has_is_refused_with_those_there_are(tmp_path):
     ]
     with pytest.raises(EvaluationError, match=r"'quality_score'.*tool:SSIM"):
         run(tmp_path, measured)
+
+
+def test_a_second_file_without_the_score_is_refused_too(tmp_path):
+    bare = [{**line, "summarizer_result": {"final_answer": "B"}} for line in many(5)]
+    with pytest.raises(EvaluationError, match=r"second.jsonl has the score"):
+        run(tmp_path, many(5), bare)

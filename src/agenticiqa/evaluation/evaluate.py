@@ -100,6 +100,8 @@ def evaluate(
             hint="Put them into the manifest; they travel into the results. --truth names another column.",
         )
     _refuse_no_score(file, judged)
+    if other is not None:
+        _refuse_no_score(other, [result for result in other.results if result.is_scored or result.is_choice])
     _check_columns(file, [*by, *([settings.cluster] if settings.cluster else [])])
     return Evaluation(
         file=str(file.path),
