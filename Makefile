@@ -18,6 +18,8 @@ help:
 	@echo "make browser the web page in a real Chromium, with axe (needs chromium and npm)"
 	@echo "make ray     batches on Ray actors (installs Ray)"
 	@echo "make bench   speed, always as a ratio to a peer measured in the same run"
+	@echo "make eval-embedded DATA=folder   the embedded model on pictures (training/README.md says which)"
+	@echo "make clean   remove environments and what the others made"
 
 $(BIN)/uv:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "AgenticIQA needs Python 3.10 or newer; set PYTHON=/path/to/python3")'

@@ -130,7 +130,6 @@ def _evaluations(plan: Plan, job: Job) -> list[Evaluation]:
 def append_section(page: Path, section: str) -> None:
     """Add a section at the end of a results page, which is made if it is not there."""
     old = page.read_text(encoding="utf-8") if page.exists() else HEADING
-    page.parent.mkdir(parents=True, exist_ok=True)
     write_whole(page, f"{old.rstrip()}\n\n{section.strip()}\n")
 
 

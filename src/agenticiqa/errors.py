@@ -166,7 +166,7 @@ class ManifestError(AgenticIQAError):
 
 
 class OutputError(AgenticIQAError):
-    """A results file cannot be written, belongs to something else, or is in use."""
+    """A file cannot be written, belongs to something else, or is in use."""
 
 
 class WorkerDiedError(AgenticIQAError):

@@ -4,21 +4,45 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
+
+from agenticiqa.errors import OutputError
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
     """A reader sees the old file or the new one, never half of it."""
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    path.parent.mkdir(parents=True, exist_ok=True)
+    # Half a character (from a file name, say) is shown as a question mark: a page must not fail because of one.
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    with whole_file(path) as stream:
+        stream.write(data)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A stream for what is written piece by piece; the file appears when the block ends well."""
     # A name of our own rather than tempfile's: the file keeps the permissions that the user's umask gives.
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with part.open("xb") as stream:
-            stream.write(data)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stream = part.open("xb")
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    try:
+        with stream:
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise _cannot_write(path, error) from error
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def _cannot_write(path: Path, error: OSError) -> OutputError:
+    return OutputError(f"{str(path)!r} cannot be written: {error.strerror or error}.", hint="Choose another place.")

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from xml.etree import ElementTree
 
-from agenticiqa.evaluation.results import Result, ResultFile
+from agenticiqa.evaluation.results import RAW_PREFIX, TOOL_PREFIX, EvaluationError, Result, ResultFile, tool_entries
+from agenticiqa.vocabulary import same_name
 
 Reason = Literal["failed", "no_score", "below", "regression", "missing"]
 DEFAULT_TOLERANCE = 0.1
@@ -60,6 +61,7 @@ class Verdict:
 
 def judge(file: ResultFile, rules: Rules) -> Verdict:
     """Hold every sample of a result file against the rules."""
+    _refuse_scores_that_fall_with_quality(file)
     before = {result.sample_id: result for result in rules.baseline.results} if rules.baseline else {}
     unscored: list[Problem] = []
     wrong: list[Problem] = []
@@ -78,6 +80,20 @@ def judge(file: ResultFile, rules: Rules) -> Verdict:
         notes=list(_notes(file, before)),
         scores={result.sample_id: result.score for result in file.results},
     )
+
+
+def _refuse_scores_that_fall_with_quality(file: ResultFile) -> None:
+    """Of many raw values less is better: a gate that demands more of them would let damage through."""
+    if not file.score.startswith(RAW_PREFIX):
+        return
+    tool = file.score.removeprefix(RAW_PREFIX)
+    for result in file.results:
+        for entry in tool_entries(result):
+            if same_name(str(entry.get("tool")), tool) and entry.get("higher_is_better") is not True:
+                raise EvaluationError(
+                    f"Of {tool}'s raw value, higher is not better: a gate on it would pass bad pictures.",
+                    hint=f"--score {TOOL_PREFIX}{tool} is its score from 1 to 5, higher for better.",
+                )
 
 
 def _without_score(result: Result) -> Problem | None:

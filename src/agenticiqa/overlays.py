@@ -13,6 +13,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from agenticiqa.files import write_whole
 from agenticiqa.images import Box, LoadedImage
 from agenticiqa.tools.metrics import FloatArray, MetricSpec
 
@@ -84,7 +85,7 @@ class MapFolder:
         rgb = image.rgb if region is None else image.rgb[region.rows, region.columns]
         shown = coloured(rgb, badness_of(local, spec))
         picture = file.with_name(f"{file.name}.png")
-        picture.write_bytes(cv2.imencode(".png", cv2.cvtColor(shown, cv2.COLOR_RGB2BGR))[1].tobytes())
+        write_whole(picture, cv2.imencode(".png", cv2.cvtColor(shown, cv2.COLOR_RGB2BGR))[1].tobytes())
         return picture
 
     def _stem(self, path: Path) -> str:

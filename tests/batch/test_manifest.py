@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -220,3 +222,27 @@ def test_unusable_selection(text):
         Selection.parse(text, None)
     with pytest.raises(ManifestError, match="none of the 4 samples"):
         Selection.parse("9:", None).bounds(4)
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ('{"image_path": "a.png", "mos": 1' + "0" * 400 + "}", "mos is too large a number."),
+        ('{"image_path": "a.png", "options": "' + "[" * 100_000 + '"}', "options is not valid JSON"),
+    ],
+)
+def test_values_beyond_all_measure_are_problems_of_their_row(tmp_path, row, told):
+    (tmp_path / "m.jsonl").write_text(row + "\n", encoding="utf-8")
+    (found,) = rows(tmp_path / "m.jsonl")
+    assert told in str(found.problem)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of POSIX")
+def test_a_pipe_is_read_like_standard_input(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(b'{"image_path": "/data/a.png"}\n',))
+    writer.start()
+    (sample,) = samples(pipe)
+    writer.join()
+    assert sample.image_path == "/data/a.png"

@@ -130,3 +130,12 @@ def test_charts_draw_what_they_are_given():
     assert "4000 of them drawn" in scatter(list(range(5000)), list(range(5000)))
     assert heat_colour(1.0) == "#b3261e"
     assert heat_colour(5.0) == "#1a7f37"
+
+
+def test_a_line_that_is_no_complete_result_is_shown_without_details(tmp_path: Path) -> None:
+    bare = {"sample_id": "bare", "status": "ok", "summarizer_result": {"final_answer": "B", "quality_score": 3.0}}
+    file = tmp_path / "r.jsonl"
+    file.write_text(json.dumps(bare) + "\n" + json.dumps(line("whole", 4.0)) + "\n", encoding="utf-8")
+    page = render_page(prepare(read_results(file)))
+    assert "no complete result" in page
+    assert "Because." in page

@@ -200,3 +200,15 @@ def test_embedded_backend_in_processes_answers_as_assess_does(run, folder):
     alone = run("assess", str(picture), "--query", "Is it blurred?", "--json").json
     assert found["summarizer_result"] == alone["summarizer_result"]
     assert found["metadata"]["error_kind"] is None
+
+
+def test_no_tool_named_never_asks_the_agents(run, manifest):
+    for nothing in ("", " , "):
+        done = run("batch", str(manifest), "-o", "r.jsonl", "--measure", nothing)
+        assert (done.code, "--measure names no tool" in done.err) == (2, True)
+
+
+def test_results_need_a_file(run, manifest, folder):
+    done = run("batch", str(manifest), "-o", "-", "--measure", "PSNR")
+    assert (done.code, "--output is a file" in done.err) == (2, True)
+    assert not (folder / "-").exists()

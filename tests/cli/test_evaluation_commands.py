@@ -132,3 +132,23 @@ def test_evaluate_answers(run, folder):
 )
 def test_evaluate_refuses(run, results, arguments, code):
     assert run("evaluate", str(results), *arguments).code == code
+
+
+def test_an_option_for_a_second_file_needs_one(run, results):
+    done = run("evaluate", str(results), "--other-score", "tool:SSIM")
+    assert (done.code, "--other-score has no effect" in done.err) == (2, True)
+
+
+def test_report_prints_its_facts_as_json(run, results, folder):
+    told = run("report", str(results), "-o", "page.md", "--json").json
+    assert (told["output"], told["samples"], told["ok"], told["error"]) == ("page.md", 21, 20, 1)
+    assert told["evaluation"]["counts"]["samples"] == 21
+    assert (folder / "page.md").exists()
+
+
+def test_a_sample_named_like_markup_is_drawn(run, folder):
+    named = scored("[bold]x[/bold] [/]", 3.0, 4.0)
+    file = write(folder / "odd.jsonl", [named])
+    done = run("report", str(file), "-o", "page.html")
+    assert done.code == 0, done.err
+    assert "[bold]x[/bold] [/]" in (folder / "page.html").read_text(encoding="utf-8")

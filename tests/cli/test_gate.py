@@ -30,3 +30,28 @@ def test_wrong_usage_is_told(run, folder):
     missing = run("gate", "nowhere.jsonl", "--min-score", "3")
     assert missing.code == 1
     assert "nowhere.jsonl" in missing.err
+
+
+def test_a_threshold_that_is_no_number_does_not_let_everything_pass(run, folder):
+    now = results(folder, "now.jsonl", a=1.0)
+    for options in (("--min-score", "nan"), ("--min-score", "inf"), ("--min-score", "1", "--tolerance", "inf")):
+        done = run("gate", now, *options)
+        assert (done.code, "finite" in done.err) == (2, True), options
+
+
+def test_a_junit_file_that_cannot_be_written_is_told(run, folder):
+    now = results(folder, "now.jsonl", a=4.0)
+    done = run("gate", now, "--min-score", "3", "--junit", f"{now}/junit.xml")
+    assert (done.code, "cannot be written" in done.err) == (1, True)
+
+
+def test_raw_values_that_fall_with_quality_are_no_gate(run, folder):
+    def measured(tool, raw, higher):
+        entry = {"tool": tool, "region": None, "raw": raw, "calibrated": 4.0, "higher_is_better": higher}
+        line = {"sample_id": "a", "status": "ok", "measurements": [entry]}
+        (folder / f"{tool}.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+        return f"{tool}.jsonl"
+
+    refused = run("gate", measured("GMSD", 0.3, False), "--score", "raw:gmsd", "--min-score", "0.1")
+    assert (refused.code, "--score tool:gmsd" in refused.err) == (1, True)
+    assert run("gate", measured("PSNR", 38.0, True), "--score", "raw:PSNR", "--min-score", "35").code == 0

@@ -61,6 +61,7 @@ def test_fetch_says_what_is_missing_and_what_is_ready(run):
     assert "agenticiqa[pyiqa]" in done.err
     assert "Noncommercial" in done.err
     assert "built in" in run("tools", "fetch", "ssim").out
+    assert run("tools", "fetch", "ssim", "--json").json["ready"] is True
     assert run("tools", "fetch", "nonsense").code == 1
     assert "takes no file" in run("tools", "fetch", "ssim", "--from", "x").err
 

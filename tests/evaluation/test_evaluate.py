@@ -265,3 +265,30 @@ def test_tools_ablation_tells_that_the_model_had_seen_them(tmp_path):
 def test_an_unknown_ablation_is_an_error(tmp_path):
     with pytest.raises(EvaluationError, match="'planner'"):
         run(tmp_path, many(), ablations=["planner"])
+
+
+def test_two_samples_have_no_correlation(tmp_path):
+    figures = run(tmp_path, many(2), settings=FAST).scores[0].figures
+    assert figures.srcc.value is figures.plcc.value is figures.krcc.value is None
+    assert "too few" in str(figures.note)
+
+
+def test_opinions_that_never_differ_are_told(tmp_path):
+    figures = run(tmp_path, [{**line, "mos": 3.0} for line in many(20)], settings=FAST).scores[0].figures
+    assert figures.srcc.value is None
+    assert figures.note == "every opinion is the same: there is no correlation"
+
+
+def test_a_score_that_no_result_has_is_refused_with_those_there_are(tmp_path):
+    measured = [
+        {"sample_id": str(i), "status": "ok", "mos": i, "measurements": [{"tool": "SSIM", "calibrated": 2.0}]}
+        for i in range(4)
+    ]
+    with pytest.raises(EvaluationError, match=r"'quality_score'.*tool:SSIM"):
+        run(tmp_path, measured)
+
+
+def test_a_second_file_without_the_score_is_refused_too(tmp_path):
+    bare = [{**line, "summarizer_result": {"final_answer": "B"}} for line in many(5)]
+    with pytest.raises(EvaluationError, match=r"second.jsonl has the score"):
+        run(tmp_path, many(5), bare)

@@ -140,3 +140,31 @@ def test_a_failed_line_without_options_keeps_its_right_letter(tmp_path):
     line = chosen("a", "B", None, "error")
     del line["options"]
     assert only(tmp_path, line).right == "B"
+
+
+def test_a_number_beyond_all_floats_is_no_number(tmp_path):
+    result = only(tmp_path, {**scored("a", 3.5, 10**400), "mos": 10**400, "answer": "x"})
+    assert (result.score, result.truth) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        ({"measurements": [1]}, "measurements is no list of objects"),
+        ({"measurements": {"tool": "SSIM"}}, "measurements is no list of objects"),
+        ({"metadata": []}, "metadata is no object"),
+        ({"metadata": {"timings": 3}}, "metadata.timings is no object"),
+        ({"metadata": {"call_log": ["x"]}}, "metadata.call_log is no list of objects"),
+        ({"summarizer_result": "A"}, "summarizer_result is no object"),
+    ],
+)
+def test_parts_of_another_form_are_named_with_their_line(tmp_path, part, told):
+    with pytest.raises(EvaluationError, match=rf"line 1: {told}"):
+        only(tmp_path, {**scored("a", 3.5, 4.0), **part})
+
+
+def test_brackets_without_end_are_an_error_with_the_line(tmp_path):
+    file = tmp_path / "r.jsonl"
+    file.write_text('{"sample_id": "a", "x": ' + "[" * 100_000 + "\n", encoding="utf-8")
+    with pytest.raises(EvaluationError, match="line 1 is not JSON"):
+        read_results(file)

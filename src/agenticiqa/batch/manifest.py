@@ -81,6 +81,10 @@ def open_manifest(source: str) -> Manifest:
     path = Path(source)
     if path.is_dir():
         return FolderManifest(path)
+    if path.is_fifo():
+        # What a shell writes for <(command).
+        with path.open("rb") as stream:
+            return _spooled(stream, source, os.getcwd())
     if not path.is_file():
         raise ManifestError(f"There is no file or folder {source!r}.", hint="Check the path.")
     return FileManifest(path, source, str(path.parent))

@@ -99,6 +99,8 @@ def _number(values: Mapping[str, Any], key: str) -> float | None:
         number = float(value)
     except (TypeError, ValueError):
         raise ManifestError(f"{key} is {value!r}, which is not a number.") from None
+    except OverflowError:
+        raise ManifestError(f"{key} is too large a number.") from None
     if isinstance(value, bool) or not math.isfinite(number):
         raise ManifestError(f"{key} is {value!r}, which is not a number.")
     return number
@@ -137,5 +139,5 @@ def _regions(value: Any) -> dict[str, list[int]] | None:
 def _json(text: str, key: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ManifestError(f"{key} is not valid JSON ({error}).") from None

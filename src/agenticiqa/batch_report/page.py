@@ -13,8 +13,10 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from agenticiqa.assessment import Assessment
-from agenticiqa.assessment_report import STYLE, ReportItem, picture_article, report_item, table
+from agenticiqa.assessment_report import STYLE, picture_article, report_item, table
 from agenticiqa.batch_report.charts import heat_colour, histogram, ink_on, scatter
 from agenticiqa.batch_report.summary import BatchReport, Case, Cell, error_kind
 from agenticiqa.evaluation.agreement import pairs
@@ -216,11 +218,12 @@ def _article(case: Case) -> str:
     line = case.result.line
     if line.get("summarizer_result") is None and line.get("plan") is None:
         return _measured(case.result)
-    return picture_article(_item(Assessment.model_validate(line)))
-
-
-def _item(result: Assessment) -> ReportItem:
-    return report_item(result)
+    try:
+        found = Assessment.model_validate(line)
+    except ValidationError as error:
+        lacks = f"{error.error_count()} fields are missing or malformed"
+        return f"<article>{_nothing(f'The line is no complete result ({lacks}): no details are shown.')}</article>"
+    return picture_article(report_item(found))
 
 
 def _measured(result: Result) -> str:

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean, median
-from typing import Any
+from typing import Any, get_args
 
 from agenticiqa.evaluation.agreement import Settings, grouped
 from agenticiqa.evaluation.evaluate import Evaluation, evaluate
-from agenticiqa.evaluation.results import Result, ResultFile
+from agenticiqa.evaluation.results import Result, ResultFile, Status
 
 CASES = 4
 AGENTS = ("planner", "executor", "summarizer")
@@ -67,6 +67,20 @@ class BatchReport:
     @property
     def median_score(self) -> float | None:
         return median(self.scores) if self.scores else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report's facts for other programs; pictures and charts are in the page alone."""
+        return {
+            "title": self.title,
+            "score": self.file.score,
+            "samples": len(self.file.results),
+            **{status: self.file.count(status) for status in get_args(Status)},
+            "mean_score": self.mean_score,
+            "median_score": self.median_score,
+            "cost_usd": self.usd,
+            "errors": self.error_kinds,
+            "evaluation": self.evaluation.as_dict() if self.evaluation else None,
+        }
 
 
 def prepare(file: ResultFile, *, title: str | None = None, cases: int = CASES, resamples: int = 1000) -> BatchReport:
@@ -158,7 +172,6 @@ def _cases(results: list[Result], answered: list[Result], count: int) -> dict[st
     apart = _furthest_apart(answered, count)
     if apart:
         found["Furthest from people"] = apart
-    # One picture need not be shown twice in a small batch.
     return {title: own for title, own in found.items() if own}
 
 

@@ -78,7 +78,7 @@ def batch(
         config=config,
         query=query,
         max_replan=max_replan,
-        tools=tuple(name.strip() for name in (measure or "").split(",") if name.strip()),
+        tools=tools_named(measure),
         align="resize" if align == "resize" else "none",
         timeout_s=timeout,
         limits=RateLimits(parse_limit(rpm), parse_limit(tpm)),
@@ -125,6 +125,8 @@ def _check_words(
         raise typer.BadParameter("--resume and --overwrite contradict each other: choose one.")
     if output is None and not dry_run:
         raise typer.BadParameter("--output is missing: name the file for the results.")
+    if output == Path("-"):
+        raise typer.BadParameter("--output is a file: results on standard output could not be resumed or put in order.")
 
 
 def _check_measuring(measure: str | None, align: str, of_agents: dict[str, object]) -> None:
@@ -133,6 +135,14 @@ def _check_measuring(measure: str | None, align: str, of_agents: dict[str, objec
         raise typer.BadParameter(f"{useless[0]} has no effect with --measure: no model is asked.")
     if measure is None and align != "none":
         raise typer.BadParameter("--align has no effect without --measure.")
+
+
+def tools_named(measure: str | None) -> tuple[str, ...]:
+    """The tools of --measure. None named is a slip: without tools the agents would run, and might cost money."""
+    names = tuple(name.strip() for name in (measure or "").split(",") if name.strip())
+    if measure is not None and not names:
+        raise typer.BadParameter("--measure names no tool: write, for example, --measure PSNR,SSIM.")
+    return names
 
 
 # --- running ---------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def benchmark(
     from agenticiqa.batch.preparing import Request
     from agenticiqa.batch.runner import StopSwitch
     from agenticiqa.benchmark import Plan, run_benchmark
-    from agenticiqa.cli.batch import stopping_on_signals
+    from agenticiqa.cli.batch import stopping_on_signals, tools_named
     from agenticiqa.cli.batch_progress import progress_display
     from agenticiqa.datasets.catalogue import find
     from agenticiqa.evaluation.agreement import Settings
@@ -58,7 +58,7 @@ def benchmark(
     if resume and overwrite:
         raise typer.BadParameter("--resume and --overwrite contradict each other: choose one.")
     dataset = find(name)
-    tools = tuple(tool.strip() for tool in (measure or "").split(",") if tool.strip())
+    tools = tools_named(measure)
     method = "-".join(tools) or (backend or "default").replace("/", "-")
     plan = Plan(
         dataset=dataset,

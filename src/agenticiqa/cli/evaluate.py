@@ -69,6 +69,8 @@ def evaluate(
         raise typer.BadParameter("--fit is 4 or 5.")
     if json_output and markdown:
         raise typer.BadParameter("--json and --markdown contradict each other: choose one.")
+    if other_score is not None and other is None:
+        raise typer.BadParameter("--other-score has no effect without a second result file.")
     if failed_as_worst and score.startswith("raw:"):
         raise typer.BadParameter("--failed-as-worst needs a score with a known worst end, not a raw one.")
     settings = Settings(cast("Literal[4, 5]", parameters), resamples, failed_as_worst, cluster)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +40,9 @@ def gate(
     from agenticiqa.files import write_whole
     from agenticiqa.gate import Rules, judge, junit
 
+    if not all(math.isfinite(number) for number in (min_score or 0.0, tolerance)):
+        # Nothing compares with NaN: it would let every picture pass.
+        raise typer.BadParameter("--min-score and --tolerance are finite numbers.")
     if min_score is None and max_regression is None:
         raise typer.BadParameter("nothing is demanded: give --min-score, --max-regression or both.")
     baseline = read_results(max_regression, score=score) if max_regression else None

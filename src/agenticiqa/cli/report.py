@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.terminal import error_console
+from agenticiqa.cli.assess import JsonOption
+from agenticiqa.cli.terminal import error_console, print_json
 
 
 def report(
@@ -21,11 +22,14 @@ def report(
     truth: Annotated[str, typer.Option("--truth", help="The column with people's opinion.")] = "mos",
     title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
     cases: Annotated[int, typer.Option("--cases", min=0, max=50, help="Pictures shown of each kind of case.")] = 4,
+    json_output: JsonOption = False,
 ) -> None:
     """Write a report: figures, charts, agreement with people, best and worst cases, errors.
 
     The page needs no network and prints well; a browser's print dialogue makes a PDF of it.
     """
+    from rich.markup import escape
+
     from agenticiqa.batch_report import prepare, render_markdown, render_page
     from agenticiqa.evaluation.results import read_results
     from agenticiqa.files import write_whole
@@ -37,6 +41,9 @@ def report(
         if output.suffix.lower() == ".md":
             text = render_markdown(prepared)
         else:
-            text = render_page(prepared, lambda step: status.update(f"Drawing {step}"))
+            text = render_page(prepared, lambda step: status.update(escape(f"Drawing {step}")))
     write_whole(output, text)
-    typer.echo(str(output))
+    if json_output:
+        print_json({"output": str(output), **prepared.as_dict()})
+    else:
+        typer.echo(str(output))

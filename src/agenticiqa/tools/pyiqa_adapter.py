@@ -104,7 +104,6 @@ def fetch(tool: str, spec: MetricSpec, folder: Path, settings: PyiqaSettings) ->
     picture = trial_picture()
     value = adapted(tool, spec, settings).measure(picture, picture if spec.kind == "FR" else None).value
     path = marker_path(folder, tool)
-    path.parent.mkdir(parents=True, exist_ok=True)
     note = {
         "tool": tool,
         "pyiqa": installed_version(),

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import pearsonr, spearmanr
 
+from agenticiqa.files import write_whole
 from agenticiqa.tools.calibration import (
     HIGHEST,
     LOWEST,
@@ -207,8 +208,7 @@ def plot(fit: Refit, old: Calibration | None, path: Path) -> None:
     done, encoded = cv2.imencode(".png", canvas)
     if not done:
         raise CalibrationError("The plot could not be encoded.", hint="")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(encoded.tobytes())
+    write_whole(path, encoded.tobytes())
 
 
 def _place(raw: float, opinion: float, low: float, high: float) -> tuple[int, int]:
