@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from agenticiqa.evaluation.logistic_fit import FEWEST_SAMPLES, fit_logistic
-from agenticiqa.tools.calibration import five_parameter_logistic
+from agenticiqa.tools.calibration import five_parameter_logistic, load_calibrations, paper_coefficients
 
 # Weight of the first chick of R's data set ChickWeight (Crowder and Hand 1990), the worked example of R's
 # four-parameter logistic (help page SSfpl), which reports A = 27.453, B = 348.971, xmid = 19.391, scal = 6.673.
@@ -67,3 +67,18 @@ def test_units_do_not_matter(parameters):
 )
 def test_data_that_carry_no_curve_give_none(x, y):
     assert fit_logistic(x, y) is None
+
+
+PUBLISHED = ("SSIM", "FSIM", "GMSD", "LPIPS", "DISTS", "MUSIQ", "HyperIQA", "BRISQUE")
+
+
+@pytest.mark.parametrize("tool", PUBLISHED)
+def test_five_parameters_give_the_curves_that_the_agenticiqa_authors_printed(tool):
+    """Points on a printed curve are fitted by that curve again: the same form, found without knowing its numbers."""
+    printed = paper_coefficients()[tool]
+    low, high = load_calibrations()[tool].value_range
+    raw = np.linspace(low, high, 60)
+    opinions = five_parameter_logistic(raw, *printed)
+    fit = fit_logistic(raw, opinions, parameters=5)
+    assert fit is not None
+    assert fit(raw) == pytest.approx(opinions, abs=2e-3 * float(np.ptp(opinions)))
