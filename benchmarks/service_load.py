@@ -21,32 +21,38 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from itertools import cycle
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
+from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "examples" / "pictures" / "dandelion_compressed.jpg"
+VARIANTS = 64
 TOOLS = ["sharpness", "blockiness", "NIQE"]
 DIRECT = """
 import sys, time
+from itertools import cycle
 from pathlib import Path
 from threading import Thread
 from agenticiqa.assessment import AgenticIQA
 from agenticiqa.pictures_measured import Measurer, Pair, choose_tools
 
-kind, picture, seconds, threads, tools = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+kind, folder, seconds, threads, tools = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+pictures = cycle(sorted(Path(folder).iterdir()))
 assessor = AgenticIQA("embedded")
 pipeline = assessor.settings.pipeline
 chosen = choose_tools(assessor.tools, tools.split(","), all_tools=False, has_reference=False)
 measurer = Measurer(chosen, pipeline.tools, pipeline.images)
 
 def once():
+    picture = next(pictures)
     if kind == "assess":
         assert assessor.assess(picture).status != "error"
     else:
-        assert not [record for record in measurer.measure(Pair(Path(picture))) if record.error]
+        assert not [record for record in measurer.measure(Pair(picture)) if record.error]
 
 once()
 done = []
@@ -102,9 +108,19 @@ def environment(home: Path) -> dict[str, str]:
     return {**kept, "AGENTICIQA_HOME": str(home), "AGENTICIQA_PIPELINE__CACHE__ENABLED": "false"}
 
 
-def direct_rate(kind: str, seconds: float, threads: int) -> float:
+def make_pictures(folder: Path) -> Path:
+    """Cuttings of one picture, more than the vision model remembers: every request and every call is work."""
+    folder.mkdir()
+    with Image.open(PICTURE) as opened:
+        for place in range(VARIANTS):
+            cutting = opened.crop((place, 0, opened.width - VARIANTS + place, opened.height))
+            cutting.save(folder / f"{place:03}.jpg", quality=90)
+    return folder
+
+
+def direct_rate(kind: str, pictures: Path, seconds: float, threads: int) -> float:
     with tempfile.TemporaryDirectory() as home:
-        command = [sys.executable, "-c", DIRECT, kind, str(PICTURE), str(seconds), str(threads), ",".join(TOOLS)]
+        command = [sys.executable, "-c", DIRECT, kind, str(pictures), str(seconds), str(threads), ",".join(TOOLS)]
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment(Path(home)))
     return float(done.stdout)
 
@@ -176,9 +192,9 @@ class Watcher(threading.Thread):
         self.join()
 
 
-async def load(url: str, kind: str, clients: int, seconds: float) -> tuple[Counter[str], float]:
+async def load(url: str, kind: str, pictures: Path, clients: int, seconds: float) -> tuple[Counter[str], float]:
     """How each request ended, and answered requests a second."""
-    picture = PICTURE.read_bytes()
+    contents = cycle([file.read_bytes() for file in sorted(pictures.iterdir())])
     ended: Counter[str] = Counter()
     started = time.monotonic()
     end = started + seconds
@@ -187,7 +203,7 @@ async def load(url: str, kind: str, clients: int, seconds: float) -> tuple[Count
         data = {"tools": TOOLS} if kind == "measure" else {}
         while time.monotonic() < end:
             try:
-                reply = await client.post(f"/v1/{kind}", files={"image": ("p.jpg", picture)}, data=data)
+                reply = await client.post(f"/v1/{kind}", files={"image": ("p.jpg", next(contents))}, data=data)
             except httpx.TransportError as error:
                 ended[type(error).__name__] += 1
                 continue
@@ -210,17 +226,17 @@ def _spread(latencies: list[float]) -> list[float]:
     return [round(1000 * value, 1) for value in values]
 
 
-def measured(kind: str, arguments: argparse.Namespace) -> dict[str, object]:
-    before = [direct_rate(kind, arguments.direct_seconds, threads) for threads in (1, arguments.workers)]
+def measured(kind: str, pictures: Path, arguments: argparse.Namespace) -> dict[str, object]:
+    before = [direct_rate(kind, pictures, arguments.direct_seconds, threads) for threads in (1, arguments.workers)]
     with Server(arguments.workers, arguments.queue) as server, BareServer() as bare:
         watchers = [Watcher(server.url, server), Watcher(bare.url)]
         for watcher in watchers:
             watcher.start()
-        ended, rate = asyncio.run(load(server.url, kind, arguments.clients, arguments.seconds))
+        ended, rate = asyncio.run(load(server.url, kind, pictures, arguments.clients, arguments.seconds))
         for watcher in watchers:
             watcher.stop()
     watcher, idle = watchers
-    after = [direct_rate(kind, arguments.direct_seconds, threads) for threads in (1, arguments.workers)]
+    after = [direct_rate(kind, pictures, arguments.direct_seconds, threads) for threads in (1, arguments.workers)]
     single, threaded = (statistics.mean(pair) for pair in zip(before, after, strict=True))
     third = max(1, len(watcher.memory) // 3)
     return {
@@ -253,8 +269,10 @@ def main() -> None:
     parser.add_argument("--queue", type=int, default=16)
     parser.add_argument("--kind", choices=["measure", "assess"], action="append")
     arguments = parser.parse_args()
-    for kind in arguments.kind or ["measure", "assess"]:
-        print(json.dumps(measured(kind, arguments), indent=2), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        pictures = make_pictures(Path(folder) / "pictures")
+        for kind in arguments.kind or ["measure", "assess"]:
+            print(json.dumps(measured(kind, pictures, arguments), indent=2), flush=True)
 
 
 if __name__ == "__main__":
