@@ -200,7 +200,7 @@ def test_region_by_keyboard(open_page: Opener, scripted: Running):
     page.get_by_label("Call it").press("Tab")
     expect(page.locator(".pane-region")).to_have_text("face")
     expect(page.locator("#question")).to_have_value("How sharp is the face?")
-    page.locator("#question").fill("Is it good?")
+    page.locator("#question").fill("Rate the image.")
     expect(page.locator(".region-panel .hint")).to_contain_text("Say “face” in the question")
     answer = ask(page)
     expect(answer.locator(".notice-caution")).to_contain_text("not about “face”")
