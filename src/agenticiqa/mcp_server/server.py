@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import functools
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -271,12 +272,10 @@ async def _in_thread(
         gone = True
 
 
-class _plain_errors:  # noqa: N801 - used as a statement
+@contextmanager
+def _plain_errors() -> Iterator[None]:
     """Errors of this package reach the caller as their message; anything else stays a defect."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
-        if isinstance(error, AgenticIQAError):
-            raise ToolError(str(error)) from error
+    try:
+        yield
+    except AgenticIQAError as error:
+        raise ToolError(str(error)) from error
