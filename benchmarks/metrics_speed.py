@@ -28,6 +28,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -195,8 +196,8 @@ class Watch:
 
 
 def run_size(
-    size: tuple[int, int], threads: int, watch: Watch, only: list[str], before: list[dict[str, object]]
-) -> list[dict[str, object]]:
+    size: tuple[int, int], threads: int, watch: Watch, only: list[str], before: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
     """The rows of one size; ``before`` are those of the sizes already measured, which tell the hopeless peers."""
     width, height = size
     hopeless = far_behind(before)
@@ -207,7 +208,7 @@ def run_size(
         for name, functions in found.items():
             peers.setdefault(name, {}).update(functions)
     peers = {name: {p: f for p, f in found.items() if (name, p) not in hopeless} for name, found in peers.items()}
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     for name, metric in METRICS.items():
         if only and name not in only:
             continue
@@ -223,20 +224,18 @@ def run_size(
     return rows
 
 
-def far_behind(rows: list[dict[str, object]]) -> set[tuple[str, str]]:
+def far_behind(rows: list[dict[str, Any]]) -> set[tuple[str, str]]:
     """Metric and peer wherever the peer was far slower than the fastest one."""
     found = set()
     for row in rows:
-        peers = dict(row["peers"])  # type: ignore[call-overload]
+        peers = dict(row["peers"])
         found |= {
             (str(row["metric"]), peer) for peer, time_s in peers.items() if time_s > FAR_BEHIND * min(peers.values())
         }
     return found
 
 
-def shared_set(
-    test: np.ndarray, reference: np.ndarray, rows: list[dict[str, object]], watch: Watch
-) -> dict[str, object]:
+def shared_set(test: np.ndarray, reference: np.ndarray, rows: list[dict[str, Any]], watch: Watch) -> dict[str, Any]:
     """Six metrics on one pair: ours with shared work done once, against the fastest peer of each, summed."""
 
     def together() -> object:
@@ -246,7 +245,7 @@ def shared_set(
     fastest = 0.0
     for row in rows:
         if row["metric"] in SET and row["peers"]:
-            fastest += min(row["peers"].values())  # type: ignore[attr-defined]
+            fastest += min(row["peers"].values())
     first = rows[0]
     return {
         "metric": "set of six",
@@ -257,8 +256,8 @@ def shared_set(
     }
 
 
-def line(row: dict[str, object]) -> str:
-    ours, peers = float(row["ours"]), dict(row["peers"])  # type: ignore[arg-type,call-overload]
+def line(row: dict[str, Any]) -> str:
+    ours, peers = float(row["ours"]), dict(row["peers"])
     text = f"{row['size']:>10}  {row['metric']:<14}{1000 * ours:9.1f} ms"
     if peers:
         best = min(peers, key=peers.__getitem__)
@@ -299,7 +298,7 @@ def main() -> None:
     print(
         ", ".join(f"{name} {fact}" for name, fact in facts.items()), f"threads {threads}", arguments.clock, flush=True
     )
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     for size in arguments.sizes:
         width, height = (int(side) for side in size.split("x"))
         rows += run_size((width, height), threads, watch, arguments.only, rows)

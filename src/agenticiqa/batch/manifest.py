@@ -110,10 +110,10 @@ class FileManifest:
         self._seen: tuple[int, int] | None = None
 
     def rows(self) -> Iterator[Row]:
-        records = _json_records if self._format == "jsonl" else _csv_records
         with self._path.open("rb") as file:
             self._refuse_change(file)
-            for line, record in records(file, self.name):
+            records = _json_records(file) if self._format == "jsonl" else _csv_records(file, self.name)
+            for line, record in records:
                 yield Row(line, record, self._base)
 
     def _refuse_change(self, file: IO[bytes]) -> None:
@@ -140,7 +140,7 @@ def _format_of(path: Path, name: str) -> Format:
     return "jsonl" if start.startswith(b"{") else "csv"
 
 
-def _json_records(file: IO[bytes], name: str) -> Iterator[tuple[int, Record]]:  # noqa: ARG001
+def _json_records(file: IO[bytes]) -> Iterator[tuple[int, Record]]:
     for number, raw in enumerate(file, 1):
         text = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
         if text.strip():
