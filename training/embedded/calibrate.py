@@ -2,7 +2,7 @@
 
     python -m training.embedded.calibrate --checkpoint PARTS... --features PARTS... --out FOLDER
 
-A slight bend takes the damage score to the scale of the published opinions; factors on the spreads make the chances of
+The opinion head gets a say in the damage score; a slight bend takes that to the scale of the published opinions; factors on the spreads make the chances of
 the five levels come true; a factor and an offset on "none" undo the extra weight that training gave to present damage;
 an offset on the gate makes it choose the damage head only where it is sure.
 """
@@ -33,6 +33,10 @@ ABSENCE_OFFSETS = np.arange(0, 1.45, 0.1)
 # processed ones, and the damage head ranks these poorly. The opinion head ranks both well. ``crosscheck.py`` on
 # validation pictures shows what an offset costs and brings.
 GATE_OFFSET = -4.0
+# On validation chains the opinion head, put on the damage head's scale, keeps the order of faint blur, which the damage
+# head often turns round; and where the gate opens half way, heads that lie closer make a smaller step. From 1.0 down to
+# 0.7 more chains are monotone (94.9 to 96.6 %) at the same rank correlation; below, the correlation falls.
+DAMAGE_SHARE = 0.7
 LOWER, UPPER = 1.0, 4.65
 SCALES = np.geomspace(0.3, 3, 50)
 
@@ -53,6 +57,7 @@ def log_chances(logits: np.ndarray) -> np.ndarray:
 def fit(joint: Joint, chains: dict[str, np.ndarray], rated: dict[str, np.ndarray]) -> dict[str, float | list[float]]:
     """Sets the buffers of ``joint``. ``chains``: features, row and level; ``rated``: features and rating."""
     joint.damage_curve.copy_(torch.tensor([0.0, 1.0, 0.0]))
+    joint.damage_share.fill_(1.0)
     for scale in (joint.spread_scale, joint.severity_scale, joint.kind_scale):
         scale.fill_(1.0)
     joint.absence_offset.zero_()
@@ -62,6 +67,10 @@ def fit(joint: Joint, chains: dict[str, np.ndarray], rated: dict[str, np.ndarray
         (PROTOCOL[row], int(level)) for row, level in zip(chains["row"][changed], chains["level"][changed], strict=True)
     ]
     opinions = np.array([kind.opinions[level - 1] for kind, level in cells])
+    found = answers(joint, chains["features"])
+    slope, start = np.polyfit(found["opinion"][changed], found["damage"][changed], 1)
+    joint.opinion_line.copy_(torch.tensor([start, slope]))
+    joint.damage_share.fill_(DAMAGE_SHARE)
     found = answers(joint, chains["features"])
     # Unchanged pictures are few here and must keep the top of the scale: they count as a fifth of all.
     everyone = np.full(len(changed), UNCHANGED_OPINION)
@@ -105,6 +114,8 @@ def best_severity(logits: np.ndarray, wanted: np.ndarray) -> tuple[float, float]
 
 def values_of(joint: Joint) -> dict[str, float | list[float]]:
     return {
+        "damage_share": round(float(joint.damage_share), 4),
+        "opinion_line": [round(float(value), 5) for value in joint.opinion_line],
         "damage_curve": [round(float(value), 5) for value in joint.damage_curve],
         "spread_damage": round(float(joint.spread_scale[0]), 4),
         "spread_opinion": round(float(joint.spread_scale[1]), 4),

@@ -184,6 +184,8 @@ class Joint(nn.Module):
         # Fitted on validation pictures after training.
         for name, count in (("spread_scale", 2), ("severity_scale", 1), ("kind_scale", 1)):
             self.register_buffer(name, torch.ones(count))
+        self.register_buffer("damage_share", torch.ones(1))
+        self.register_buffer("opinion_line", torch.tensor([0.0, 1.0]))
         self.register_buffer("damage_curve", torch.tensor([0.0, 1.0, 0.0]))
         self.register_buffer("absence_offset", torch.zeros(1))
         self.register_buffer("gate_offset", torch.zeros(1))
@@ -200,6 +202,10 @@ class Joint(nn.Module):
         sizes = [1, 1, 1, 1, 1, len(CATEGORIES) * len(SEVERITIES), len(KINDS)]
         damage, opinion, gate, first, second, severities, kinds = y.split(sizes, -1)
         damage, opinion = 3 + 1.5 * damage[:, 0], 3.5 + opinion[:, 0]
+        if not self.training:
+            # Each head errs in its own way; the opinion, on the damage head's scale, has a say in both.
+            of_opinion = self.opinion_line[0] + self.opinion_line[1] * opinion
+            damage = self.damage_share * damage + (1 - self.damage_share) * of_opinion
         curve = self.damage_curve
         damage = curve[0] + damage * (curve[1] + damage * curve[2])
         if not self.training:

@@ -91,12 +91,15 @@ def main() -> None:
         found["biq2021"] = agreement(values, [ratings[name] for name in names])
         show("biq2021", found["biq2021"])
 
-        with (data / "csiq" / "scores.csv").open(newline="") as stream:
-            rows = list(csv.DictReader(stream))
-        rows = rows[:: max(1, len(rows) // most)] if most else rows
-        values = on_files([data / "csiq" / row["image"] for row in rows])
-        found["csiq"] = agreement(values, [-float(row["dmos_0_to_1"]) for row in rows])
-        show("csiq", found["csiq"])
+        if (data / "csiq" / "scores.csv").exists():
+            with (data / "csiq" / "scores.csv").open(newline="") as stream:
+                rows = list(csv.DictReader(stream))
+            rows = rows[:: max(1, len(rows) // most)] if most else rows
+            values = on_files([data / "csiq" / row["image"] for row in rows])
+            found["csiq"] = agreement(values, [-float(row["dmos_0_to_1"]) for row in rows])
+            show("csiq", found["csiq"])
+        else:
+            print(f"csiq       not measured: {data / 'csiq' / 'scores.csv'} is not there")
 
         photographs = [data / "photos" / name for name in splits.load()["photos"]["test"][: arguments.photographs]]
         chains = list(pool.map(of_chain, photographs))

@@ -13,7 +13,7 @@ from agenticiqa.tools.metrics.filters import ZERO
 from agenticiqa.tools.metrics.natural_statistics import (
     NEIGHBOURS,
     WINDOW_SIZE,
-    contrast_normalised,
+    contrast_normalised_single,
     halved,
     moments,
     normalised_strips,
@@ -84,8 +84,8 @@ def _sums(luma: Array) -> tuple[float, float, list[Array]]:
     square_sum = absolute_sum = 0.0
     products: list[Array] = [np.zeros((5, 1)) for _ in NEIGHBOURS]
     # Products wrap round the picture's edge, so the row above the first is the last.
-    above = contrast_normalised(luma[-(WINDOW_SIZE // 2 + 1) :], ZERO)[-1:]
-    for part in normalised_strips(luma, ZERO):
+    above = contrast_normalised_single(luma[-(WINDOW_SIZE // 2 + 1) :], ZERO)[-1:]
+    for part in normalised_strips(luma, ZERO, normalise=contrast_normalised_single):
         square_sum += float(np.vdot(part, part))
         absolute_sum += float(np.abs(part).sum())
         joined = np.concatenate([above, part])

@@ -6,7 +6,7 @@ that shape. The shapes are fitted by moment matching over a table of shape param
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,17 +31,27 @@ class Shapes(NamedTuple):
 
 
 @lru_cache(maxsize=1)
+def _stored_window() -> Array:
+    """The 7×7 Gaussian window in float32, as other libraries keep it."""
+    kernel = _gaussian()
+    square = np.outer(kernel, kernel)
+    return np.asarray((square / square.sum()).astype(np.float32))
+
+
+@lru_cache(maxsize=1)
 def _window() -> Array:
     """The Gaussian window along one axis.
 
-    Other libraries keep the 7×7 window in float32, whose sum misses one by a hair. In flat areas that hair
-    decides whether a value counts as positive or negative, so ours sums to the same.
+    The sum of the stored window misses one by a hair. In flat areas that hair decides whether a value counts as
+    positive or negative, so ours sums to the same.
     """
+    kernel = _gaussian()
+    return np.asarray(kernel / kernel.sum() * np.sqrt(_stored_window().sum(dtype=np.float64)))
+
+
+def _gaussian() -> Array:
     offsets = np.arange(WINDOW_SIZE) - WINDOW_SIZE // 2
-    kernel = np.exp(-(offsets**2) / (2 * WINDOW_SIGMA**2))
-    square = np.outer(kernel, kernel)
-    stored = (square / square.sum()).astype(np.float32).astype(np.float64)
-    return np.asarray(kernel / kernel.sum() * np.sqrt(stored.sum()))
+    return np.asarray(np.exp(-(offsets**2) / (2 * WINDOW_SIGMA**2)))
 
 
 def contrast_normalised(luma: Array, border: int) -> Array:
@@ -59,12 +69,28 @@ def contrast_normalised(luma: Array, border: int) -> Array:
     return x
 
 
-def normalised_strips(luma: Array, border: int, multiple: int = 1) -> Iterator[Array]:
-    """:func:`contrast_normalised` of a whole picture, a few rows at a time: in double precision it is large."""
+def contrast_normalised_single(luma: Array, border: int) -> Array:
+    """The same in float32 all through, as pyiqa's BRISQUE computes it.
+
+    In areas of one colour what is left is rounding, and its sign decides a side of the histogram: only the same
+    arithmetic (the whole window, row by row, multiplied and added in one step) puts it on the same side.
+    """
+    window = _stored_window()
+    x = luma.astype(np.float32)
+    mean: Array = cv2.filter2D(x, cv2.CV_32F, window, borderType=border)
+    square: Array = cv2.filter2D(x * x, cv2.CV_32F, window, borderType=border)
+    deviation = np.sqrt(np.abs(square - mean * mean))
+    return np.asarray((x - mean) / (deviation + 1), np.float64)
+
+
+def normalised_strips(
+    luma: Array, border: int, multiple: int = 1, normalise: Callable[[Array, int], Array] = contrast_normalised
+) -> Iterator[Array]:
+    """A whole picture divided by its local contrast, a few rows at a time: in double precision it is large."""
     height, reach = luma.shape[0], WINDOW_SIZE // 2
     for start, stop in strips(height, luma.shape[1], multiple):
         top, bottom = max(0, start - reach), min(height, stop + reach)
-        yield contrast_normalised(luma[top:bottom], border)[start - top : stop - top]
+        yield normalise(luma[top:bottom], border)[start - top : stop - top]
 
 
 @lru_cache(maxsize=1)

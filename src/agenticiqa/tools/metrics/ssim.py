@@ -27,6 +27,8 @@ C1 = np.float32((0.01 * 255) ** 2)
 C2 = np.float32((0.03 * 255) ** 2)
 # Variances do not change when a constant is taken off; their rounding error in float32 does.
 MIDDLE = np.float32(128)
+# Where structures oppose each other their term is negative; pyiqa counts that as nothing in common, others keep it.
+LEAST_STRUCTURE = np.float32(0)
 
 
 def ssim(test: Array | Views, reference: Array | None = None) -> float:
@@ -105,7 +107,7 @@ def _terms(one: Array, other: Array) -> tuple[FloatArray, FloatArray]:
     variances -= scratch
     variances += C2
     structure /= variances
-    np.maximum(structure, 0, out=structure)
+    np.maximum(structure, LEAST_STRUCTURE, out=structure)
 
     mean_x += MIDDLE
     mean_y += MIDDLE
