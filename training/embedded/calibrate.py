@@ -2,9 +2,10 @@
 
     python -m training.embedded.calibrate --checkpoint PARTS... --features PARTS... --out FOLDER
 
-The opinion head gets a say in the damage score; a slight bend takes that to the scale of the published opinions; factors on the spreads make the chances of
-the five levels come true; a factor and an offset on "none" undo the extra weight that training gave to present damage;
-an offset on the gate makes it choose the damage head only where it is sure.
+The opinion head gets a say in the damage score; a slight bend takes that to the scale of the published opinions;
+factors on the spreads make the chances of the five levels come true; a factor and an offset on "none" undo the extra
+weight that training gave to present damage; an offset on the gate makes it choose the damage head only where it is
+sure.
 """
 
 from __future__ import annotations

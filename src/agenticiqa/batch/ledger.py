@@ -6,7 +6,7 @@ The ledger is made anew from the manifest and the results at every start; nothin
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -67,10 +67,11 @@ class Ledger:
 
     def note_result(self, position: int, start: int, length: int, status: str, kind: str | None) -> None:
         """A later result of the same sample takes the place of an earlier one."""
-        self._database.execute(
-            "UPDATE samples SET start=?, length=?, status=?, kind=? WHERE position=?",
-            (start, length, status, kind, position),
-        )
+        self.note_results([(start, length, status, kind, position)])
+
+    def note_results(self, found: Iterable[tuple[int, int, str, str | None, int]]) -> None:
+        """(start, length, status, kind of error, position) of several results."""
+        self._database.executemany("UPDATE samples SET start=?, length=?, status=?, kind=? WHERE position=?", found)
 
     def spans(self) -> Iterator[tuple[int, int]]:
         """Where the results are in the file, in the manifest's order."""

@@ -17,6 +17,7 @@ VOLATILE = (
 )
 """All that differs between two runs of the same batch, apart from what a cache or a model's mood changes."""
 RECORDED_FIELDS = ("mos", "answer", "task_type")
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def result_line(sample: Sample, result: Mapping[str, Any]) -> bytes:
@@ -28,7 +29,7 @@ def result_line(sample: Sample, result: Mapping[str, Any]) -> bytes:
         while free in record:
             free = f"input_{free}"
         record[free] = value
-    return json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    return _ENCODER.encode(record).encode() + b"\n"
 
 
 def _settled(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class ResultsFile:
             self._size = end
 
     def append(self, line: bytes) -> int:
-        """Add a whole line and return where it begins; a line that does not fit leaves nothing behind."""
+        """Add one whole line, or several, and return where they begin; what does not fit leaves nothing behind."""
         start = self._size
         try:
             written = 0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import accumulate, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -153,8 +153,8 @@ class _Run:
                 self.in_flight += 1
             if not self.in_flight or self.batch.stop.asked > 1:
                 break
-            for outcome in engine.finished(LOOK_AROUND_S):
-                self._keep(outcome)
+            if outcomes := engine.finished(LOOK_AROUND_S):
+                self._keep(outcomes)
             self.batch.on_progress(self.tally)
         if not self.in_flight and next(tasks, None) is None:
             return None
@@ -168,11 +168,16 @@ class _Run:
             if entry.status in (None, FAILED):
                 yield Task(entry.position, row, entry.run_id)
 
-    def _keep(self, outcome: Outcome) -> None:
-        start = self.results.append(outcome.line)
-        self.ledger.note_result(outcome.position, start, len(outcome.line), outcome.status, outcome.error_kind)
-        self.in_flight -= 1
-        self.tally.add(outcome)
+    def _keep(self, outcomes: Sequence[Outcome]) -> None:
+        start = self.results.append(b"".join(outcome.line for outcome in outcomes))
+        ends = list(accumulate((len(outcome.line) for outcome in outcomes), initial=start))
+        self.ledger.note_results(
+            (begin, end - begin, outcome.status, outcome.error_kind, outcome.position)
+            for outcome, (begin, end) in zip(outcomes, pairwise(ends), strict=True)
+        )
+        self.in_flight -= len(outcomes)
+        for outcome in outcomes:
+            self.tally.add(outcome)
 
     def _may_start(self) -> bool:
         if self.batch.stop.asked:

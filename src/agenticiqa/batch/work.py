@@ -133,6 +133,8 @@ class SampleWorker:
         try:
             with fetched(pictures, max_bytes=self._max_bytes) as local:
                 outcome = self._worked(task, str(local["image"]), local["reference"])
+                if local == pictures:
+                    return outcome
                 return replace(outcome, line=_with_own_names(outcome.line, local, pictures))
         except AgenticIQAError as error:
             return failure(self._job, task, error)

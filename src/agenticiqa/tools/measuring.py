@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -41,6 +42,25 @@ class JobResult:
     """Where the score comes from, if the bench keeps maps and the tool has one."""
 
 
+_kept = threading.local()
+
+
+def _kept_pool(workers: int) -> ThreadPoolExecutor:
+    """The calling thread's own pool: starting threads anew for every small picture would cost as much as measuring."""
+    pools: dict[int, ThreadPoolExecutor] | None = getattr(_kept, "pools", None)
+    if pools is None:
+        pools = _kept.pools = {}
+    if workers not in pools:
+        pools[workers] = ThreadPoolExecutor(workers, thread_name_prefix="tool")
+    return pools[workers]
+
+
+def _forget(pool: ThreadPoolExecutor) -> None:
+    """A tool that overran keeps its thread until it ends; nobody waits for it, and the next picture gets new ones."""
+    _kept.pools = {workers: kept for workers, kept in _kept.pools.items() if kept is not pool}
+    pool.shutdown(wait=False, cancel_futures=True)
+
+
 class Bench:
     """A picture, perhaps its reference, and the tools applied to them."""
 
@@ -63,20 +83,18 @@ class Bench:
         if not jobs:
             return []
         self._prepare(jobs)
-        pool = ThreadPoolExecutor(max_workers=min(max_workers, len(jobs)), thread_name_prefix="tool")
-        try:
-            pending = [pool.submit(self.measure, job) for job in jobs]
-            end = time.monotonic() + timeout_s
-            results = []
-            for job, future in zip(jobs, pending, strict=True):
-                try:
-                    results.append(future.result(timeout=max(0.0, end - time.monotonic())))
-                except FutureTimeoutError:
-                    results.append(JobResult(job, seconds=timeout_s, error=f"took longer than {timeout_s:g} s"))
-            return results
-        finally:
-            # A tool that overran keeps its thread until it ends; nobody waits for it.
-            pool.shutdown(wait=False, cancel_futures=True)
+        pool = _kept_pool(min(max_workers, len(jobs)))
+        pending = [pool.submit(self.measure, job) for job in jobs]
+        end = time.monotonic() + timeout_s
+        results = []
+        for job, future in zip(jobs, pending, strict=True):
+            try:
+                results.append(future.result(timeout=max(0.0, end - time.monotonic())))
+            except FutureTimeoutError:
+                results.append(JobResult(job, seconds=timeout_s, error=f"took longer than {timeout_s:g} s"))
+        if not all(future.done() for future in pending):
+            _forget(pool)
+        return results
 
     def measure(self, job: Job) -> JobResult:
         """One job; failures of the tool become the result's error."""
