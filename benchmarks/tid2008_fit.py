@@ -29,9 +29,8 @@ def main() -> None:
         raise SystemExit("these numbers carry no curve")
     mapped = fit(values)
     rmse = float(np.sqrt(np.mean((mapped - opinions) ** 2)))
-    print(
-        f"{len(values)} pictures: SROCC {spearmanr(values, opinions)[0]:.4f}, KROCC {kendalltau(values, opinions)[0]:.4f}"
-    )
+    ranks = f"SROCC {spearmanr(values, opinions)[0]:.4f}, KROCC {kendalltau(values, opinions)[0]:.4f}"
+    print(f"{len(values)} pictures: {ranks}")
     print(f"after the five-parameter curve: PLCC {pearsonr(mapped, opinions)[0]:.4f}, RMSE {rmse:.4f}")
     print("b1 to b5:", ", ".join(f"{value:.4f}" for value in fit.coefficients))
 
