@@ -32,7 +32,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, s
             yield running, key
 
 
-@pytest.mark.parametrize("phase", ["examples", "fuzzing"])
+@pytest.mark.parametrize("phase", ["examples", "coverage", "fuzzing", "stateful"])
 def test_no_server_error_and_no_answer_that_the_document_does_not_know(
     keyed: tuple[Running, str], phase: str, tmp_path: Path
 ):

@@ -54,7 +54,7 @@ async def read_batch(request: Request, reader: RequestReader) -> BatchIntake:
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     try:
         if kind == "application/json":
-            body = await asyncio.to_thread(BatchBody.model_validate_json, await request.body())
+            body = await asyncio.to_thread(BatchBody.model_validate_json, await request.body(), strict=True)
             return BatchIntake(body, await _shelved(body, {}, reader))
         if kind == "multipart/form-data":
             return await _from_form(request, reader)
@@ -71,7 +71,7 @@ async def _from_form(request: Request, reader: RequestReader) -> BatchIntake:
         text = form.get("batch")
         if not isinstance(text, str):
             raise ServiceError(422, "invalid_request", "batch: the samples are needed, as JSON.")
-        body = await asyncio.to_thread(BatchBody.model_validate_json, text)
+        body = await asyncio.to_thread(BatchBody.model_validate_json, text, strict=True)
         files = {file.filename or "": file for file in form.getlist("files") if isinstance(file, UploadFile)}
         return BatchIntake(body, await _shelved(body, files, reader))
 

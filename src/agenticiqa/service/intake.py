@@ -91,7 +91,8 @@ class RequestReader:
         self, request: Request, body: type[BaseModel], pictures: Mapping[str, bool]
     ) -> tuple[dict[str, Any], dict[str, tuple[str, bytes]]]:
         raw = await request.body()
-        parsed = await asyncio.to_thread(body.model_validate_json, raw)
+        # JSON has types of its own: a number is no switch and "3" is no number. Form fields are all texts.
+        parsed = await asyncio.to_thread(body.model_validate_json, raw, strict=True)
         sources = {}
         for name in pictures:
             source: PictureSource | None = getattr(parsed, name)
