@@ -20,6 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from agenticiqa.config import Settings
 from agenticiqa.errors import ConfigError
 from agenticiqa.service.app import build_parts, create_app, drain
+from agenticiqa.service.heap import share_arenas
 from agenticiqa.service.jobs import LAST_WORD_S
 from agenticiqa.service.parts import Parts
 from agenticiqa.service.problems import MEDIA_TYPE, ServiceError
@@ -124,6 +125,7 @@ class BoundServer:
         """Serve until told to stop."""
         # Workers that compute in Python hand over after a millisecond instead of five: the event loop waits less.
         sys.setswitchinterval(SWITCH_S)
+        share_arenas()
         with contextlib.suppress(KeyboardInterrupt):
             self.server.run(sockets=[self.sock])
 
