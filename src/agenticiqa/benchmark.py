@@ -71,7 +71,6 @@ def run_benchmark(
 
     ``make_engine`` runs the samples elsewhere than in processes or threads of the usual number.
     """
-    plan.work.mkdir(parents=True, exist_ok=True)
     job = prepare_job(plan.request)
     check = write_manifest(
         plan.dataset,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -123,6 +124,15 @@ def test_names_are_checked(key_file: KeyFile, keys: dict[str, str]):
             key_file.add(name)
     with pytest.raises(ConfigError, match="no active key"):
         key_file.revoke("nobody")
+
+
+def test_keys_made_at_the_same_time_all_stay(tmp_path: Path):
+    path = tmp_path / "keys.json"
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda number: KeyFile(path).add(f"key{number}"), range(24)))
+    kept = KeyFile(path)
+    assert all(kept.owner_of(key) for key in made)
+    assert not list(tmp_path.glob("*.lock"))
 
 
 def test_damaged_key_file_lets_nobody_in(tmp_path: Path):

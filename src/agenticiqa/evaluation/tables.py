@@ -34,7 +34,16 @@ class Table:
 
 
 def _row(cells: list[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    return "| " + " | ".join(map(_cell, cells)) + " |"
+
+
+def _cell(text: str) -> str:
+    """Text of a user's or a model's own: it neither ends the cell nor becomes a tag.
+
+    >>> _cell("a|b <img src=x>")
+    'a\\\\|b &lt;img src=x>'
+    """
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
 
 
 def markdown(evaluation: Evaluation, *, paper: bool = True) -> str:

@@ -13,13 +13,18 @@ import os
 import re
 import secrets
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from agenticiqa.errors import ConfigError
+from agenticiqa.batch.output_lock import locked
+from agenticiqa.errors import ConfigError, OutputError
 
 PREFIX = "aiqa"
+PATIENCE_S = 10.0
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # Compared with when no key has the id, so that an unknown id takes as long as a wrong secret.
 _NOBODY = hashlib.sha256(b"nobody").hexdigest()
@@ -54,23 +59,43 @@ class KeyFile:
         """A new key; the only time it can be read."""
         if not _NAME.fullmatch(name):
             raise ConfigError(f"{name!r} is not a name for a key.", hint="Letters, digits, '.', '_' and '-', up to 64.")
-        records = self.records()
-        if any(record.name == name and record.revoked_at is None for record in records):
-            raise ConfigError(f"There is a key {name!r} already.", hint=f"Revoke it first: serve keys revoke {name}.")
         key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
         key = f"{PREFIX}_{key_id}_{secret}"
-        self._write([*records, KeyRecord(key_id, name, _digest(key), _now())])
+        with self._alone():
+            records = self.records()
+            if any(record.name == name and record.revoked_at is None for record in records):
+                raise ConfigError(
+                    f"There is a key {name!r} already.", hint=f"Revoke it first: serve keys revoke {name}."
+                )
+            self._write([*records, KeyRecord(key_id, name, _digest(key), _now())])
         return key
 
     def revoke(self, name: str) -> KeyRecord:
         """From now on the key opens nothing; what it made stays out of reach of later keys of the same name."""
-        records = self.records()
-        active = next((record for record in records if record.name == name and record.revoked_at is None), None)
-        if active is None:
-            raise ConfigError(f"There is no active key {name!r}.", hint="`agenticiqa serve keys list` shows all.")
-        revoked = replace(active, revoked_at=_now())
-        self._write([revoked if record.id == active.id else record for record in records])
+        with self._alone():
+            records = self.records()
+            active = next((record for record in records if record.name == name and record.revoked_at is None), None)
+            if active is None:
+                raise ConfigError(f"There is no active key {name!r}.", hint="`agenticiqa serve keys list` shows all.")
+            revoked = replace(active, revoked_at=_now())
+            self._write([revoked if record.id == active.id else record for record in records])
         return revoked
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Between reading and writing nobody else writes: of two keys made at once, both stay."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as held:
+            latest = time.monotonic() + PATIENCE_S
+            while True:
+                try:
+                    held.enter_context(locked(self.path))
+                    break
+                except OutputError:
+                    if time.monotonic() > latest:
+                        raise
+                    time.sleep(0.02)
+            yield
 
     def owner_of(self, key: str) -> KeyRecord | None:
         """The record that a presented key belongs to, or None where it is unknown, wrong or revoked."""
@@ -103,7 +128,6 @@ class KeyFile:
             ) from error
 
     def _write(self, records: list[KeyRecord]) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_name(f".{self.path.name}.part")
         text = json.dumps({"keys": [asdict(record) for record in records]}, indent=2)
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
