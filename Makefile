@@ -82,8 +82,9 @@ ray: $(RAY)/.installed
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/pipeline_overhead.py
 	$(BIN)/python benchmarks/embedded_cost.py
-	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads 1
-	PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads all
+	mkdir -p build
+	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads 1 --json build/speed-1.json
+	PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads all --json build/speed-all.json
 
 # DATA is a folder with photos/, biq2021/ and csiq/, laid out as training/README.md says.
 eval-embedded: $(VENV)/.installed-dev

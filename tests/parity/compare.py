@@ -28,8 +28,8 @@ PEERS = {
     "PSNR-HVS-M": "psnr_hvsm",
     "SSIMULACRA2": "libjxl",
 }
-# Below this a value counts as this: SSIMULACRA2 runs to 100 and passes through zero.
-SMALLEST = {"SSIMULACRA2": 2.0, "SSIMULACRA2 of the Python port": 2.0}
+# Below this a value counts as this: these run to 100 and pass through zero.
+SMALLEST = {"SSIMULACRA2": 2.0, "SSIMULACRA2 of the Python port": 2.0, "BRISQUE": 2.0}
 # Where both ends are defined differently on purpose.
 CAPPED = {"PSNR", "PSNR-HVS-M"}
 

@@ -38,6 +38,10 @@ GATE_OFFSET = -4.0
 # head often turns round; and where the gate opens half way, heads that lie closer make a smaller step. From 1.0 down to
 # 0.7 more chains are monotone (94.9 to 96.6 %) at the same rank correlation; below, the correlation falls.
 DAMAGE_SHARE = 0.7
+# The lower end of the scale goes down by this share of its distance from the upper end. Least squares would take 0.11:
+# the levels would be a little likelier, but a wider scale makes more rises of a tenth (96.2 % of chains are monotone
+# with 0.06, 95.7 % with 0.11, 96.6 % with none; the levels' calibration error is 0.023, 0.027 and 0.041).
+LOW_END = 0.06
 LOWER, UPPER = 1.0, 4.65
 SCALES = np.geomspace(0.3, 3, 50)
 
@@ -79,9 +83,10 @@ def fit(joint: Joint, chains: dict[str, np.ndarray], rated: dict[str, np.ndarray
     weights = np.where(changed, 1.0, 0.25 * changed.sum() / max((~changed).sum(), 1))
     # A bend in the middle that leaves both ends where they are; beyond a quarter it would not be monotone.
     damage = found["damage"]
+    lowered = damage - LOW_END * (UPPER - damage)
     bend = (damage - LOWER) * (UPPER - damage)
-    amount = float(np.clip((weights * bend * (everyone - damage)).sum() / (weights * bend * bend).sum(), -0.25, 0.25))
-    curve = np.array([-LOWER * UPPER * amount, 1 + (LOWER + UPPER) * amount, -amount])
+    amount = float(np.clip((weights * bend * (everyone - lowered)).sum() / (weights * bend * bend).sum(), -0.25, 0.25))
+    curve = np.array([-LOW_END * UPPER - LOWER * UPPER * amount, 1 + LOW_END + (LOWER + UPPER) * amount, -amount])
     joint.damage_curve.copy_(torch.from_numpy(curve).float())
     found = answers(joint, chains["features"])
     opinion_found = answers(joint, rated["features"])
