@@ -159,8 +159,9 @@ def steady_batch(folder: Path, manifest: Path, workers: int) -> Ran:
             marks.append((tally.worked, time.perf_counter(), time.process_time() + workers_cpu()))
 
     opened = open_manifest(str(manifest))
+    # One thread a worker, as the bare loop has: a single worker would otherwise take all cores for each picture.
     Batch(
-        opened, job, folder / "steady.jsonl", lambda: ProcessEngine(job, workers), overwrite=True, on_progress=note
+        opened, job, folder / "steady.jsonl", lambda: ProcessEngine(job, workers, 1), overwrite=True, on_progress=note
     ).run()
     (few, started, cpu_started), (many, ended, cpu_ended) = marks
     return Ran((ended - started) / (many - few), (cpu_ended - cpu_started) / (many - few))

@@ -57,7 +57,7 @@ def wilson(right: int, asked: int, z: float = 1.96) -> tuple[float, float]:
     share = right / asked
     middle = (share + z * z / (2 * asked)) / (1 + z * z / asked)
     reach = z * math.sqrt(share * (1 - share) / asked + z * z / (4 * asked * asked)) / (1 + z * z / asked)
-    return middle - reach, middle + reach
+    return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
 def ask(assessor: AgenticIQA, question: ChoiceQuestion, folder: Path) -> Answered:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import shutil
 import signal
 import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from typing import Any
 
 from agenticiqa.batch.engines import overtime
 from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task, failure
@@ -23,15 +25,25 @@ from agenticiqa.errors import WorkerDiedError
 READY = "ready"
 # The next task is there before the last one ends: a worker never waits for the runner. Quick tasks are handed out
 # further ahead; with slow ones that would leave some workers idle at the end.
-FEW_AT_ONCE = 2
-MANY_AT_ONCE = 16
-QUICK_S = 0.05
+FEWEST_AHEAD, MOST_AHEAD = 2, 32
+AHEAD_S = 0.05
 # While quick tasks wait at the workers the runner rests, then takes all results at once: waking it for each would cost
 # as much as a small sample. It is back long before any worker has nothing left to do.
 REST_SHARE = 0.25
-LONGEST_REST_S = 0.01
+# More than fits a pipe's buffer must not wait at a worker that is busy: the runner would block in sending while the
+# worker blocks in sending its results, for ever. A worker that has nothing to do reads, whatever the size.
+MOST_WAITING_BYTES = 32 * 1024
 TRIES = 2
 FRUITLESS_STARTS = 3
+
+
+# Messages are plain data: pickled directly they take half the time that a connection's own ``send`` needs.
+def _send(pipe: Connection, message: object) -> None:
+    pipe.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+
+def _receive(pipe: Connection) -> Any:
+    return pickle.loads(pipe.recv_bytes())  # noqa: S301 - a private pipe to our own process
 
 
 # --- in the worker ---------------------------------------------------------------------------------------
@@ -45,11 +57,12 @@ def serve(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cv2.setNumThreads(threads)
     tempfile.tempdir = scratch
-    worker = SampleWorker(job)
-    pipe.send(READY)
+    worker = SampleWorker(job.with_tool_threads(threads))
+    _send(pipe, READY)
     try:
         while True:
-            pipe.send(worker.work(pipe.recv()))
+            for task in _receive(pipe):
+                _send(pipe, worker.work(pickle.loads(task)))  # noqa: S301 - as above
     except (EOFError, OSError):
         worker.close()
 
@@ -64,11 +77,16 @@ class _Worker:
     scratch: str
     tasks: deque[Task] = field(default_factory=deque)
     """In the order in which they are worked on: the first is being done."""
+    sizes: deque[int] = field(default_factory=deque)
+    """How many bytes each of them took in the pipe."""
     ready: bool = False
     since: float = 0.0
 
     def fileno(self) -> int:
         return self.pipe.fileno()
+
+    def has_room_for(self, size: int) -> bool:
+        return not self.tasks or sum(self.sizes) + size <= MOST_WAITING_BYTES
 
 
 class ProcessEngine:
@@ -79,7 +97,7 @@ class ProcessEngine:
 
     def __init__(self, job: Job, workers: int, threads_each: int | None = None) -> None:
         self._job = job
-        self._usual_s = QUICK_S
+        self._usual_s = AHEAD_S
         self._threads = threads_each or max(1, usable_cores() // workers)
         self._waiting: deque[Task] = deque()
         self._tries: dict[int, int] = {}
@@ -102,8 +120,8 @@ class ProcessEngine:
     # --- tasks ---
 
     def submit(self, task: Task) -> None:
+        # Handed out with others in `finished`: one message for several.
         self._waiting.append(task)
-        self._hand_out()
 
     @property
     def slots(self) -> int:
@@ -111,39 +129,44 @@ class ProcessEngine:
 
     @property
     def _at_once(self) -> int:
-        return MANY_AT_ONCE if self._usual_s < QUICK_S else FEW_AT_ONCE
+        return max(FEWEST_AHEAD, min(MOST_AHEAD, int(AHEAD_S / max(self._usual_s, 1e-6))))
 
     def _hand_out(self) -> None:
         """Level by level, so that one worker does not hold two tasks while another has none."""
-        for level in range(self._at_once if self._waiting else 0):
-            for worker in self._workers:
+        parcels: dict[int, list[bytes]] = {}
+        for level in range(self._at_once):
+            for number, worker in enumerate(self._workers):
                 if self._waiting and len(worker.tasks) == level:
-                    self._send(worker, self._waiting.popleft())
+                    packed = pickle.dumps(self._waiting[0], pickle.HIGHEST_PROTOCOL)
+                    if worker.has_room_for(len(packed)):
+                        self._give(worker, self._waiting.popleft(), len(packed))
+                        parcels.setdefault(number, []).append(packed)
+        for number, parcel in parcels.items():
+            # One that has just died is found out by `finished`, which gives its tasks to another.
+            with suppress(OSError):
+                _send(self._workers[number].pipe, parcel)
 
-    def _send(self, worker: _Worker, task: Task) -> None:
+    @staticmethod
+    def _give(worker: _Worker, task: Task, size: int) -> None:
         if not worker.tasks:
             worker.since = time.monotonic()
         worker.tasks.append(task)
-        try:
-            worker.pipe.send(task)
-        except OSError:
-            # It has just died; `finished` finds out and gives its tasks to another.
-            return
+        worker.sizes.append(size)
 
     def finished(self, timeout_s: float) -> list[Outcome]:
         done: list[Outcome] = []
-        if self._usual_s < QUICK_S:
-            time.sleep(min(REST_SHARE * self._usual_s * MANY_AT_ONCE, LONGEST_REST_S, timeout_s))
+        self._hand_out()
+        if self._at_once > FEWEST_AHEAD:
+            time.sleep(min(REST_SHARE * AHEAD_S, REST_SHARE * self._usual_s * MOST_AHEAD, timeout_s))
         for pipe in connection.wait([worker.pipe for worker in self._workers], timeout_s):
             worker = next(each for each in self._workers if each.pipe is pipe)
             try:
-                self._received(worker, worker.pipe.recv(), done)
+                self._received(worker, _receive(worker.pipe), done)
                 while worker.pipe.poll():
-                    self._received(worker, worker.pipe.recv(), done)
+                    self._received(worker, _receive(worker.pipe), done)
             except (EOFError, OSError):
                 done += self._replace_dead(worker)
         done += self._replace_overdue()
-        self._hand_out()
         return done
 
     def _received(self, worker: _Worker, message: object, done: list[Outcome]) -> None:
@@ -157,6 +180,7 @@ class ProcessEngine:
             raise TypeError(f"a worker sent {type(message).__name__}")
         self._fruitless = 0
         worker.tasks.popleft()
+        worker.sizes.popleft()
         self._tries.pop(message.position, None)
         done.append(message)
 

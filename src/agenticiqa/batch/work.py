@@ -55,6 +55,13 @@ class Job:
     def measures_only(self) -> bool:
         return bool(self.tools)
 
+    def with_tool_threads(self, threads: int) -> Job:
+        """The same job with at most so many tools side by side: workers share the cores already."""
+        tools = self.settings.pipeline.tools
+        fewer = tools.model_copy(update={"max_workers": min(threads, tools.max_workers)})
+        pipeline = self.settings.pipeline.model_copy(update={"tools": fewer})
+        return replace(self, settings=self.settings.model_copy(update={"pipeline": pipeline}))
+
     def run_id(self, sample: Sample) -> str:
         """The same for the same question under the same conditions; another one as soon as any of them changes."""
         asked = sample.model_dump(include={"sample_id", "query", "options", "regions"})

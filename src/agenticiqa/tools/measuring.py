@@ -7,8 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 from agenticiqa.cache import DiskCache, content_key
@@ -84,17 +83,16 @@ class Bench:
             return []
         self._prepare(jobs)
         pool = _kept_pool(min(max_workers, len(jobs)))
-        pending = [pool.submit(self.measure, job) for job in jobs]
-        end = time.monotonic() + timeout_s
-        results = []
-        for job, future in zip(jobs, pending, strict=True):
-            try:
-                results.append(future.result(timeout=max(0.0, end - time.monotonic())))
-            except FutureTimeoutError:
-                results.append(JobResult(job, seconds=timeout_s, error=f"took longer than {timeout_s:g} s"))
-        if not all(future.done() for future in pending):
+        pending = {job: pool.submit(self.measure, job) for job in jobs}
+        # Waited for together: waking up for each would cost small pictures as much as a tool does.
+        _, late = wait(pending.values(), timeout=timeout_s)
+        if late:
             _forget(pool)
-        return results
+        overran = f"took longer than {timeout_s:g} s"
+        return [
+            JobResult(job, seconds=timeout_s, error=overran) if future in late else future.result()
+            for job, future in pending.items()
+        ]
 
     def measure(self, job: Job) -> JobResult:
         """One job; failures of the tool become the result's error."""

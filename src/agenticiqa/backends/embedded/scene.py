@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import weakref
 from collections import OrderedDict
 from dataclasses import dataclass
 from threading import Lock
@@ -58,7 +59,7 @@ class Scene:
     def of(cls, vision: Vision, rgb: UInt8Image) -> Scene:
         """A look at pixels; those looked at last are remembered."""
         pixels = np.ascontiguousarray(rgb)
-        key = vision, f"{pixels.shape}{hashlib.sha256(pixels.data).hexdigest()}"
+        key = vision, _digest(pixels)
         with cls._lock:
             seen = cls._seen.pop(key, None)
         if seen is None:
@@ -111,3 +112,18 @@ class Scene:
         own = self._kinds_of(category, reading)
         wanted, total = model_kinds_for(kind) & own.keys(), sum(own.values())
         return sum(own[name] for name in wanted) / total if wanted and total > 0 else None
+
+
+_digests: dict[int, tuple[weakref.ref[UInt8Image], str]] = {}
+
+
+def _digest(pixels: UInt8Image) -> str:
+    """What tells one picture from another; computed once for an array that nobody can write to."""
+    known = _digests.get(id(pixels))
+    if known is not None and known[0]() is pixels:
+        return known[1]
+    digest = f"{pixels.shape}{hashlib.sha256(pixels.data).hexdigest()}"
+    if not pixels.flags.writeable:
+        place = id(pixels)
+        _digests[place] = weakref.ref(pixels, lambda _: _digests.pop(place, None)), digest
+    return digest
