@@ -53,8 +53,8 @@ def _features(picture: Picture, factor: int) -> tuple[FloatArray, FloatArray, Fl
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     factor = viewing_factor(views.size)
-    yiq_one, phase_one, gradient_one = _features(views.test, factor)
-    yiq_other, phase_other, gradient_other = _features(views.reference, factor)
+    features = views.on_both(lambda picture: _features(picture, factor))
+    (yiq_one, phase_one, gradient_one), (yiq_other, phase_other, gradient_other) = features
     found = similarity(phase_one, phase_other, T_PHASE)
     found *= similarity(gradient_one, gradient_other, T_GRADIENT)
     colour = similarity(yiq_one[..., 1], yiq_other[..., 1], T_COLOUR)

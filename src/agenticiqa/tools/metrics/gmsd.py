@@ -38,7 +38,7 @@ def gmsd(test: Array | Views, reference: Array | None = None) -> float:
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
-    one, other = shrink(views.test.luma8(), 2), shrink(views.reference.luma8(), 2)
+    one, other = views.on_both(lambda picture: shrink(picture.luma8(), 2))
     similarity = np.empty(one.shape, np.float32)
     losses = squares = 0.0
     for read, keep in strips_with_halo(one.shape[0], one.shape[1], 1):
