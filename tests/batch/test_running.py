@@ -257,6 +257,20 @@ def test_process_engine_gives_the_same_results(tmp_path):
     assert settled(tmp_path / "threads.jsonl") == settled(tmp_path / "processes.jsonl")
 
 
+def test_rows_larger_than_a_pipe_block_nobody(tmp_path):
+    """Large columns travel to the worker and back: neither side may wait for the other to read."""
+    folder = tmp_path / "set"
+    make_pictures(folder, 1)
+    rows = [
+        {"sample_id": f"s{number}", "image_path": "noisy0.png", "reference_path": "clean0.png", "notes": "x" * 150_000}
+        for number in range(60)
+    ]
+    manifest = write_jsonl(folder / "m.jsonl", rows)
+    summary = run_batch(manifest, tmp_path / "r.jsonl", engine=lambda job: ProcessEngine(job, 1))
+    assert (summary.ok, summary.failed) == (60, 0)
+    assert all(len(each["notes"]) == 150_000 for each in records(tmp_path / "r.jsonl"))
+
+
 def test_worker_that_dies_takes_only_its_own_sample_along(tmp_path):
     folder = tmp_path / "set"
     make_pictures(folder, 1)
