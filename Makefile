@@ -77,7 +77,7 @@ $(RAY)/.installed: pyproject.toml
 
 ray: $(RAY)/.installed
 	$(RAY)/bin/python -m pytest tests/ray_actors -o addopts="--import-mode=importlib -ra" -p no:cacheprovider
-	$(RAY)/bin/python benchmarks/batch_kill_test.py --engine ray --samples 300 --kills 3
+	$(RAY)/bin/python benchmarks/batch_kill_test.py --engine ray --samples 1200 --kills 3
 
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/pipeline_overhead.py

@@ -15,7 +15,9 @@ from agenticiqa.errors import ConfigError, MissingExtraError, WorkerDiedError
 
 EXTRA = "ray"
 TASKS_AT_ONCE = 2
-TRIES = 2
+# One more than on a single machine: nodes are taken away for reasons of their own, and a sample whose worker was lost
+# waits at a new one that is slow to start, so that it is often the only work left when the next one is lost.
+TRIES = 3
 NAMESPACE = "agenticiqa"
 
 
