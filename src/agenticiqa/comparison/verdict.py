@@ -32,8 +32,8 @@ class Reliability:
 
 
 # Written down from `python training/fit_comparison.py`; docs/comparison.md has the table.
-WITH_REFERENCE = Reliability("AIQA_FR", 3.10)
-WITHOUT_REFERENCE = Reliability("AIQA_NR", 5.78)
+WITH_REFERENCE = Reliability("AIQA_FR", 3.27)
+WITHOUT_REFERENCE = Reliability("AIQA_NR", 6.10)
 
 
 def winner_of(chance_a: float) -> Winner:
