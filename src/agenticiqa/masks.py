@@ -36,7 +36,7 @@ def inner_box(mask: Mask) -> Box | None:
     whole = mask[: height // step * step, : width // step * step].astype(np.float32)
     small = cv2.resize(whole, (width // step, height // step), interpolation=cv2.INTER_AREA) >= WHOLE_CELL
     best, found = 0, None
-    heights = np.zeros(small.shape[1], np.int64)
+    heights: npt.NDArray[np.int64] = np.zeros(small.shape[1], np.int64)
     for bottom, row in enumerate(small):
         heights = np.where(row, heights + 1, 0)
         for left, right, high in _spans(heights):
