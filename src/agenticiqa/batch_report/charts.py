@@ -6,10 +6,13 @@ from collections.abc import Callable, Sequence
 from html import escape
 
 import numpy as np
+import numpy.typing as npt
 
 from agenticiqa.assessment_report import LEVEL_COLOURS
 from agenticiqa.score_fusion import ScoreFusion
 from agenticiqa.vocabulary import LEVEL_NAMES
+
+Floats = npt.NDArray[np.float64]
 
 WIDTH, HEIGHT = 640, 300
 LEFT, RIGHT, TOP, BOTTOM = 48, 12, 12, 40
@@ -38,9 +41,7 @@ def histogram(scores: Sequence[float]) -> str:
     return _svg(lines + bars + ticks, f"Distribution of {len(scores)} scores over the scale from 1 to 5")
 
 
-def scatter(
-    scores: Sequence[float], opinions: Sequence[float], curve: Callable[[np.ndarray], np.ndarray] | None = None
-) -> str:
+def scatter(scores: Sequence[float], opinions: Sequence[float], curve: Callable[[Floats], Floats] | None = None) -> str:
     """Every sample's score against people's opinion, and the fitted curve where there is one."""
     points = np.column_stack([scores, opinions])
     shown = points
