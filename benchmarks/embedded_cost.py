@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import cv2
@@ -66,8 +67,8 @@ def main() -> None:
                 file = Path(folder) / f"{number}.jpg"
                 Image.fromarray(reference).save(file, quality=80)
                 test = cv2.cvtColor(cv2.imread(str(file)), cv2.COLOR_BGR2RGB)
-                assessments.append(timed(lambda path=file: assessor.assess(path).answer, clock))  # type: ignore[misc]
-                metrics.append(timed(lambda x=test, y=reference: six_metrics(x, y), clock))  # type: ignore[misc]
+                assessments.append(timed(partial(assessor.assess, file), clock))
+                metrics.append(timed(partial(six_metrics, test, reference), clock))
     one, six = statistics.median(assessments[1:]), statistics.median(metrics[1:])
     print(
         f"assessment of {arguments.size}, embedded backend: {one:.2f} s; six metrics: {six:.2f} s ({arguments.clock})"
