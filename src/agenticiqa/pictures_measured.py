@@ -47,8 +47,8 @@ class Record:
 class Pair:
     """A picture and, for comparison, its reference."""
 
-    image: Path
-    reference: Path | None = None
+    image: str | Path
+    reference: str | Path | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _pair_folders(folder: Path, reference: Path | None) -> Pairing:
     partners = {picture.stem.casefold(): picture for picture in _pictures_in(reference)}
     pairs = [Pair(picture, partners.get(picture.stem.casefold())) for picture in pictures]
     used = {pair.reference for pair in pairs}
-    lonely = [pair.image for pair in pairs if pair.reference is None]
+    lonely = [Path(pair.image) for pair in pairs if pair.reference is None]
     lonely += [partner for partner in partners.values() if partner not in used]
     return Pairing([pair for pair in pairs if pair.reference is not None], lonely)
 

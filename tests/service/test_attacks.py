@@ -7,10 +7,12 @@ import io
 import json
 import os
 import socket
+import sys
 import threading
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import httpx
 import pytest
 from PIL import Image, PngImagePlugin
 
+import agenticiqa
 from support.http_service import PICTURE, Running, assess, encoded, is_problem, serving
 from support.pictures import png_header_claiming, scene
 from support.scripted import ScriptedClient, answer_reply, plan_reply, selection_reply
@@ -362,24 +365,43 @@ def obeying(tmp_path: Path) -> Iterator[Running]:
         yield running
 
 
-def test_model_under_foreign_control_reaches_no_file_tool_or_server(obeying: Running, monkeypatch):
+class _OpenedFiles:
+    """Notes every file that this process opens, whichever function opens it. An audit hook stays for good."""
+
+    def __init__(self) -> None:
+        self._noting: list[str] | None = None
+        sys.addaudithook(self._note)
+
+    def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self._noting is not None and event == "open" and isinstance(arguments[0], (str, bytes, os.PathLike)):
+            self._noting.append(os.fsdecode(arguments[0]))
+
+    @contextmanager
+    def __call__(self) -> Iterator[list[str]]:
+        self._noting = noted = []
+        try:
+            yield noted
+        finally:
+            self._noting = None
+
+
+@pytest.fixture(scope="module")
+def opened_files() -> _OpenedFiles:
+    return _OpenedFiles()
+
+
+def test_model_under_foreign_control_reaches_no_file_tool_or_server(obeying: Running, opened_files):
     """The query and a picture's text reach the model; what the model says is never a path, address or command."""
-    opened: list[str] = []
-    whole_open = Path.read_bytes
-
-    def noting(self: Path) -> bytes:
-        opened.append(str(self))
-        return whole_open(self)
-
-    monkeypatch.setattr(Path, "read_bytes", noting)
     with obeying.client() as client:
-        reply = assess(client, data={"query": INJECTION, "max_replan": "0"})
+        # Modules that are imported when they are first needed look around on their own: not part of this.
+        assess(client, data={"query": INJECTION, "max_replan": "0"})
+        with opened_files() as opened:
+            reply = assess(client, data={"query": INJECTION, "max_replan": "0"})
     # It may fail or answer; it must not have touched anything.
     assert reply.status_code in (200, 502), reply.text
-    shelf = str(obeying.home / "service" / "pictures")
-    pictures = [path for path in opened if not path.endswith((".yaml", ".json", ".npz", ".onnx"))]
-    assert pictures
-    assert all(path.startswith(shelf) for path in pictures)
+    assert any(path.startswith(str(obeying.home / "service" / "pictures")) for path in opened)
+    own = (str(obeying.home), str(Path(agenticiqa.__file__).parent), sys.prefix, sys.base_prefix)
+    assert [path for path in opened if not path.startswith(own)] == []
     if reply.status_code == 200:
         registered = {tool.name for tool in obeying.bound.parts.pipeline.assessor().tools.all()}
         logs = reply.json()["executor_evidence"]["tool_logs"]

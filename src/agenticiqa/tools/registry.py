@@ -59,6 +59,11 @@ class Tool:
         return self.spec.kind == "FR"
 
     @property
+    def is_predictable(self) -> bool:
+        """Our own code, whose time depends on the size of the picture alone; a plug-in may do anything."""
+        return self.entry is not None and self.entry.providers[0] == "native"
+
+    @property
     def version(self) -> str:
         """Changes whenever the same picture may get another score; part of every cache key."""
         return f"{self.spec.version}/{self.calibration.coefficients if self.calibration else 'raw'}"
