@@ -5,7 +5,7 @@
 
 Batches measure PSNR and SSIM of tiny pictures, the hardest case for overhead: the work itself takes a millisecond.
 Memory is the highest sum of the resident sizes of the command and its workers. The bare loop calls the same functions
-(open, measure) in one process, one picture after the other, and keeps nothing.
+(open, measure) with the same settings in one process, one picture after the other, and keeps nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ from agenticiqa.pictures_measured import Measurer, Pair
 from agenticiqa.tools.registry import default_registry
 pipeline = load_settings().pipeline
 registry = default_registry(pipeline.tools)
-measurer = Measurer([registry.find(name) for name in sys.argv[2].split(",")], pipeline.tools, pipeline.images)
+settings = pipeline.tools.model_copy(update={"max_workers": 1})
+measurer = Measurer([registry.find(name) for name in sys.argv[2].split(",")], settings, pipeline.images)
 manifest = Path(sys.argv[1])
 rows = [json.loads(line) for line in manifest.read_text().splitlines()]
 pairs = [Pair(manifest.parent / row["image_path"], manifest.parent / row["reference_path"]) for row in rows]

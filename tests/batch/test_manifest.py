@@ -105,6 +105,7 @@ def test_options_may_be_a_json_list_in_a_cell(tmp_path):
         ('{"image_path": "a", "task_type": "guessing"}', "task_type"),
         ('{"image_path": "a\\u0000b"}', "not valid text"),
         ('{"image_path": "\\ud800"}', "not valid text"),
+        ('{"image_path": "a", "notes": [{"x": "\\udc00"}]}', "not valid text"),
         (b'{"image_path": "\xff"}', "not valid JSON"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 
 import pytest
@@ -32,6 +33,19 @@ pytestmark = pytest.mark.usefixtures("isolated")
 
 
 # --- lines ---
+
+
+def test_line_holds_any_text_and_refuses_what_is_no_number():
+    sample = Sample(sample_id="1", image_path="a", carried={"note": "NaN, Infinity, ü, 画\n", "large": 10**30})
+    assert json.loads(result_line(sample, {"error": "half of a character: \ud800"})) == {
+        "sample_id": "1",
+        "error": "half of a character: \ud800",
+        **sample.carried,
+    }
+    assert result_line(sample, {}).count(b"\n") == 1
+    for value in (math.nan, math.inf, -math.inf):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            result_line(sample, {"score": value})
 
 
 def test_carried_columns_stand_beside_the_result_and_never_hide_it():
@@ -126,14 +140,14 @@ def test_nothing_succeeded(tmp_path):
 
 def test_defect_in_one_sample_stays_with_it(tmp_path, monkeypatch):
     manifest = make_manifest(tmp_path / "set", 3)
-    result = SampleWorker._result
+    result = SampleWorker._found
 
     def sometimes(self, task, *pictures):
         if task.sample.sample_id == "s1":
             raise ZeroDivisionError("oops")
         return result(self, task, *pictures)
 
-    monkeypatch.setattr(SampleWorker, "_result", sometimes)
+    monkeypatch.setattr(SampleWorker, "_found", sometimes)
     summary = run_batch(manifest, tmp_path / "r.jsonl")
     assert (summary.ok, summary.errors) == (2, {"internal": 1})
     assert "ZeroDivisionError: oops" in records(tmp_path / "r.jsonl")[1]["error"]
@@ -236,14 +250,14 @@ def test_budget_needs_prices():
 def test_slow_sample_in_a_thread_is_given_up(tmp_path, monkeypatch):
     manifest = make_manifest(tmp_path / "set", 4)
     release = threading.Event()
-    result = SampleWorker._result
+    result = SampleWorker._found
 
     def sometimes(self, task, *pictures):
         if task.sample.sample_id == "s1":
             release.wait(20)
         return result(self, task, *pictures)
 
-    monkeypatch.setattr(SampleWorker, "_result", sometimes)
+    monkeypatch.setattr(SampleWorker, "_found", sometimes)
     job = measuring_job(timeout_s=1.0)
     summary = run_batch(manifest, tmp_path / "r.jsonl", job=job, engine=lambda job: ThreadEngine(job, 1))
     release.set()
@@ -286,6 +300,31 @@ def test_worker_that_dies_takes_only_its_own_sample_along(tmp_path):
     assert summary.errors == {"worker_died": 1, "sample_timeout": 1}
     assert [each["sample_id"] for each in records(output)] == names
     assert "SIGSEGV" in records(output)[3]["error"]
+
+
+def test_nobody_is_blamed_for_a_sample_that_was_done_before_its_worker_died(tmp_path):
+    """Results travel several at a time: those not sent yet die with the worker, and their samples are done again."""
+    folder = tmp_path / "set"
+    make_pictures(folder, 1)
+    names = [f"crash{number}" if number % 9 == 4 else f"s{number}" for number in range(40)]
+    rows = [{"sample_id": name, "image_path": "noisy0.png", "reference_path": "clean0.png"} for name in names]
+    summary = run_batch(
+        write_jsonl(folder / "m.jsonl", rows), tmp_path / "r.jsonl", engine=lambda job: FaultyEngine(job, 2)
+    )
+    assert summary.failed_ids == [name for name in names if name.startswith("crash")]
+    assert [each["sample_id"] for each in records(tmp_path / "r.jsonl")] == names
+
+
+def test_sample_that_stops_its_whole_worker_is_the_one_given_up(tmp_path):
+    folder = tmp_path / "set"
+    make_pictures(folder, 1)
+    names = ["a", "b", "stuck", "c"]
+    rows = [{"sample_id": name, "image_path": "noisy0.png", "reference_path": "clean0.png"} for name in names]
+    job = measuring_job(timeout_s=1.0)
+    summary = run_batch(
+        write_jsonl(folder / "m.jsonl", rows), tmp_path / "r.jsonl", job=job, engine=lambda job: FaultyEngine(job, 1)
+    )
+    assert (summary.failed_ids, summary.errors) == (["stuck"], {"sample_timeout": 1})
 
 
 def test_workers_that_cannot_start_end_the_batch(tmp_path):

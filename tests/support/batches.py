@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -94,9 +95,9 @@ def settled(path: Path) -> list[str]:
 # --- workers that misbehave ---
 
 
-def serve_with_faults(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
+def serve_with_faults(pipe: Connection, job: Job, threads: int, scratch: str, finished: ctypes.c_uint64) -> None:
     """A real worker process in which some samples, by their ids, end it or never end."""
-    result = SampleWorker._result
+    result = SampleWorker._found
 
     def faulty(self: SampleWorker, task: Task, image: str, reference: str | None) -> dict[str, Any]:
         name = task.sample.sample_id
@@ -108,13 +109,15 @@ def serve_with_faults(pipe: Connection, job: Job, threads: int, scratch: str) ->
             os.kill(os.getpid(), signal.SIGSEGV)
         if name.startswith("slow"):
             time.sleep(60)
+        if name.startswith("stuck"):
+            ctypes.PyDLL(None).sleep(60)  # keeps every thread of the worker from running
         return result(self, task, image, reference)
 
-    SampleWorker._result = faulty  # type: ignore[method-assign]
-    serve(pipe, job, threads, scratch)
+    SampleWorker._found = faulty  # type: ignore[method-assign]
+    serve(pipe, job, threads, scratch, finished)
 
 
-def serve_nothing(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
+def serve_nothing(pipe: Connection, job: Job, threads: int, scratch: str, finished: ctypes.c_uint64) -> None:
     """A worker that cannot even start."""
     os._exit(9)
 

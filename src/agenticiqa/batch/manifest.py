@@ -56,6 +56,10 @@ class Row:
         except ManifestError as error:
             return error.message
 
+    def read(self) -> None:
+        """Read it now rather than when somebody asks."""
+        _ = self._read
+
     def __getstate__(self) -> dict[str, Any]:
         """Another process reads it for itself: that is what makes handing out samples cheap."""
         return {"line": self.line, "record": self.record, "base": self.base}
@@ -149,14 +153,28 @@ def _json_records(file: IO[bytes]) -> Iterator[tuple[int, Record]]:
 
 def _json_fields(text: bytes) -> dict[str, Any] | str:
     try:
-        fields = json.loads(text, parse_constant=_refuse_constant)
+        fields = _JSON.decode(text.decode())
     except (ValueError, RecursionError) as error:
         return f"not valid JSON ({error})."
+    if b"\\u" in text and not _is_text(fields):
+        return "holds halves of characters, which are not valid text."
     return fields if isinstance(fields, dict) else "not a JSON object."
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _is_text(fields: Any) -> bool:
+    """Whether it can be written again: a lone half of a character can be an escape in JSON, and nothing else."""
+    try:
+        json.dumps(fields, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _csv_records(file: IO[bytes], name: str) -> Iterator[tuple[int, Record]]:

@@ -32,7 +32,7 @@ def is_url(path: str) -> bool:
     >>> is_url("s3://bucket/a.png"), is_url("C:/a.png"), is_url("a.png")
     (True, False, False)
     """
-    return bool(_URL.match(path))
+    return "://" in path and bool(_URL.match(path))
 
 
 def resolved_path(path: str, base: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
-import pickle
 import shutil
 import signal
 import tempfile
@@ -16,58 +16,23 @@ from dataclasses import dataclass, field
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Any
 
 from agenticiqa.batch.engines import overtime
-from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task, failure
+from agenticiqa.batch.work import Job, Outcome, Task, failure
+from agenticiqa.batch.worker_process import READY, Results, receive, send, serve
 from agenticiqa.errors import WorkerDiedError
 
-READY = "ready"
 # The next task is there before the last one ends: a worker never waits for the runner. Quick tasks are handed out
 # further ahead; with slow ones that would leave some workers idle at the end.
-FEWEST_AHEAD, MOST_AHEAD = 2, 32
-AHEAD_S = 0.05
+FEWEST_AHEAD, MOST_AHEAD = 2, 128
+AHEAD_S = 0.1
 # While quick tasks wait at the workers the runner rests, then takes all results at once: waking it for each would cost
 # as much as a small sample. It is back long before any worker has nothing left to do.
 REST_SHARE = 0.25
-# More than fits a pipe's buffer must not wait at a worker that is busy: the runner would block in sending while the
-# worker blocks in sending its results, for ever. A worker that has nothing to do reads, whatever the size.
-MOST_WAITING_BYTES = 32 * 1024
 TRIES = 2
 FRUITLESS_STARTS = 3
-
-
-# Messages are plain data: pickled directly they take half the time that a connection's own ``send`` needs.
-def _send(pipe: Connection, message: object) -> None:
-    pipe.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
-
-
-def _receive(pipe: Connection) -> Any:
-    return pickle.loads(pipe.recv_bytes())  # noqa: S301 - a private pipe to our own process
-
-
-# --- in the worker ---------------------------------------------------------------------------------------
-
-
-def serve(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
-    """Answer tasks until the other end closes: the runner is done, or gone."""
-    import cv2
-
-    # Ctrl-C reaches every process of a terminal; the runner decides what happens then.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    cv2.setNumThreads(threads)
-    tempfile.tempdir = scratch
-    worker = SampleWorker(job.with_tool_threads(threads))
-    _send(pipe, READY)
-    try:
-        while True:
-            for task in _receive(pipe):
-                _send(pipe, worker.work(pickle.loads(task)))  # noqa: S301 - as above
-    except (EOFError, OSError):
-        worker.close()
-
-
-# --- in the runner ---------------------------------------------------------------------------------------
+# What is finished reaches the runner within milliseconds, unless the next task keeps the whole worker busy.
+UNSENT_GRACE_S = 1.0
 
 
 @dataclass(eq=False)
@@ -75,24 +40,39 @@ class _Worker:
     process: BaseProcess
     pipe: Connection
     scratch: str
+    finished: ctypes.c_uint64
+    """Shared: how many tasks the worker has done since it was started."""
     tasks: deque[Task] = field(default_factory=deque)
     """In the order in which they are worked on: the first is being done."""
-    sizes: deque[int] = field(default_factory=deque)
-    """How many bytes each of them took in the pipe."""
+    received: int = 0
+    """How many results of it have arrived."""
     ready: bool = False
     since: float = 0.0
 
-    def fileno(self) -> int:
-        return self.pipe.fileno()
+    @property
+    def unsent(self) -> int:
+        """How many of the first tasks are done, though their results have not arrived."""
+        return self.finished.value - self.received
 
-    def has_room_for(self, size: int) -> bool:
-        return not self.tasks or sum(self.sizes) + size <= MOST_WAITING_BYTES
+    def take_running(self) -> Task | None:
+        """What it was working on, the only task that it can be blamed for; the last one if all were done."""
+        if not self.ready or not self.tasks:
+            return None
+        at = min(self.unsent, len(self.tasks) - 1)
+        task = self.tasks[at]
+        del self.tasks[at]
+        return task
+
+    def is_overdue(self, limit_s: float) -> bool:
+        if self.unsent:
+            limit_s += UNSENT_GRACE_S
+        return self.ready and bool(self.tasks) and time.monotonic() - self.since > limit_s
 
 
 class ProcessEngine:
     """A fixed number of worker processes, each with models of its own, replaced when they die or overrun."""
 
-    target: Callable[[Connection, Job, int, str], None] = staticmethod(serve)
+    target: Callable[[Connection, Job, int, str, ctypes.c_uint64], None] = staticmethod(serve)
     """What a worker process runs."""
 
     def __init__(self, job: Job, workers: int, threads_each: int | None = None) -> None:
@@ -110,12 +90,13 @@ class ProcessEngine:
         ours, theirs = self._context.Pipe()
         # A folder of its own: what a killed worker leaves behind can be removed.
         scratch = tempfile.mkdtemp(prefix="agenticiqa-worker-")
-        arguments = (theirs, self._job, self._threads, scratch)
+        finished = self._context.RawValue(ctypes.c_uint64, 0)
+        arguments = (theirs, self._job, self._threads, scratch, finished)
         process = self._context.Process(target=self.target, args=arguments, daemon=True)
         with _thread_limits(self._threads):
             process.start()
         theirs.close()
-        return _Worker(process, ours, scratch)
+        return _Worker(process, ours, scratch, finished)
 
     # --- tasks ---
 
@@ -133,25 +114,18 @@ class ProcessEngine:
 
     def _hand_out(self) -> None:
         """Level by level, so that one worker does not hold two tasks while another has none."""
-        parcels: dict[int, list[bytes]] = {}
+        parcels: dict[int, list[Task]] = {}
         for level in range(self._at_once):
             for number, worker in enumerate(self._workers):
                 if self._waiting and len(worker.tasks) == level:
-                    packed = pickle.dumps(self._waiting[0], pickle.HIGHEST_PROTOCOL)
-                    if worker.has_room_for(len(packed)):
-                        self._give(worker, self._waiting.popleft(), len(packed))
-                        parcels.setdefault(number, []).append(packed)
+                    if not worker.tasks:
+                        worker.since = time.monotonic()
+                    worker.tasks.append(self._waiting.popleft())
+                    parcels.setdefault(number, []).append(worker.tasks[-1])
         for number, parcel in parcels.items():
             # One that has just died is found out by `finished`, which gives its tasks to another.
             with suppress(OSError):
-                _send(self._workers[number].pipe, parcel)
-
-    @staticmethod
-    def _give(worker: _Worker, task: Task, size: int) -> None:
-        if not worker.tasks:
-            worker.since = time.monotonic()
-        worker.tasks.append(task)
-        worker.sizes.append(size)
+                send(self._workers[number].pipe, parcel)
 
     def finished(self, timeout_s: float) -> list[Outcome]:
         done: list[Outcome] = []
@@ -161,28 +135,29 @@ class ProcessEngine:
         for pipe in connection.wait([worker.pipe for worker in self._workers], timeout_s):
             worker = next(each for each in self._workers if each.pipe is pipe)
             try:
-                self._received(worker, _receive(worker.pipe), done)
+                self._received(worker, receive(worker.pipe), done)
                 while worker.pipe.poll():
-                    self._received(worker, _receive(worker.pipe), done)
+                    self._received(worker, receive(worker.pipe), done)
             except (EOFError, OSError):
                 done += self._replace_dead(worker)
         done += self._replace_overdue()
         return done
 
     def _received(self, worker: _Worker, message: object, done: list[Outcome]) -> None:
-        now = time.monotonic()
-        took, worker.since = now - worker.since, now
+        worker.since = time.monotonic()
         if message == READY:
             worker.ready = True
             return
-        self._usual_s += 0.1 * (took - self._usual_s)
-        if not isinstance(message, Outcome):
+        if not isinstance(message, Results):
             raise TypeError(f"a worker sent {type(message).__name__}")
         self._fruitless = 0
-        worker.tasks.popleft()
-        worker.sizes.popleft()
-        self._tries.pop(message.position, None)
-        done.append(message)
+        worker.received += len(message.outcomes)
+        each_s = message.seconds / len(message.outcomes)
+        for outcome in message.outcomes:
+            self._usual_s += 0.1 * (each_s - self._usual_s)
+            worker.tasks.popleft()
+            self._tries.pop(outcome.position, None)
+        done += message.outcomes
 
     # --- workers that end early ---
 
@@ -193,7 +168,7 @@ class ProcessEngine:
         if not worker.ready and self._fruitless >= FRUITLESS_STARTS:
             raise WorkerDiedError("No worker process can be started.", hint="Its own messages stand above.")
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        blamed = worker.tasks.popleft() if worker.ready and worker.tasks else None
+        blamed = worker.take_running()
         self._replace(worker)
         if blamed is None:
             return []
@@ -207,11 +182,10 @@ class ProcessEngine:
         return [failure(self._job, blamed, error)]
 
     def _replace_overdue(self) -> list[Outcome]:
-        now = time.monotonic()
-        late = [w for w in self._workers if w.ready and w.tasks and now - w.since > self._job.timeout_s]
         done = []
-        for worker in late:
-            done.append(overtime(self._job, worker.tasks.popleft()))
+        for worker in [each for each in self._workers if each.is_overdue(self._job.timeout_s)]:
+            if blamed := worker.take_running():
+                done.append(overtime(self._job, blamed))
             self._replace(worker)
         return done
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
+from pydantic_core import to_json
+
 from agenticiqa.samples import Sample
 
 VOLATILE = (
@@ -17,24 +19,35 @@ VOLATILE = (
 )
 """All that differs between two runs of the same batch, apart from what a cache or a model's mood changes."""
 RECORDED_FIELDS = ("mos", "answer", "task_type")
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_STRICT = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
 
 def result_line(sample: Sample, result: Mapping[str, Any]) -> bytes:
     """One line of JSON, ending included."""
     record: dict[str, Any] = {"sample_id": sample.sample_id, **_settled(result)}
-    given = {name: getattr(sample, name) for name in RECORDED_FIELDS if getattr(sample, name) is not None}
-    for name, value in {**given, **sample.carried}.items():
+    given = {name: value for name in RECORDED_FIELDS if (value := getattr(sample, name)) is not None}
+    for name, value in (given | sample.carried).items():
         free = name
         while free in record:
             free = f"input_{free}"
         record[free] = value
-    return _ENCODER.encode(record).encode() + b"\n"
+    return _json(record) + b"\n"
 
 
-def _settled(result: Mapping[str, Any]) -> dict[str, Any]:
+def _json(record: Mapping[str, Any]) -> bytes:
+    """Pydantic's encoder takes a quarter of the time of Python's own, which is asked about what only it refuses or can
+    write: values that are no numbers, and halves of characters.
+    """
+    try:
+        line = to_json(record)
+    except ValueError:
+        return _STRICT.encode(record).encode()
+    return _STRICT.encode(record).encode() if b"NaN" in line or b"Infinity" in line else line
+
+
+def _settled(result: Mapping[str, Any]) -> Mapping[str, Any]:
     """Steps that ran side by side are listed in one fixed order, whichever ended first."""
-    settled = dict(result)
+    settled: dict[str, Any] = {}
     calls = (result.get("metadata") or {}).get("call_log")
     if calls:
         by_role = groupby(calls, key=lambda call: call["role"])
@@ -43,7 +56,7 @@ def _settled(result: Mapping[str, Any]) -> dict[str, Any]:
     evidence = result.get("executor_evidence")
     if evidence and evidence.get("errors"):
         settled["executor_evidence"] = {**evidence, "errors": sorted(evidence["errors"])}
-    return settled
+    return {**result, **settled} if settled else result
 
 
 def without_volatile(record: Mapping[str, Any]) -> dict[str, Any]:

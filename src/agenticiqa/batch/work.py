@@ -6,29 +6,25 @@ import hashlib
 import json
 import logging
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib import metadata as package_metadata
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agenticiqa.batch.manifest import Row
 from agenticiqa.batch.manifest_fields import is_url
+from agenticiqa.batch.measured_sample import Measured, measure_sample
 from agenticiqa.batch.rate_limits import ProviderLimits, RateLimits, limited_clients
 from agenticiqa.batch.remote_pictures import fetched
 from agenticiqa.batch.result_lines import result_line
 from agenticiqa.cache import DiskCache, open_cache
 from agenticiqa.config import ROLES, Settings
 from agenticiqa.errors import AgenticIQAError, ManifestError
-from agenticiqa.images import Box, LoadedImage
-from agenticiqa.pictures_measured import Align, Measurer, Pair, Record
+from agenticiqa.pictures_measured import Align, Measurer
 from agenticiqa.samples import Sample
 from agenticiqa.tools.registry import default_registry
 
 if TYPE_CHECKING:
-    from agenticiqa.assessment import AgenticIQA
+    from agenticiqa.assessment import AgenticIQA, Assessment
 
 logger = logging.getLogger(__name__)
 
@@ -106,6 +102,16 @@ class Outcome:
     cost_usd: float | None = 0.0
 
 
+@dataclass(frozen=True)
+class Done:
+    """A sample that was worked on: what was found, not written down yet."""
+
+    task: Task
+    found: Assessment | Measured | AgenticIQAError
+    fetched: Mapping[str, str | None] | None = None
+    """Where copies of its pictures were, if they had to be fetched."""
+
+
 def failure(job: Job, task: Task, error: AgenticIQAError) -> Outcome:
     """The result of a sample that nobody could finish."""
     sample = task.sample
@@ -135,47 +141,50 @@ class SampleWorker:
 
     def work(self, task: Task) -> Outcome:
         """The sample's result; whatever goes wrong with it stays with it."""
+        return self.outcome(self.do(task))
+
+    def do(self, task: Task) -> Done:
+        """The part that takes time."""
         sample = task.sample
         pictures = {"image": sample.image_path, "reference": sample.reference_path}
+        if not any(path and is_url(path) for path in pictures.values()):
+            return self._done(task, pictures)
         try:
             with fetched(pictures, max_bytes=self._max_bytes) as local:
-                outcome = self._worked(task, str(local["image"]), local["reference"])
-                if local == pictures:
-                    return outcome
-                return replace(outcome, line=_with_own_names(outcome.line, local, pictures))
+                return replace(self._done(task, local), fetched=local)
         except AgenticIQAError as error:
-            return failure(self._job, task, error)
+            return Done(task, error)
 
-    def _worked(self, task: Task, image: str, reference: str | None) -> Outcome:
-        sample = task.sample
+    def _done(self, task: Task, pictures: Mapping[str, str | None]) -> Done:
         try:
-            result = self._result(task, image, reference)
-            line = result_line(
-                sample, {**result, "image_path": sample.image_path, "reference_path": sample.reference_path}
-            )
+            return Done(task, self._found(task, str(pictures["image"]), pictures["reference"]))
         except AgenticIQAError as error:
-            return failure(self._job, task, error)
+            return Done(task, error)
         except Exception as error:
             # A defect, not a failure we know: one sample must not take the others with it.
-            logger.exception("Sample %s: internal error", sample.sample_id)
-            return failure(self._job, task, _InternalError(f"{type(error).__name__}: {error}"))
-        about = result["metadata"]
-        return Outcome(
-            task.position,
-            line,
-            result["status"],
-            about["error_kind"] if result["status"] == ERROR else None,
-            about.get("calls", 0),
-            about.get("cost_usd", 0.0),
-        )
+            logger.exception("Sample %s: internal error", task.sample.sample_id)
+            return Done(task, _InternalError(f"{type(error).__name__}: {error}"))
 
-    def _result(self, task: Task, image: str, reference: str | None) -> dict[str, Any]:
+    def outcome(self, done: Done) -> Outcome:
+        """The part that writes down what was found."""
+        task, found = done.task, done.found
+        try:
+            outcome = failure(self._job, task, found) if isinstance(found, AgenticIQAError) else _answered(task, found)
+        except Exception as error:
+            logger.exception("Sample %s: its result cannot be written", task.sample.sample_id)
+            outcome = failure(self._job, task, _InternalError(f"{type(error).__name__}: {error}"))
+        if done.fetched is None:
+            return outcome
+        own = {"image": task.sample.image_path, "reference": task.sample.reference_path}
+        return replace(outcome, line=_with_own_names(outcome.line, done.fetched, own))
+
+    def _found(self, task: Task, image: str, reference: str | None) -> Assessment | Measured:
         sample = task.sample
         if self._measurer is not None:
-            return _measured(self._measurer, task, image, reference)
+            return measure_sample(self._measurer, image, reference, sample.regions)
         if self._assessor is None:
             raise AssertionError("a worker assesses or measures")
-        assessment = self._assessor.assess(
+        return self._assessor.assess(
             image,
             sample.query or self._job.query,
             reference=reference,
@@ -183,13 +192,26 @@ class SampleWorker:
             regions=sample.regions,
             run_id=task.run_id,
         )
-        return assessment.model_dump(mode="json")
 
     def close(self) -> None:
         if self._assessor is not None:
             self._assessor.close()
         if self._measurer is not None and self._measurer.cache is not None:
             self._measurer.cache.close()
+
+
+def _answered(task: Task, found: Assessment | Measured) -> Outcome:
+    result = found.as_result(task.run_id) if isinstance(found, Measured) else found.model_dump(mode="json")
+    sample, about = task.sample, result["metadata"]
+    result["image_path"], result["reference_path"] = sample.image_path, sample.reference_path
+    return Outcome(
+        task.position,
+        result_line(sample, result),
+        result["status"],
+        about["error_kind"] if result["status"] == ERROR else None,
+        about.get("calls", 0),
+        about.get("cost_usd", 0.0),
+    )
 
 
 class _InternalError(AgenticIQAError):
@@ -238,51 +260,3 @@ def _measurer(job: Job) -> Measurer:
         scores = open_cache(job.settings.cache_folder, pipeline.cache.size_limit_mb)
     tools = [registry.find(name) for name in job.tools]
     return Measurer(tools, pipeline.tools, pipeline.images, scores, job.align)
-
-
-def _measured(measurer: Measurer, task: Task, image: str, reference: str | None) -> dict[str, Any]:
-    started = time.perf_counter()
-    pair = Pair(Path(image), Path(reference) if reference else None)
-    test, original = measurer.open(pair)
-    regions = {name: Box(*numbers) for name, numbers in (task.sample.regions or {}).items()}
-    records = list(measurer.measure_opened(pair, test, original, regions))
-    errors = [f"{record.tool}: {record.error}" for record in records if record.error]
-    status = "ok" if not errors else ERROR if len(errors) == len(records) else "partial"
-    return {
-        "status": status,
-        "image_path": image,
-        "reference_path": reference,
-        "measurements": [_measurement(record) for record in records],
-        "error": "; ".join(errors) or None,
-        "metadata": {
-            "run_id": task.run_id,
-            "error_kind": "tool" if errors else None,
-            "timings": {"total": round(time.perf_counter() - started, 4)},
-            "versions": {"agenticiqa": _version()},
-            **_facts("image", test),
-            **_facts("reference", original),
-        },
-    }
-
-
-@cache
-def _version() -> str:
-    return package_metadata.version("agenticiqa")
-
-
-def _measurement(record: Record) -> dict[str, Any]:
-    return {
-        "tool": record.tool,
-        "region": record.region,
-        "raw": record.raw,
-        "calibrated": record.calibrated,
-        "higher_is_better": record.higher_is_better,
-        "seconds": record.seconds,
-        "error": record.error,
-    }
-
-
-def _facts(name: str, picture: LoadedImage | None) -> dict[str, Any]:
-    if picture is None:
-        return {}
-    return {f"{name}_sha256": picture.sha256, f"{name}_size": list(picture.size), f"{name}_notes": list(picture.notes)}
