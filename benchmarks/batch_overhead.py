@@ -4,8 +4,9 @@
     python benchmarks/batch_overhead.py --large 20000 --repeats 1
 
 Batches measure PSNR and SSIM of tiny pictures, the hardest case for overhead: the work itself takes a millisecond.
-Memory is the highest sum of the resident sizes of the command and its workers. The bare loop calls the same functions
-(open, measure) with the same settings in one process, one picture after the other, and keeps nothing.
+Memory is the highest sum of the resident sizes of the command and its workers. The bare loop calls the function that
+the workers call (open two pictures, measure, note what they are) with the same settings in one process, one sample
+after the other, and keeps nothing: no manifest, no result lines, no file, no other process.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ import json, sys, time
 from pathlib import Path
 import cv2
 cv2.setNumThreads(1)
+from agenticiqa.batch.measured_sample import measure_sample
 from agenticiqa.config import load_settings
-from agenticiqa.pictures_measured import Measurer, Pair
+from agenticiqa.pictures_measured import Measurer
 from agenticiqa.tools.registry import default_registry
 pipeline = load_settings().pipeline
 registry = default_registry(pipeline.tools)
@@ -50,11 +52,11 @@ settings = pipeline.tools.model_copy(update={"max_workers": 1})
 measurer = Measurer([registry.find(name) for name in sys.argv[2].split(",")], settings, pipeline.images)
 manifest = Path(sys.argv[1])
 rows = [json.loads(line) for line in manifest.read_text().splitlines()]
-pairs = [Pair(manifest.parent / row["image_path"], manifest.parent / row["reference_path"]) for row in rows]
-list(measurer.measure(pairs[0]))
+pairs = [[str(manifest.parent / row[name]) for name in ("image_path", "reference_path")] for row in rows]
+measure_sample(measurer, *pairs[0], None)
 started, cpu_started = time.perf_counter(), time.process_time()
-for pair in pairs:
-    if any(record.error for record in measurer.measure(pair)):
+for image, reference in pairs:
+    if any(record.error for record in measure_sample(measurer, image, reference, None).records):
         raise SystemExit("a measurement failed")
 print(time.perf_counter() - started, time.process_time() - cpu_started)
 """

@@ -13,7 +13,7 @@ from PIL import Image
 
 from agenticiqa.images import LoadedImage, decode_image
 from agenticiqa.tools.catalogue import load_catalogue
-from agenticiqa.tools.measuring import AMPLE_S, SMALL_PIXELS, Bench, Job
+from agenticiqa.tools.measuring import AMPLE_S, SMALL_PIXELS, TINY_PIXELS, Bench, Job
 from agenticiqa.tools.metrics import Measurement, Metric, MetricSpec
 from agenticiqa.tools.registry import Tool, default_registry
 
@@ -80,6 +80,9 @@ def test_one_that_fails_fails_alone():
     assert (failed.error, fine.raw) == ("no such pixel", 1.0)
 
 
+SIZES = ((TINY_PIXELS, 0), (SMALL_PIXELS, 0), (SMALL_PIXELS, 1))
+
+
 def where_it_runs(test: LoadedImage, *, own: bool, threads: int = 1, timeout_s: float = AMPLE_S) -> int:
     seen: list[int] = []
 
@@ -94,16 +97,16 @@ def where_it_runs(test: LoadedImage, *, own: bool, threads: int = 1, timeout_s: 
 
 def test_only_what_is_sure_to_end_in_time_runs_in_the_calling_thread():
     here = threading.get_ident()
-    large = picture(SMALL_PIXELS // 256 + 1, 256)
-    assert where_it_runs(picture(), own=True) == here
-    assert where_it_runs(picture(), own=False) != here
-    assert where_it_runs(picture(), own=True, threads=2) != here
-    assert where_it_runs(picture(), own=True, timeout_s=AMPLE_S - 0.1) != here
+    tiny, small, large = (picture(pixels // 64 + more, 64) for pixels, more in SIZES)
+    assert where_it_runs(tiny, own=True, threads=2) == where_it_runs(small, own=True) == here
+    assert where_it_runs(tiny, own=False) != here
+    assert where_it_runs(tiny, own=True, timeout_s=AMPLE_S - 0.1) != here
+    assert where_it_runs(small, own=True, threads=2) != here
     assert where_it_runs(large, own=True) != here
 
 
 def test_calling_thread_and_pool_agree():
     tools = [each for each in default_registry().all() if not each.needs_reference and each.is_predictable]
-    test = picture(128, 128)
+    test = picture(160, 128)
     alone, pooled = (Bench(test, None).run([Job(each) for each in tools], max_workers=n, timeout_s=60) for n in (1, 2))
     assert [replace(result, seconds=0.0) for result in alone] == [replace(result, seconds=0.0) for result in pooled]

@@ -42,8 +42,11 @@ class JobResult:
     """Where the score comes from, if the bench keeps maps and the tool has one."""
 
 
-# Of a picture this small every tool of our own gives its score in a second, on any machine in far less than ten.
+# Small pictures are measured by the calling thread itself where that is sure to end in time: being handed a thread
+# takes longer than measuring does, and with tiny ones also longer than several threads save. Every tool of our own
+# gives its score of a small picture in a second, on any machine in far less than ten.
 SMALL_PIXELS = 512 * 512
+TINY_PIXELS = 128 * 128
 AMPLE_S = 10.0
 
 _kept = threading.local()
@@ -88,7 +91,8 @@ class Bench:
             return []
         self._prepare(jobs)
         threads = min(max_workers, len(jobs))
-        if threads == 1 and all(self._needs_no_watch(job, timeout_s) for job in jobs):
+        small = SMALL_PIXELS if threads == 1 else TINY_PIXELS
+        if self._test.size[0] * self._test.size[1] <= small and all(_is_in_time(job, timeout_s) for job in jobs):
             return [self.measure(job) for job in jobs]
         pool = _kept_pool(threads)
         # Each thread takes one job after the other, and all threads are waited for together: handing over and waking
@@ -104,13 +108,6 @@ class Bench:
         for future in ended:
             future.result()
         return list(results)
-
-    def _needs_no_watch(self, job: Job, timeout_s: float) -> bool:
-        """Whether the calling thread can measure by itself: in time for certain, and without being handed a thread,
-        which takes longer than measuring a small picture does.
-        """
-        width, height = self._test.size
-        return job.tool.is_predictable and width * height <= SMALL_PIXELS and timeout_s >= AMPLE_S
 
     def _work_off(self, waiting: deque[tuple[int, Job]], results: list[JobResult]) -> None:
         """Do jobs until none is left; other threads take theirs from the same place."""
@@ -178,6 +175,10 @@ class Bench:
                 "region": job.region.as_list() if job.region else None,
             },
         )
+
+
+def _is_in_time(job: Job, timeout_s: float) -> bool:
+    return job.tool.is_predictable and timeout_s >= AMPLE_S
 
 
 def _pixels(image: LoadedImage, region: Box | None) -> Array:
