@@ -12,22 +12,23 @@ from typing import BinaryIO
 from agenticiqa.errors import OutputError
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """A reader sees the old file or the new one, never half of it."""
+def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
+    """A reader sees the old file or the new one, never half of it. Of a private one its owner alone sees anything."""
     # Half a character (from a file name, say) is shown as a question mark: a page must not fail because of one.
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
-    with whole_file(path) as stream:
+    with whole_file(path, private=private) as stream:
         stream.write(data)
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
+def whole_file(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     """A stream for what is written piece by piece; the file appears when the block ends well."""
     # A name of our own rather than tempfile's: the file keeps the permissions that the user's umask gives.
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        stream = part.open("xb")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        stream = os.fdopen(os.open(part, flags, 0o600 if private else 0o666), "wb")
     except OSError as error:
         raise _cannot_write(path, error) from error
     try:

