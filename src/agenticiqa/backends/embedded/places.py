@@ -1,8 +1,8 @@
 """From a place or object named in a question to pixels, as far as that can be had by measurement.
 
 Sides, halves, corners and the centre follow from the frame, the sky from its colour, smoothness and height, faces from
-a detector, the subject and the background from what stands out. Anything else cannot be located here: the caller then
-judges the whole picture and says so.
+a detector, the subject and the background from what stands out, objects of everyday kinds from a second detector where
+that is installed. Anything else cannot be located here: the caller then judges the whole picture and says so.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from agenticiqa.backends.embedded.locators import load_locators
 from agenticiqa.backends.embedded.noun_phrases import ScopeObject
+from agenticiqa.backends.embedded.object_words import labels_meant
+from agenticiqa.backends.embedded.objects import EXTRA, load_detector
 from agenticiqa.backends.embedded.word_lists import word_set
 from agenticiqa.images import Box, LoadedImage, UInt8Image
 from agenticiqa.masks import Mask, bounding_box, inner_box
@@ -56,7 +58,35 @@ def locate(item: ScopeObject, image: LoadedImage) -> Place:
     elif item.is_region and item.position:
         box = side_box(item.position, *image.size)
         found = Place(box) if box else None
-    return found or Place(None, f"{item.name!r} cannot be located by this backend, so the whole picture was judged")
+    elif labels := labels_meant(item):
+        found = object_place(item, labels, image.rgb)
+    return found or _nowhere(item)
+
+
+def _nowhere(item: ScopeObject, more: str = "") -> Place:
+    return Place(None, f"{item.name!r} cannot be located by this backend, so the whole picture was judged{more}")
+
+
+def object_place(item: ScopeObject, labels: frozenset[str], rgb: UInt8Image) -> Place:
+    """The largest object of the kind, on the side that the question names if it names one."""
+    detector = load_detector()
+    if detector is None:
+        return _nowhere(item, f" (pip install 'agenticiqa[{EXTRA}]' adds a detector that may find it)")
+    finds = detector.find(rgb, labels)
+    side = side_box(item.position or "", rgb.shape[1], rgb.shape[0])
+    if side is not None:
+        finds = [find for find in finds if _has_its_centre_in(side, find.box)]
+    if not finds:
+        return Place(None, f"{item.name!r} was not found in the picture, so the whole picture was judged")
+    largest = finds[0]
+    which = f"the largest of {len(finds)} found" if len(finds) > 1 else "what was found"
+    taken_for = f"{largest.label}, chance {largest.chance:.2f}"
+    return Place(largest.box, f"{item.name!r} was judged in {which} ({taken_for}), at {_said(largest.box)}")
+
+
+def _has_its_centre_in(side: Box, box: Box) -> bool:
+    x, y = box.x + box.width / 2, box.y + box.height / 2
+    return side.x <= x < side.x + side.width and side.y <= y < side.y + side.height
 
 
 def face_place(name: str, rgb: UInt8Image) -> Place | None:
