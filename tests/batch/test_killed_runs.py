@@ -59,6 +59,29 @@ def test_killed_at_random_moments_and_resumed_equals_an_undisturbed_run(tmp_path
     assert sorted(path.name for path in tmp_path.glob("killed*")) == ["killed.jsonl"]
 
 
+def test_worker_does_not_outlive_its_killed_runner_however_long_its_sample_takes(tmp_path):
+    folder = tmp_path / "set"
+    batches.make_pictures(folder, 1)
+    row = {"sample_id": "slow", "image_path": "noisy0.png", "reference_path": "clean0.png"}
+    manifest = write_jsonl(folder / "m.jsonl", [row])
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    call = f"batches.run_faulty_batch({str(manifest)!r}, {str(tmp_path / 'r.jsonl')!r})"
+    runner = subprocess.Popen(
+        [sys.executable, "-c", f"from support import batches; {call}"],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "TMPDIR": str(temporary)},
+    )
+    while not (folder / "slow.seen").exists():
+        assert runner.poll() is None
+        time.sleep(0.05)
+    assert list(temporary.glob("agenticiqa-worker-*"))
+    runner.kill()
+    # The worker holds the other end of this pipe: all of them are gone when it is read to its end.
+    runner.communicate(timeout=30)
+    assert list(temporary.glob("agenticiqa-worker-*")) == []
+
+
 def lines_in(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 

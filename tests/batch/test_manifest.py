@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,8 @@ def test_options_may_be_a_json_list_in_a_cell(tmp_path):
         ('{"image_path": "a\\u0000b"}', "not valid text"),
         ('{"image_path": "\\ud800"}', "not valid text"),
         ('{"image_path": "a", "notes": [{"x": "\\udc00"}]}', "not valid text"),
+        (r'{"image_path": "a", "options": "[\"x\", \"\\ud800\"]"}', "not valid text"),
+        (r'{"image_path": "a", "regions": "{\"\\ud800\": [0, 0, 9, 9]}"}', "not valid text"),
         (b'{"image_path": "\xff"}', "not valid JSON"),
     ],
 )
@@ -116,6 +119,19 @@ def test_bad_row_is_reported_with_its_line_and_the_others_are_read(tmp_path, row
     assert [row.line for row in found] == [1, 3, 4]
     assert problem in (found[1].problem or "")
     assert found[2].sample is not None
+
+
+@pytest.mark.parametrize("depth", range(900, 1000, 9))
+def test_rows_nested_deeply_are_read_or_refused(depth):
+    """Reading and looking for halves of characters go as deep as the row does, one a little deeper than the other."""
+    notes = "[" * depth + r'"\u00e9"' + "]" * depth
+    for stack in range(12):
+        row = Row(1, f'{{"image_path": "a", "notes": {notes}}}'.encode(), "")
+        assert deeper(stack, lambda row=row: row.sample is not None or "recursion" in (row.problem or ""))
+
+
+def deeper(levels: int, call: Callable[[], bool]) -> bool:
+    return deeper(levels - 1, call) if levels else call()
 
 
 def test_broken_csv_is_reported_where_it_breaks(tmp_path):

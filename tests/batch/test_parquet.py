@@ -36,6 +36,15 @@ ROWS = [
 ]
 
 
+def test_halves_of_characters_become_question_marks(tmp_path):
+    """A line of JSON can hold them: in a message of somebody's tool, say."""
+    row = {"sample_id": "1", "status": "ok", "error": "\ud800!", "x\udfff": ["\ud800"]}
+    row |= {"summarizer_result": {"final_answer": "\ud800"}, "measurements": [{"tool": "T", "region": "\ud800"}]}
+    write_parquet(write_jsonl(tmp_path / "r.jsonl", [row]), tmp_path / "r.parquet")
+    (read,) = pyarrow.parquet.read_table(tmp_path / "r.parquet").to_pylist()
+    assert (read["error"], read["x?"], read["final_answer"], "T@?" in read) == ("?!", '["?"]', "?", True)
+
+
 @pytest.mark.parametrize("rows_a_group", [1, 1000])
 def test_columns_and_types(tmp_path, monkeypatch, rows_a_group):
     monkeypatch.setattr(parquet, "ROWS_A_GROUP", rows_a_group)

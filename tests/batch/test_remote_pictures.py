@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("isolated")
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder for temporary files."""
-    folder = tmp_path / "temporary"
+    folder = tmp_path / "temporär"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return folder

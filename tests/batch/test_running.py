@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import json
 import math
+import multiprocessing
+import sys
 import threading
+import time
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from agenticiqa.batch.checking import Selection
 from agenticiqa.batch.engines import ThreadEngine
 from agenticiqa.batch.preparing import Request, prepare_job
-from agenticiqa.batch.process_engine import ProcessEngine
+from agenticiqa.batch.process_engine import AHEAD_BYTES, ProcessEngine
 from agenticiqa.batch.result_lines import result_line, without_volatile
 from agenticiqa.batch.runner import StopSwitch
 from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task
+from agenticiqa.batch.worker_process import GATHER_S, _Outbox, receive
 from agenticiqa.errors import ConfigError, ToolUnavailableError, WorkerDiedError
 from agenticiqa.samples import Sample
 from support.batches import (
     DeadEngine,
     FaultyEngine,
+    InterruptedEngine,
     make_manifest,
     make_pictures,
     measuring_job,
@@ -283,6 +290,103 @@ def test_rows_larger_than_a_pipe_block_nobody(tmp_path):
     summary = run_batch(manifest, tmp_path / "r.jsonl", engine=lambda job: ProcessEngine(job, 1))
     assert (summary.ok, summary.failed) == (60, 0)
     assert all(len(each["notes"]) == 150_000 for each in records(tmp_path / "r.jsonl"))
+
+
+def large_rows(*names: str) -> Iterator[dict[str, Any]]:
+    for name in names:
+        yield {"sample_id": name, "image_path": "noisy0.png", "reference_path": "clean0.png", "notes": "x" * 1_000_000}
+
+
+def test_rows_larger_than_a_pipe_block_nobody_while_the_runner_is_slow(tmp_path):
+    """It may be waiting for the disk while the worker wants to send what is done: each then has something large for
+    the other.
+    """
+    make_pictures(tmp_path / "set", 1)
+    manifest = write_jsonl(tmp_path / "set" / "m.jsonl", large_rows(*map(str, range(12))))
+    summary = run_batch(
+        manifest,
+        tmp_path / "r.jsonl",
+        engine=lambda job: ProcessEngine(job, 1),
+        on_progress=lambda _: time.sleep(0.25),
+    )
+    assert (summary.ok, summary.failed) == (12, 0)
+
+
+def test_large_rows_for_a_worker_that_is_stuck_do_not_stop_the_runner_s_clock(tmp_path):
+    make_pictures(tmp_path / "set", 1)
+    manifest = write_jsonl(tmp_path / "set" / "m.jsonl", large_rows("a", "stuck", "b", "c", "d"))
+    job = measuring_job(timeout_s=1.0)
+    summary = run_batch(manifest, tmp_path / "r.jsonl", job=job, engine=lambda job: FaultyEngine(job, 1))
+    assert (summary.failed_ids, summary.errors) == (["stuck"], {"sample_timeout": 1})
+
+
+class WeighingEngine(ProcessEngine):
+    """Notes how much was on its way at once."""
+
+    def __init__(self, job: Job, workers: int) -> None:
+        super().__init__(job, workers)
+        self.sizes: dict[int, int] = {}
+        self.most = 0
+
+    def submit(self, task: Task) -> None:
+        self.sizes[task.position] = task.row.size
+        self.most = max(self.most, sum(self.sizes.values()))
+        super().submit(task)
+
+    def finished(self, timeout_s: float) -> list[Outcome]:
+        done = super().finished(timeout_s)
+        for outcome in done:
+            del self.sizes[outcome.position]
+        return done
+
+
+def test_few_large_rows_are_on_their_way_at_once_however_quick_the_samples_are(tmp_path):
+    make_pictures(tmp_path / "set", 1)
+    small = [{"image_path": "noisy0.png", "reference_path": "clean0.png", "sample_id": f"s{n}"} for n in range(200)]
+    manifest = write_jsonl(tmp_path / "set" / "m.jsonl", [*small, *large_rows(*map(str, range(40)))])
+    engines: list[WeighingEngine] = []
+
+    def weighing(job: Job) -> WeighingEngine:
+        engines.append(WeighingEngine(job, 1))
+        return engines[0]
+
+    assert run_batch(manifest, tmp_path / "r.jsonl", engine=weighing).ok == 240
+    assert engines[0].most < 2 * AHEAD_BYTES + 4_000_000
+
+
+def test_what_is_printed_in_a_worker_stays_out_of_standard_output(tmp_path, capfd):
+    make_pictures(tmp_path / "set", 1)
+    row = {"sample_id": "loud", "image_path": "noisy0.png", "reference_path": "clean0.png"}
+    manifest = write_jsonl(tmp_path / "set" / "m.jsonl", [row])
+    assert run_batch(manifest, tmp_path / "r.jsonl", engine=lambda job: FaultyEngine(job, 1)).ok == 1
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert "printed by a library" in printed.err
+    assert "written by a library" in printed.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals cannot be held back there")
+def test_interrupt_is_the_runner_s_even_before_a_worker_has_begun(tmp_path):
+    manifest = make_manifest(tmp_path / "set", 3)
+    assert run_batch(manifest, tmp_path / "r.jsonl", engine=lambda job: InterruptedEngine(job, 2)).ok == 3
+
+
+class _Writer:
+    """Stands in for the worker: what was done is what was written."""
+
+    def outcome(self, done: Any) -> Any:
+        return done
+
+
+def test_result_of_a_slow_sample_is_sent_before_the_next_begins():
+    """The next one may keep the whole worker busy, and would be blamed for the time of both."""
+    ours, theirs = multiprocessing.Pipe()
+    outbox = _Outbox(theirs, _Writer())  # type: ignore[arg-type]
+    time.sleep(2 * GATHER_S)
+    outbox.send_what_waited(0)  # Looked at meanwhile, when there is nothing to send.
+    outbox.add("slow", 2 * GATHER_S)  # type: ignore[arg-type]
+    assert ours.poll(0)
+    assert receive(ours).outcomes == ["slow"]
 
 
 def test_worker_that_dies_takes_only_its_own_sample_along(tmp_path):

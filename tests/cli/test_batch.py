@@ -212,3 +212,21 @@ def test_results_need_a_file(run, manifest, folder):
     done = run("batch", str(manifest), "-o", "-", "--measure", "PSNR")
     assert (done.code, "--output is a file" in done.err) == (2, True)
     assert not (folder / "-").exists()
+
+
+def test_second_ctrl_c_may_come_while_the_first_is_being_answered(environment, tmp_path, folder):
+    manifest = make_manifest(tmp_path / "set", 3000)
+    command = Path(sys.executable).with_name("agenticiqa")
+    arguments = [str(command), "batch", str(manifest), "-o", "r.jsonl", "--measure", "PSNR,SSIM", "-w", "1"]
+    process = subprocess.Popen(
+        arguments, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    output = folder / "r.jsonl"
+    while process.poll() is None and not (output.exists() and output.stat().st_size > 5000):
+        time.sleep(0.02)
+    for _ in range(4):
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.004)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Stopping." in err

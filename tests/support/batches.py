@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterable
 from multiprocessing.connection import Connection
@@ -83,6 +84,11 @@ def resume_batch(manifest: str, output: str) -> None:
     run_batch(Path(manifest), Path(output), resume=True)
 
 
+def run_faulty_batch(manifest: str, output: str) -> None:
+    """For a process that is killed while one worker is busy."""
+    run_batch(Path(manifest), Path(output), engine=lambda job: FaultyEngine(job, 1))
+
+
 def records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
 
@@ -108,12 +114,23 @@ def serve_with_faults(pipe: Connection, job: Job, threads: int, scratch: str, fi
         if name.startswith("crash"):
             os.kill(os.getpid(), signal.SIGSEGV)
         if name.startswith("slow"):
+            Path(image).with_name(f"{name}.seen").touch()
             time.sleep(60)
+        if name.startswith("loud"):
+            sys.stdout.write("printed by a library\n")
+            sys.stdout.flush()
+            os.write(1, b"written by a library\n")
         if name.startswith("stuck"):
             ctypes.PyDLL(None).sleep(60)  # keeps every thread of the worker from running
         return result(self, task, image, reference)
 
     SampleWorker._found = faulty  # type: ignore[method-assign]
+    serve(pipe, job, threads, scratch, finished)
+
+
+def serve_interrupted(pipe: Connection, job: Job, threads: int, scratch: str, finished: ctypes.c_uint64) -> None:
+    """A worker that Ctrl-C reaches before it has begun."""
+    os.kill(os.getpid(), signal.SIGINT)
     serve(pipe, job, threads, scratch, finished)
 
 
@@ -124,6 +141,10 @@ def serve_nothing(pipe: Connection, job: Job, threads: int, scratch: str, finish
 
 class FaultyEngine(ProcessEngine):
     target = staticmethod(serve_with_faults)
+
+
+class InterruptedEngine(ProcessEngine):
+    target = staticmethod(serve_interrupted)
 
 
 class DeadEngine(ProcessEngine):

@@ -56,6 +56,13 @@ class Row:
         except ManifestError as error:
             return error.message
 
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        if isinstance(self.record, Mapping):
+            return sum(len(str(cell)) for cell in self.record.values())
+        return len(self.record)
+
     def read(self) -> None:
         """Read it now rather than when somebody asks."""
         _ = self._read
@@ -154,9 +161,10 @@ def _json_records(file: IO[bytes]) -> Iterator[tuple[int, Record]]:
 def _json_fields(text: bytes) -> dict[str, Any] | str:
     try:
         fields = _JSON.decode(text.decode())
+        readable = b"\\u" not in text or _is_text(fields)
     except (ValueError, RecursionError) as error:
         return f"not valid JSON ({error})."
-    if b"\\u" in text and not _is_text(fields):
+    if not readable:
         return "holds halves of characters, which are not valid text."
     return fields if isinstance(fields, dict) else "not a JSON object."
 

@@ -138,6 +138,10 @@ def _regions(value: Any) -> dict[str, list[int]] | None:
 
 def _json(text: str, key: str) -> Any:
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"{key} is not valid JSON ({error}).") from None
+    # JSON within a text: its escapes have not been looked at before.
+    if _NO_TEXT.search(json.dumps(value, ensure_ascii=False)):
+        raise ManifestError(f"{key} holds characters that are not valid text.")
+    return value

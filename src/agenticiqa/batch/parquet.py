@@ -61,24 +61,30 @@ def flat_row(record: Mapping[str, Any]) -> dict[str, Any]:
     >>> flat_row({"sample_id": "1", "measurements": [{"tool": "PSNR", "region": None, "raw": 31.5}]})["PSNR"]
     31.5
     """
-    row = {key: _plain(value) for key, value in record.items()}
+    row = {_whole(key): _plain(value) for key, value in record.items()}
     summary = record.get("summarizer_result") or {}
     about = record.get("metadata") or {}
     lifted = {
-        "final_answer": summary.get("final_answer") if record.get("status") != "error" else None,
+        "final_answer": _plain(summary.get("final_answer")) if record.get("status") != "error" else None,
         "quality_score": summary.get("quality_score"),
         "error_kind": about.get("error_kind"),
         "cost_usd": about.get("cost_usd"),
     }
     for each in record.get("measurements") or []:
         where = f"{each['tool']}@{each['region']}" if each.get("region") else each["tool"]
-        lifted[where] = each.get("raw")
+        lifted[_whole(where)] = each.get("raw")
     # A column of the manifest keeps its name; what was lifted out makes way.
     return {**{f"result_{name}" if name in row else name: value for name, value in lifted.items()}, **row}
 
 
 def _plain(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value
+    return _whole(text) if isinstance(text, str) else text
+
+
+def _whole(text: str) -> str:
+    """JSON can hold halves of characters, Parquet cannot: there they are question marks."""
+    return text.encode(errors="replace").decode()
 
 
 def _column_kinds(lines: Path) -> dict[str, str]:

@@ -7,25 +7,29 @@ import multiprocessing
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing import connection
+from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
+from agenticiqa.batch.courier import Courier
 from agenticiqa.batch.engines import overtime
 from agenticiqa.batch.work import Job, Outcome, Task, failure
-from agenticiqa.batch.worker_process import READY, Results, receive, send, serve
+from agenticiqa.batch.worker_process import READY, Results, receive, serve
 from agenticiqa.errors import WorkerDiedError
 
 # The next task is there before the last one ends: a worker never waits for the runner. Quick tasks are handed out
 # further ahead; with slow ones that would leave some workers idle at the end.
 FEWEST_AHEAD, MOST_AHEAD = 2, 128
 AHEAD_S = 0.1
+# Rows of a size that fills memory when many are on their way, in the runner and in every worker, are not.
+AHEAD_BYTES = 2 * 1024 * 1024
 # While quick tasks wait at the workers the runner rests, then takes all results at once: waking it for each would cost
 # as much as a small sample. It is back long before any worker has nothing left to do.
 REST_SHARE = 0.25
@@ -39,6 +43,7 @@ UNSENT_GRACE_S = 1.0
 class _Worker:
     process: BaseProcess
     pipe: Connection
+    courier: Courier
     scratch: str
     finished: ctypes.c_uint64
     """Shared: how many tasks the worker has done since it was started."""
@@ -78,6 +83,7 @@ class ProcessEngine:
     def __init__(self, job: Job, workers: int, threads_each: int | None = None) -> None:
         self._job = job
         self._usual_s = AHEAD_S
+        self._usual_bytes = 0.0
         self._threads = threads_each or max(1, usable_cores() // workers)
         self._waiting: deque[Task] = deque()
         self._tries: dict[int, int] = {}
@@ -93,16 +99,17 @@ class ProcessEngine:
         finished = self._context.RawValue(ctypes.c_uint64, 0)
         arguments = (theirs, self._job, self._threads, scratch, finished)
         process = self._context.Process(target=self.target, args=arguments, daemon=True)
-        with _thread_limits(self._threads):
+        with _thread_limits(self._threads), _interrupts_held_back():
             process.start()
         theirs.close()
-        return _Worker(process, ours, scratch, finished)
+        return _Worker(process, ours, Courier(ours), scratch, finished)
 
     # --- tasks ---
 
     def submit(self, task: Task) -> None:
         # Handed out with others in `finished`: one message for several.
         self._waiting.append(task)
+        self._usual_bytes += 0.1 * (task.row.size - self._usual_bytes)
 
     @property
     def slots(self) -> int:
@@ -110,7 +117,8 @@ class ProcessEngine:
 
     @property
     def _at_once(self) -> int:
-        return max(FEWEST_AHEAD, min(MOST_AHEAD, int(AHEAD_S / max(self._usual_s, 1e-6))))
+        in_time, in_room = AHEAD_S / max(self._usual_s, 1e-6), AHEAD_BYTES / max(self._usual_bytes, 1.0)
+        return max(FEWEST_AHEAD, int(min(MOST_AHEAD, in_time, in_room)))
 
     def _hand_out(self) -> None:
         """Level by level, so that one worker does not hold two tasks while another has none."""
@@ -124,14 +132,13 @@ class ProcessEngine:
                     parcels.setdefault(number, []).append(worker.tasks[-1])
         for number, parcel in parcels.items():
             # One that has just died is found out by `finished`, which gives its tasks to another.
-            with suppress(OSError):
-                send(self._workers[number].pipe, parcel)
+            self._workers[number].courier.send(parcel)
 
     def finished(self, timeout_s: float) -> list[Outcome]:
         done: list[Outcome] = []
         self._hand_out()
         if self._at_once > FEWEST_AHEAD:
-            time.sleep(min(REST_SHARE * AHEAD_S, REST_SHARE * self._usual_s * MOST_AHEAD, timeout_s))
+            time.sleep(min(REST_SHARE * AHEAD_S, REST_SHARE * self._usual_s * self._at_once, timeout_s))
         for pipe in connection.wait([worker.pipe for worker in self._workers], timeout_s):
             worker = next(each for each in self._workers if each.pipe is pipe)
             try:
@@ -191,16 +198,17 @@ class ProcessEngine:
 
     def _replace(self, worker: _Worker) -> None:
         self._waiting.extendleft(reversed(worker.tasks))
-        worker.pipe.close()
         worker.process.kill()
         worker.process.join()
+        worker.courier.close_pipe()
+        worker.courier.wait()
         shutil.rmtree(worker.scratch, ignore_errors=True)
         self._workers[self._workers.index(worker)] = self._started()
 
     def close(self) -> None:
         for worker in self._workers:
             # A closed pipe is how an idle worker learns that there is nothing left to do.
-            worker.pipe.close()
+            worker.courier.close_pipe()
         end = time.monotonic() + 2.0
         for worker in self._workers:
             if not worker.tasks:
@@ -208,6 +216,7 @@ class ProcessEngine:
             if worker.process.is_alive():
                 worker.process.kill()
             worker.process.join()
+            worker.courier.wait()
             shutil.rmtree(worker.scratch, ignore_errors=True)
 
 
@@ -225,3 +234,18 @@ def _thread_limits(threads: int) -> Iterator[None]:
     finally:
         for name in names:
             del os.environ[name]
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """A process started inside hears no Ctrl-C, not even before it can say so itself; here it is heard afterwards."""
+    if sys.platform == "win32":
+        yield
+        return
+    # Started with the first process otherwise, and lets interrupts through again.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

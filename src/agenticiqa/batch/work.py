@@ -226,9 +226,10 @@ def _with_own_names(line: bytes, local: Mapping[str, str | None], own: Mapping[s
     """Messages name the picture as the manifest does, not the copy that was fetched."""
     for name, path in local.items():
         if path and path != own[name]:
-            line = line.replace(
-                json.dumps(path)[1:-1].encode(), json.dumps(own[name], ensure_ascii=False)[1:-1].encode()
-            )
+            told = json.dumps(own[name], ensure_ascii=False)[1:-1].encode()
+            # A line holds other alphabets as they are, or escaped: the folder for temporary files may need either.
+            for as_ascii in (False, True):
+                line = line.replace(json.dumps(path, ensure_ascii=as_ascii)[1:-1].encode(), told)
     return line
 
 

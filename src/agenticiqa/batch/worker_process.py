@@ -6,6 +6,7 @@ import ctypes
 import logging
 import os
 import pickle
+import shutil
 import signal
 import tempfile
 import threading
@@ -24,6 +25,8 @@ READY = "ready"
 GATHER_S = 0.02
 # What still waits behind a slow sample is sent after this time.
 WATCH_S = 0.1
+# How long a worker whose runner is gone may go on with its sample.
+LAST_S = 5.0
 BROKEN = 70
 
 
@@ -51,6 +54,9 @@ def serve(pipe: Connection, job: Job, threads: int, scratch: str, finished: ctyp
     """
     import cv2
 
+    # Standard output is the runner's: whatever a tool or library prints here goes where messages go.
+    with suppress(OSError):
+        os.dup2(2, 1)
     # Ctrl-C reaches every process of a terminal; the runner decides what happens then.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cv2.setNumThreads(threads)
@@ -60,28 +66,31 @@ def serve(pipe: Connection, job: Job, threads: int, scratch: str, finished: ctyp
     parcels: SimpleQueue[list[Task]] = SimpleQueue()
     with suppress(OSError):
         send(pipe, READY)
-        threading.Thread(target=_attend, args=(pipe, parcels, outbox), daemon=True, name="attend").start()
+        threading.Thread(target=_attend, args=(pipe, parcels, outbox, scratch), daemon=True, name="attend").start()
         while parcel := parcels.get():
             _work_off(parcel, worker, outbox, finished)
     worker.close()
+    # The runner does this too, unless it was killed.
+    shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _work_off(parcel: list[Task], worker: SampleWorker, outbox: _Outbox, finished: ctypes.c_uint64) -> None:
     # Rows are read together: one by one between two pictures, with other code in the processor's caches, this would
     # take three times as long.
+    started = time.monotonic()
     for task in parcel:
         task.row.read()
     for task in parcel:
-        started = time.monotonic()
         found = worker.do(task)
         finished.value += 1
         outbox.add(found, time.monotonic() - started)
+        started = time.monotonic()
     outbox.send_all()
 
 
-def _attend(pipe: Connection, parcels: SimpleQueue[list[Task]], outbox: _Outbox) -> None:
-    """In a thread of its own, while a sample is worked on: the runner can always send, so that it and the worker never
-    wait for each other; and what is done need not wait for the next sample, which may take long.
+def _attend(pipe: Connection, parcels: SimpleQueue[list[Task]], outbox: _Outbox, scratch: str) -> None:
+    """In a thread of its own, while a sample is worked on: the next ones are here when it is done; what is done need
+    not wait for the next sample, which may take long; and no sample that never ends outlives the runner.
     """
     try:
         while True:
@@ -90,6 +99,9 @@ def _attend(pipe: Connection, parcels: SimpleQueue[list[Task]], outbox: _Outbox)
             outbox.send_what_waited(WATCH_S)
     except (EOFError, OSError):
         parcels.put([])  # The runner is done, or gone.
+        time.sleep(LAST_S)
+        shutil.rmtree(scratch, ignore_errors=True)
+        os._exit(BROKEN)
     except BaseException:
         # Nobody would hear of any more results: the runner shall see this worker die.
         logger.exception("The worker cannot go on")
@@ -127,4 +139,4 @@ class _Outbox:
         if self._done:
             send(self._pipe, Results([self._worker.outcome(each) for each in self._done], self._seconds))
             self._done, self._seconds = [], 0.0
-        self._sent_at = time.monotonic()
+            self._sent_at = time.monotonic()

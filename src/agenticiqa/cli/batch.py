@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from agenticiqa.batch.work import Job
 
 SHOWN_IDS = 20
+STANDARD_ERROR = 2
 
 
 def batch(
@@ -216,7 +218,9 @@ def stopping_on_signals(stop: StopSwitch) -> Iterator[None]:
     def ask(*_: Any) -> None:
         stop.ask()
         told = "Finishing what has begun; press Ctrl-C again to drop it." if stop.asked == 1 else "Stopping."
-        error_console().print(told, highlight=False)
+        # Written past everything that buffers, locks or imports: this may interrupt any of it, itself included.
+        with suppress(OSError):
+            os.write(STANDARD_ERROR, f"\n{told}\n".encode())
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
