@@ -30,6 +30,9 @@ SMALLEST_SUBJECT, LARGEST_SUBJECT = 0.02, 0.85
 """Shares of the frame between which something stands out from the rest."""
 SMALLEST_INNER = 64
 """Pixels a side: an inner box smaller than this holds too little to judge."""
+SMALLEST_CORE = 48
+MIDDLE = 0.7
+"""Share of an object's width and height that is taken for its inner part."""
 # Less than this share of the frame is no sky to judge.
 SMALLEST_SKY = 0.08
 
@@ -79,9 +82,23 @@ def object_place(item: ScopeObject, labels: frozenset[str], rgb: UInt8Image) -> 
     if not finds:
         return Place(None, f"{item.name!r} was not found in the picture, so the whole picture was judged")
     largest = finds[0]
+    core = _core(rgb, largest.box)
     which = f"the largest of {len(finds)} found" if len(finds) > 1 else "what was found"
     taken_for = f"{largest.label}, chance {largest.chance:.2f}"
-    return Place(largest.box, f"{item.name!r} was judged in {which} ({taken_for}), at {_said(largest.box)}")
+    return Place(core, f"{item.name!r} was judged in the inner part of {which} ({taken_for}), at {_said(core)}")
+
+
+def _core(rgb: UInt8Image, box: Box) -> Box:
+    """The part of a find that is surely the object: what stands out in it, or its middle. The rest of a box shows what
+    is around the object, which may be sharp where the object is not.
+    """
+    stands_out = np.zeros(rgb.shape[:2], bool)
+    stands_out[box.rows, box.columns] = (load_locators().saliency(rgb) >= STANDS_OUT)[box.rows, box.columns]
+    inner = inner_box(stands_out)
+    if inner and min(inner.width, inner.height) >= SMALLEST_CORE:
+        return inner
+    wide, high = (max(min(side, SMALLEST_CORE), round(side * MIDDLE)) for side in (box.width, box.height))
+    return Box(box.x + (box.width - wide) // 2, box.y + (box.height - high) // 2, wide, high)
 
 
 def _has_its_centre_in(side: Box, box: Box) -> bool:
