@@ -304,6 +304,38 @@ def test_a_side_that_never_varies_is_told_in_a_comparison(tmp_path):
     assert scores.note == "second file: every prediction is the same: there is no correlation"
 
 
+def test_opinions_that_point_the_other_way_are_told(tmp_path):
+    turned = run(tmp_path, [{**line, "mos": 100 - 20 * line["mos"]} for line in many()])
+    assert turned.scores[0].figures.srcc.high < 0
+    assert "scores fall where opinions rise" in markdown(turned)
+    assert run(tmp_path, many()).scores[0].figures.note is None
+
+
+def test_values_of_any_size_have_the_same_correlation(tmp_path):
+    plain = run(tmp_path, many()).scores[0].figures
+    lines = [scored(line["sample_id"], line["mos"] * 1e300, line["mos"] * 1e-300) for line in many()]
+    assert run(tmp_path, lines).scores[0].figures.plcc.value == pytest.approx(1)
+    lines = many()
+    for line in lines:
+        line["mos"] *= 1e250
+    assert run(tmp_path, lines).scores[0].figures.plcc.value == pytest.approx(plain.plcc.value, abs=1e-12)
+
+
+def test_names_in_titles_and_notes_become_no_markup(tmp_path):
+    lines = many(30, dataset="<img src=x>", distortion="blur") + [
+        {**line, "sample_id": "n" + line["sample_id"]} for line in many(3, dataset="<img src=x>", distortion="noise")
+    ]
+    lines += [scored("bare", 3.0, None, "error", dataset="<img src=x>", distortion="blur")]
+    text = markdown(run(tmp_path, lines))
+    assert "By distortion, &lt;img src=x>" in text
+    assert "&lt;img src=x>: 1 samples have no score" in text
+    assert "<img" not in text
+
+
+def test_without_resamples_no_interval_is_claimed(tmp_path):
+    assert "95 % intervals" not in markdown(run(tmp_path, many(), settings=Settings(resamples=0)))
+
+
 def test_opinions_that_never_differ_are_told(tmp_path):
     figures = run(tmp_path, [{**line, "mos": 3.0} for line in many(20)], settings=FAST).scores[0].figures
     assert figures.srcc.value is None

@@ -280,5 +280,5 @@ def _accounts(results: Sequence[Assessment]) -> dict[str, object]:
         "run_ids": [result.metadata.get("run_id") for result in results],
         "calls": sum(result.metadata.get("calls", 0) for result in results),
         "cost_usd": sum(known, 0.0) if len(known) == len(costs) else None,
-        "seconds": round(sum(result.metadata.get("timings", {}).get("total", 0.0) for result in results), 3),
+        "seconds": round(sum((result.metadata.get("timings", {}).get("total", 0.0) for result in results), 0.0), 3),
     }

@@ -128,17 +128,26 @@ def agreement_of(compared: Pairs, settings: Settings) -> Agreement:
     fit = fit_logistic(predicted, opinions, settings.parameters)
     mapped = fit(predicted) if fit else None
     nothing = Estimate(None)
+    srcc = estimate(spearman, predicted)
     return Agreement(
         asked=compared.asked,
         used=int(predicted.size),
-        srcc=estimate(spearman, predicted),
+        srcc=srcc,
         plcc=estimate(pearson, predicted),
         krcc=estimate(kendall, predicted),
         plcc_fitted=nothing if mapped is None else estimate(pearson, mapped),
         rmse_fitted=nothing if mapped is None else estimate(root_mean_square, mapped),
         fit=fit.coefficients if fit else None,
-        note=missing or (None if fit else f"no curve is fitted to fewer than {FEWEST_SAMPLES} samples"),
+        note=missing or _notes(srcc, fit is not None),
     )
+
+
+def _notes(srcc: Estimate, fitted: bool) -> str | None:
+    notes = [] if fitted else [f"no curve is fitted to fewer than {FEWEST_SAMPLES} samples"]
+    highest = srcc.value if srcc.high is None else srcc.high
+    if highest is not None and highest < 0:
+        notes.append("scores fall where opinions rise: a lower value must be the better one in one of the two")
+    return "; ".join(notes) or None
 
 
 def why_no_correlation(predicted: Floats, opinions: Floats) -> str | None:

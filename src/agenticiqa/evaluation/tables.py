@@ -11,6 +11,7 @@ from agenticiqa.evaluation.evaluate import ChoiceReport, Counts, Evaluation, Sco
 from agenticiqa.evaluation.paired import ChoiceComparison, Comparison, ScoreComparison
 from agenticiqa.evaluation.paper import published_accuracies, published_correlations, source
 from agenticiqa.evaluation.statistics import Estimate
+from agenticiqa.shown_text import markdown_text
 
 UNDEFINED = "–"
 OURS = "this file"
@@ -27,9 +28,9 @@ class Table:
 
     def markdown(self) -> str:
         """The table as Markdown, notes below it."""
-        lines = [f"**{self.title}**", "", _row(self.columns), _row(["---"] * len(self.columns))]
+        lines = [f"**{markdown_text(self.title)}**", "", _row(self.columns), _row(["---"] * len(self.columns))]
         lines += [_row(row) for row in self.rows]
-        lines += [f"\n{note}" for note in self.notes]
+        lines += [f"\n{markdown_text(note)}" for note in self.notes]
         return "\n".join(lines) + "\n"
 
 
@@ -43,7 +44,7 @@ def _cell(text: str) -> str:
     >>> _cell("a|b <img src=x>")
     'a\\\\|b &lt;img src=x>'
     """
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
+    return markdown_text(text).replace("|", "\\|")
 
 
 def markdown(evaluation: Evaluation, *, paper: bool = True) -> str:
@@ -129,6 +130,8 @@ def _score_tables(evaluation: Evaluation, paper: bool) -> Iterator[Table]:
 
 
 def _about_intervals(settings: Settings) -> str:
+    if settings.resamples == 0:
+        return "No intervals: --resamples is 0."
     drawn = f"groups of the same {settings.cluster}" if settings.cluster else "samples"
     return f"95 % intervals from {settings.resamples} bootstrap resamples of the {drawn}."
 
