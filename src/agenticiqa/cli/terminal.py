@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import sys
@@ -20,6 +21,12 @@ EXIT_USAGE = 2
 EXIT_BELOW_THRESHOLD = 3
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
+
+
+def tolerate_narrow_encodings() -> None:
+    """Where standard output cannot hold a character (a pipe on Windows, LC_ALL=C), a question mark takes its place."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 class _ShowingConsole(Console):
