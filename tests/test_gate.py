@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from agenticiqa.evaluation.results import read_results
+from agenticiqa.evaluation.results import EvaluationError, read_results
 from agenticiqa.gate import Rules, judge, junit
 
 
@@ -64,6 +64,31 @@ def test_allowed_failures_are_excused_together_or_not_at_all(written):
     file = read_results(written("now", {"a": 4.2, "b": "x", "c": "y"}))
     assert judge(file, Rules(min_score=1, allowed_failures=2)).passed
     assert len(judge(file, Rules(min_score=1, allowed_failures=1)).problems) == 2
+
+
+def test_a_gate_that_judged_nothing_does_not_open(written):
+    file = read_results(written("now", {"b": "x", "c": "y"}))
+    assert reasons(judge(file, Rules(min_score=1, allowed_failures=2))) == {"b": "failed", "c": "failed"}
+
+
+def test_a_baseline_without_scores_is_refused(written):
+    now = read_results(written("now", {"a": 4.2, "b": 3.95}))
+    for scores in ({"a": "failed", "b": "failed"}, {"a": None, "b": None}):
+        with pytest.raises(EvaluationError, match=r"then.*score"):
+            judge(now, Rules(baseline=read_results(written("then", scores))))
+
+
+def test_a_score_that_no_result_has_is_refused(written):
+    file = read_results(written("now", {"a": 4.2}), score="tool:NIX")
+    with pytest.raises(EvaluationError, match="tool:NIX"):
+        judge(file, Rules(min_score=1))
+
+
+def test_excused_samples_of_any_name_leave_valid_xml(written):
+    file = read_results(written("now", {"a": 4.2, "b---c-\ufffe": "x"}))
+    verdict = judge(file, Rules(min_score=1, allowed_failures=1))
+    assert verdict.excused
+    assert ElementTree.fromstring(junit(verdict, "gate")).get("failures") == "0"
 
 
 def test_junit_names_every_sample_and_survives_hostile_text(written):

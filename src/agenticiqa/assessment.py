@@ -22,7 +22,7 @@ from agenticiqa.cache import DiskCache, open_cache
 from agenticiqa.config import ROLES, Settings, load_settings
 from agenticiqa.errors import AgenticIQAError, AssessmentFailedError, RunNotFoundError
 from agenticiqa.graph import Graph, PipelineEvent, build_graph, initial_state, state_serializer, stream_pipeline
-from agenticiqa.images import check_allowed
+from agenticiqa.images import ImageLimits, LoadedImage, check_allowed, load_image
 from agenticiqa.logs import configure_logging, run_id_for_logs
 from agenticiqa.regions import check_regions
 from agenticiqa.run_context import RunContext
@@ -128,6 +128,13 @@ class AgenticIQA:
         if self._runs is None:
             raise RunNotFoundError("Runs are not recorded.", hint="Set runs.enabled to true in pipeline.yaml.")
         return self._runs
+
+    def open_picture(self, path: ImagePath) -> LoadedImage:
+        """Decode a picture under the same limits, and from the same folders, as a run would."""
+        if self._allowed_roots is not None:
+            check_allowed(fspath(path), self._allowed_roots)
+        images = self.settings.pipeline.images
+        return load_image(fspath(path), ImageLimits(images.max_pixels, images.max_bytes))
 
     # --- asking ---
 

@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from xml.etree import ElementTree
 
-from agenticiqa.evaluation.results import RAW_PREFIX, TOOL_PREFIX, EvaluationError, Result, ResultFile, tool_entries
+from agenticiqa.evaluation.results import (
+    RAW_PREFIX,
+    TOOL_PREFIX,
+    EvaluationError,
+    Result,
+    ResultFile,
+    refuse_unknown_score,
+    tool_entries,
+)
+from agenticiqa.shown_text import printable
 from agenticiqa.vocabulary import same_name
 
 Reason = Literal["failed", "no_score", "below", "regression", "missing"]
@@ -62,6 +71,9 @@ class Verdict:
 def judge(file: ResultFile, rules: Rules) -> Verdict:
     """Hold every sample of a result file against the rules."""
     _refuse_scores_that_fall_with_quality(file)
+    refuse_unknown_score(file, file.results)
+    if rules.baseline:
+        _refuse_empty_baseline(rules.baseline)
     before = {result.sample_id: result for result in rules.baseline.results} if rules.baseline else {}
     unscored: list[Problem] = []
     wrong: list[Problem] = []
@@ -72,7 +84,9 @@ def judge(file: ResultFile, rules: Rules) -> Verdict:
         else:
             wrong += _too_low(result, rules, before.get(result.sample_id))
     lost = list(_missing(file, before))
-    excused = unscored if len(unscored) <= rules.allowed_failures else []
+    # Where nothing at all could be judged, there is nothing to let pass.
+    judged = len(unscored) < len(file.results)
+    excused = unscored if judged and len(unscored) <= rules.allowed_failures else []
     return Verdict(
         samples=len(file.results),
         problems=[*([] if excused else unscored), *wrong, *lost],
@@ -94,6 +108,16 @@ def _refuse_scores_that_fall_with_quality(file: ResultFile) -> None:
                     f"Of {tool}'s raw value, higher is not better: a gate on it would pass bad pictures.",
                     hint=f"--score {TOOL_PREFIX}{tool} is its score from 1 to 5, higher for better.",
                 )
+
+
+def _refuse_empty_baseline(baseline: ResultFile) -> None:
+    """Held against nothing, every picture would pass."""
+    refuse_unknown_score(baseline, baseline.results)
+    if all(result.score is None for result in baseline.results):
+        raise EvaluationError(
+            f"No sample of {baseline.path} has a score: there is nothing to compare with.",
+            hint="Give the results of a run that worked as --max-regression.",
+        )
 
 
 def _without_score(result: Result) -> Problem | None:
@@ -151,25 +175,15 @@ def junit(verdict: Verdict, name: str) -> str:
     ids = list(dict.fromkeys([*verdict.scores, *problems]))
     suite = ElementTree.Element("testsuite", name=name, tests=str(len(ids)), failures=str(len(problems)), errors="0")
     for sample_id in ids:
-        case = ElementTree.SubElement(suite, "testcase", classname=name, name=_printable(sample_id))
+        case = ElementTree.SubElement(suite, "testcase", classname=name, name=printable(sample_id))
         for problem in problems.get(sample_id, []):
-            failure = ElementTree.SubElement(case, "failure", type=problem.reason, message=_printable(problem.message))
-            failure.text = _printable(problem.message)
+            failure = ElementTree.SubElement(case, "failure", type=problem.reason, message=printable(problem.message))
+            failure.text = printable(problem.message)
         score = verdict.scores.get(sample_id)
         if score is not None:
             ElementTree.SubElement(case, "system-out").text = f"score {score:.4f}"
     for problem in verdict.excused:
-        suite.append(ElementTree.Comment(_printable(f" excused: {problem.sample_id} ").replace("--", "- -")))
+        # No two hyphens may stand together in a comment.
+        suite.append(ElementTree.Comment(printable(f" excused: {problem.sample_id} ").replace("-", "\u2010")))
     ElementTree.indent(suite)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
-
-
-def _printable(text: str) -> str:
-    """XML 1.0 has no room for control characters.
-
-    >>> _printable("a\\x00b")
-    'a�b'
-    """
-    return "".join(
-        c if c in "\t\n\r" or (ord(c) >= 0x20 and not 0xD800 <= ord(c) <= 0xDFFF) else "\ufffd" for c in text
-    )

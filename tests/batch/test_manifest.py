@@ -101,6 +101,9 @@ def test_options_may_be_a_json_list_in_a_cell(tmp_path):
         ('{"image_path": "a", "mos": true}', "mos is True"),
         ('{"image_path": "a", "options": "just one"}', "at least two"),
         ('{"image_path": "a", "options": {"A": "x"}}', "neither a list"),
+        (json.dumps({"image_path": "a", "options": [str(n) for n in range(99)]}), "options: Answer options must be"),
+        ('{"image_path": "a", "options": "A. blur|B. noise", "answer": "C"}', "answer is 'C', which is none of the"),
+        ('{"image_path": "a", "query": "Which? A. blur B. noise", "answer": "haze"}', "none of the options"),
         ('{"image_path": "a", "regions": {"car": [1, 2]}}', "regions"),
         ('{"image_path": "a", "regions": "car"}', "regions"),
         ('{"image_path": "a", "task_type": "guessing"}', "task_type"),
@@ -142,7 +145,12 @@ def test_broken_csv_is_reported_where_it_breaks(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"), [("path,mos\na.png,1\n", "no column image_path"), ("image_path,x,x\n", "more than one column")]
+    ("text", "problem"),
+    [
+        ("path,mos\na.png,1\n", "no column image_path"),
+        ("image_path,x,x\n", "more than one column"),
+        ("image_path;mos\na.png;1\n", "Divide columns by commas"),
+    ],
 )
 def test_unusable_header(tmp_path, text, problem):
     (tmp_path / "m.csv").write_text(text)

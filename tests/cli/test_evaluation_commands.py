@@ -59,6 +59,8 @@ def test_manifest_is_written(run, kadid, folder):
     rows = [json.loads(line) for line in (folder / "m.jsonl").read_text().splitlines()]
     assert [row["distortion"] for row in rows] == ["gaussian_blur", "jpeg"]
     assert "2 samples written" in done.out
+    drawn = run("datasets", "manifest", "kadid10k", str(kadid), "-o", "m.jsonl", "--max-samples", "1", "--json").json
+    assert (drawn["present"], drawn["written"]) == (2, 1)
 
 
 def test_manifest_of_a_gap_is_refused(run, kadid, folder):
@@ -152,3 +154,14 @@ def test_a_sample_named_like_markup_is_drawn(run, folder):
     done = run("report", str(file), "-o", "page.html")
     assert done.code == 0, done.err
     assert "[bold]x[/bold] [/]" in (folder / "page.html").read_text(encoding="utf-8")
+
+
+def test_an_output_without_room_for_every_character_is_no_failure(run_process, environment, folder):
+    line = {"sample_id": "ä", "status": "ok", "mos": 3, "summarizer_result": {"final_answer": "B", "quality_score": 3}}
+    (folder / "one.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    environment["PYTHONIOENCODING"] = "ascii"
+    shown = run_process("evaluate", "one.jsonl")
+    assert (shown.code, shown.err) == (0, "")
+    assert "too few" in shown.out
+    told = run_process("gate", "one.jsonl", "--min-score", "4", "--json")
+    assert (told.code, told.json["problems"][0]["sample_id"]) == (3, "ä")

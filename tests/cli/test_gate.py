@@ -24,6 +24,22 @@ def test_exit_codes_and_files(run, folder):
     assert run("gate", now, "--max-regression", then, "--json").json["problems"][0]["reason"] == "regression"
 
 
+def test_hostile_ids_neither_steer_the_terminal_nor_break_the_output(run, folder):
+    now = results(folder, "now.jsonl", **{"half \ud800": 1.0, "red \x1b[31m": 1.0, "x\nPassed, 3 samples.": 1.0})
+    shown = run("gate", now, "--min-score", "3")
+    assert shown.code == 3
+    assert "\x1b" not in shown.out
+    assert "half \ufffd: 1.00 is below" in shown.out
+    assert "x Passed, 3 samples.: 1.00 is below" in shown.out
+    told = run("gate", now, "--min-score", "3", "--json")
+    assert told.json["problems"][0]["sample_id"] == "half \ud800"
+
+
+def test_a_score_nobody_has_cannot_be_judged(run, folder):
+    done = run("gate", results(folder, "now.jsonl", a=4.0), "--min-score", "3", "--score", "tool:NIX")
+    assert (done.code, "tool:NIX" in done.err) == (1, True)
+
+
 def test_wrong_usage_is_told(run, folder):
     now = results(folder, "now.jsonl", a=4.0)
     assert run("gate", now).code == 2

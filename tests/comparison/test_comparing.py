@@ -171,4 +171,41 @@ def test_incomplete_assessments_are_named_and_failed_ones_give_no_verdict(pictur
         found = compare_pictures(assessor, pictures["heavy"], pictures["original"])
     assert (found.status, found.winner, found.verdict) == ("error", None, "")
     assert "Picture A could not be assessed" in found.error
-    assert "Picture B could not be assessed" in found.error
+
+
+def test_after_a_failed_first_assessment_the_second_picture_costs_nothing(pictures):
+    alone, both = ScriptedClient(answer="not JSON"), ScriptedClient(answer="not JSON")
+    with AgenticIQA(clients=dict.fromkeys(ROLES, alone), overrides={"pipeline.cache.enabled": False}) as assessor:
+        failed = assessor.assess(pictures["heavy"])
+    with AgenticIQA(clients=dict.fromkeys(ROLES, both), overrides={"pipeline.cache.enabled": False}) as assessor:
+        found = compare_pictures(assessor, pictures["heavy"], pictures["original"])
+    assert found.status == "error"
+    assert found.error == f"Picture A could not be assessed: {failed.error}"
+    assert found.b is None
+    assert both.calls == alone.calls == found.metadata["calls"] > 0
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "reference", "told"),
+    [
+        ("nowhere", "original", None, "Picture A could not be opened"),
+        ("original", "nowhere", None, "Picture B could not be opened"),
+        ("original", "heavy", "nowhere", "nowhere.png"),
+        ("original", "heavy", "small", "picture A has 320×224 pixels and the reference 64×64"),
+        ("original", "small", "original", "picture B has 64×64 pixels"),
+    ],
+)
+def test_no_model_is_asked_about_pictures_that_cannot_be_compared(pictures, tmp_path, a, b, reference, told):
+    client = ScriptedClient()
+    files = {**pictures, "nowhere": tmp_path / "nowhere.png"}
+    with AgenticIQA(clients=dict.fromkeys(ROLES, client)) as assessor:
+        found = compare_pictures(assessor, files[a], files[b], reference=files[reference] if reference else None)
+    assert (found.status, found.winner) == ("error", None)
+    assert told in found.error
+    assert client.calls == found.metadata["calls"] == 0
+
+
+def test_no_chance_is_told_as_certain(assessor, pictures):
+    found = compare_pictures(assessor, pictures["heavy"], pictures["original"])
+    assert abs(found.score_a - found.score_b) > 1.5
+    assert (found.confidence, found.chance_a) == (0.999, 0.001)

@@ -88,6 +88,16 @@ def test_groups_by_distortion(tmp_path):
     assert groups["noise"].srcc.value == pytest.approx(run(tmp_path, many(20, 2)).scores[0].figures.srcc.value)
 
 
+def test_small_groups_are_told(tmp_path):
+    lines = many(30, distortion="blur") + [
+        {**line, "sample_id": "n" + line["sample_id"]} for line in many(3, distortion="noise")
+    ]
+    text = markdown(run(tmp_path, lines))
+    assert "| noise | 3 | – | – | – | – | – |" in text
+    assert "Groups of fewer than 5 scored samples" in text
+    assert "Groups of fewer" not in markdown(run(tmp_path, many(30, distortion="blur")))
+
+
 def test_an_unknown_column_is_an_error(tmp_path):
     with pytest.raises(EvaluationError, match="'colour'"):
         run(tmp_path, many(), by=["colour"])
@@ -267,10 +277,63 @@ def test_an_unknown_ablation_is_an_error(tmp_path):
         run(tmp_path, many(), ablations=["planner"])
 
 
-def test_two_samples_have_no_correlation(tmp_path):
-    figures = run(tmp_path, many(2), settings=FAST).scores[0].figures
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_few_samples_have_no_correlation_in_one_file_or_two(tmp_path, count):
+    evaluation = run(tmp_path, many(count), many(count), settings=FAST)
+    figures = evaluation.scores[0].figures
     assert figures.srcc.value is figures.plcc.value is figures.krcc.value is None
     assert "too few" in str(figures.note)
+    (scores,) = evaluation.comparison.scores
+    assert scores.srcc == scores.plcc == (None, None)
+    assert scores.srcc_difference.value is scores.plcc_difference.value is scores.steiger is None
+    assert scores.note == figures.note
+    assert markdown(evaluation).count("too few") == 2
+
+
+def test_five_samples_are_enough_for_a_correlation(tmp_path):
+    evaluation = run(tmp_path, many(5), many(5), settings=FAST)
+    assert evaluation.scores[0].figures.srcc.value == evaluation.comparison.scores[0].srcc[0]
+    assert evaluation.comparison.scores[0].srcc[0] is not None
+
+
+def test_a_side_that_never_varies_is_told_in_a_comparison(tmp_path):
+    constant = [scored(line["sample_id"], line["mos"], 3.0) for line in many()]
+    (scores,) = run(tmp_path, many(), constant).comparison.scores
+    assert scores.srcc[0] is not None
+    assert scores.srcc[1] is scores.srcc_difference.value is scores.steiger is None
+    assert scores.note == "second file: every prediction is the same: there is no correlation"
+
+
+def test_opinions_that_point_the_other_way_are_told(tmp_path):
+    turned = run(tmp_path, [{**line, "mos": 100 - 20 * line["mos"]} for line in many()])
+    assert turned.scores[0].figures.srcc.high < 0
+    assert "scores fall where opinions rise" in markdown(turned)
+    assert run(tmp_path, many()).scores[0].figures.note is None
+
+
+def test_values_of_any_size_have_the_same_correlation(tmp_path):
+    plain = run(tmp_path, many()).scores[0].figures
+    lines = [scored(line["sample_id"], line["mos"] * 1e300, line["mos"] * 1e-300) for line in many()]
+    assert run(tmp_path, lines).scores[0].figures.plcc.value == pytest.approx(1)
+    lines = many()
+    for line in lines:
+        line["mos"] *= 1e250
+    assert run(tmp_path, lines).scores[0].figures.plcc.value == pytest.approx(plain.plcc.value, abs=1e-12)
+
+
+def test_names_in_titles_and_notes_become_no_markup(tmp_path):
+    lines = many(30, dataset="<img src=x>", distortion="blur") + [
+        {**line, "sample_id": "n" + line["sample_id"]} for line in many(3, dataset="<img src=x>", distortion="noise")
+    ]
+    lines += [scored("bare", 3.0, None, "error", dataset="<img src=x>", distortion="blur")]
+    text = markdown(run(tmp_path, lines))
+    assert "By distortion, &lt;img src=x>" in text
+    assert "&lt;img src=x>: 1 samples have no score" in text
+    assert "<img" not in text
+
+
+def test_without_resamples_no_interval_is_claimed(tmp_path):
+    assert "95 % intervals" not in markdown(run(tmp_path, many(), settings=Settings(resamples=0)))
 
 
 def test_opinions_that_never_differ_are_told(tmp_path):

@@ -215,9 +215,9 @@ def _columns(reader: Iterator[list[str]], name: str) -> list[str]:
     if twice:
         raise ManifestError(f"{name} has more than one column {twice[0]!r}.", hint="Rename or remove one.")
     if columns and "image_path" not in columns:
-        raise ManifestError(
-            f"{name} has no column image_path; its columns are {', '.join(columns)}.", hint="Rename the right one."
-        )
+        divided = len(columns) == 1 and any(mark in columns[0] for mark in ";\t")
+        hint = "Divide columns by commas." if divided else "Rename the right one."
+        raise ManifestError(f"{name} has no column image_path; its columns are {', '.join(columns)}.", hint=hint)
     return columns
 
 

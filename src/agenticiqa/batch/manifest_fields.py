@@ -14,7 +14,8 @@ from urllib.request import url2pathname
 
 from pydantic import ValidationError
 
-from agenticiqa.errors import ManifestError, RegionError
+from agenticiqa.answers import lettered, parse_choice, parse_options
+from agenticiqa.errors import ManifestError, QueryError, RegionError
 from agenticiqa.regions import parse_region
 from agenticiqa.samples import Sample
 
@@ -69,6 +70,7 @@ def sample_from_row(row: Mapping[str, Any], base: str) -> Sample:
         "options": _options(values.get("options")),
         "regions": _regions(values.get("regions")),
     }
+    _check_answer(known["answer"], known["options"], known["query"])
     reference = _text(values, "reference_path")
     known["reference_path"] = resolved_path(reference, base) if reference else None
     carried = {key: value for key, value in row.items() if key not in KNOWN_FIELDS}
@@ -118,6 +120,16 @@ def _options(value: Any) -> list[str] | None:
     if len(options) < 2 or not all(options):
         raise ManifestError("options need at least two texts, none of them empty.")
     return options
+
+
+def _check_answer(answer: str | None, given: list[str] | None, query: str | None) -> None:
+    """A right answer that nobody can choose would only be noticed when everything is paid for."""
+    try:
+        options = lettered(given) if given else parse_options(query or "")
+    except QueryError as error:
+        raise ManifestError(f"options: {error.message}") from None
+    if options and answer and answer.strip() and parse_choice(answer, options) is None:
+        raise ManifestError(f"answer is {answer!r}, which is none of the options {list(options.values())}.")
 
 
 def _regions(value: Any) -> dict[str, list[int]] | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from agenticiqa.batch_report.summary import BatchReport, error_kind
 from agenticiqa.evaluation.tables import Table, tables
+from agenticiqa.shown_text import markdown_text
 
 MOST_ERRORS = 50
 
 
 def render_markdown(report: BatchReport) -> str:
     """Summary, figures, distortions, cost, cases and errors."""
-    parts = [f"# {_plain(report.title)}\n", *(each.markdown() for each in _tables(report))]
+    parts = [f"# {markdown_text(report.title)}\n", *(each.markdown() for each in _tables(report))]
     return "\n".join(parts)
 
 
@@ -59,7 +60,3 @@ def _tables(report: BatchReport) -> list[Table]:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())

@@ -95,11 +95,11 @@ def manifest(
             on_sample=report,
         )
     )
+    written = min(check.present, max_samples or check.present)
     if json_output:
-        print_json({**check.as_dict(), "output": str(output)})
+        print_json({**check.as_dict(), "written": written, "output": str(output)})
         return
     _show(check)
-    written = min(check.present, max_samples or check.present)
     typer.echo(f"{written} samples written to {output}.")
 
 

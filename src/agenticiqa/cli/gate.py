@@ -39,6 +39,7 @@ def gate(
     from agenticiqa.evaluation.results import read_results
     from agenticiqa.files import write_whole
     from agenticiqa.gate import Rules, judge, junit
+    from agenticiqa.shown_text import in_one_line
 
     if not all(math.isfinite(number) for number in (min_score or 0.0, tolerance)):
         # Nothing compares with NaN: it would let every picture pass.
@@ -54,7 +55,9 @@ def gate(
     else:
         console = output_console()
         for problem in verdict.problems[:SHOWN]:
-            console.print(f"{problem.sample_id}: {problem.message}", highlight=False, markup=False, soft_wrap=True)
+            console.print(
+                in_one_line(f"{problem.sample_id}: {problem.message}"), highlight=False, markup=False, soft_wrap=True
+            )
         if len(verdict.problems) > SHOWN:
             console.print(f"… and {len(verdict.problems) - SHOWN} more; --json or --junit lists all.", highlight=False)
         for note in [*verdict.notes, *([f"{len(verdict.excused)} failures are allowed."] if verdict.excused else [])]:

@@ -29,7 +29,14 @@ from agenticiqa.cli import (
     serve,
     tools,
 )
-from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERNAL, EXIT_INTERRUPTED, error_console, print_error
+from agenticiqa.cli.terminal import (
+    EXIT_ERROR,
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    error_console,
+    print_error,
+    tolerate_narrow_encodings,
+)
 from agenticiqa.errors import AgenticIQAError
 
 app = typer.Typer(
@@ -77,6 +84,7 @@ def _root(
 
 def main() -> None:
     """Entry point; no failure reaches the user as a traceback."""
+    tolerate_narrow_encodings()
     try:
         app()
     except AgenticIQAError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import sys
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agenticiqa.logs import OWN_HANDLER, PACKAGE_LOGGER, RedactingFilter
+from agenticiqa.shown_text import printable
 
 EXIT_OK = 0
 EXIT_ERROR = 1
@@ -21,24 +23,43 @@ EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 
 
+def tolerate_narrow_encodings() -> None:
+    """Where standard output cannot hold a character (a pipe on Windows, LC_ALL=C), a question mark takes its place."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+class _ShowingConsole(Console):
+    """A name, an id or a model's reply is shown, and never steers the terminal."""
+
+    def render_str(self, text: str, **kwargs: Any) -> Text:
+        return super().render_str(printable(text), **kwargs)
+
+
 def output_console() -> Console:
     """Results go to standard output."""
-    return Console()
+    return _ShowingConsole()
 
 
 def error_console() -> Console:
     """Progress, warnings and errors go to standard error, so that results can be piped."""
-    return Console(stderr=True)
+    return _ShowingConsole(stderr=True)
 
 
 def print_error(message: str) -> None:
     """Square brackets in a message, from a file name say, are text and not markup; a path is not broken in two."""
-    error_console().print(Text.assemble(("Error: ", "bold red"), message), highlight=False, soft_wrap=True)
+    error_console().print(Text.assemble(("Error: ", "bold red"), printable(message)), highlight=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
     """Plain JSON on standard output, readable by other programs."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        # Half a character, or a terminal of another encoding: escapes say the same.
+        text = json.dumps(value, indent=2)
+    sys.stdout.write(text + "\n")
 
 
 class _TerminalHandler(logging.Handler):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import fspath
 
@@ -13,8 +13,8 @@ from agenticiqa.assessment import DEFAULT_QUERY, AgenticIQA, Assessment, ImagePa
 from agenticiqa.comparison.difference import Difference, between, to_reference
 from agenticiqa.comparison.reasons import reasons_for, verdict_for
 from agenticiqa.comparison.result import Comparison, Side, ToolComparison, Winner
-from agenticiqa.comparison.verdict import WITH_REFERENCE, WITHOUT_REFERENCE, doubted, winner_of
-from agenticiqa.errors import AgenticIQAError, BackendUnavailableError
+from agenticiqa.comparison.verdict import WITH_REFERENCE, WITHOUT_REFERENCE, doubted, told, winner_of
+from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ImageError
 from agenticiqa.graph import PipelineEvent
 from agenticiqa.images import ImageLimits, LoadedImage, load_image
 from agenticiqa.state import ToolExecutionLog
@@ -60,18 +60,29 @@ def compare_pictures(
     query: str = DEFAULT_QUERY,
     on_event: SideListener | None = None,
 ) -> Comparison:
-    """Which of two pictures is better. A comparison that fails returns status ``error`` instead of raising."""
-    paths = {"A": fspath(image_a), "B": fspath(image_b)}
+    """Which of two pictures is better. A comparison that fails returns status ``error`` instead of raising.
+
+    Nothing is asked once it is known that there will be no verdict: not of A when B cannot be opened, and not of B when
+    A's assessment failed.
+    """
     found = Comparison(
-        status="error", image_a=paths["A"], image_b=paths["B"], reference_path=fspath(reference) if reference else None
+        status="error",
+        image_a=fspath(image_a),
+        image_b=fspath(image_b),
+        reference_path=fspath(reference) if reference else None,
+        metadata=_accounts([]),
     )
-    a = assessor.assess(image_a, query, reference=reference, on_event=_for_side("A", on_event))
-    b = assessor.assess(image_b, query, reference=reference, on_event=_for_side("B", on_event))
-    found = found.model_copy(update={"a": a, "b": b, "metadata": _accounts(a, b)})
-    failed = {side: result.error for side, result in (("A", a), ("B", b)) if result.status == "error"}
-    if failed:
-        words = " ".join(f"Picture {side} could not be assessed: {error}" for side, error in failed.items())
-        return found.model_copy(update={"error": words})
+    try:
+        _check_pictures(assessor, found)
+    except AgenticIQAError as error:
+        return found.model_copy(update={"error": str(error)})
+    results: dict[Side, Assessment] = {}
+    for side, path in _sides(found):
+        result = assessor.assess(path, query, reference=reference, on_event=_for_side(side, on_event))
+        results[side] = result
+        found = found.model_copy(update={side.lower(): result, "metadata": _accounts(list(results.values()))})
+        if result.status == "error":
+            return found.model_copy(update={"error": f"Picture {side} could not be assessed: {result.error}"})
     try:
         pictures = _open(assessor, found)
     except AgenticIQAError as error:
@@ -106,10 +117,27 @@ def _for_side(side: Side, listener: SideListener | None) -> Callable[[PipelineEv
     return None if listener is None else lambda event: listener(side, event)
 
 
+def _sides(found: Comparison) -> tuple[tuple[Side, str], tuple[Side, str]]:
+    return ("A", found.image_a), ("B", found.image_b)
+
+
+def _check_pictures(assessor: AgenticIQA, found: Comparison) -> None:
+    """What can be known before any model is asked; the pixels are not kept meanwhile."""
+    original = assessor.open_picture(found.reference_path).size if found.reference_path else None
+    for side, path in _sides(found):
+        try:
+            size = assessor.open_picture(path).size
+        except ImageError as error:
+            error.message = f"Picture {side} could not be opened: {error.message}"
+            raise
+        if original is not None and size != original:
+            why = f"picture {side} has {size[0]}×{size[1]} pixels and the reference {original[0]}×{original[1]}"
+            raise ImageError(_cannot(why, found))
+
+
 def _open(assessor: AgenticIQA, found: Comparison) -> Pictures:
-    images = assessor.settings.pipeline.images
-    limits = ImageLimits(images.max_pixels, images.max_bytes)
-    return open_pictures(found.image_a, found.image_b, found.reference_path, limits)
+    a, b = (assessor.open_picture(path) for path in (found.image_a, found.image_b))
+    return Pictures(a, b, assessor.open_picture(found.reference_path) if found.reference_path else None)
 
 
 def _decided(assessor: AgenticIQA, pictures: Pictures, found: Comparison) -> Comparison:
@@ -214,8 +242,8 @@ def _weighed(found: Comparison) -> Comparison:
         update={
             "status": "partial" if partial else "ok",
             "winner": winner_of(chance),
-            "confidence": round(max(chance, 1 - chance), 4),
-            "chance_a": round(chance, 4),
+            "confidence": told(max(chance, 1 - chance)),
+            "chance_a": told(chance),
             "decided_by": wanted.tool,
             "score_a": row.calibrated_a,
             "score_b": row.calibrated_b,
@@ -245,12 +273,12 @@ def _size_notes(pictures: Pictures) -> list[str]:
     return [f"The pictures differ in size ({sizes[0]} and {sizes[1]}): each is judged as it is, without a map."]
 
 
-def _accounts(a: Assessment, b: Assessment) -> dict[str, object]:
-    costs: list[float | None] = [result.metadata.get("cost_usd") for result in (a, b)]
+def _accounts(results: Sequence[Assessment]) -> dict[str, object]:
+    costs: list[float | None] = [result.metadata.get("cost_usd") for result in results]
     known = [cost for cost in costs if cost is not None]
     return {
-        "run_ids": [result.metadata.get("run_id") for result in (a, b)],
-        "calls": sum(result.metadata.get("calls", 0) for result in (a, b)),
-        "cost_usd": sum(known) if len(known) == len(costs) else None,
-        "seconds": round(sum(result.metadata.get("timings", {}).get("total", 0.0) for result in (a, b)), 3),
+        "run_ids": [result.metadata.get("run_id") for result in results],
+        "calls": sum(result.metadata.get("calls", 0) for result in results),
+        "cost_usd": sum(known, 0.0) if len(known) == len(costs) else None,
+        "seconds": round(sum((result.metadata.get("timings", {}).get("total", 0.0) for result in results), 0.0), 3),
     }

@@ -37,7 +37,8 @@ class Comparison(BaseModel):
     """The verdict on two pictures and everything it rests on.
 
     ``chance_a`` is the chance that people prefer A; ``confidence`` is that of the winner (of a tie: of the side with
-    the better score). Both are None when no tool with a measured reliability could run.
+    the better score). Both are kept between 0.001 and 0.999, which is as far as they were checked; identical pixels are
+    a certain tie, with confidence 1. Both are None when no tool with a measured reliability could run.
     """
 
     status: Status

@@ -25,8 +25,9 @@ from agenticiqa.evaluation.statistics import (
 Floats = npt.NDArray[np.float64]
 WORST_SCORE = 1.0
 
-# Through two points there is always a line.
-FEWEST_FOR_CORRELATION = 3
+# Of four samples, scores drawn at random have a rank correlation of +1 or -1 once in twelve times: no order of so few
+# could be told from chance at the usual 5 %. Of five it is once in sixty.
+FEWEST_FOR_CORRELATION = 5
 
 
 @dataclass(frozen=True)
@@ -117,35 +118,47 @@ def agreement_of(compared: Pairs, settings: Settings) -> Agreement:
     """
     predicted, opinions = compared.predicted, compared.opinions
 
+    missing = why_no_correlation(predicted, opinions)
+
     def estimate(statistic: Statistic, values: Floats) -> Estimate:
-        if values.size < FEWEST_FOR_CORRELATION:
+        if missing:
             return Estimate(None)
         return bootstrap(statistic, values, opinions, resamples=settings.resamples, clusters=compared.clusters)
 
     fit = fit_logistic(predicted, opinions, settings.parameters)
     mapped = fit(predicted) if fit else None
     nothing = Estimate(None)
+    srcc = estimate(spearman, predicted)
     return Agreement(
         asked=compared.asked,
         used=int(predicted.size),
-        srcc=estimate(spearman, predicted),
+        srcc=srcc,
         plcc=estimate(pearson, predicted),
         krcc=estimate(kendall, predicted),
         plcc_fitted=nothing if mapped is None else estimate(pearson, mapped),
         rmse_fitted=nothing if mapped is None else estimate(root_mean_square, mapped),
         fit=fit.coefficients if fit else None,
-        note=_note(predicted, opinions, fit is not None),
+        note=missing or _notes(srcc, fit is not None),
     )
 
 
-def _note(predicted: Floats, opinions: Floats, fitted: bool) -> str | None:
+def _notes(srcc: Estimate, fitted: bool) -> str | None:
+    notes = [] if fitted else [f"no curve is fitted to fewer than {FEWEST_SAMPLES} samples"]
+    highest = srcc.value if srcc.high is None else srcc.high
+    if highest is not None and highest < 0:
+        notes.append("scores fall where opinions rise: a lower value must be the better one in one of the two")
+    return "; ".join(notes) or None
+
+
+def why_no_correlation(predicted: Floats, opinions: Floats) -> str | None:
+    """Why these numbers have no correlation worth printing; None when they have one."""
     if predicted.size < FEWEST_FOR_CORRELATION:
-        return f"{predicted.size} scored samples are too few for a correlation"
+        return f"{predicted.size} scored samples are too few for a correlation (at least {FEWEST_FOR_CORRELATION})"
     if np.ptp(predicted) == 0:
         return "every prediction is the same: there is no correlation"
     if np.ptp(opinions) == 0:
         return "every opinion is the same: there is no correlation"
-    return None if fitted else f"no curve is fitted to fewer than {FEWEST_SAMPLES} samples or to a constant"
+    return None
 
 
 def grouped(results: Sequence[Result], column: str) -> dict[str, list[Result]]:

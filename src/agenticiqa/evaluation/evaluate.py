@@ -11,7 +11,7 @@ from agenticiqa.evaluation.accuracy import Accuracy, Confusion, accuracy, confus
 from agenticiqa.evaluation.agreement import Agreement, Settings, agreement, grouped
 from agenticiqa.evaluation.paired import Comparison, compare
 from agenticiqa.evaluation.paper import published_accuracies, published_correlations, source
-from agenticiqa.evaluation.results import EvaluationError, Result, ResultFile, tools_in
+from agenticiqa.evaluation.results import EvaluationError, Result, ResultFile, refuse_unknown_score
 
 SCORE_GROUPS = ("distortion",)
 CHOICE_GROUPS = ("task", "question_type", "concern")
@@ -99,9 +99,9 @@ def evaluate(
             f"No sample of {file.path} has an opinion ({file.truth}) or a right answer (answer).",
             hint="Put them into the manifest; they travel into the results. --truth names another column.",
         )
-    _refuse_no_score(file, judged)
+    refuse_unknown_score(file, judged)
     if other is not None:
-        _refuse_no_score(other, [result for result in other.results if result.is_scored or result.is_choice])
+        refuse_unknown_score(other, [result for result in other.results if result.is_scored or result.is_choice])
     _check_columns(file, [*by, *([settings.cluster] if settings.cluster else [])])
     return Evaluation(
         file=str(file.path),
@@ -119,17 +119,6 @@ def evaluate(
         ],
         comparison=compare(file, other, settings) if other else None,
     )
-
-
-def _refuse_no_score(file: ResultFile, judged: Sequence[Result]) -> None:
-    """Samples that worked, opinions to compare with, and not one score: the wrong score was asked for."""
-    worked = [result for result in judged if result.status != "error"]
-    if worked and not any(result.is_choice or result.score is not None for result in worked):
-        tools = tools_in(worked)
-        others = f" The results hold {', '.join(f'tool:{name}' for name in tools)}." if tools else ""
-        raise EvaluationError(
-            f"No result of {file.path} has the score {file.score!r}.", hint=f"--score names another one.{others}"
-        )
 
 
 def _check_columns(file: ResultFile, by: Sequence[str]) -> None:

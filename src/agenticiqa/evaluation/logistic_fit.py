@@ -60,7 +60,10 @@ def fit_logistic(predictions: npt.ArrayLike, opinions: npt.ArrayLike, parameters
     if x.size < FEWEST_SAMPLES or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     # Both sides in units of their own spread: one set of starts then serves every scale.
-    middle, spread, level, reach = x.mean(), x.std(), y.mean(), y.std()
+    with np.errstate(over="ignore", under="ignore"):
+        middle, spread, level, reach = x.mean(), x.std(), y.mean(), y.std()
+    if not all(np.isfinite(size) and size > 0 for size in (spread, reach)):
+        return None  # too large or too small for the squares that a fit is made of
     u, v = (x - middle) / spread, (y - level) / reach
     best = min((_descend(start, u, v) for start in _starts(u, v, parameters)), key=lambda found: float(found.cost))
     back = _on_original_scales(np.asarray(best.x), float(middle), float(spread), float(level), float(reach))

@@ -9,16 +9,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agenticiqa.evaluation.agreement import Settings, cluster_names
+from agenticiqa.evaluation.agreement import Settings, cluster_names, why_no_correlation
 from agenticiqa.evaluation.results import EvaluationError, Result, ResultFile
-from agenticiqa.evaluation.statistics import Estimate, ZTest, bootstrap, mcnemar, pearson, spearman, steiger
+from agenticiqa.evaluation.statistics import (
+    Estimate,
+    Statistic,
+    ZTest,
+    bootstrap,
+    mcnemar,
+    pearson,
+    spearman,
+    steiger,
+)
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class ScoreComparison:
-    """Correlations of both files over the samples that both scored; ``difference`` is the first minus the second."""
+    """Correlations of both files over the samples that both scored; ``difference`` is the first minus the second.
+
+    ``note`` says why a correlation is missing.
+    """
 
     dataset: str | None
     common: int
@@ -28,6 +40,7 @@ class ScoreComparison:
     srcc_difference: Estimate
     plcc_difference: Estimate
     steiger: ZTest | None
+    note: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -39,6 +52,7 @@ class ScoreComparison:
             "srcc_difference": self.srcc_difference.as_dict(),
             "plcc_difference": self.plcc_difference.as_dict(),
             "steiger": {"z": self.steiger.z, "p": self.steiger.p} if self.steiger else None,
+            "note": self.note,
         }
 
 
@@ -119,27 +133,38 @@ def _compare_scores(dataset: str | None, pairs: Sequence[Pair], settings: Settin
     numbers = [(one.score, other.score, one.truth) for one, other in usable]
     first, second, opinions = np.array(numbers, np.float64).reshape(-1, 3).T
     clusters = cluster_names([one for one, _ in usable], settings.cluster)
-    plcc = _value(pearson, first, opinions), _value(pearson, second, opinions)
-    between = _value(pearson, first, second)
+    missing = [why_no_correlation(scores, opinions) for scores in (first, second)]
+
+    def difference(statistic: Statistic) -> Estimate:
+        if any(missing):
+            return Estimate(None)
+        return bootstrap(statistic, first, second, opinions, resamples=settings.resamples, clusters=clusters)
+
+    plcc = _correlation(pearson, first, opinions), _correlation(pearson, second, opinions)
+    between = _correlation(pearson, first, second)
     known = plcc[0] is not None and plcc[1] is not None and between is not None
     return ScoreComparison(
         dataset=dataset,
         common=len(pairs),
         used=len(usable),
-        srcc=(_value(spearman, first, opinions), _value(spearman, second, opinions)),
+        srcc=(_correlation(spearman, first, opinions), _correlation(spearman, second, opinions)),
         plcc=plcc,
-        srcc_difference=bootstrap(
-            _difference_of_ranks, first, second, opinions, resamples=settings.resamples, clusters=clusters
-        ),
-        plcc_difference=bootstrap(
-            _difference, first, second, opinions, resamples=settings.resamples, clusters=clusters
-        ),
+        srcc_difference=difference(_difference_of_ranks),
+        plcc_difference=difference(_difference),
         steiger=steiger(plcc[0] or 0.0, plcc[1] or 0.0, between or 0.0, len(usable)) if known else None,
+        note=_note(*missing),
     )
 
 
-def _value(statistic: Any, x: Floats, y: Floats) -> float | None:
-    return bootstrap(statistic, x, y, resamples=0).value
+def _correlation(statistic: Statistic, x: Floats, y: Floats) -> float | None:
+    return None if why_no_correlation(x, y) else bootstrap(statistic, x, y, resamples=0).value
+
+
+def _note(first: str | None, second: str | None) -> str | None:
+    if first == second:
+        return first
+    sides = (("first", first), ("second", second))
+    return "; ".join(f"{side} file: {missing}" for side, missing in sides if missing)
 
 
 def _difference(first: Floats, second: Floats, opinions: Floats, axis: int = -1) -> Floats:

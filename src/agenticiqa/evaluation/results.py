@@ -113,7 +113,7 @@ def _read_line(text: str, where: str, score: str, truth: str) -> Result:
         line = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise EvaluationError(f"{where} is not JSON: {error}.", hint="Was the file cut off?") from error
-    if not isinstance(line, dict) or not isinstance(line.get("sample_id"), (str, int)):
+    if not isinstance(line, dict) or not _is_id(line.get("sample_id")):
         raise EvaluationError(f"{where} is no result: it has no sample_id.", hint="Give a file of `agenticiqa batch`.")
     status = line.get("status")
     if status not in ("ok", "partial", "error"):
@@ -130,6 +130,10 @@ def _read_line(text: str, where: str, score: str, truth: str) -> Result:
         right=_right(line, options, where),
         line=line,
     )
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
 _OBJECTS = (("plan",), ("executor_evidence",), ("summarizer_result",), ("metadata",), ("metadata", "timings"))
@@ -178,6 +182,17 @@ def tools_in(results: Iterable[Result]) -> list[str]:
     """Tools that scored the whole picture of some sample."""
     names = (entry.get("tool") for result in results for entry in tool_entries(result) if entry.get("region") is None)
     return list(dict.fromkeys(str(name) for name in names))
+
+
+def refuse_unknown_score(file: ResultFile, judged: Iterable[Result]) -> None:
+    """Samples that worked, no question with a right answer among them, and not one score: the wrong one was named."""
+    worked = [result for result in judged if result.status != "error"]
+    if worked and not any(result.is_choice or result.score is not None for result in worked):
+        tools = tools_in(worked)
+        others = f" The results hold {', '.join(f'tool:{name}' for name in tools)}." if tools else ""
+        raise EvaluationError(
+            f"No result of {file.path} has the score {file.score!r}.", hint=f"--score names another one.{others}"
+        )
 
 
 def tool_entries(result: Result) -> list[Mapping[str, Any]]:

@@ -44,11 +44,17 @@ class Estimate:
 
 def pearson(x: Floats, y: Floats, axis: int = -1) -> Floats:
     """Linear correlation along an axis; NaN where one side is constant."""
-    dx = x - x.mean(axis=axis, keepdims=True)
-    dy = y - y.mean(axis=axis, keepdims=True)
+    dx, dy = _deviations(x, axis), _deviations(y, axis)
     size = np.sqrt((dx * dx).sum(axis=axis) * (dy * dy).sum(axis=axis))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(_constant(x, axis) | _constant(y, axis), np.nan, (dx * dy).sum(axis=axis) / size))
+
+
+def _deviations(values: Floats, axis: int) -> Floats:
+    """From the mean, in units of the largest value: squares then neither overflow nor vanish."""
+    largest = np.abs(values).max(axis=axis, keepdims=True)
+    scaled = values / np.where(largest > 0, largest, 1.0)
+    return np.asarray(scaled - scaled.mean(axis=axis, keepdims=True))
 
 
 def _constant(values: Floats, axis: int) -> npt.NDArray[np.bool_]:

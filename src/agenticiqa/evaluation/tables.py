@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from agenticiqa.evaluation.accuracy import NO_ANSWER, Accuracy
-from agenticiqa.evaluation.agreement import Agreement, Settings
+from agenticiqa.evaluation.agreement import FEWEST_FOR_CORRELATION, Agreement, Settings
 from agenticiqa.evaluation.evaluate import ChoiceReport, Counts, Evaluation, ScoreReport
 from agenticiqa.evaluation.paired import ChoiceComparison, Comparison, ScoreComparison
 from agenticiqa.evaluation.paper import published_accuracies, published_correlations, source
 from agenticiqa.evaluation.statistics import Estimate
+from agenticiqa.shown_text import markdown_text
 
 UNDEFINED = "–"
 OURS = "this file"
@@ -27,9 +28,9 @@ class Table:
 
     def markdown(self) -> str:
         """The table as Markdown, notes below it."""
-        lines = [f"**{self.title}**", "", _row(self.columns), _row(["---"] * len(self.columns))]
+        lines = [f"**{markdown_text(self.title)}**", "", _row(self.columns), _row(["---"] * len(self.columns))]
         lines += [_row(row) for row in self.rows]
-        lines += [f"\n{note}" for note in self.notes]
+        lines += [f"\n{markdown_text(note)}" for note in self.notes]
         return "\n".join(lines) + "\n"
 
 
@@ -43,7 +44,7 @@ def _cell(text: str) -> str:
     >>> _cell("a|b <img src=x>")
     'a\\\\|b &lt;img src=x>'
     """
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
+    return markdown_text(text).replace("|", "\\|")
 
 
 def markdown(evaluation: Evaluation, *, paper: bool = True) -> str:
@@ -71,7 +72,8 @@ def side_by_side(evaluations: Sequence[Evaluation]) -> Iterator[Table]:
         yield Table(f"Agreement with people{suffix}", ["Score", *FIGURES], rows, notes)
         for column, groups in reports[0].groups.items():
             rows = [[group, *(_short(report.groups[column][group].srcc) for report in reports)] for group in groups]
-            yield Table(f"SRCC by {column}{suffix}", [column.capitalize(), *names], rows)
+            small = _about_small(report.groups[column][group] for report in reports for group in groups)
+            yield Table(f"SRCC by {column}{suffix}", [column.capitalize(), *names], rows, small)
 
 
 def tables(evaluation: Evaluation, *, paper: bool = True) -> Iterator[Table]:
@@ -128,6 +130,8 @@ def _score_tables(evaluation: Evaluation, paper: bool) -> Iterator[Table]:
 
 
 def _about_intervals(settings: Settings) -> str:
+    if settings.resamples == 0:
+        return "No intervals: --resamples is 0."
     drawn = f"groups of the same {settings.cluster}" if settings.cluster else "samples"
     return f"95 % intervals from {settings.resamples} bootstrap resamples of the {drawn}."
 
@@ -136,7 +140,7 @@ def _score_details(report: ScoreReport, paper: bool) -> Iterator[Table]:
     suffix = f", {report.dataset}" if report.dataset else ""
     for column, groups in report.groups.items():
         rows = [[name, *_figures(figures, short=True)] for name, figures in groups.items()]
-        yield Table(f"By {column}{suffix}", [column.capitalize(), *FIGURES], rows)
+        yield Table(f"By {column}{suffix}", [column.capitalize(), *FIGURES], rows, _about_small(groups.values()))
     if report.ablations:
         rows = [
             [
@@ -164,6 +168,11 @@ def _score_details(report: ScoreReport, paper: bool) -> Iterator[Table]:
             [*rows, ours],
             [f"Published: {source()}; whether its PLCC is fitted is not stated there."],
         )
+
+
+def _about_small(groups: Iterable[Agreement]) -> list[str]:
+    small = any(figures.used < FEWEST_FOR_CORRELATION for figures in groups)
+    return [f"Groups of fewer than {FEWEST_FOR_CORRELATION} scored samples have no correlation."] if small else []
 
 
 def _figures(figures: Agreement, *, short: bool = False) -> list[str]:
@@ -262,7 +271,8 @@ def _comparison_tables(comparison: Comparison) -> Iterator[Table]:
         columns = ["Dataset", "Samples", "Figure", "First", "Second", "Difference", "p (Steiger)"]
         rows = [row for scores in comparison.scores for row in _score_comparison(scores)]
         explained = "Only samples that both files scored; difference with a 95 % paired bootstrap interval."
-        yield Table("Two files, scores", columns, rows, [explained, *notes])
+        missing = [f"{each.dataset or 'all samples'}: {each.note}." for each in comparison.scores if each.note]
+        yield Table("Two files, scores", columns, rows, [explained, *missing, *notes])
     if comparison.choices:
         yield _choice_comparison(comparison.choices, notes)
 

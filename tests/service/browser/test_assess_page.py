@@ -167,6 +167,35 @@ def test_map_fades_in_with_the_slider(open_page: Opener, scripted: Running):
     expect(overlay).to_be_hidden()
 
 
+def test_maps_of_a_run_that_left_the_page_are_let_go(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    page.evaluate(
+        """() => {
+          window.revoked = [];
+          const revoke = URL.revokeObjectURL.bind(URL);
+          URL.revokeObjectURL = (url) => { window.revoked.push(url); revoke(url); };
+        }"""
+    )
+    upload(page)
+    upload(page, "Reference", "clean.png", REFERENCE)
+    ask(page)
+    urls = [_map_url(page, name) for name in ("SSIM", "GMSD", "SSIM")]
+    assert urls[0] == urls[2] != urls[1]
+    assert not set(urls) & set(page.evaluate("window.revoked"))
+    ask(page)
+    assert set(urls) <= set(page.evaluate("window.revoked"))
+    again = _map_url(page, "SSIM")
+    assert again not in page.evaluate("window.revoked")
+
+
+def _map_url(page: Page, name: str) -> str:
+    page.get_by_label("Map", exact=True).select_option(name)
+    overlay = page.locator(".pane-overlay")
+    expect(overlay).to_be_visible()
+    assert overlay.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    return str(overlay.evaluate("image => image.src"))
+
+
 # --- regions ---
 
 

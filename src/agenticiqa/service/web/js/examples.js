@@ -11,7 +11,10 @@ export class Examples {
 
   async load() {
     const { examples } = await getJson("/v1/examples");
+    const earlier = this.list;
     this.list = await Promise.all(examples.map(async (example) => ({ ...example, thumbnail: URL.createObjectURL(await pictureBlob(example.image)) })));
+    // Cards on the page have their pictures by now; the next ones are drawn from the new list.
+    for (const { thumbnail } of earlier) URL.revokeObjectURL(thumbnail);
   }
 
   show(mode) {

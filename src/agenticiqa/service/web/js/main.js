@@ -81,6 +81,7 @@ function refreshPictures() {
 
 function refreshMaps() {
   viewer.setMaps(bench.run ? mapsOf(bench.run, readyTools) : []);
+  maps.keepOnly([benches.assess.run, benches.compare.run].filter(Boolean));
 }
 
 function refreshForm() {

@@ -25,14 +25,34 @@ export function mapsOf(run, ready) {
 
 export class MapStore {
   constructor() {
-    this.urls = new Map();
+    this.drawn = new Map();
   }
 
   /** The map as {label, url, legend}. */
   async find(run, name) {
     const map = name === DIFFERENCE.name ? DIFFERENCE : KNOWN.find((each) => each.name === name);
     const path = map === DIFFERENCE ? `${run.links.map}&max_side=${LONGEST}` : `${run.links.map}?tool=${encodeURIComponent(name)}&max_side=${LONGEST}`;
-    if (!this.urls.has(path)) this.urls.set(path, URL.createObjectURL(await pictureBlob(path)));
-    return { label: `Map: ${map.title}`, url: this.urls.get(path), legend: map.legend ?? RELATIVE, ends: map.ends ?? ["least", "most"], scale: map.scale ?? "turbo" };
+    const url = await this.urlOf(run, path);
+    return { label: `Map: ${map.title}`, url, legend: map.legend ?? RELATIVE, ends: map.ends ?? ["least", "most"], scale: map.scale ?? "turbo" };
+  }
+
+  async urlOf(run, path) {
+    if (!this.drawn.has(path)) {
+      const blob = await pictureBlob(path);
+      // Whoever asked for the same map meanwhile may have been faster.
+      if (!this.drawn.has(path)) this.drawn.set(path, { runId: run.id, url: URL.createObjectURL(blob) });
+    }
+    return this.drawn.get(path).url;
+  }
+
+  /** Forgets the maps of all other runs: until its address is revoked, a browser keeps the picture behind it. */
+  keepOnly(runs) {
+    const kept = new Set(runs.map((run) => run.id));
+    for (const [path, { runId, url }] of this.drawn) {
+      if (!kept.has(runId)) {
+        URL.revokeObjectURL(url);
+        this.drawn.delete(path);
+      }
+    }
   }
 }
