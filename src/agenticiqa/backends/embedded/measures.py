@@ -14,6 +14,7 @@ from agenticiqa.tools.metrics import METRICS, Array, Measurement, MetricInputErr
 
 # What a good photograph measures, from the pristine photographs that the calibration was fitted on.
 SHARP_EDGE_PX = 1.7
+SMEARED_EDGE_PX = 2.5
 CLEAN_NOISE = 3.0
 BLOCK_FREE = 0.15
 DARK, BRIGHT = 80, 170
@@ -92,7 +93,9 @@ def _edges(m: Measures) -> str | None:
 def _smear(m: Measures) -> str | None:
     length = m.value("motion_blur")
     angle = m.detail("motion_blur", "degrees")
-    if not length or angle is None:
+    width = m.value("sharpness")
+    # A scene with one dominant direction passes for a smeared one; where edges are sharp it is none.
+    if not length or angle is None or width is None or width < SMEARED_EDGE_PX:
         return None
     return f"Detail is smeared over about {length:.0f} px at {angle:.0f}° to the horizontal."
 
