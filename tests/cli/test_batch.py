@@ -74,6 +74,17 @@ def test_dry_run_lists_every_problem_and_writes_nothing(run, tmp_path, folder):
     assert not (folder / "r.jsonl").exists()
 
 
+@pytest.mark.parametrize(("there", "code"), [(("a", "b"), 0), (("a",), 2), ((), 1)])
+def test_dry_run_tells_by_its_exit_code_whether_the_pictures_are_there(run, tmp_path, there, code):
+    make_pictures(tmp_path / "set", 1)
+    rows = [{"sample_id": name, "image_path": "noisy0.png" if name in there else "gone.png"} for name in ("a", "b")]
+    for row in rows:
+        row["reference_path"] = row["image_path"]
+    done = run("batch", str(write_jsonl(tmp_path / "set" / "m.jsonl", rows)), "--dry-run", "--measure", "PSNR")
+    assert done.code == code
+    assert f"{4 - 2 * len(there)} pictures are missing" in done.out
+
+
 def test_dry_run_estimates_calls_and_cost(run, manifest):
     done = run("batch", str(manifest), "--dry-run", "--json", "--backend", "openai.gpt-4o", OPENAI_API_KEY="sk-x")
     assert done.code == 0, done.err

@@ -27,6 +27,8 @@ class Checked:
     remote: int = 0
     missing: int = 0
     """Pictures on this machine that are not there; only counted where that was asked for."""
+    without_picture: int = 0
+    """Samples that need one of these."""
     first_problems: list[str] = field(default_factory=list)
 
     def refuse_problems(self, name: str) -> None:
@@ -59,6 +61,7 @@ def check_manifest(
         taken = checked.ledger.add(row.sample.sample_id, row.line, job.run_id(row.sample))
         if taken is not None:
             report(row.line, f"sample_id {row.sample.sample_id!r} is already used on line {taken}.")
+        missing_before = checked.missing
         for path in _pictures(row.sample):
             if is_url(path):
                 checked.remote += 1
@@ -67,6 +70,7 @@ def check_manifest(
                 checked.missing += 1
                 if on_problem:
                     on_problem(row.line, f"there is no file {path!r} (the sample will fail).")
+        checked.without_picture += checked.missing > missing_before
     return checked
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agenticiqa.cli.assess import BackendOption, ConfigOption, JsonOption, MaxReplanOption
-from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, error_console, print_json
+from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_SOME, error_console, print_json
 
 if TYPE_CHECKING:
     from agenticiqa.batch.manifest import Manifest
@@ -285,7 +285,9 @@ def _dry_run(
         print_json({**found, "problems": problems})
     else:
         _print_estimate(found)
-    return EXIT_ERROR if checked.problems or not count else EXIT_OK
+    if checked.problems or checked.without_picture == count:
+        return EXIT_ERROR
+    return EXIT_SOME if checked.without_picture else EXIT_OK
 
 
 def _print_estimate(found: dict[str, Any]) -> None:

@@ -18,6 +18,8 @@ from agenticiqa.shown_text import printable
 EXIT_OK = 0
 EXIT_ERROR = 1
 EXIT_USAGE = 2
+EXIT_SOME = 2
+"""Of a batch: some samples have an answer, or can get one."""
 EXIT_BELOW_THRESHOLD = 3
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
