@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
 import pytest
 
 from agenticiqa.batch.rate_limits import (
@@ -138,19 +135,24 @@ def test_unusable_limit(text):
 
 
 def test_time_spent_waiting_for_a_turn_is_not_the_sample_s():
-    clock = SampleClock()
-    release = threading.Event()
+    now = [100.0]
+    clock = SampleClock(lambda: now[0])
+    seen: list[float] = []
 
     class Waiting(ProviderLimit):
         def wait(self, tokens: float) -> None:
-            release.wait()
+            now[0] += 30.0
+            seen.append(clock.seconds())
 
-    client = LimitedClient(Replying(), Waiting(None, None), 0)
+    class Working(Replying):
+        def complete(self, request: ModelRequest) -> ModelReply:
+            now[0] += 2.0
+            return super().complete(request)
+
     token = current_clock.set(clock)
     try:
-        threading.Timer(0.3, release.set).start()
-        started = time.monotonic()
-        client.complete(REQUEST)
-        assert clock.seconds() < time.monotonic() - started - 0.25
+        now[0] += 1.0
+        LimitedClient(Working(), Waiting(None, None), 0).complete(REQUEST)
     finally:
         current_clock.reset(token)
+    assert (seen, clock.seconds()) == ([1.0], 3.0)

@@ -170,8 +170,9 @@ class ProviderLimits:
 class SampleClock:
     """How long a sample has been worked on, not counting the time it waited for its provider's limits."""
 
-    def __init__(self) -> None:
-        self._started = time.monotonic()
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._started = clock()
         self._lock = threading.Lock()
         self._waiting = 0
         self._waiting_since = 0.0
@@ -179,7 +180,7 @@ class SampleClock:
 
     def seconds(self) -> float:
         with self._lock:
-            now = time.monotonic()
+            now = self._clock()
             current = now - self._waiting_since if self._waiting else 0.0
             return now - self._started - self._waited - current
 
@@ -189,14 +190,14 @@ class SampleClock:
         with self._lock:
             self._waiting += 1
             if self._waiting == 1:
-                self._waiting_since = time.monotonic()
+                self._waiting_since = self._clock()
         try:
             yield
         finally:
             with self._lock:
                 self._waiting -= 1
                 if not self._waiting:
-                    self._waited += time.monotonic() - self._waiting_since
+                    self._waited += self._clock() - self._waiting_since
 
 
 current_clock: ContextVar[SampleClock | None] = ContextVar("agenticiqa_sample_clock", default=None)
