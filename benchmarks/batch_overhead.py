@@ -3,7 +3,7 @@
     python benchmarks/batch_overhead.py                         # all three, about ten minutes on two free cores
     python benchmarks/batch_overhead.py --large 20000 --repeats 1
 
-Batches measure PSNR and SSIM of tiny pictures, the hardest case for overhead: the work itself takes a millisecond.
+Batches measure PSNR and SSIM of tiny pictures, the hardest case for overhead: the work itself takes half a millisecond.
 Memory is the highest sum of the resident sizes of the command and its workers. The bare loop calls the function that
 the workers call (open two pictures, measure, note what they are) with the same settings in one process, one sample
 after the other, and keeps nothing: no manifest, no result lines, no file, no other process.

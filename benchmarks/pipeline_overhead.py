@@ -60,7 +60,7 @@ class SlowModel(VLMClient):
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
-    def generate(self, prompt: str, images: Images = None, **kwargs: Any) -> str:  # noqa: ARG002
+    def generate(self, prompt: str, images: Images = None, **kwargs: Any) -> str:  # noqa: ARG002 - as every client is asked
         time.sleep(self.seconds)
         return next(json.dumps(reply) for words, reply in REPLIES.items() if words in prompt)
 

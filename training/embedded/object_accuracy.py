@@ -22,16 +22,14 @@ import numpy as np
 from PIL import Image
 from training.embedded import splits
 from training.embedded.choice_accuracy import wilson
-from training.embedded.region_accuracy import DAMAGE
+from training.embedded.region_accuracy import DAMAGE, says_yes
 
-from agenticiqa.backends.embedded.looking import Look, Looker
+from agenticiqa.backends.embedded.looking import Looker
 from agenticiqa.backends.embedded.noun_phrases import parse_object
 from agenticiqa.backends.embedded.object_words import LABELS
 from agenticiqa.backends.embedded.objects import FoundObject, ObjectDetector, load_detector
 from agenticiqa.backends.embedded.places import locate
-from agenticiqa.backends.embedded.question import understand
 from agenticiqa.backends.embedded.vision import load_vision
-from agenticiqa.backends.embedded.weighing import yes_probability
 from agenticiqa.distortions import distort
 from agenticiqa.images import LoadedImage, UInt8Image, decode_image, png_bytes
 
@@ -79,11 +77,6 @@ def cases_of(path: Path, detector: ObjectDetector) -> Iterator[Case]:
             yield Case(decode_image(png_bytes(Image.fromarray(mixed))), found.label, word, object_damaged)
 
 
-def says_yes(case: Case, look: Look) -> bool:
-    chance = yes_probability(understand(f"Is the {case.label} {case.word}?"), look)
-    return chance is not None and chance >= 0.5
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
@@ -101,7 +94,9 @@ def main() -> None:
         for case in cases:
             place = locate(parse_object(case.label), case.image)
             whole, part = looker.look(case.image), looker.look(case.image, place.box)
-            whole_right, part_right = (says_yes(case, look) == case.object_damaged for look in (whole, part))
+            whole_right, part_right = (
+                says_yes(case.label, case.word, look) == case.object_damaged for look in (whole, part)
+            )
             where = "object" if case.object_damaged else "rest"
             rows.append((f"{where} made {case.word}", place.box is not None, whole_right, part_right))
         kinds.update(case.label for case in cases[:1])

@@ -70,8 +70,8 @@ def cases_of(path: Path) -> Iterator[Case]:
             yield from (case for asked in PARTS if (case := Case(image, word, damaged, asked)).known)
 
 
-def says_yes(case: Case, look: Look) -> bool:
-    chance = yes_probability(understand(f"Is the {case.asked} {case.word}?"), look)
+def says_yes(asked: str, word: str, look: Look) -> bool:
+    chance = yes_probability(understand(f"Is the {asked} {word}?"), look)
     return chance is not None and chance >= 0.5
 
 
@@ -90,7 +90,10 @@ def main() -> None:
         for case in cases:
             place = locate(parse_object(case.asked), case.image)
             whole, part = looker.look(case.image), looker.look(case.image, place.box)
-            right = {way: says_yes(case, look) == case.truth for way, look in (("whole", whole), ("located", part))}
+            right = {
+                way: says_yes(case.asked, case.word, look) == case.truth
+                for way, look in (("whole", whole), ("located", part))
+            }
             rows.append({"word": case.word, "damaged": case.damaged, "asked": case.asked, **right,
                          "found": place.box is not None, "photograph": str(name)})  # fmt: skip
         used += bool(cases)

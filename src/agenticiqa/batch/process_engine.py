@@ -48,7 +48,7 @@ class _Worker:
     finished: ctypes.c_uint64
     """Shared: how many tasks the worker has done since it was started."""
     tasks: deque[Task] = field(default_factory=deque)
-    """In the order in which they are worked on: the first is being done."""
+    """In the order in which they are worked on: first those whose results are on their way, then the one being done."""
     received: int = 0
     """How many results of it have arrived."""
     ready: bool = False

@@ -169,7 +169,7 @@ class _Summary:
             logger.error("A picture could not be loaded: %s", error)  # noqa: TRY400 - the message says it all
             return self._failure(f"A picture could not be loaded: {error}", error)
         except AgenticIQAError as error:
-            logger.error("The summarizer's model could not be asked: %s", error)  # noqa: TRY400
+            logger.error("The summarizer's model could not be asked: %s", error)  # noqa: TRY400 - as above
             return self._no_model(error)
         return self._conclude(answered)
 

@@ -145,6 +145,7 @@ def create_app(parts: Parts) -> FastAPI:
     app.add_exception_handler(RequestValidationError, on_invalid_fields)
     app.add_exception_handler(HTTPException, on_http_exception)
     _add_guards(app, parts)
+    # The way FastAPI's documentation names for a document of one's own.
     app.openapi = lambda: _openapi(app, with_keys=parts.keys is not None)  # type: ignore[method-assign]
     return app
 

@@ -15,9 +15,10 @@ import pytest
 from PIL import Image
 
 from agenticiqa.backends.embedded import objects, places
+from agenticiqa.backends.embedded.locators import tiles
 from agenticiqa.backends.embedded.noun_phrases import parse_object
 from agenticiqa.backends.embedded.object_words import LABELS, labels_meant
-from agenticiqa.backends.embedded.objects import FoundObject, _distinct, _inside, _tiles, load_detector
+from agenticiqa.backends.embedded.objects import SIDE, FoundObject, _distinct, _inside, load_detector
 from agenticiqa.backends.embedded.places import locate
 from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.images import Box, decode_image, png_bytes
@@ -170,9 +171,9 @@ def test_boxes_are_cut_at_the_window_and_small_ones_dropped():
 
 
 def test_parts_cover_the_picture_and_small_pictures_have_none():
-    tiles = _tiles(900, 600)
-    assert (tiles[0], tiles[-1]) == (Box(0, 0, 600, 400), Box(300, 200, 600, 400))
-    assert _tiles(900, 400) == []
+    found = tiles(900, 600, SIDE)
+    assert (found[0], found[-1]) == (Box(0, 0, 600, 400), Box(300, 200, 600, 400))
+    assert tiles(900, 400, SIDE) == []
 
 
 def test_one_object_found_twice_counts_once():

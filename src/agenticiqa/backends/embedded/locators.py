@@ -28,8 +28,8 @@ SMALLEST_FACE = 32
 """In pixels: smaller finds are often none (windows, fruit), and hold too little to judge anyway."""
 SAME_FACE = 0.3
 """Two finds that overlap by this share of their union are one face."""
-FACE_TILES = 2
-"""Small faces are looked for in so many tiles across and down, beside the whole picture."""
+TILES = 2
+"""Small things are looked for in so many tiles across and down, beside the whole picture."""
 
 
 class Locators:
@@ -54,7 +54,7 @@ class Locators:
     def faces(self, rgb: UInt8Image) -> list[Box]:
         """Boxes of faces, the surest first."""
         height, width = rgb.shape[:2]
-        windows = [Box(0, 0, width, height), *_tiles(width, height)]
+        windows = [Box(0, 0, width, height), *tiles(width, height, FACE_SIDE)]
         finds = [find for window in windows for find in self._faces_in(rgb, window)]
         return _distinct(sorted(finds, key=lambda find: -find[0]))
 
@@ -84,12 +84,14 @@ class Locators:
         return found
 
 
-def _tiles(width: int, height: int) -> list[Box]:
-    """Overlapping windows, two thirds of the picture each way."""
+def tiles(width: int, height: int, least: int) -> list[Box]:
+    """Overlapping windows, two thirds of the picture each way; none where they would be smaller than what a network
+    takes, and so show it no more than the whole picture does.
+    """
     wide, high = max(1, width * 2 // 3), max(1, height * 2 // 3)
-    if min(wide, high) < FACE_SIDE:
+    if min(wide, high) < least:
         return []
-    lefts, tops = np.linspace(0, width - wide, FACE_TILES), np.linspace(0, height - high, FACE_TILES)
+    lefts, tops = np.linspace(0, width - wide, TILES), np.linspace(0, height - high, TILES)
     return [Box(round(x), round(y), wide, high) for y in tops for x in lefts]
 
 

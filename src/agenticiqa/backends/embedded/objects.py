@@ -15,7 +15,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from agenticiqa.backends.embedded.locators import overlap
+from agenticiqa.backends.embedded.locators import overlap, tiles
 from agenticiqa.backends.embedded.object_words import LABELS
 from agenticiqa.backends.embedded.vision import checked_file
 from agenticiqa.errors import BackendUnavailableError
@@ -32,9 +32,6 @@ SMALLEST = 32
 """In pixels: less holds too little to judge."""
 SAME = 0.5
 """Two finds that overlap by this share of their union are one object."""
-TILES = 2
-LARGE_ENOUGH = 450
-"""Pixels a side from which a part of the picture shows more than the whole does, scaled to the network's size."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ class ObjectDetector:
         """Objects of these kinds, the largest first; parts of the picture are searched if the whole shows none."""
         height, width = rgb.shape[:2]
         whole = self._found_in(rgb, Box(0, 0, width, height), labels)
-        finds = whole or [find for tile in _tiles(width, height) for find in self._found_in(rgb, tile, labels)]
+        finds = whole or [find for tile in tiles(width, height, SIDE) for find in self._found_in(rgb, tile, labels)]
         return sorted(_distinct(finds), key=lambda find: -find.box.width * find.box.height)
 
     def _found_in(self, rgb: UInt8Image, window: Box, labels: frozenset[str]) -> list[FoundObject]:
@@ -92,15 +89,6 @@ def _inside(window: Box, left: float, top: float, right: float, bottom: float) -
     if min(x_end - x, y_end - y) < SMALLEST:
         return None
     return Box(window.x + x, window.y + y, x_end - x, y_end - y)
-
-
-def _tiles(width: int, height: int) -> list[Box]:
-    """Overlapping windows, two thirds of the picture each way."""
-    if min(width, height) < LARGE_ENOUGH:
-        return []
-    wide, high = width * 2 // 3, height * 2 // 3
-    lefts, tops = np.linspace(0, width - wide, TILES), np.linspace(0, height - high, TILES)
-    return [Box(round(x), round(y), wide, high) for y in tops for x in lefts]
 
 
 def _distinct(finds: list[FoundObject]) -> list[FoundObject]:
