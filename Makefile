@@ -62,7 +62,7 @@ build/browser/node_modules/axe-core/axe.min.js:
 
 browser: $(VENV)/.installed-dev $(if $(AXE_CORE),,build/browser/node_modules/axe-core/axe.min.js)
 	$(UV) playwright
-	$(BIN)/python -m pytest tests/service/browser -o addopts="--import-mode=importlib -ra" -p no:cacheprovider
+	$(BIN)/python -m pytest tests/serve/http/browser -o addopts="--import-mode=importlib -ra" -p no:cacheprovider
 
 parity: $(PEERS)/.installed
 	PYTHONPATH=src $(PEERS)/bin/python -m pytest tests/parity -o addopts="--import-mode=importlib -ra" -p no:cacheprovider

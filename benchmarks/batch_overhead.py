@@ -27,9 +27,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from agenticiqa.batch.manifest import open_manifest
+from agenticiqa.batch.engines.processes import ProcessEngine
+from agenticiqa.batch.manifest.reading import open_manifest
 from agenticiqa.batch.preparing import Request, prepare_job
-from agenticiqa.batch.process_engine import ProcessEngine
 from agenticiqa.batch.runner import Batch
 from agenticiqa.batch.tally import Tally
 
@@ -43,7 +43,7 @@ from pathlib import Path
 import cv2
 cv2.setNumThreads(1)
 from agenticiqa.batch.measured_sample import measure_sample
-from agenticiqa.config import load_settings
+from agenticiqa.runtime.config import load_settings
 from agenticiqa.pictures_measured import Measurer
 from agenticiqa.tools.registry import default_registry
 pipeline = load_settings().pipeline

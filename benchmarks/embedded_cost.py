@@ -26,10 +26,9 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "metrics"))
 
-from pictures import as_bytes, scene
-
 from agenticiqa import AgenticIQA
 from agenticiqa.tools.metrics import METRICS, Views
+from pictures import as_bytes, scene
 
 SET = ("PSNR", "SSIM", "MS-SSIM", "GMSD", "VSI", "FSIM")
 

@@ -35,9 +35,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "metrics"))
 
-from pictures import blurred, noisy, scene
-
 from agenticiqa.tools.metrics import METRICS, Views
+from pictures import blurred, noisy, scene
 
 Pair = tuple[np.ndarray, np.ndarray]
 Timed = Callable[[], object]

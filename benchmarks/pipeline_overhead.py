@@ -21,11 +21,11 @@ import numpy as np
 from PIL import Image
 
 from agenticiqa import AgenticIQA
-from agenticiqa.config import load_settings
-from agenticiqa.images import load_image
+from agenticiqa.models.client import Images, VLMClient
+from agenticiqa.pictures.images import load_image
+from agenticiqa.runtime.config import load_settings
 from agenticiqa.tools.measuring import Bench, Job
 from agenticiqa.tools.registry import default_registry
-from agenticiqa.vlm_client import Images, VLMClient
 
 CALL_SECONDS = 0.2
 REPLIES: dict[str, Any] = {

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agenticiqa.backends.embedded.question import understand
-from agenticiqa.backends.embedded.rules import plan_for
+from agenticiqa.models.offline.language.question import understand
+from agenticiqa.models.offline.planner import plan_for
 
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data"
 PARTS = {"development": DATA / "planner_questions.jsonl", "held-out": DATA / "planner_questions_held_out.jsonl"}

@@ -37,7 +37,7 @@ import sys, time
 from itertools import cycle
 from pathlib import Path
 from threading import Thread
-from agenticiqa.assessment import AgenticIQA
+from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.pictures_measured import Measurer, Pair, choose_tools
 
 kind, folder, seconds, threads, tools = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), sys.argv[5]

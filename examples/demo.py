@@ -13,8 +13,8 @@ from pathlib import Path
 from rich.console import Console
 
 from agenticiqa import AgenticIQA, Assessment
-from agenticiqa.assessment_report import report_item, write_report
-from agenticiqa.cli.rendering import print_assessment
+from agenticiqa.cli.one.rendering import print_assessment
+from agenticiqa.reports.assessment import report_item, write_report
 
 PICTURES = Path(__file__).parent / "pictures"
 ORIGINAL, COMPRESSED = PICTURES / "dandelion.jpg", PICTURES / "dandelion_compressed.jpg"

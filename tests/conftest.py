@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from agenticiqa.assessment import AgenticIQA
-from agenticiqa.config import ROLES
-from agenticiqa.logs import PACKAGE_LOGGER, configure_logging
-from agenticiqa.vlm_client import VLMClient
+from agenticiqa.api.assessor import AgenticIQA
+from agenticiqa.models.client import VLMClient
+from agenticiqa.runtime.config import ROLES
+from agenticiqa.runtime.logs import PACKAGE_LOGGER, configure_logging
 from support.pictures import distorted, save, scene
 
 

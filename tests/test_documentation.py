@@ -60,5 +60,5 @@ def test_make_targets_of_the_readme_exist():
 def test_shipped_defaults_are_the_configuration_folder():
     """D2-40, SC-33, D4-23: configs/ and the packaged defaults are the same files."""
     for name in ("model_backends.yaml", "pipeline.yaml"):
-        shipped = ROOT / "src" / "agenticiqa" / "configs" / name
+        shipped = ROOT / "src" / "agenticiqa" / "runtime" / "configs" / name
         assert (ROOT / "configs" / name).read_bytes() == shipped.read_bytes()

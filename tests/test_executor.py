@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from agenticiqa.asking import Deadline
-from agenticiqa.cache import DiskCache
 from agenticiqa.errors import BackendServerError
 from agenticiqa.nodes import executor as module
+from agenticiqa.nodes.asking import Deadline
 from agenticiqa.nodes.executor import executor_node
-from agenticiqa.run_context import with_context
+from agenticiqa.nodes.run_context import with_context
+from agenticiqa.runtime.cache import DiskCache
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, SummarizerOutput
 from agenticiqa.tools.calibration import load_calibrations
 from agenticiqa.tools.metrics import METRICS, Measurement, MetricSpec
@@ -399,7 +399,7 @@ def test_one_time_limit_for_the_whole_pass(pair: Any, monkeypatch: pytest.Monkey
             super().__init__(seconds)
 
     monkeypatch.setattr(module, "Deadline", Counted)
-    monkeypatch.setattr("agenticiqa.run_context.Deadline", Counted)
+    monkeypatch.setattr("agenticiqa.nodes.run_context.Deadline", Counted)
     run(ScriptedClient(), state_for(pair, make_plan()), settings=make_settings(executor__node_timeout_s=77))
     assert made == [77]
 

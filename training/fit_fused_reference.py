@@ -24,10 +24,10 @@ from measurements import OPINIONS, ProtocolValues, chosen_photographs, csiq_valu
 from scipy.optimize import nnls
 
 import agenticiqa.tools.calibration as calibration_module
-from agenticiqa.distortions import PROTOCOL, UNCHANGED_OPINION
-from agenticiqa.files import write_whole
+from agenticiqa.pictures.distortions import PROTOCOL, UNCHANGED_OPINION
+from agenticiqa.runtime.files import write_whole
+from agenticiqa.tools.aiqa_fr import FusedModel, Part, fused_model
 from agenticiqa.tools.calibration import Calibration, fit_rising
-from agenticiqa.tools.fused_reference import FusedModel, Part, fused_model
 from agenticiqa.tools.metrics import METRICS
 
 PHOTOGRAPHS = 40

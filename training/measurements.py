@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from agenticiqa.distortions import LEVELS, PROTOCOL, distort
+from agenticiqa.pictures.distortions import LEVELS, PROTOCOL, distort
 from agenticiqa.tools.metrics import METRICS, Picture, Views
 
 Floats = npt.NDArray[np.float64]

@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 from scipy.stats import spearmanr
 
-from agenticiqa.distortions import LEVELS, PROTOCOL, distort, expected_opinion
+from agenticiqa.pictures.distortions import LEVELS, PROTOCOL, distort, expected_opinion
 from agenticiqa.tools.metrics import CATEGORIES, Views
 from agenticiqa.tools.registry import OVERALL, Tool, default_registry
 

@@ -12,8 +12,9 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agenticiqa.assessment import AgenticIQA, Assessment, assess
+    from agenticiqa.api.assessor import AgenticIQA, assess
     from agenticiqa.errors import AgenticIQAError
+    from agenticiqa.nodes.results import Assessment
 
 __all__ = ["AgenticIQA", "AgenticIQAError", "Assessment", "assess"]
 
@@ -22,9 +23,9 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # Importing the package must cost nothing: LangGraph alone takes most of a second.
 _HOMES = {
-    "AgenticIQA": "agenticiqa.assessment",
-    "Assessment": "agenticiqa.assessment",
-    "assess": "agenticiqa.assessment",
+    "AgenticIQA": "agenticiqa.api.assessor",
+    "Assessment": "agenticiqa.nodes.results",
+    "assess": "agenticiqa.api.assessor",
     "AgenticIQAError": "agenticiqa.errors",
 }
 

@@ -16,8 +16,8 @@ from langgraph.graph.state import CompiledStateGraph
 from agenticiqa.errors import ConfigError, QueryError
 from agenticiqa.nodes.executor import executor_node
 from agenticiqa.nodes.planner import planner_node
+from agenticiqa.nodes.run_context import CONTEXT_KEY, RunContext
 from agenticiqa.nodes.summarizer import summarizer_node
-from agenticiqa.run_context import CONTEXT_KEY, RunContext
 from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState
 
 logger = logging.getLogger(__name__)

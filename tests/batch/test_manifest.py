@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from agenticiqa.batch.checking import Selection, check_manifest
-from agenticiqa.batch.manifest import Row, open_manifest
+from agenticiqa.batch.manifest.checking import Selection, check_manifest
+from agenticiqa.batch.manifest.reading import Row, open_manifest
+from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import ManifestError, MissingExtraError
-from agenticiqa.samples import Sample
 from support.batches import make_pictures, measuring_job
 
 pytestmark = pytest.mark.usefixtures("isolated")

@@ -7,8 +7,8 @@ import json
 import pyarrow.parquet
 import pytest
 
-from agenticiqa.batch import parquet
-from agenticiqa.batch.parquet import write_parquet
+from agenticiqa.batch.results import parquet
+from agenticiqa.batch.results.parquet import write_parquet
 from support.batches import write_jsonl
 
 ROWS = [

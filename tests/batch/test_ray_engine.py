@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from agenticiqa.batch.ray_engine import RayEngine
+from agenticiqa.batch.engines.ray import RayEngine
 from agenticiqa.errors import MissingExtraError
 from support.batches import measuring_job
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from agenticiqa.batch.remote_pictures import fetched
+from agenticiqa.batch.manifest.remote_pictures import fetched
 from agenticiqa.errors import ImageError, ImageNotFoundError, ImageTooLargeError
 from support.batches import make_pictures, measuring_job, records, run_batch, write_jsonl
 

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from agenticiqa.batch.checking import Selection
-from agenticiqa.batch.engines import ThreadEngine
+from agenticiqa.batch.engines.base import ThreadEngine
+from agenticiqa.batch.engines.processes import AHEAD_BYTES, ProcessEngine
+from agenticiqa.batch.engines.worker import GATHER_S, _Outbox, receive
+from agenticiqa.batch.manifest.checking import Selection
 from agenticiqa.batch.preparing import Request, prepare_job
-from agenticiqa.batch.process_engine import AHEAD_BYTES, ProcessEngine
-from agenticiqa.batch.result_lines import result_line, without_volatile
+from agenticiqa.batch.results.result_lines import result_line, without_volatile
 from agenticiqa.batch.runner import StopSwitch
+from agenticiqa.batch.sample import Sample
 from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task
-from agenticiqa.batch.worker_process import GATHER_S, _Outbox, receive
 from agenticiqa.errors import ConfigError, ToolUnavailableError, WorkerDiedError
-from agenticiqa.samples import Sample
 from support.batches import (
     DeadEngine,
     FaultyEngine,

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from agenticiqa.batch.tally import Tally
 from agenticiqa.batch.work import Outcome
-from agenticiqa.cli import batch_progress
-from agenticiqa.cli.batch_progress import described, progress_display
+from agenticiqa.cli.many import batch_progress
+from agenticiqa.cli.many.batch_progress import described, progress_display
 
 
 def tally_of(*outcomes: Outcome, total: int = 10) -> Tally:

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from agenticiqa import AgenticIQA
-from agenticiqa.config import load_settings
+from agenticiqa.runtime.config import load_settings
 
 pytestmark = pytest.mark.contract
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from agenticiqa.backends.anthropic import AnthropicVLMClient
-from agenticiqa.backends.compatible import CompatibleVLMClient
-from agenticiqa.backends.google import GoogleVLMClient
-from agenticiqa.backends.openai import OpenAIVLMClient
-from agenticiqa.backends.transport import TransportClient
-from agenticiqa.config import ProviderSettings
+from agenticiqa.models.anthropic import AnthropicVLMClient
+from agenticiqa.models.compatible import CompatibleVLMClient
+from agenticiqa.models.google import GoogleVLMClient
+from agenticiqa.models.openai import OpenAIVLMClient
+from agenticiqa.models.wire.transport import TransportClient
+from agenticiqa.runtime.config import ProviderSettings
 
 KEY = "test-key-0123456789"
 

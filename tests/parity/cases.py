@@ -1,8 +1,8 @@
 """The picture pairs on which other libraries were run: photographs with every distortion, and synthetic scenes.
 
 Three photographs lie in tests/data/photographs, the fourth is the sample in examples/pictures. Each of the 25
-distortions of :mod:`agenticiqa.distortions` is applied to one of them; the damaged pictures are made again wherever
-they are needed, so that only numbers are stored.
+distortions of :mod:`agenticiqa.pictures.distortions` is applied to one of them; the damaged pictures are made again
+wherever they are needed, so that only numbers are stored.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from agenticiqa.distortions import DISTORTIONS, distort
+from agenticiqa.pictures.distortions import DISTORTIONS, distort
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "metrics"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools" / "metrics"))
 
 from pictures import block_quantised, blurred, motion_blurred, noisy, quantised, scene
 

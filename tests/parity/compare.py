@@ -37,7 +37,7 @@ CAPPED = {"PSNR", "PSNR-HVS-M"}
 NEGATIVE_STRUCTURE = {"SSIM of piq", "SSIM of scikit-image"}
 # Pads odd sides otherwise than pyiqa and ours before halving: compared on even sides.
 EVEN_SIDES_ONLY = {"GMSD of piq", "MS-SSIM of piq"}
-# Uses another blur than libjxl; tests/metrics/test_parity.py compares it with that blur.
+# Uses another blur than libjxl; tests/tools/metrics/test_parity.py compares it with that blur.
 ANOTHER_VARIANT = {"SSIMULACRA2 of the Python port"}
 REASONS = {
     "BRISQUE": "pyiqa adds 770 support vectors in float32; below 2 points a value counts as 2",

@@ -6,12 +6,12 @@ import pytest
 from PIL import Image
 from skimage import data
 
-from agenticiqa.backends.embedded.locators import overlap
-from agenticiqa.backends.embedded.noun_phrases import parse_object
-from agenticiqa.backends.embedded.object_words import labels_meant
-from agenticiqa.backends.embedded.objects import load_detector
-from agenticiqa.backends.embedded.places import locate
-from agenticiqa.images import Box, decode_image, png_bytes
+from agenticiqa.models.offline.language.noun_phrases import parse_object
+from agenticiqa.models.offline.language.object_words import labels_meant
+from agenticiqa.models.offline.places import locate
+from agenticiqa.pictures.images import Box, decode_image, png_bytes
+from agenticiqa.vision.locators import overlap
+from agenticiqa.vision.objects import load_detector
 
 
 # The boxes were drawn by eye.

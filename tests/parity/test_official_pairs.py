@@ -18,7 +18,7 @@ STORED = json.loads(Path(__file__).with_name("reference_values.json").read_text(
 
 @pytest.mark.parametrize("name", sorted(STORED))
 def test_stored_values_of_ours_are_those_of_today(name: str) -> None:
-    """tests/metrics/test_parity.py compares the stored values with the published ones."""
+    """tests/tools/metrics/test_parity.py compares the stored values with the published ones."""
     for image, values in STORED[name].items():
         pair = [np.asarray(Image.open(FOLDER / kind / image).convert("RGB")) for kind in ("dist_dir", "ref_dir")]
         measured = METRICS[name].measure(*(pair if METRICS[name].spec.kind == "FR" else pair[:1])).value

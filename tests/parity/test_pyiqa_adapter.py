@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agenticiqa.config import PyiqaSettings
 from agenticiqa.errors import ToolUnavailableError
+from agenticiqa.runtime.config import PyiqaSettings
 from agenticiqa.tools import pyiqa_adapter
 from agenticiqa.tools.metrics import METRICS, MetricSpec
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "metrics"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools" / "metrics"))
 
 from pictures import noisy, scene
 

@@ -16,12 +16,12 @@ from PIL import Image
 from pydantic import BaseModel
 
 from agenticiqa import AgenticIQA
-from agenticiqa.backends.qwen import NEEDED, PROVIDER, QwenVLMClient
-from agenticiqa.config import ProviderSettings, load_settings
 from agenticiqa.errors import BackendTimeoutError, BackendUnavailableError, TruncatedReplyError
-from agenticiqa.images import LoadedImage, load_image
+from agenticiqa.models.client import LabelledImage, ModelRequest, create_vlm_client
+from agenticiqa.models.qwen import NEEDED, PROVIDER, QwenVLMClient
+from agenticiqa.pictures.images import LoadedImage, load_image
+from agenticiqa.runtime.config import ProviderSettings, load_settings
 from agenticiqa.state import PlannerOutput, SummarizerOutput
-from agenticiqa.vlm_client import LabelledImage, ModelRequest, create_vlm_client
 
 _missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 pytestmark = [
@@ -204,7 +204,7 @@ def test_probabilities_are_those_of_the_model(client, tmp_path, monkeypatch):
     """The letter's figure equals one forward pass over the prompt and the tokens before the letter."""
     import torch
 
-    from agenticiqa.backends.qwen import _inputs
+    from agenticiqa.models.qwen import _inputs
 
     written: list[int] = []
     make_reply = client._reply
@@ -266,7 +266,7 @@ def test_the_agents_schemas(client, tmp_path, schema):
 
 @enforced
 def test_through_the_public_door(tiny_qwen, tmp_path):
-    from agenticiqa.config import load_settings
+    from agenticiqa.runtime.config import load_settings
 
     settings = load_settings(environment={"QWEN_MODEL": str(tiny_qwen)})
     made = create_vlm_client("qwen2.5-vl-local", settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import ray
 
-from agenticiqa.batch.ray_engine import RayEngine
+from agenticiqa.batch.engines.ray import RayEngine
 from support.batches import make_manifest, run_batch, settled
 
 pytestmark = pytest.mark.usefixtures("isolated")

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from agenticiqa.batch.engines import Engine, ThreadEngine
-from agenticiqa.batch.manifest import open_manifest
+from agenticiqa.batch.engines.base import Engine, ThreadEngine
+from agenticiqa.batch.engines.processes import ProcessEngine, serve
+from agenticiqa.batch.manifest.reading import open_manifest
 from agenticiqa.batch.preparing import Request, prepare_job
-from agenticiqa.batch.process_engine import ProcessEngine, serve
-from agenticiqa.batch.result_lines import without_volatile
+from agenticiqa.batch.results.result_lines import without_volatile
 from agenticiqa.batch.runner import Batch
 from agenticiqa.batch.tally import Summary
 from agenticiqa.batch.work import Job, SampleWorker, Task

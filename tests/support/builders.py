@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from agenticiqa.config import ROLES, Settings, load_settings
-from agenticiqa.run_context import RunContext
+from agenticiqa.models.client import VLMClient
+from agenticiqa.nodes.run_context import RunContext
+from agenticiqa.runtime.config import ROLES, Settings, load_settings
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, PlannerOutput
-from agenticiqa.vlm_client import VLMClient
 from support.scripted import plan_reply
 
 RATE = "Rate the perceptual quality of the image."

@@ -9,7 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agenticiqa.vlm_client import Images, LabelledImage, ModelReply, ModelRequest, RichVLMClient, TokenUsage, VLMClient
+from agenticiqa.models.client import (
+    Images,
+    LabelledImage,
+    ModelReply,
+    ModelRequest,
+    RichVLMClient,
+    TokenUsage,
+    VLMClient,
+)
 
 # Each step's prompt holds one phrase that no other step's prompt holds.
 STEP_PHRASES = {

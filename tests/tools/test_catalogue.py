@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agenticiqa.config import ToolSettings, load_settings
-from agenticiqa.distortions import PROTOCOL
 from agenticiqa.errors import ToolUnavailableError
+from agenticiqa.pictures.distortions import PROTOCOL
+from agenticiqa.runtime.config import ToolSettings, load_settings
 from agenticiqa.tools import catalogue, pyiqa_adapter
 from agenticiqa.tools.calibration import load_calibrations, save_calibrations
 from agenticiqa.tools.catalogue import availability, fetch, load_catalogue

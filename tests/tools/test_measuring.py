@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from agenticiqa.images import LoadedImage, decode_image
+from agenticiqa.pictures.images import LoadedImage, decode_image
 from agenticiqa.tools.catalogue import load_catalogue
 from agenticiqa.tools.measuring import AMPLE_S, SMALL_PIXELS, TINY_PIXELS, Bench, Job
 from agenticiqa.tools.metrics import Measurement, Metric, MetricSpec

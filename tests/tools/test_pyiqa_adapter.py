@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agenticiqa.config import PyiqaSettings, ToolSettings
 from agenticiqa.errors import ToolError, ToolUnavailableError
+from agenticiqa.runtime.config import PyiqaSettings, ToolSettings
 from agenticiqa.tools import pyiqa_adapter
 from agenticiqa.tools.catalogue import availability, fetch, load_catalogue, pyiqa_spec
 from agenticiqa.tools.metrics import MetricInputError

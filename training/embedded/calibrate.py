@@ -23,7 +23,7 @@ from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, severity_of
 from training.embedded.network import STATISTICS
 from training.embedded.recipes import amount_is_neutral
 
-from agenticiqa.distortions import PROTOCOL, UNCHANGED_OPINION
+from agenticiqa.pictures.distortions import PROTOCOL, UNCHANGED_OPINION
 
 if TYPE_CHECKING:
     from training.embedded.network import Joint

@@ -1,6 +1,6 @@
 """Make the shipped files of a checkpoint: three ONNX graphs and a description with their hashes.
 
-    python -m training.embedded.export --checkpoint FILE_OR_PARTS... --out src/agenticiqa/backends/embedded/weights
+    python -m training.embedded.export --checkpoint FILE_OR_PARTS... --out src/agenticiqa/vision/weights
 
 Weights are stored small and computed with in 32 bits: the convolutional network's in 16 bits, the transformer's
 matrices in 8 bits with a scale per column. onnxruntime unpacks them once, when it loads the file.

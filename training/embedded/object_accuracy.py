@@ -24,14 +24,14 @@ from training.embedded import splits
 from training.embedded.choice_accuracy import wilson
 from training.embedded.region_accuracy import DAMAGE, says_yes
 
-from agenticiqa.backends.embedded.looking import Looker
-from agenticiqa.backends.embedded.noun_phrases import parse_object
-from agenticiqa.backends.embedded.object_words import LABELS
-from agenticiqa.backends.embedded.objects import FoundObject, ObjectDetector, load_detector
-from agenticiqa.backends.embedded.places import locate
-from agenticiqa.backends.embedded.vision import load_vision
-from agenticiqa.distortions import distort
-from agenticiqa.images import LoadedImage, UInt8Image, decode_image, png_bytes
+from agenticiqa.models.offline.language.noun_phrases import parse_object
+from agenticiqa.models.offline.language.object_words import LABELS
+from agenticiqa.models.offline.looking import Looker
+from agenticiqa.models.offline.places import locate
+from agenticiqa.pictures.distortions import distort
+from agenticiqa.pictures.images import LoadedImage, UInt8Image, decode_image, png_bytes
+from agenticiqa.vision.network import load_vision
+from agenticiqa.vision.objects import FoundObject, ObjectDetector, load_detector
 
 USABLE = (0.05, 0.6)
 SURE = 0.7

@@ -23,8 +23,8 @@ from PIL import Image
 from training.embedded import measure, splits
 from training.embedded.generate import read_ratings
 
-from agenticiqa.backends.embedded.tool import TOOL
-from agenticiqa.distortions import LEVELS, PROTOCOL, distort
+from agenticiqa.pictures.distortions import LEVELS, PROTOCOL, distort
+from agenticiqa.tools.aiqa_nr import TOOL
 from agenticiqa.tools.metrics import METRICS, Metric, MetricInputError, Views
 
 PEERS: dict[str, Metric] = {"AIQA_NR": TOOL.metric, **{name: METRICS[name] for name in ("NIQE", "BRISQUE", "PIQE")}}

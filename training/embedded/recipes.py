@@ -14,8 +14,8 @@ from training.embedded.extra_damage import EXTRA_DAMAGE, damage
 from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, KINDS, joined
 from training.embedded.opinion_map import load, measured
 
-from agenticiqa.distortions import DISTORTIONS, PROTOCOL, UNCHANGED_OPINION
-from agenticiqa.distortions.apply import CHANGES
+from agenticiqa.pictures.distortions import DISTORTIONS, PROTOCOL, UNCHANGED_OPINION
+from agenticiqa.pictures.distortions.apply import CHANGES
 from agenticiqa.tools.metrics import Picture
 from agenticiqa.vocabulary import CATEGORIES
 

@@ -21,15 +21,15 @@ from PIL import Image
 from training.embedded import splits
 from training.embedded.choice_accuracy import wilson
 
-from agenticiqa.backends.embedded.locators import load_locators
-from agenticiqa.backends.embedded.looking import Look, Looker
-from agenticiqa.backends.embedded.noun_phrases import parse_object
-from agenticiqa.backends.embedded.places import STANDS_OUT, locate
-from agenticiqa.backends.embedded.question import understand
-from agenticiqa.backends.embedded.vision import load_vision
-from agenticiqa.backends.embedded.weighing import yes_probability
-from agenticiqa.distortions import distort
-from agenticiqa.images import LoadedImage, decode_image, png_bytes
+from agenticiqa.models.offline.choices import yes_probability
+from agenticiqa.models.offline.language.noun_phrases import parse_object
+from agenticiqa.models.offline.language.question import understand
+from agenticiqa.models.offline.looking import Look, Looker
+from agenticiqa.models.offline.places import STANDS_OUT, locate
+from agenticiqa.pictures.distortions import distort
+from agenticiqa.pictures.images import LoadedImage, decode_image, png_bytes
+from agenticiqa.vision.locators import load_locators
+from agenticiqa.vision.network import load_vision
 
 DAMAGE = (("gaussian_blur", 4, "blurry"), ("white_noise", 4, "noisy"))
 PARTS = ("subject", "background")

@@ -15,7 +15,7 @@ from PIL import Image
 from rich.console import Console
 from rich.progress import track
 
-from agenticiqa.backends.embedded.vision import WEIGHTS, Vision
+from agenticiqa.vision.network import WEIGHTS, Vision
 
 Answer = dict[str, npt.NDArray[np.float32]]
 Bytes = npt.NDArray[np.uint8]

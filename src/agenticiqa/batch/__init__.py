@@ -1,1 +1,1 @@
-"""Many samples at once: streamed, resumable, each result written whole and once."""
+"""Many questions about many pictures: manifest, ledger, engines, results."""

@@ -9,8 +9,8 @@ from functools import cache
 from importlib import metadata as package_metadata
 from typing import Any
 
-from agenticiqa.images import Box, LoadedImage
-from agenticiqa.pictures_measured import Measurer, Pair, Record
+from agenticiqa.api.measure import Measurer, Pair, Record
+from agenticiqa.pictures.images import Box, LoadedImage
 
 
 @dataclass(frozen=True)

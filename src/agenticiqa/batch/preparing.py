@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agenticiqa.backends.pricing import estimate_cost
-from agenticiqa.batch.engines import Engine, ThreadEngine
-from agenticiqa.batch.process_engine import ProcessEngine, usable_cores
+from agenticiqa.api.measure import Align
+from agenticiqa.batch.engines.base import Engine, ThreadEngine
+from agenticiqa.batch.engines.processes import ProcessEngine, usable_cores
 from agenticiqa.batch.rate_limits import RateLimits
 from agenticiqa.batch.work import DEFAULT_QUERY, Job, backends_of
-from agenticiqa.config import ROLES, Settings, load_settings
 from agenticiqa.errors import ConfigError
-from agenticiqa.pictures_measured import Align
+from agenticiqa.models.client import BackendName, TokenUsage, choose_backend, find_provider, provider_names
+from agenticiqa.models.pricing import estimate_cost
+from agenticiqa.runtime.config import ROLES, Settings, load_settings
 from agenticiqa.tools.registry import default_registry
-from agenticiqa.vlm_client import BackendName, TokenUsage, choose_backend, find_provider, provider_names
 
 REMOTE_WORKERS = 8
 # A call of the agents with one picture, about: see docs/batch.md.
@@ -137,7 +137,7 @@ def engine_factory(
     """Makes the engine once it is known that there is work."""
     count = workers or default_workers(job)
     if engine == "ray":
-        from agenticiqa.batch.ray_engine import RayEngine
+        from agenticiqa.batch.engines.ray import RayEngine
 
         return lambda: RayEngine(job, count, address=address)
     if address is not None:

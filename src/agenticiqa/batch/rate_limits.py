@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
-from agenticiqa.config import ProviderSettings, Settings
 from agenticiqa.errors import BackendError, BackendUnavailableError, ConfigError, RateLimitError
-from agenticiqa.vlm_client import (
+from agenticiqa.models.client import (
     BackendName,
     ModelReply,
     ModelRequest,
@@ -25,6 +24,7 @@ from agenticiqa.vlm_client import (
     create_vlm_client,
     find_provider,
 )
+from agenticiqa.runtime.config import ProviderSettings, Settings
 
 logger = logging.getLogger(__name__)
 

@@ -10,15 +10,15 @@ from itertools import accumulate, islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from agenticiqa.batch.checking import Checked, Selection, check_manifest
-from agenticiqa.batch.engines import Engine
+from agenticiqa.batch.engines.base import Engine
 from agenticiqa.batch.ledger import FAILED, Ledger
-from agenticiqa.batch.manifest import Manifest
-from agenticiqa.batch.output_lock import locked
-from agenticiqa.batch.results_file import ResultsFile
+from agenticiqa.batch.manifest.checking import Checked, Selection, check_manifest
+from agenticiqa.batch.manifest.reading import Manifest
+from agenticiqa.batch.results.results_file import ResultsFile
 from agenticiqa.batch.tally import StopReason, Summary, Tally, summarize
 from agenticiqa.batch.work import Job, Outcome, Task
 from agenticiqa.errors import OutputError
+from agenticiqa.runtime.locks import locked
 
 # How long the runner waits for a result before it looks at the clock, the stop switch and the progress display.
 LOOK_AROUND_S = 0.25

@@ -10,21 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from agenticiqa.batch.manifest import Row
-from agenticiqa.batch.manifest_fields import is_url
+from agenticiqa.api.measure import Align, Measurer
+from agenticiqa.batch.manifest.fields import is_url
+from agenticiqa.batch.manifest.reading import Row
+from agenticiqa.batch.manifest.remote_pictures import fetched
 from agenticiqa.batch.measured_sample import Measured, measure_sample
 from agenticiqa.batch.rate_limits import ProviderLimits, RateLimits, limited_clients
-from agenticiqa.batch.remote_pictures import fetched
-from agenticiqa.batch.result_lines import result_line
-from agenticiqa.cache import DiskCache, open_cache
-from agenticiqa.config import ROLES, Settings
+from agenticiqa.batch.results.result_lines import result_line
+from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import AgenticIQAError, ManifestError
-from agenticiqa.pictures_measured import Align, Measurer
-from agenticiqa.samples import Sample
+from agenticiqa.runtime.cache import DiskCache, open_cache
+from agenticiqa.runtime.config import ROLES, Settings
 from agenticiqa.tools.registry import default_registry
 
 if TYPE_CHECKING:
-    from agenticiqa.assessment import AgenticIQA, Assessment
+    from agenticiqa.api.assessor import AgenticIQA
+    from agenticiqa.nodes.results import Assessment
 
 logger = logging.getLogger(__name__)
 
@@ -237,7 +238,7 @@ def _with_own_names(line: bytes, local: Mapping[str, str | None], own: Mapping[s
 
 
 def _assessor(job: Job, limits: ProviderLimits | None) -> AgenticIQA:
-    from agenticiqa.assessment import AgenticIQA
+    from agenticiqa.api.assessor import AgenticIQA
 
     clients = limited_clients(job.settings, job.backends, limits) if limits is not None else None
     return AgenticIQA(settings=job.settings, clients=clients)
@@ -245,7 +246,7 @@ def _assessor(job: Job, limits: ProviderLimits | None) -> AgenticIQA:
 
 def backends_of(settings: Settings) -> dict[str, str]:
     """The backend each role will really use; raises where one cannot be used here."""
-    from agenticiqa.vlm_client import choose_backend
+    from agenticiqa.models.client import choose_backend
 
     return {role: choose_backend(role, settings).backend for role in ROLES}
 

@@ -1,1 +1,1 @@
-"""The command line: one file a command group, no logic of its own."""
+"""The command line: one file for each group of commands, no logic of its own."""

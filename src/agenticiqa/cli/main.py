@@ -9,26 +9,10 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli import (
-    assess,
-    backends,
-    batch,
-    benchmark,
-    compare,
-    config,
-    datasets,
-    distort,
-    doctor,
-    evaluate,
-    gate,
-    graph,
-    mcp,
-    measure,
-    report,
-    runs,
-    serve,
-    tools,
-)
+from agenticiqa.cli.many import batch, benchmark, datasets, evaluate, gate, report
+from agenticiqa.cli.one import assess, compare, distort, measure
+from agenticiqa.cli.serving import mcp, serve
+from agenticiqa.cli.setup import backends, config, doctor, graph, runs, tools
 from agenticiqa.cli.terminal import (
     EXIT_ERROR,
     EXIT_INTERNAL,

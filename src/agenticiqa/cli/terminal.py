@@ -12,8 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from agenticiqa.logs import OWN_HANDLER, PACKAGE_LOGGER, RedactingFilter
-from agenticiqa.shown_text import printable
+from agenticiqa.runtime.logs import OWN_HANDLER, PACKAGE_LOGGER, RedactingFilter
+from agenticiqa.runtime.shown_text import printable
 
 EXIT_OK = 0
 EXIT_ERROR = 1

@@ -1,1 +1,1 @@
-"""How well stored results agree with people: correlations, accuracies, comparisons, ablations."""
+"""Figures of result files: agreement, accuracy, comparisons, gates, benchmarks."""

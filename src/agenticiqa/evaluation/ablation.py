@@ -93,7 +93,7 @@ def fused(line: Mapping[str, Any], *, normalize: bool) -> float | None:
 
 def model_letter(line: Mapping[str, Any]) -> float | None:
     """The level of the model's own letter, without probabilities."""
-    from agenticiqa.answers import parse_level
+    from agenticiqa.models.answers import parse_level
 
     answer = (line.get("summarizer_result") or {}).get("final_answer")
     level = parse_level(answer) if isinstance(answer, str) else None

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from agenticiqa.answers import lettered, parse_choice, parse_options
 from agenticiqa.errors import AgenticIQAError, QueryError
+from agenticiqa.models.answers import lettered, parse_choice, parse_options
 from agenticiqa.vocabulary import UNABLE_TO_DETERMINE, same_name
 
 Status = Literal["ok", "partial", "error"]

@@ -11,7 +11,7 @@ from agenticiqa.evaluation.evaluate import ChoiceReport, Counts, Evaluation, Sco
 from agenticiqa.evaluation.paired import ChoiceComparison, Comparison, ScoreComparison
 from agenticiqa.evaluation.paper import published_accuracies, published_correlations, source
 from agenticiqa.evaluation.statistics import Estimate
-from agenticiqa.shown_text import markdown_text
+from agenticiqa.runtime.shown_text import markdown_text
 
 UNDEFINED = "–"
 OURS = "this file"

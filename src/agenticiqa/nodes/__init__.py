@@ -1,1 +1,1 @@
-"""The three agents, one a file, each with its prompts on top."""
+"""The three agents, how they ask their models, and what their work ends in."""

@@ -17,17 +17,17 @@ from typing import Any, Optional, TypeVar
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 
-from agenticiqa.asking import Deadline, parse_as
 from agenticiqa.errors import AgenticIQAError, BadResponseError
+from agenticiqa.models.client import LabelledImage, ModelReply, ModelRequest, create_vlm_client
+from agenticiqa.models.tasks import AnalysisTask, DetectionTask, OfferedTool, SelectionTask, Task
+from agenticiqa.nodes.asking import Deadline, parse_as
 from agenticiqa.nodes.measurement import OVERALL, Distortions, Measured, Selection, carry_out, place_orders
 from agenticiqa.nodes.pictures import labelled_pictures
 from agenticiqa.nodes.reply_limits import Few, Name, Sentences
-from agenticiqa.regions import known_boxes
-from agenticiqa.run_context import RunContext, StepReporter, context_of, step_reporter
+from agenticiqa.nodes.run_context import RunContext, StepReporter, context_of, step_reporter
+from agenticiqa.pictures.regions import known_boxes
 from agenticiqa.state import AgenticIQAState, Category, DistortionAnalysis, ExecutorOutput, PlannerOutput
-from agenticiqa.tasks import AnalysisTask, DetectionTask, OfferedTool, SelectionTask, Task
 from agenticiqa.tools.measuring import Bench
-from agenticiqa.vlm_client import LabelledImage, ModelReply, ModelRequest, create_vlm_client
 from agenticiqa.vocabulary import CATEGORIES, same_name
 
 logger = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agenticiqa.regions import find_region, plain_name
+from agenticiqa.pictures.regions import find_region, plain_name
 from agenticiqa.state import PlannerOutput
 from agenticiqa.vocabulary import GLOBAL
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agenticiqa.config import ToolSettings
 from agenticiqa.errors import ToolError
-from agenticiqa.images import Box
-from agenticiqa.regions import find_region
+from agenticiqa.pictures.images import Box
+from agenticiqa.pictures.regions import find_region
+from agenticiqa.runtime.config import ToolSettings
 from agenticiqa.state import ToolExecutionLog
 from agenticiqa.tools.measuring import Bench, Job, JobResult
 from agenticiqa.tools.registry import Tool, ToolRegistry

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agenticiqa.run_context import RunContext
+from agenticiqa.models.client import REFERENCE_IMAGE_LABEL, TEST_IMAGE_LABEL, LabelledImage
+from agenticiqa.nodes.run_context import RunContext
 from agenticiqa.state import AgenticIQAState
-from agenticiqa.vlm_client import REFERENCE_IMAGE_LABEL, TEST_IMAGE_LABEL, LabelledImage
 
 
 def labelled_pictures(state: AgenticIQAState, context: RunContext) -> tuple[LabelledImage, ...]:

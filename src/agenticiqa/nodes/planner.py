@@ -10,13 +10,15 @@ from typing import Any, Literal, Optional
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from agenticiqa.answers import lettered, question_without_options
-from agenticiqa.asking import parse_as
 from agenticiqa.errors import AgenticIQAError, QueryError
+from agenticiqa.models.answers import lettered, question_without_options
+from agenticiqa.models.client import ModelRequest, create_vlm_client
+from agenticiqa.models.tasks import PlanTask
+from agenticiqa.nodes.asking import parse_as
 from agenticiqa.nodes.given_regions import hold_to_regions
 from agenticiqa.nodes.pictures import labelled_pictures
 from agenticiqa.nodes.reply_limits import Few, Name
-from agenticiqa.run_context import RunContext, context_of, step_reporter
+from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
 from agenticiqa.state import (
     AgenticIQAState,
     DistortionSource,
@@ -25,8 +27,6 @@ from agenticiqa.state import (
     QueryType,
     ReferenceMode,
 )
-from agenticiqa.tasks import PlanTask
-from agenticiqa.vlm_client import ModelRequest, create_vlm_client
 from agenticiqa.vocabulary import CATEGORIES
 
 logger = logging.getLogger(__name__)

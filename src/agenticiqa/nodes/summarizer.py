@@ -12,14 +12,16 @@ from typing import Any, Literal, Optional
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, create_model
 
-from agenticiqa.answers import asks_for_rating, is_yes_no, lettered, parse_choice, parse_options
-from agenticiqa.asking import Answered, parse_json_object
 from agenticiqa.errors import AgenticIQAError, BadResponseError, ImageError
-from agenticiqa.evidence import Gap, find_contradictions, find_gaps
+from agenticiqa.models.answers import asks_for_rating, is_yes_no, lettered, parse_choice, parse_options
+from agenticiqa.models.client import ModelReply, ModelRequest, create_vlm_client
+from agenticiqa.models.tasks import AnswerTask
+from agenticiqa.nodes.asking import Answered, parse_json_object
+from agenticiqa.nodes.evidence import Gap, find_contradictions, find_gaps
 from agenticiqa.nodes.pictures import labelled_pictures
 from agenticiqa.nodes.reply_limits import Name, Sentences
-from agenticiqa.regions import known_boxes
-from agenticiqa.run_context import RunContext, context_of, step_reporter
+from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
+from agenticiqa.pictures.regions import known_boxes
 from agenticiqa.score_fusion import ScoreFusion, softmax
 from agenticiqa.state import (
     DEFAULT_MAX_REPLAN_ITERATIONS,
@@ -29,8 +31,6 @@ from agenticiqa.state import (
     PlannerOutput,
     SummarizerOutput,
 )
-from agenticiqa.tasks import AnswerTask
-from agenticiqa.vlm_client import ModelReply, ModelRequest, create_vlm_client
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, UNABLE_TO_DETERMINE, same_name
 
 logger = logging.getLogger(__name__)

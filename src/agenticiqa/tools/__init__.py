@@ -1,1 +1,1 @@
-"""Measuring tools: metrics, their catalogue, and their calibration to one 1..5 scale."""
+"""Measuring tools: which there are, which run here, what their values mean on 1..5."""

@@ -20,7 +20,7 @@ import yaml
 from scipy.optimize import least_squares
 
 from agenticiqa.errors import ToolError
-from agenticiqa.files import write_whole
+from agenticiqa.runtime.files import write_whole
 
 Floats = npt.NDArray[np.float64]
 Coefficients = tuple[float, float, float, float, float]

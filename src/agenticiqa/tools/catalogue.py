@@ -17,9 +17,9 @@ from typing import Any, Literal, get_args
 
 import yaml
 
-from agenticiqa.config import ToolSettings, home_folder
 from agenticiqa.errors import ToolError, ToolUnavailableError
-from agenticiqa.files import write_whole
+from agenticiqa.runtime.config import ToolSettings, home_folder
+from agenticiqa.runtime.files import write_whole
 from agenticiqa.tools import pyiqa_adapter
 from agenticiqa.tools.metrics import CATEGORIES, METRICS, Metric, MetricSpec
 from agenticiqa.tools.perceptual import conversion, dists, lpips, networks, sessions
@@ -208,7 +208,7 @@ def make_metric(entry: Entry, provider: Provider, settings: ToolSettings, folder
         weights = perceptual_weights(entry.name, folder or tools_folder())
         return dists.metric(weights) if entry.name == "DISTS" else Metric(lpips.SPEC, lpips.measure)
     if entry.name == _FUSED:
-        fused = import_module("agenticiqa.tools.fused_reference")
+        fused = import_module("agenticiqa.tools.aiqa_fr")
         return Metric(fused.SPEC, fused.measure, fused.make_map)
     return METRICS[entry.name]
 

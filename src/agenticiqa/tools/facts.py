@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agenticiqa.config import ToolSettings
 from agenticiqa.errors import ToolUnavailableError
+from agenticiqa.runtime.config import ToolSettings
 from agenticiqa.tools.calibration import Calibration
 from agenticiqa.tools.catalogue import Entry, availability, load_catalogue
 from agenticiqa.tools.registry import Tool, ToolRegistry, default_calibration, default_registry, same_tool

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
-from agenticiqa.cache import DiskCache, content_key
 from agenticiqa.errors import AgenticIQAError, ToolError
-from agenticiqa.images import Box, LoadedImage
+from agenticiqa.pictures.images import Box, LoadedImage
+from agenticiqa.runtime.cache import DiskCache, content_key
 from agenticiqa.tools.metrics import Array, FloatArray, Measurement, MetricInputError, Views
 from agenticiqa.tools.registry import Tool
 

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from agenticiqa.config import PyiqaSettings
 from agenticiqa.errors import ToolError, ToolUnavailableError
-from agenticiqa.files import write_whole
+from agenticiqa.runtime.config import PyiqaSettings
+from agenticiqa.runtime.files import write_whole
 from agenticiqa.tools.metrics import (
     Array,
     FloatArray,

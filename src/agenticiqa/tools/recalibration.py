@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import pearsonr, spearmanr
 
-from agenticiqa.files import write_whole
+from agenticiqa.runtime.files import write_whole
 from agenticiqa.tools.calibration import (
     HIGHEST,
     LOWEST,

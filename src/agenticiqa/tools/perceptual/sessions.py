@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ import numpy as np
 from agenticiqa.errors import ToolError, ToolUnavailableError
 from agenticiqa.tools.metrics import Array, FloatArray, Views
 from agenticiqa.tools.perceptual.conversion import expanded
+from agenticiqa.vision.weight_files import thread_limit
 
 EXTRA = "perceptual"
 _lock = threading.Lock()
@@ -22,12 +22,6 @@ _sessions: dict[tuple[str, str], Any] = {}
 
 def runtime_installed() -> bool:
     return find_spec("onnxruntime") is not None
-
-
-def thread_limit() -> int:
-    """What OMP_NUM_THREADS allows, as other numeric libraries read it; 0 leaves the choice to ONNX Runtime."""
-    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    return int(first) if first.isdigit() else 0
 
 
 def outputs(weights: Path, build: Callable[[dict[str, Array]], bytes], views: Views) -> list[FloatArray]:

@@ -1,0 +1,239 @@
+"""Assess two pictures, measure both with the same tools, and decide."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from os import fspath
+
+from agenticiqa.api.assessor import DEFAULT_QUERY, AgenticIQA, ImagePath
+from agenticiqa.api.comparison.reasons import reasons_for, verdict_for
+from agenticiqa.api.comparison.verdict import WITH_REFERENCE, WITHOUT_REFERENCE, doubted, told, winner_of
+from agenticiqa.errors import AgenticIQAError, ImageError
+from agenticiqa.graph import PipelineEvent
+from agenticiqa.nodes.results import Assessment, Comparison, Side, ToolComparison, Winner
+from agenticiqa.reports.difference import Pictures, difference_of
+from agenticiqa.state import ToolExecutionLog
+from agenticiqa.tools.measuring import Bench, Job, JobResult
+from agenticiqa.tools.registry import Tool
+
+logger = logging.getLogger(__name__)
+
+SideListener = Callable[[Side, PipelineEvent], None]
+
+ALWAYS_WITH_REFERENCE = (WITH_REFERENCE.tool, "SSIM", "GMSD", "VIF", "PSNR")
+ALWAYS_WITHOUT = (WITHOUT_REFERENCE.tool, "NIQE", "PIQE")
+SAME_POINTS = 0.05
+"""Calibrated scores closer than this count as equal."""
+CONTRADICTION_POINTS = 0.25
+"""The agents' own scores contradict the verdict when they differ the other way by more than this."""
+
+
+def compare_pictures(
+    assessor: AgenticIQA,
+    image_a: ImagePath,
+    image_b: ImagePath,
+    *,
+    reference: ImagePath | None = None,
+    query: str = DEFAULT_QUERY,
+    on_event: SideListener | None = None,
+) -> Comparison:
+    """Which of two pictures is better. A comparison that fails returns status ``error`` instead of raising.
+
+    Nothing is asked once it is known that there will be no verdict: not of A when B cannot be opened, and not of B when
+    A's assessment failed.
+    """
+    found = Comparison(
+        status="error",
+        image_a=fspath(image_a),
+        image_b=fspath(image_b),
+        reference_path=fspath(reference) if reference else None,
+        metadata=_accounts([]),
+    )
+    try:
+        _check_pictures(assessor, found)
+    except AgenticIQAError as error:
+        return found.model_copy(update={"error": str(error)})
+    results: dict[Side, Assessment] = {}
+    for side, path in _sides(found):
+        result = assessor.assess(path, query, reference=reference, on_event=_for_side(side, on_event))
+        results[side] = result
+        found = found.model_copy(update={side.lower(): result, "metadata": _accounts(list(results.values()))})
+        if result.status == "error":
+            return found.model_copy(update={"error": f"Picture {side} could not be assessed: {result.error}"})
+    try:
+        pictures = _open(assessor, found)
+    except AgenticIQAError as error:
+        return found.model_copy(update={"error": str(error)})
+    return _decided(assessor, pictures, found)
+
+
+def _for_side(side: Side, listener: SideListener | None) -> Callable[[PipelineEvent], None] | None:
+    return None if listener is None else lambda event: listener(side, event)
+
+
+def _sides(found: Comparison) -> tuple[tuple[Side, str], tuple[Side, str]]:
+    return ("A", found.image_a), ("B", found.image_b)
+
+
+def _check_pictures(assessor: AgenticIQA, found: Comparison) -> None:
+    """What can be known before any model is asked; the pixels are not kept meanwhile."""
+    original = assessor.open_picture(found.reference_path).size if found.reference_path else None
+    for side, path in _sides(found):
+        try:
+            size = assessor.open_picture(path).size
+        except ImageError as error:
+            error.message = f"Picture {side} could not be opened: {error.message}"
+            raise
+        if original is not None and size != original:
+            why = f"picture {side} has {size[0]}×{size[1]} pixels and the reference {original[0]}×{original[1]}"
+            raise ImageError(_cannot(why, found))
+
+
+def _open(assessor: AgenticIQA, found: Comparison) -> Pictures:
+    a, b = (assessor.open_picture(path) for path in (found.image_a, found.image_b))
+    return Pictures(a, b, assessor.open_picture(found.reference_path) if found.reference_path else None)
+
+
+def _decided(assessor: AgenticIQA, pictures: Pictures, found: Comparison) -> Comparison:
+    if pictures.identical:
+        return found.model_copy(
+            update={
+                "status": "ok",
+                "winner": "tie",
+                "confidence": 1.0,
+                "chance_a": 0.5,
+                "verdict": "The two pictures are identical, pixel by pixel.",
+                "reasons": ["No pixel differs, so nothing can be better in one of them."],
+                "decided_by": "pixels",
+            }
+        )
+    tools = _tools(assessor, pictures, found)
+    rows = _measured(assessor, pictures, tools)
+    found = _weighed(found.model_copy(update={"tools": rows}))
+    if found.winner is None:
+        return found
+    difference = difference_of(pictures)
+    found = found.model_copy(
+        update={
+            "places": difference.places() if difference else [],
+            "map_shows": difference.shows if difference else None,
+            "notes": [*found.notes, *_size_notes(pictures)],
+        }
+    )
+    explained = reasons_for(found, pictures.a, pictures.b, pictures.reference)
+    return found.model_copy(update={"verdict": verdict_for(found), "reasons": explained})
+
+
+# --- measuring ---
+
+
+def _tools(assessor: AgenticIQA, pictures: Pictures, found: Comparison) -> list[Tool]:
+    """The tool that decides, the usual ones, and every tool that either assessment chose."""
+    with_reference = pictures.reference is not None
+    names = [*(ALWAYS_WITH_REFERENCE if with_reference else ALWAYS_WITHOUT)]
+    names += [log.tool for result in (found.a, found.b) if result for log in _logs(result)]
+    tools = [tool for tool in map(assessor.tools.get, dict.fromkeys(names)) if tool is not None]
+    return [tool for tool in tools if tool.calibration and (with_reference or not tool.needs_reference)]
+
+
+def _logs(result: Assessment) -> list[ToolExecutionLog]:
+    return result.executor_evidence.tool_logs if result.executor_evidence else []
+
+
+def _measured(assessor: AgenticIQA, pictures: Pictures, tools: list[Tool]) -> list[ToolComparison]:
+    settings = assessor.settings.pipeline.tools
+    sides = [
+        Bench(picture, pictures.reference, assessor.cache).run(
+            [Job(tool) for tool in tools], max_workers=settings.max_workers, timeout_s=settings.timeout_s
+        )
+        for picture in (pictures.a, pictures.b)
+    ]
+    return [_row(tool, a, b) for tool, a, b in zip(tools, *sides, strict=True)]
+
+
+def _row(tool: Tool, a: JobResult, b: JobResult) -> ToolComparison:
+    return ToolComparison(
+        tool=tool.name,
+        type="FR" if tool.needs_reference else "NR",
+        raw_a=a.raw,
+        raw_b=b.raw,
+        calibrated_a=a.calibrated,
+        calibrated_b=b.calibrated,
+        better=_better(a.calibrated, b.calibrated),
+        error=a.error or b.error,
+    )
+
+
+def _better(a: float | None, b: float | None) -> Winner | None:
+    if a is None or b is None:
+        return None
+    if abs(a - b) < SAME_POINTS:
+        return "tie"
+    return "A" if a > b else "B"
+
+
+# --- deciding ---
+
+
+def _weighed(found: Comparison) -> Comparison:
+    """The verdict by the tool whose reliability was measured; the agents' own scores may cast doubt on it."""
+    wanted = WITH_REFERENCE if found.reference_path else WITHOUT_REFERENCE
+    row = next((row for row in found.tools if row.tool == wanted.tool), None)
+    if row is None or row.calibrated_a is None or row.calibrated_b is None:
+        why = row.error if row and row.error else f"{wanted.tool} cannot run here"
+        return found.model_copy(update={"status": "error", "error": _cannot(why, found)})
+    chance = wanted.chance(row.calibrated_a - row.calibrated_b)
+    notes = list(found.notes)
+    own = _own_lead(found)
+    if own is not None and own * (chance - 0.5) < 0 and abs(own) > CONTRADICTION_POINTS:
+        chance = doubted(chance)
+        notes.append(
+            f"The agents' own scores say the opposite by {abs(own):.2f} points; the confidence is lowered for it."
+        )
+    partial = [side for side, result in (("A", found.a), ("B", found.b)) if result and result.status == "partial"]
+    notes += [f"The assessment of {side} is incomplete; see its own result." for side in partial]
+    return found.model_copy(
+        update={
+            "status": "partial" if partial else "ok",
+            "winner": winner_of(chance),
+            "confidence": told(max(chance, 1 - chance)),
+            "chance_a": told(chance),
+            "decided_by": wanted.tool,
+            "score_a": row.calibrated_a,
+            "score_b": row.calibrated_b,
+            "notes": notes,
+        }
+    )
+
+
+def _cannot(why: str, found: Comparison) -> str:
+    hint = (
+        "Give a reference of the same size as both pictures, or none."
+        if found.reference_path
+        else "Give pictures of at least 32×32 pixels."
+    )
+    return f"The pictures could not be compared: {why.rstrip('.')}. {hint}"
+
+
+def _own_lead(found: Comparison) -> float | None:
+    scores = [result.score if result else None for result in (found.a, found.b)]
+    return None if scores[0] is None or scores[1] is None else scores[0] - scores[1]
+
+
+def _size_notes(pictures: Pictures) -> list[str]:
+    if pictures.a.size == pictures.b.size:
+        return []
+    sizes = [f"{width}×{height}" for width, height in (pictures.a.size, pictures.b.size)]
+    return [f"The pictures differ in size ({sizes[0]} and {sizes[1]}): each is judged as it is, without a map."]
+
+
+def _accounts(results: Sequence[Assessment]) -> dict[str, object]:
+    costs: list[float | None] = [result.metadata.get("cost_usd") for result in results]
+    known = [cost for cost in costs if cost is not None]
+    return {
+        "run_ids": [result.metadata.get("run_id") for result in results],
+        "calls": sum(result.metadata.get("calls", 0) for result in results),
+        "cost_usd": sum(known, 0.0) if len(known) == len(costs) else None,
+        "seconds": round(sum((result.metadata.get("timings", {}).get("total", 0.0) for result in results), 0.0), 3),
+    }

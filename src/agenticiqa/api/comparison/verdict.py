@@ -1,0 +1,66 @@
+"""From a difference of scores to the chance that people see it the same way.
+
+Two pictures of one scene are easier to put in order than two scores are to predict: errors that the scene causes are
+shared. How often an order is right for a given lead was measured with ``training/fit_comparison.py`` on pairs of
+distorted versions of one photograph; a logistic curve without offset follows it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from agenticiqa.nodes.results import Winner
+
+CALL_FROM = 0.65
+"""Below this chance a lead is called a tie."""
+SUREST = 0.999
+"""The curve was checked on some 1,500 pairs of its far end: of a chance beyond this, they say nothing."""
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """How a lead of one tool turns into a chance: the slope per point of lead."""
+
+    tool: str
+    slope: float
+
+    def chance(self, lead: float) -> float:
+        """
+        >>> round(Reliability("toy", 2.0).chance(0.0), 2), round(Reliability("toy", 2.0).chance(1.0), 2)
+        (0.5, 0.88)
+        """
+        return 1 / (1 + math.exp(-self.slope * lead))
+
+
+# Written down from `python training/fit_comparison.py`; docs/comparison.md has the table.
+WITH_REFERENCE = Reliability("AIQA_FR", 3.27)
+WITHOUT_REFERENCE = Reliability("AIQA_NR", 6.10)
+
+
+def winner_of(chance_a: float) -> Winner:
+    """
+    >>> winner_of(0.9), winner_of(0.5), winner_of(0.2)
+    ('A', 'tie', 'B')
+    """
+    if max(chance_a, 1 - chance_a) < CALL_FROM:
+        return "tie"
+    return "A" if chance_a > 0.5 else "B"
+
+
+def doubted(chance_a: float) -> float:
+    """A chance that independent evidence contradicts: half as far from even.
+
+    >>> doubted(0.9)
+    0.7
+    """
+    return 0.5 + (chance_a - 0.5) / 2
+
+
+def told(chance: float) -> float:
+    """A chance as it is reported: four digits, and never nearer to certainty than was checked.
+
+    >>> told(0.93456), told(0.9999999), told(0.0000001)
+    (0.9346, 0.999, 0.001)
+    """
+    return round(min(max(chance, 1 - SUREST), SUREST), 4)

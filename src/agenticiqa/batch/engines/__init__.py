@@ -1,0 +1,1 @@
+"""Who does the work: worker processes or Ray actors."""

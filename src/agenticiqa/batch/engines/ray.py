@@ -1,0 +1,154 @@
+"""The same workers as actors on a Ray cluster. A killed actor or a lost node costs only the samples it held."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agenticiqa.batch.engines.base import overtime
+from agenticiqa.batch.rate_limits import ProviderLimits
+from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task, failure
+from agenticiqa.errors import ConfigError, MissingExtraError, WorkerDiedError
+
+EXTRA = "ray"
+TASKS_AT_ONCE = 2
+# One more than on a single machine: nodes are taken away for reasons of their own, and a sample whose worker was lost
+# waits at a new one that is slow to start, so that it is often the only work left when the next one is lost.
+TRIES = 3
+NAMESPACE = "agenticiqa"
+
+
+class ActorBody(SampleWorker):
+    """What runs inside an actor: the local worker, with this actor's share of the rate limits."""
+
+    def __init__(self, job: Job, actors: int) -> None:
+        super().__init__(
+            replace(job, limits=job.limits.shared_by(actors)), ProviderLimits(job.limits.shared_by(actors))
+        )
+
+
+@dataclass(eq=False)
+class _Actor:
+    handle: Any
+    tasks: deque[Task] = field(default_factory=deque)
+    """In the order in which they are worked on."""
+    references: deque[Any] = field(default_factory=deque)
+    since: float = field(default_factory=time.monotonic)
+
+
+class RayEngine:
+    """A fixed number of actors, each with models of its own; a dead one is replaced wherever there is room."""
+
+    def __init__(self, job: Job, workers: int, *, address: str | None = None, cpus_each: float = 1.0) -> None:
+        self._ray = _ray()
+        self._job = job
+        self._count = workers
+        self.slots = workers * TASKS_AT_ONCE
+        self._own_cluster = not self._ray.is_initialized()
+        if self._own_cluster:
+            self._connect(address)
+        self._make = self._ray.remote(num_cpus=cpus_each, max_restarts=0)(ActorBody)
+        # Stored once: the settings do not travel again with every new actor.
+        self._stored_job = self._ray.put(job)
+        self._waiting: deque[Task] = deque()
+        self._tries: dict[int, int] = {}
+        self._actors = [self._started() for _ in range(workers)]
+
+    def _connect(self, address: str | None) -> None:
+        try:
+            self._ray.init(address=address, namespace=NAMESPACE, logging_level=logging.ERROR, log_to_driver=False)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise ConfigError(
+                f"No Ray cluster answers at {address!r}: {error}.", hint="Start one with `ray start --head`."
+            ) from error
+
+    def _started(self) -> _Actor:
+        return _Actor(self._make.remote(self._stored_job, self._count))
+
+    # --- tasks ---
+
+    def submit(self, task: Task) -> None:
+        self._waiting.append(task)
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        for level in range(TASKS_AT_ONCE):
+            for actor in self._actors:
+                if self._waiting and len(actor.tasks) == level:
+                    task = self._waiting.popleft()
+                    if not actor.tasks:
+                        actor.since = time.monotonic()
+                    actor.tasks.append(task)
+                    actor.references.append(actor.handle.work.remote(task))
+
+    def finished(self, timeout_s: float) -> list[Outcome]:
+        done: list[Outcome] = []
+        heads = {actor.references[0]: actor for actor in self._actors if actor.references}
+        for reference in self._ready(list(heads), timeout_s):
+            done += self._received(heads[reference], reference)
+        done += self._replace_overdue()
+        self._hand_out()
+        return done
+
+    def _ready(self, references: list[Any], timeout_s: float) -> list[Any]:
+        """Waits for the first, then takes along whatever else is there."""
+        if not references or not self._ray.wait(references, num_returns=1, timeout=timeout_s)[0]:
+            return []
+        ready: list[Any] = self._ray.wait(references, num_returns=len(references), timeout=0)[0]
+        return ready
+
+    def _received(self, actor: _Actor, reference: Any) -> list[Outcome]:
+        try:
+            outcome: Outcome = self._ray.get(reference)
+        except self._ray.exceptions.RayActorError as error:
+            return self._replace_dead(actor, error)
+        actor.references.popleft()
+        actor.tasks.popleft()
+        actor.since = time.monotonic()
+        self._tries.pop(outcome.position, None)
+        return [outcome]
+
+    # --- actors that end early ---
+
+    def _replace_dead(self, actor: _Actor, error: Exception) -> list[Outcome]:
+        blamed = actor.tasks.popleft()
+        self._replace(actor)
+        tries = self._tries.get(blamed.position, 0) + 1
+        self._tries[blamed.position] = tries
+        if tries < TRIES:
+            self._waiting.appendleft(blamed)
+            return []
+        del self._tries[blamed.position]
+        why = str(error).strip().splitlines()[0]
+        died = WorkerDiedError(f"The Ray worker died {tries} times on this sample (last: {why}).")
+        return [failure(self._job, blamed, died)]
+
+    def _replace_overdue(self) -> list[Outcome]:
+        now = time.monotonic()
+        done = []
+        for actor in [each for each in self._actors if each.tasks and now - each.since > self._job.timeout_s]:
+            done.append(overtime(self._job, actor.tasks.popleft()))
+            self._ray.kill(actor.handle)
+            self._replace(actor)
+        return done
+
+    def _replace(self, actor: _Actor) -> None:
+        self._waiting.extendleft(reversed(actor.tasks))
+        self._actors[self._actors.index(actor)] = self._started()
+
+    def close(self) -> None:
+        for actor in self._actors:
+            self._ray.kill(actor.handle)
+        if self._own_cluster:
+            self._ray.shutdown()
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtraError("--engine ray needs Ray.", hint=f"pip install 'agenticiqa[{EXTRA}]'") from None
+    return ray

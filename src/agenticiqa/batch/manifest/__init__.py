@@ -1,0 +1,1 @@
+"""What is asked: read, checked, pictures fetched."""

@@ -1,0 +1,1 @@
+"""What comes out: lines, files, Parquet."""

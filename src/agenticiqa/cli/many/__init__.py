@@ -1,0 +1,1 @@
+"""Commands about many pictures and about results."""

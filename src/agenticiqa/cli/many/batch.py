@@ -1,0 +1,304 @@
+"""``agenticiqa batch``: many samples, streamed, resumable."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agenticiqa.cli.one.assess import BackendOption, ConfigOption, JsonOption, MaxReplanOption
+from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_SOME, error_console, print_json
+
+if TYPE_CHECKING:
+    from agenticiqa.batch.manifest.reading import Manifest
+    from agenticiqa.batch.runner import Batch, StopSwitch
+    from agenticiqa.batch.tally import Summary
+    from agenticiqa.batch.work import Job
+
+SHOWN_IDS = 20
+STANDARD_ERROR = 2
+
+
+def batch(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="INPUT", help="A JSONL or CSV manifest, a folder of pictures, or - for standard input."),
+    ],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where results go, one JSON a line.")] = None,
+    output_format: Annotated[str, typer.Option("--format", help="'jsonl' or 'parquet'.")] = "jsonl",
+    resume: Annotated[bool, typer.Option("--resume", help="Keep what succeeded, try again what failed.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace results that are there.")] = False,
+    measure: Annotated[
+        str | None, typer.Option("--measure", help="Tools to run instead of the agents: PSNR,SSIM,…")
+    ] = None,
+    align: Annotated[
+        str, typer.Option("--align", help="With --measure: 'resize' scales a picture to its reference's size.")
+    ] = "none",
+    backend: BackendOption = None,
+    query: Annotated[str | None, typer.Option("--query", "-q", help="The question of rows that have none.")] = None,
+    max_replan: MaxReplanOption = None,
+    workers: Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Samples worked on at once.")] = None,
+    engine: Annotated[str, typer.Option("--engine", help="'local' or 'ray'.")] = "local",
+    address: Annotated[str | None, typer.Option("--address", help="The Ray cluster; default: one made here.")] = None,
+    rpm: Annotated[
+        str | None, typer.Option("--rpm", help="Requests a minute: 500, or openai=500,anthropic=50.")
+    ] = None,
+    tpm: Annotated[str | None, typer.Option("--tpm", help="Tokens a minute, written likewise.")] = None,
+    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds a sample may take.")] = 600.0,
+    budget_usd: Annotated[
+        float | None, typer.Option("--budget-usd", min=0, help="Start nothing that would probably exceed this.")
+    ] = None,
+    max_samples: Annotated[int | None, typer.Option("--max-samples", min=1, help="At most so many samples.")] = None,
+    sample_range: Annotated[
+        str | None, typer.Option("--sample-range", help="FIRST:LAST, counted from 0, LAST left out.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, estimate calls and cost.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask and measure afresh.")] = False,
+    json_output: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Assess or measure many pictures; each result is written whole, at once, once.
+
+    Exit code 0 when every sample has an answer, 2 when some have, 1 when none has, 130 after Ctrl-C.
+    """
+    from agenticiqa.batch.manifest.reading import open_manifest
+    from agenticiqa.batch.preparing import Request, prepare_job, replaced_backends
+    from agenticiqa.batch.rate_limits import RateLimits, parse_limit
+
+    _check_words(output, output_format, align, engine, resume=resume, overwrite=overwrite, dry_run=dry_run)
+    _check_measuring(measure, align, {"--backend": backend, "--query": query, "--max-replan": max_replan})
+    request = Request(
+        backend=backend,
+        config=config,
+        query=query,
+        max_replan=max_replan,
+        tools=tools_named(measure),
+        align="resize" if align == "resize" else "none",
+        timeout_s=timeout,
+        limits=RateLimits(parse_limit(rpm), parse_limit(tpm)),
+        use_cache=False if no_cache else None,
+    )
+    job = prepare_job(request)
+    for note in replaced_backends(job):
+        error_console().print(f"Warning: {note}", highlight=False, markup=False, soft_wrap=True)
+    manifest = open_manifest(source)
+    try:
+        if dry_run:
+            code = _dry_run(manifest, job, sample_range, max_samples, json_output=json_output)
+        else:
+            code = _run(
+                manifest,
+                job,
+                output,
+                as_parquet=output_format == "parquet",
+                json_output=json_output,
+                engine=engine,
+                workers=workers,
+                address=address,
+                sample_range=sample_range,
+                max_samples=max_samples,
+                resume=resume,
+                overwrite=overwrite,
+                budget_usd=budget_usd,
+            )
+    finally:
+        manifest.close()
+    raise typer.Exit(code)
+
+
+def _check_words(
+    output: Path | None, output_format: str, align: str, engine: str, *, resume: bool, overwrite: bool, dry_run: bool
+) -> None:
+    if output_format not in ("jsonl", "parquet"):
+        raise typer.BadParameter("--format is 'jsonl' or 'parquet'.")
+    if align not in ("none", "resize"):
+        raise typer.BadParameter("--align is 'none' or 'resize'.")
+    if engine not in ("local", "ray"):
+        raise typer.BadParameter("--engine is 'local' or 'ray'.")
+    if resume and overwrite:
+        raise typer.BadParameter("--resume and --overwrite contradict each other: choose one.")
+    if output is None and not dry_run:
+        raise typer.BadParameter("--output is missing: name the file for the results.")
+    if output == Path("-"):
+        raise typer.BadParameter("--output is a file: results on standard output could not be resumed or put in order.")
+
+
+def _check_measuring(measure: str | None, align: str, of_agents: dict[str, object]) -> None:
+    useless = [name for name, value in of_agents.items() if value is not None]
+    if measure is not None and useless:
+        raise typer.BadParameter(f"{useless[0]} has no effect with --measure: no model is asked.")
+    if measure is None and align != "none":
+        raise typer.BadParameter("--align has no effect without --measure.")
+
+
+def tools_named(measure: str | None) -> tuple[str, ...]:
+    """The tools of --measure. None named is a slip: without tools the agents would run, and might cost money."""
+    names = tuple(name.strip() for name in (measure or "").split(",") if name.strip())
+    if measure is not None and not names:
+        raise typer.BadParameter("--measure names no tool: write, for example, --measure PSNR,SSIM.")
+    return names
+
+
+# --- running ---------------------------------------------------------------------------------------------
+
+
+def _run(
+    manifest: Manifest,
+    job: Job,
+    output: Path | None,
+    *,
+    as_parquet: bool,
+    json_output: bool,
+    engine: str,
+    workers: int | None,
+    address: str | None,
+    sample_range: str | None,
+    max_samples: int | None,
+    resume: bool,
+    overwrite: bool,
+    budget_usd: float | None,
+) -> int:
+    from agenticiqa.batch.manifest.checking import Selection
+    from agenticiqa.batch.preparing import engine_factory, expected_cost
+    from agenticiqa.batch.results.parquet import check_installed, write_parquet
+    from agenticiqa.batch.runner import Batch
+    from agenticiqa.runtime.locks import locked
+
+    if output is None:
+        raise typer.BadParameter("--output is missing.")
+    if as_parquet:
+        check_installed()
+    lines = output.with_name(output.name + ".jsonl") if as_parquet else output
+    batch = Batch(
+        manifest=manifest,
+        job=job,
+        output=lines,
+        make_engine=engine_factory(job, engine=engine, workers=workers, address=address),
+        selection=Selection.parse(sample_range, max_samples),
+        resume=resume,
+        overwrite=overwrite,
+        budget_usd=budget_usd,
+        expected_cost_usd=expected_cost(job) if budget_usd is not None else 0.0,
+    )
+    # The Parquet file is written after the lines, so it has a lock of its own.
+    with locked(output) if as_parquet else nullcontext():
+        summary = _with_progress(batch)
+        if as_parquet:
+            write_parquet(lines, output)
+    if json_output:
+        print_json(summary.as_dict())
+    else:
+        _print_summary(summary, output)
+    return summary.exit_code
+
+
+def _with_progress(batch: Batch) -> Summary:
+    from agenticiqa.cli.many.batch_progress import progress_display
+
+    # Standard output is for the summary: what libraries print meanwhile (Ray does) goes where messages go.
+    with progress_display(error_console()) as show, stopping_on_signals(batch.stop), redirect_stdout(sys.stderr):
+        return replace(batch, on_progress=show).run()
+
+
+@contextmanager
+def stopping_on_signals(stop: StopSwitch) -> Iterator[None]:
+    """The first Ctrl-C (or SIGTERM) lets what has begun end; the second drops it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ask(*_: Any) -> None:
+        stop.ask()
+        told = "Finishing what has begun; press Ctrl-C again to drop it." if stop.asked == 1 else "Stopping."
+        # Written past everything that buffers, locks or imports: this may interrupt any of it, itself included.
+        with suppress(OSError):
+            os.write(STANDARD_ERROR, f"\n{told}\n".encode())
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _print_summary(summary: Summary, output: Path) -> None:
+    done = summary.ok + summary.partial
+    partial = f" ({summary.partial} partial)" if summary.partial else ""
+    typer.echo(f"{done} of {summary.total} samples have a result{partial}: {output}")
+    if summary.failed:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
+        typer.echo(f"{summary.failed} failed: {kinds}")
+        more = summary.failed - SHOWN_IDS
+        typer.echo(f"  {', '.join(summary.failed_ids[:SHOWN_IDS])}{f' and {more} more' if more > 0 else ''}")
+    if summary.not_done:
+        why = {"interrupted": "you stopped it", "budget": "the budget is used up"}.get(summary.stopped or "", "")
+        typer.echo(f"{summary.not_done} not done{f': {why}' if why else ''}")
+    if summary.failed or summary.not_done:
+        typer.echo("The same command with --resume continues: what succeeded is kept, what failed is tried again.")
+    cost = "cost unknown" if summary.cost_usd is None else f"${summary.cost_usd:.4f}"
+    typer.echo(f"{summary.seconds:.1f} s, {summary.samples_per_second:.2f} samples/s, {summary.calls} calls, {cost}")
+
+
+# --- checking only ---------------------------------------------------------------------------------------
+
+
+def _dry_run(
+    manifest: Manifest, job: Job, sample_range: str | None, max_samples: int | None, *, json_output: bool
+) -> int:
+    from agenticiqa.batch.manifest.checking import Selection, check_manifest
+    from agenticiqa.batch.preparing import estimate
+
+    problems: list[dict[str, Any]] = []
+
+    def listen(line: int, problem: str) -> None:
+        if json_output:
+            problems.append({"line": line, "problem": problem})
+        else:
+            error_console().print(f"line {line}: {problem}", highlight=False, markup=False, soft_wrap=True)
+
+    checked = check_manifest(manifest, job, on_problem=listen, look_for_files=True)
+    count = checked.ledger.count
+    first, last = Selection.parse(sample_range, max_samples).bounds(count) if count else (0, 0)
+    expected = estimate(job, last - first)
+    found = {
+        "samples": count,
+        "selected": last - first,
+        "invalid_rows": checked.problems,
+        "missing_pictures": checked.missing,
+        "remote_pictures": checked.remote,
+        "backends": dict(job.backends),
+        "tools": list(job.tools),
+        "calls": list(expected.calls),
+        "cost_usd": list(expected.cost_usd) if expected.cost_usd else None,
+    }
+    checked.ledger.close()
+    if json_output:
+        print_json({**found, "problems": problems})
+    else:
+        _print_estimate(found)
+    if checked.problems or checked.without_picture == count:
+        return EXIT_ERROR
+    return EXIT_SOME if checked.without_picture else EXIT_OK
+
+
+def _print_estimate(found: dict[str, Any]) -> None:
+    typer.echo(f"{found['samples']} samples, {found['selected']} selected, {found['invalid_rows']} invalid rows")
+    typer.echo(
+        f"{found['missing_pictures']} pictures are missing, {found['remote_pictures']} are remote (not looked at)"
+    )
+    if found["tools"]:
+        typer.echo(f"Tools: {', '.join(found['tools'])}; no model is asked")
+        return
+    typer.echo(f"Backends: {', '.join(f'{role} {name}' for role, name in found['backends'].items())}")
+    typer.echo(f"Calls: {found['calls'][0]} to {found['calls'][1]} (without, and with every allowed replan)")
+    cost = found["cost_usd"]
+    typer.echo(f"Cost: about ${cost[0]:.2f} to ${cost[1]:.2f}" if cost else "Cost: a price is not known")

@@ -1,0 +1,156 @@
+"""``agenticiqa datasets``: public quality datasets as manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agenticiqa.cli.one.assess import JsonOption
+from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, error_console, output_console, print_json
+
+if TYPE_CHECKING:
+    from agenticiqa.evaluation.datasets.checking import Check
+
+app = typer.Typer(help="Read public quality datasets as their authors publish them.", no_args_is_help=True)
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="A name of `agenticiqa datasets list`.", show_default=False)
+]
+FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the dataset lies.", show_default=False)]
+SubsetOption = Annotated[str | None, typer.Option("--subset", help="A part of the set; `info` names them.")]
+NAMED_AT_MOST = 20
+
+
+@app.command("list")
+def list_datasets(json_output: JsonOption = False) -> None:
+    """List the datasets that can be read."""
+    from rich.table import Table
+
+    from agenticiqa.evaluation.datasets.catalogue import ALL
+
+    if json_output:
+        print_json([dataset.as_dict() for dataset in ALL])
+        return
+    table = Table("Name", "Dataset", "Kind", "Samples", "Subsets")
+    for dataset in ALL:
+        subsets = ", ".join(dataset.counts) if len(dataset.counts) > 1 else ""
+        table.add_row(dataset.name, dataset.title, dataset.kind, str(dataset.counts[dataset.default_subset]), subsets)
+    output_console().print(table)
+
+
+@app.command()
+def info(name: NameArgument, json_output: JsonOption = False) -> None:
+    """Show a dataset's layout, scale and source."""
+    from agenticiqa.evaluation.datasets.catalogue import find
+
+    dataset = find(name)
+    if json_output:
+        print_json(dataset.as_dict())
+        return
+    subsets = ", ".join(f"{subset} ({count})" for subset, count in dataset.counts.items())
+    lines = {
+        "Dataset": f"{dataset.title} ({dataset.kind})",
+        "Samples": subsets,
+        "Layout": dataset.layout,
+        "Scores": dataset.scale,
+        "Paper": dataset.citation,
+        "Where": dataset.obtain,
+        "Note": dataset.caution,
+    }
+    for label, text in lines.items():
+        output_console().print(f"{label + ':':9}{text}", highlight=False, markup=False, soft_wrap=True)
+
+
+@app.command()
+def manifest(
+    name: NameArgument,
+    folder: FolderArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Manifest to write (JSON Lines).")] = Path(
+        "manifest.jsonl"
+    ),
+    subset: SubsetOption = None,
+    partial: Annotated[bool, typer.Option("--partial", help="Go on although pictures are missing.")] = False,
+    max_samples: Annotated[
+        int | None, typer.Option("--max-samples", min=1, help="Draw this many, the same ones every time.")
+    ] = None,
+    blind: Annotated[bool, typer.Option("--blind", help="Leave references out.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Write a dataset as a manifest for `agenticiqa batch`: opinions with higher meaning better."""
+    from agenticiqa.evaluation.datasets.catalogue import find
+    from agenticiqa.evaluation.datasets.checking import write_manifest
+
+    dataset = find(name)
+    check = _with_progress(
+        lambda report: write_manifest(
+            dataset,
+            folder,
+            output,
+            subset=subset,
+            partial=partial,
+            max_samples=max_samples,
+            blind=blind,
+            on_sample=report,
+        )
+    )
+    written = min(check.present, max_samples or check.present)
+    if json_output:
+        print_json({**check.as_dict(), "written": written, "output": str(output)})
+        return
+    _show(check)
+    typer.echo(f"{written} samples written to {output}.")
+
+
+@app.command()
+def check(
+    name: NameArgument, folder: FolderArgument, subset: SubsetOption = None, json_output: JsonOption = False
+) -> None:
+    """Hold a folder against its label files and the official count.
+
+    Exit code 0 when it is complete, 1 when something is missing, empty or there twice.
+    """
+    from agenticiqa.evaluation.datasets.catalogue import find
+    from agenticiqa.evaluation.datasets.checking import check_folder
+
+    dataset = find(name)
+    found = _with_progress(lambda report: check_folder(dataset, folder, subset, report))
+    if json_output:
+        print_json(found.as_dict())
+    else:
+        _show(found)
+    raise typer.Exit(EXIT_OK if found.complete else EXIT_ERROR)
+
+
+def _with_progress(work: Callable[[Callable[[int], None]], Check]) -> Check:
+    with error_console().status("Reading") as status:
+
+        def report(place: int) -> None:
+            if place % 200 == 0:
+                status.update(f"Reading: {place} samples")
+
+        return work(report)
+
+
+def _show(check: Check) -> None:
+    console = output_console()
+    word = "complete" if check.complete else "not complete"
+    console.print(
+        f"{check.dataset.title}, {check.subset}: {word}. {check.listed} samples listed (official: {check.expected}), "
+        f"{check.present} with all their pictures.",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    renamed = [f"{official} is {actual}" for official, actual in check.renamed]
+    for label, names in (
+        ("Missing", check.missing),
+        ("Empty", check.empty),
+        ("Twice", check.duplicates),
+        ("Other case on disk", renamed),
+    ):
+        for name in names[:NAMED_AT_MOST]:
+            console.print(f"{label}: {name}", highlight=False, markup=False, soft_wrap=True)
+        if len(names) > NAMED_AT_MOST:
+            console.print(f"{label}: {len(names) - NAMED_AT_MOST} more (--json names all)", highlight=False)

@@ -1,0 +1,49 @@
+"""``agenticiqa report``: a result file as a page or as Markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agenticiqa.cli.one.assess import JsonOption
+from agenticiqa.cli.terminal import error_console, print_json
+
+
+def report(
+    results: Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.", show_default=False)],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File to write: .html (one self-contained page) or .md.")
+    ] = Path("report.html"),
+    score: Annotated[
+        str, typer.Option("--score", help="What is judged: quality_score, tool:NAME, raw:NAME, or a dotted path.")
+    ] = "quality_score",
+    truth: Annotated[str, typer.Option("--truth", help="The column with people's opinion.")] = "mos",
+    title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
+    cases: Annotated[int, typer.Option("--cases", min=0, max=50, help="Pictures shown of each kind of case.")] = 4,
+    json_output: JsonOption = False,
+) -> None:
+    """Write a report: figures, charts, agreement with people, best and worst cases, errors.
+
+    The page needs no network and prints well; a browser's print dialogue makes a PDF of it.
+    """
+    from rich.markup import escape
+
+    from agenticiqa.evaluation.report import prepare, render_markdown, render_page
+    from agenticiqa.evaluation.results import read_results
+    from agenticiqa.runtime.files import write_whole
+
+    if output.suffix.lower() not in (".html", ".htm", ".md"):
+        raise typer.BadParameter("--output ends in .html or .md.")
+    with error_console().status("Reading the results") as status:
+        prepared = prepare(read_results(results, score=score, truth=truth), title=title, cases=cases)
+        if output.suffix.lower() == ".md":
+            text = render_markdown(prepared)
+        else:
+            text = render_page(prepared, lambda step: status.update(escape(f"Drawing {step}")))
+    write_whole(output, text)
+    if json_output:
+        print_json({"output": str(output), **prepared.as_dict()})
+    else:
+        typer.echo(str(output))

@@ -1,0 +1,1 @@
+"""Commands about one picture or a few."""

@@ -1,0 +1,149 @@
+"""``agenticiqa measure``: tools on pictures, without any model."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agenticiqa.cli.one.assess import (
+    ConfigOption,
+    JsonOption,
+    MapsOption,
+    NoCacheOption,
+    ReferenceOption,
+    RegionsOption,
+)
+from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_USAGE, error_console, output_console, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agenticiqa.api.measure import Measurer, Pairing, Record
+    from agenticiqa.pictures.images import Box
+
+ToolsOption = Annotated[
+    list[str] | None, typer.Option("--tool", "-t", help="A tool to run; give one for each.", show_default=False)
+]
+ExitCodes = {"all": EXIT_OK, "some": EXIT_USAGE, "none": EXIT_ERROR}
+
+
+def measure(
+    image: Annotated[Path, typer.Argument(help="A picture, or a folder of pictures.", show_default=False)],
+    reference: ReferenceOption = None,
+    tool: ToolsOption = None,
+    all_tools: Annotated[bool, typer.Option("--all", help="Every tool that can run on the picture.")] = False,
+    region: RegionsOption = None,
+    align: Annotated[
+        str, typer.Option("--align", help="'resize' scales a picture to its reference's size; 'none' refuses.")
+    ] = "none",
+    json_output: JsonOption = False,
+    csv_output: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
+    maps: MapsOption = None,
+    no_cache: NoCacheOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Measure pictures: full-reference tools with a reference, no-reference tools without; --all for every one.
+
+    Exit code 0 when every measurement worked, 2 when some did, 1 when none did.
+    """
+    from agenticiqa.api.measure import find_pairs
+    from agenticiqa.pictures.regions import read_region
+
+    if json_output and csv_output:
+        raise typer.BadParameter("--json and --csv contradict each other: choose one.")
+    if tool and all_tools:
+        raise typer.BadParameter("--tool and --all contradict each other: choose one.")
+    if align not in ("none", "resize"):
+        raise typer.BadParameter("--align is 'none' or 'resize'.")
+    pairing = find_pairs(image, reference)
+    measurer = _measurer(tool, all_tools, reference, align, config, no_cache=no_cache, maps=maps)
+    regions = dict(read_region(text, image) for text in region or [])
+    records = _with_progress(pairing, measurer, regions, quiet=json_output or csv_output)
+    _print(records, json_output=json_output, csv_output=csv_output)
+    for path in pairing.without_partner:
+        error_console().print(f"No partner by name: {path}", highlight=False, markup=False, soft_wrap=True)
+    raise typer.Exit(_exit_code(records))
+
+
+def _measurer(
+    names: list[str] | None,
+    all_tools: bool,
+    reference: Path | None,
+    align: str,
+    config: Path | None,
+    *,
+    no_cache: bool,
+    maps: Path | None,
+) -> Measurer:
+    from agenticiqa.api.measure import Measurer, choose_tools
+    from agenticiqa.runtime.cache import open_cache
+    from agenticiqa.runtime.config import load_settings
+    from agenticiqa.tools.maps import MapFolder
+    from agenticiqa.tools.registry import default_registry
+
+    settings = load_settings(config)
+    cached = settings.pipeline.cache.enabled and not no_cache
+    return Measurer(
+        tools=choose_tools(
+            default_registry(settings.pipeline.tools), names, all_tools=all_tools, has_reference=reference is not None
+        ),
+        tool_settings=settings.pipeline.tools,
+        image_settings=settings.pipeline.images,
+        cache=open_cache(settings.cache_folder, settings.pipeline.cache.size_limit_mb) if cached else None,
+        align="resize" if align == "resize" else "none",
+        maps=MapFolder(maps) if maps else None,
+    )
+
+
+def _with_progress(pairing: Pairing, measurer: Measurer, regions: Mapping[str, Box], *, quiet: bool) -> list[Record]:
+    from rich.progress import Progress
+
+    records: list[Record] = []
+    with Progress(console=error_console(), transient=True, disable=quiet or len(pairing.pairs) < 2) as progress:
+        task = progress.add_task("Measuring", total=len(pairing.pairs))
+        for pair in pairing.pairs:
+            records += measurer.measure(pair, regions or None)
+            progress.advance(task)
+    return records
+
+
+def _print(records: list[Record], *, json_output: bool, csv_output: bool) -> None:
+    rows = [record.as_dict() for record in records]
+    if json_output:
+        print_json(rows)
+    elif csv_output:
+        writer = csv.DictWriter(sys.stdout, fieldnames=list(rows[0]) if rows else ["image"])
+        writer.writeheader()
+        writer.writerows(rows)
+    else:
+        output_console().print(_table(records))
+
+
+def _table(records: list[Record]) -> object:
+    from rich.markup import escape
+    from rich.table import Table
+
+    with_regions = any(record.region for record in records)
+    pictures = {record.image for record in records}
+    many = len(pictures) > 1
+    table = Table(title=None if many else escape(Path(next(iter(pictures), "")).name), title_justify="left")
+    first = (*(["Picture"] if many else []), *(["Region"] if with_regions else []))
+    for column in (*first, "Tool", "Type", "Raw", "1..5", "Better is", "Seconds"):
+        table.add_column(column, no_wrap=column == "Tool", overflow="fold")
+    for record in records:
+        better = {True: "higher", False: "lower", None: ""}[record.higher_is_better]
+        raw = f"[red]{escape(record.error)}[/]" if record.error else "" if record.raw is None else f"{record.raw:.5g}"
+        cells = [escape(Path(record.image).name)] if many else []
+        cells += [escape(record.region or "")] if with_regions else []
+        score = "" if record.calibrated is None else f"{record.calibrated:.2f}"
+        table.add_row(*cells, record.tool, record.type, raw, score, better, f"{record.seconds:.3f}")
+    return table
+
+
+def _exit_code(records: list[Record]) -> int:
+    failed = sum(record.error is not None for record in records)
+    return ExitCodes["all" if not failed else "none" if failed == len(records) else "some"]

@@ -1,0 +1,159 @@
+"""``agenticiqa serve``: the HTTP service, and the keys to it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agenticiqa.cli.one.assess import BackendOption, ConfigOption, JsonOption
+from agenticiqa.cli.terminal import error_console, output_console, print_json
+from agenticiqa.errors import ConfigError
+
+if TYPE_CHECKING:
+    from agenticiqa.serve.http.guard.keys import KeyFile
+
+app = typer.Typer(help="Serve AgenticIQA over HTTP, with a web page.", invoke_without_command=True)
+keys_app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+app.add_typer(keys_app, name="keys")
+
+KeysFileOption = Annotated[
+    Path | None,
+    typer.Option("--api-keys-file", help="Keys that are let in; needed unless serving on a loopback address."),
+]
+NameArgument = Annotated[str, typer.Argument(help="Whose key it is.", show_default=False)]
+
+
+@app.callback()
+def serve(
+    context: typer.Context,
+    host: Annotated[str, typer.Option("--host", help="Address to serve on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = 8000,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Runs at the same time.")] = 2,
+    queue: Annotated[int, typer.Option("--queue", min=0, help="Runs that may wait; then 429.")] = 16,
+    timeout: Annotated[float, typer.Option("--timeout", min=1, help="Seconds from acceptance to answer.")] = 120,
+    grace: Annotated[
+        float, typer.Option("--grace", min=0, help="Seconds that accepted runs get to finish when stopping.")
+    ] = 30,
+    max_upload_mb: Annotated[int, typer.Option("--max-upload-mb", min=1, help="Limit on a request's body.")] = 32,
+    max_megapixels: Annotated[float, typer.Option("--max-megapixels", min=0.01, help="Limit on a picture.")] = 50,
+    api_keys_file: KeysFileOption = None,
+    allowed_origin: Annotated[
+        list[str] | None,
+        typer.Option("--allowed-origin", help="A web origin whose pages may call; one for each.", show_default=False),
+    ] = None,
+    allowed_root: Annotated[
+        list[Path] | None,
+        typer.Option("--allowed-root", help="A folder whose pictures may be named by path.", show_default=False),
+    ] = None,
+    allow_backend: Annotated[
+        list[str] | None,
+        typer.Option("--allow-backend", help="A further backend that requests may name.", show_default=False),
+    ] = None,
+    keep_uploads_hours: Annotated[
+        float, typer.Option("--keep-uploads-hours", min=0, help="How long pictures that were sent are kept.")
+    ] = 24,
+    keep_runs_days: Annotated[
+        float, typer.Option("--keep-runs-days", min=1, help="How long questions and results are kept.")
+    ] = 90,
+    backend: BackendOption = None,
+    json_output: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Serve over HTTP until interrupted. On a loopback address no key is needed; elsewhere keys are a must."""
+    if context.invoked_subcommand is not None:
+        return
+    _require_extra()
+    from agenticiqa.runtime.config import load_settings
+    from agenticiqa.serve.http.server import bind
+    from agenticiqa.serve.http.settings import MEGABYTE, ServiceSettings
+
+    settings = load_settings(config, {"backend": backend})
+    service = ServiceSettings(
+        data_folder=settings.home / "service",
+        host=host,
+        port=port,
+        workers=workers,
+        queue=queue,
+        timeout_s=timeout,
+        grace_s=grace,
+        max_upload_bytes=max_upload_mb * MEGABYTE,
+        max_pixels=round(max_megapixels * 1_000_000),
+        keep_uploads_hours=keep_uploads_hours,
+        keep_runs_days=keep_runs_days,
+        api_keys_file=api_keys_file,
+        allowed_origins=tuple(allowed_origin or ()),
+        allowed_roots=(*settings.pipeline.allowed_roots, *(allowed_root or ())),
+        allowed_backends=tuple(allow_backend or ()),
+    )
+    service.check()
+
+    bound = bind(service, settings)
+    if json_output:
+        print_json({"url": bound.address})
+        sys.stdout.flush()
+    else:
+        error_console().print(f"Serving on {bound.address} (Ctrl+C stops)", highlight=False, soft_wrap=True)
+    bound.run()
+
+
+def _require_extra() -> None:
+    from importlib.util import find_spec
+
+    missing = [name for name in ("fastapi", "uvicorn", "prometheus_client", "python_multipart") if not find_spec(name)]
+    if missing:
+        raise ConfigError(
+            f"The service needs {', '.join(missing)}, not installed here.", hint="pip install 'agenticiqa[serve]'"
+        )
+
+
+def _key_file(path: Path | None) -> KeyFile:
+    from agenticiqa.runtime.config import home_folder
+    from agenticiqa.serve.http.guard.keys import KeyFile
+
+    return KeyFile(path or home_folder() / "service" / "keys.json")
+
+
+@keys_app.command("add")
+def add_key(name: NameArgument, api_keys_file: KeysFileOption = None, json_output: JsonOption = False) -> None:
+    """Make a key and print it, once: only its hash is kept."""
+    file = _key_file(api_keys_file)
+    key = file.add(name)
+    if json_output:
+        print_json({"name": name, "key": key, "file": str(file.path)})
+        return
+    typer.echo(key)
+    error_console().print(
+        f"Kept as a hash in {file.path}. This is the only time the key is shown.", highlight=False, soft_wrap=True
+    )
+
+
+@keys_app.command("list")
+def list_keys(api_keys_file: KeysFileOption = None, json_output: JsonOption = False) -> None:
+    """List keys: names and dates, never the keys themselves."""
+    records = _key_file(api_keys_file).records()
+    if json_output:
+        print_json([{k: v for k, v in asdict(record).items() if k != "sha256"} for record in records])
+        return
+    if not records:
+        typer.echo("There are no keys yet. `agenticiqa serve keys add NAME` makes one.")
+        return
+    from rich.table import Table
+
+    table = Table("Name", "Id", "Made", "Revoked")
+    for record in records:
+        table.add_row(record.name, record.id, record.created_at, record.revoked_at or "")
+    output_console().print(table)
+
+
+@keys_app.command("revoke")
+def revoke_key(name: NameArgument, api_keys_file: KeysFileOption = None, json_output: JsonOption = False) -> None:
+    """Revoke a key; a running server refuses it from its next request on."""
+    record = _key_file(api_keys_file).revoke(name)
+    if json_output:
+        print_json({"name": record.name, "id": record.id, "revoked_at": record.revoked_at})
+    else:
+        typer.echo(f"Revoked {record.name}.")

@@ -1,0 +1,1 @@
+"""Commands about this installation: backends, tools, settings, runs."""

@@ -1,0 +1,1 @@
+"""Readers of public datasets, checked folders, manifests."""

@@ -1,0 +1,129 @@
+"""Charts as SVG: no script, readable in print, described for those who cannot see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+
+from agenticiqa.reports.assessment import LEVEL_COLOURS
+from agenticiqa.score_fusion import ScoreFusion
+from agenticiqa.vocabulary import LEVEL_NAMES
+
+Floats = npt.NDArray[np.float64]
+
+WIDTH, HEIGHT = 640, 300
+LEFT, RIGHT, TOP, BOTTOM = 48, 12, 12, 40
+BINS = 20
+MOST_DOTS = 4000
+"""More dots hide each other and make the page heavy; a seeded choice is drawn."""
+
+
+def histogram(scores: Sequence[float]) -> str:
+    """How the scores are spread over 1..5."""
+    counts, edges = np.histogram(np.clip(scores, 1, 5), bins=BINS, range=(1, 5))
+    level_of = ScoreFusion().level_of
+    tallest = max(int(counts.max()), 1)
+    x, y = _axis(1, 5, LEFT, WIDTH - RIGHT), _axis(0, tallest, HEIGHT - BOTTOM, TOP)
+    bars = "".join(
+        f'<rect x="{x(left) + 1:.1f}" y="{y(count):.1f}" width="{x(right) - x(left) - 2:.1f}" '
+        f'height="{y(0) - y(count):.1f}" fill="{LEVEL_COLOURS[level_of((left + right) / 2)]}">'
+        f"<title>{count} between {left:.1f} and {right:.1f}</title></rect>"
+        for count, left, right in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+    )
+    anchors = {1: "start", 5: "end"}
+    ticks = "".join(
+        _x_tick(x(level), f"{level} {LEVEL_NAMES[level]}", anchors.get(level, "middle")) for level in range(1, 6)
+    )
+    lines = "".join(_y_tick(y(value), f"{value:.0f}") for value in _ticks(0, tallest) if value == round(value))
+    return _svg(lines + bars + ticks, f"Distribution of {len(scores)} scores over the scale from 1 to 5")
+
+
+def scatter(scores: Sequence[float], opinions: Sequence[float], curve: Callable[[Floats], Floats] | None = None) -> str:
+    """Every sample's score against people's opinion, and the fitted curve where there is one."""
+    points = np.column_stack([scores, opinions])
+    shown = points
+    if len(points) > MOST_DOTS:
+        shown = points[np.random.default_rng(0).choice(len(points), MOST_DOTS, replace=False)]
+    low, high = points.min(axis=0), points.max(axis=0)
+    x = _axis(*_widened(low[0], high[0]), LEFT, WIDTH - RIGHT)
+    y = _axis(*_widened(low[1], high[1]), HEIGHT - BOTTOM, TOP)
+    dots = "".join(f'<circle cx="{x(px):.1f}" cy="{y(py):.1f}" r="3"></circle>' for px, py in shown.tolist())
+    parts = [_y_tick(y(value), f"{value:g}") for value in _ticks(low[1], high[1])]
+    parts += [_x_tick(x(value), f"{value:g}") for value in _ticks(low[0], high[0])]
+    parts.append(f'<g fill="#3b6fd4" fill-opacity="0.45">{dots}</g>')
+    if curve is not None:
+        along = np.linspace(low[0], high[0], 60)
+        path = " ".join(f"{x(a):.1f},{y(b):.1f}" for a, b in zip(along, curve(along), strict=True))
+        parts.append(f'<polyline points="{path}" fill="none" stroke="#b3261e" stroke-width="2"></polyline>')
+    parts.append(f'<text x="{(LEFT + WIDTH) / 2:.0f}" y="{HEIGHT - 4}" text-anchor="middle">score</text>')
+    parts.append(f'<text x="12" y="{HEIGHT / 2:.0f}" transform="rotate(-90 12 {HEIGHT / 2:.0f})">opinion</text>')
+    missing = f"; {MOST_DOTS} of them drawn" if len(points) > MOST_DOTS else ""
+    return _svg("".join(parts), f"Scores of {len(points)} samples against people's opinion{missing}")
+
+
+def heat_colour(score: float) -> str:
+    """A level's colour, mixed towards the next one."""
+    low = min(max(int(np.floor(score)), 1), 4)
+    share = min(max(score - low, 0.0), 1.0)
+    first, second = (_rgb(LEVEL_COLOURS[level]) for level in (low, low + 1))
+    mixed = [round(a + (b - a) * share) for a, b in zip(first, second, strict=True)]
+    return "#{:02x}{:02x}{:02x}".format(*mixed)
+
+
+def ink_on(colour: str) -> str:
+    """Black or white, whichever reads better on a colour.
+
+    >>> ink_on("#b3261e"), ink_on("#5aa02c")
+    ('#fff', '#000')
+    """
+    linear = [((c / 255 + 0.055) / 1.055) ** 2.4 if c > 10 else c / 255 / 12.92 for c in _rgb(colour)]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#fff" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "#000"
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def _axis(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+    span = (high - low) or 1.0
+    return lambda value: start + (value - low) / span * (end - start)
+
+
+def _widened(low: float, high: float) -> tuple[float, float]:
+    margin = (high - low) * 0.04 or 0.5
+    return low - margin, high + margin
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """A handful of round numbers.
+
+    >>> _ticks(0, 9)
+    [0.0, 2.0, 4.0, 6.0, 8.0]
+    """
+    if high <= low:
+        return [low]
+    rough = (high - low) / 5
+    power = 10 ** np.floor(np.log10(rough))
+    step = float(min((1, 2, 5, 10), key=lambda each: abs(each * power - rough)) * power)
+    first = np.ceil(low / step) * step
+    return [float(round(value, 10)) for value in np.arange(first, high + step * 1e-9, step)]
+
+
+def _x_tick(x: float, label: str, anchor: str = "middle") -> str:
+    return f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="{anchor}">{escape(label)}</text>'
+
+
+def _y_tick(y: float, label: str) -> str:
+    line = f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"></line>'
+    return f'{line}<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{escape(label)}</text>'
+
+
+def _svg(content: str, label: str) -> str:
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">'
+        f"<title>{escape(label)}</title>{content}</svg>"
+    )

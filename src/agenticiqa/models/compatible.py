@@ -1,0 +1,39 @@
+"""Any server that speaks OpenAI's chat completions: vLLM, Ollama, llama.cpp, LM Studio and others."""
+
+from __future__ import annotations
+
+from agenticiqa.models.client import Provider, Readiness
+from agenticiqa.models.openai import OpenAIVLMClient
+from agenticiqa.models.wire.transport import sdk_readiness
+from agenticiqa.runtime.config import ProviderSettings
+
+
+class CompatibleVLMClient(OpenAIVLMClient):
+    """The same wire format at another address; the key is optional."""
+
+    provider = "compatible"
+    # The older name is the one that every server knows.
+    max_tokens_parameter = "max_tokens"
+    image_detail = None
+    schema_limits = True
+
+
+def _create(backend: str, model: str, settings: ProviderSettings) -> CompatibleVLMClient:
+    return CompatibleVLMClient(backend, model, settings)
+
+
+def _readiness(settings: ProviderSettings) -> Readiness:
+    return sdk_readiness("openai", "openai", missing=None if settings.base_url else "COMPATIBLE_BASE_URL")
+
+
+PROVIDER = Provider(
+    name="compatible",
+    description="Any OpenAI-compatible server: vLLM, Ollama, llama.cpp, LM Studio",
+    create=_create,
+    readiness=_readiness,
+    extra="openai",
+    options={
+        "COMPATIBLE_BASE_URL": "the server's address, usually ending in /v1",
+        "COMPATIBLE_API_KEY": "the key, if the server wants one",
+    },
+)

@@ -1,0 +1,234 @@
+"""Google's Gemini models, through the official google-genai SDK."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from agenticiqa.errors import AuthenticationError, BackendError, BadResponseError
+from agenticiqa.models.client import ModelReply, Provider, Readiness, TokenUsage
+from agenticiqa.models.wire.answer_logprobs import Token, answer_logprobs
+from agenticiqa.models.wire.faults import (
+    connection_error,
+    error_for_status,
+    retry_after_seconds,
+    scrubbed,
+    timeout_or_unreachable,
+)
+from agenticiqa.models.wire.transport import (
+    TOP_LOGPROBS,
+    Call,
+    Feature,
+    JsonMode,
+    TransportClient,
+    checked_text,
+    sdk_readiness,
+    token_count,
+)
+from agenticiqa.runtime.config import ProviderSettings
+
+if TYPE_CHECKING:
+    from google import genai
+    from google.genai import errors, types
+
+API_VERSION = "v1beta"
+# The service refuses shorter deadlines than this.
+SHORTEST_SERVER_DEADLINE_S = 10
+# Their hidden thoughts count against the reply's token limit; a short JSON answer would be cut off before it starts.
+MODELS_WITH_OPTIONAL_THINKING = ("gemini-2.5-flash",)
+REFUSALS = frozenset(
+    {
+        "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
+        "IMAGE_RECITATION",
+    }
+)  # fmt: skip
+
+
+class GoogleVLMClient(TransportClient):
+    """Gemini with structured output and, where the model gives them, token log-probabilities."""
+
+    provider = "google"
+
+    def _make_sdk_client(self) -> genai.Client:
+        from google import genai
+        from google.genai import types
+
+        return genai.Client(
+            api_key=self.key,
+            vertexai=False,
+            http_options=types.HttpOptions(
+                base_url=self.base_url,
+                api_version=API_VERSION,
+                retry_options=types.HttpRetryOptions(attempts=1),
+            ),
+        )
+
+    def _call(self, call: Call) -> ModelReply:
+        from google.genai import errors
+
+        try:
+            response = self._sdk.models.generate_content(
+                model=self.model, contents=_contents(call), config=self._config(call)
+            )
+        except errors.APIError as error:
+            raise self._status_error(error) from None
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
+            # The SDK converts the body without looking first: a body of another shape can raise any of these.
+            raise BadResponseError(
+                f"The reply of {self.backend} cannot be read: {scrubbed(str(error), self.key)}"
+            ) from error
+        except _transport_errors() as error:
+            raise self._transport_error(error, call) from error
+        return self._reply(response, call)
+
+    # --- the request -------------------------------------------------------------------------------------
+
+    def _config(self, call: Call) -> types.GenerateContentConfig:
+        from google.genai import types
+
+        deadline = max(SHORTEST_SERVER_DEADLINE_S, math.ceil(call.timeout_s))
+        config = types.GenerateContentConfig(
+            http_options=types.HttpOptions(
+                timeout=max(1, round(call.timeout_s * 1000)), headers={"X-Server-Timeout": str(deadline)}
+            ),
+            system_instruction=call.request.system or None,
+            temperature=call.temperature,
+            top_p=call.top_p,
+            max_output_tokens=call.request.max_tokens,
+        )
+        if call.wants_logprobs:
+            config.response_logprobs, config.logprobs = True, TOP_LOGPROBS
+        if call.json_mode in (JsonMode.SCHEMA, JsonMode.OBJECT):
+            config.response_mime_type = "application/json"
+        if call.json_mode is JsonMode.SCHEMA and call.schema is not None:
+            config.response_json_schema = call.schema.schema
+        if self.model.startswith(MODELS_WITH_OPTIONAL_THINKING) and Feature.THINKING_BUDGET not in call.without:
+            config.thinking_config = types.ThinkingConfig(thinking_budget=0)
+        return config
+
+    # --- the reply ---------------------------------------------------------------------------------------
+
+    def _reply(self, response: types.GenerateContentResponse, call: Call) -> ModelReply:
+        candidate = next(iter(response.candidates or []), None)
+        blocked = response.prompt_feedback.block_reason if response.prompt_feedback else None
+        reason = _name(candidate.finish_reason) if candidate else ""
+        refusal = _name(blocked) if blocked else reason if reason in REFUSALS else None
+        text = checked_text(self.backend, _text(candidate), truncated=reason == "MAX_TOKENS", refusal=refusal)
+        usage = response.usage_metadata
+        return ModelReply(
+            text=text,
+            answer_logprobs=answer_logprobs(_tokens(candidate), call.request.answer_letters),
+            usage=TokenUsage(
+                token_count(usage.prompt_token_count) if usage else None,
+                _sum_counts(usage.candidates_token_count, usage.thoughts_token_count) if usage else None,
+            ),
+            model=response.model_version or self.model,
+        )
+
+    # --- errors ------------------------------------------------------------------------------------------
+
+    def _status_error(self, error: errors.APIError) -> BackendError:
+        detail = str(error.message or error.details or "")
+        if error.code == 400 and ("API_KEY_INVALID" in str(error.details) or "api key not valid" in detail.casefold()):
+            return AuthenticationError(f"{self.backend} refused the API key (HTTP {error.code}).")
+        headers = getattr(error.response, "headers", None)
+        return error_for_status(
+            self.backend,
+            error.code,
+            detail,
+            retry_after=_retry_delay(error.details) or retry_after_seconds(headers),
+            secret=self.key,
+        )
+
+    def _transport_error(self, error: Exception, call: Call) -> BackendError:
+        if "Timeout" in type(error).__name__:
+            return timeout_or_unreachable(self.backend, error, call.request.timeout_s)
+        return connection_error(self.backend, error, secret=self.key)
+
+
+def _transport_errors() -> tuple[type[Exception], ...]:
+    """What the SDK lets through from its HTTP library, which is httpx or httpx2 depending on its version."""
+    from importlib import import_module
+
+    found: list[type[Exception]] = [OSError]
+    for name in ("httpx", "httpx2"):
+        try:
+            found.append(import_module(name).TransportError)
+        except ModuleNotFoundError:
+            continue
+    return tuple(found)
+
+
+def _contents(call: Call) -> types.Content:
+    from google.genai import types
+
+    parts: list[types.Part] = []
+    for label, image in call.images:
+        parts += [types.Part(text=f"{label}:"), types.Part.from_bytes(data=image.data, mime_type=image.media_type)]
+    parts.append(types.Part(text=call.user_text(call.json_mode)))
+    return types.Content(role="user", parts=parts)
+
+
+def _name(value: Any) -> str:
+    return str(getattr(value, "value", value) or "")
+
+
+def _text(candidate: types.Candidate | None) -> str:
+    content = candidate.content if candidate else None
+    parts = (content.parts if content else None) or []
+    return "".join(part.text or "" for part in parts if not part.thought)
+
+
+def _tokens(candidate: types.Candidate | None) -> list[Token]:
+    result = candidate.logprobs_result if candidate else None
+    if result is None:
+        return []
+    tokens = []
+    for chosen, top in zip_longest(result.chosen_candidates or [], result.top_candidates or []):
+        alternatives = tuple(_pairs(top.candidates or [] if top else []))
+        for text, logprob in _pairs([chosen] if chosen else []):
+            tokens.append(Token(text, logprob, alternatives))
+    return tokens
+
+
+def _pairs(candidates: Iterable[types.LogprobsResultCandidate]) -> Iterable[tuple[str, float]]:
+    for item in candidates:
+        if item.token is not None and item.log_probability is not None:
+            yield item.token, item.log_probability
+
+
+def _sum_counts(*counts: int | None) -> int | None:
+    """Thoughts are billed as output."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _retry_delay(details: Any) -> float | None:
+    """The figure in the error's body: ``{"@type": "…RetryInfo", "retryDelay": "34s"}``."""
+    inner = details.get("error", details) if isinstance(details, dict) else {}
+    items = inner.get("details") if isinstance(inner, dict) else None
+    for item in items if isinstance(items, list) else []:
+        delay = item.get("retryDelay") if isinstance(item, dict) else None
+        if isinstance(delay, str):
+            return retry_after_seconds({"retry-after": delay.removesuffix("s")})
+    return None
+
+
+def _create(backend: str, model: str, settings: ProviderSettings) -> GoogleVLMClient:
+    return GoogleVLMClient(backend, model, settings)
+
+
+def _readiness(settings: ProviderSettings) -> Readiness:
+    return sdk_readiness("google.genai", "google", missing=None if settings.key else "GOOGLE_API_KEY")
+
+
+PROVIDER = Provider(
+    name="google",
+    description="Google's Gemini models through the official SDK",
+    create=_create,
+    readiness=_readiness,
+    extra="google",
+    options={"GOOGLE_API_KEY": "the key", "GOOGLE_BASE_URL": "another address of the same API"},
+)

@@ -1,0 +1,1 @@
+"""The embedded backend: planner, executor and summarizer without a language model."""

@@ -1,0 +1,1 @@
+"""How the embedded backend reads English questions."""

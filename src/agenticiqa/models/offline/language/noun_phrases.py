@@ -1,0 +1,288 @@
+"""Which things and places a question names: a small chunker for noun phrases.
+
+"the building on the left" is one name with a position; "the noise in the sky" names the sky; "the quality of this
+photo" names nothing but the whole picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agenticiqa.models.offline.language.positions import POSITION_MODIFIERS, REGION_NOUNS, position_of
+from agenticiqa.models.offline.language.tagging import Item, tagged
+from agenticiqa.models.offline.language.tokens import singular_forms
+from agenticiqa.models.offline.language.word_lists import word_set
+
+MAX_OBJECTS = 8
+
+_OPEN = frozenset({"noun", "unknown", "adjective", "position"})
+_INTRODUCED = word_set("determiner tie preposition auxiliary conjunction negation question")
+_LEADING = frozenset({"determiner", "number", "generic modifier", "distortion", "degree", "adverb"})
+# After these a place is said of the thing ("located in the center"), it is not what the question is about.
+_PLACING = word_set("located placed positioned situated centered standing sitting")
+_MODALS = frozenset({"would", "could", "can", "should", "will", "might", "may", "must"})
+_FIT_FOR = frozenset({"enough", "suitable", "good", "fit", "ready", "usable", "adequate", "used"})
+_EXCLUDING = word_set("ignore ignoring except excluding disregard disregarding")
+
+
+@dataclass(frozen=True)
+class ScopeObject:
+    """A thing or place named in a question."""
+
+    name: str
+    """In the words of the question, without the article: "building on the left"."""
+    noun: str
+    """The head in the singular: "building"; for a mere place the place itself."""
+    modifiers: tuple[str, ...] = ()
+    position: str | None = None
+    """left, right, top, bottom, center, foreground, background, corners, edges, or two sides: "top left"."""
+    is_region: bool = False
+    """Only a place, no thing: "the lower half"."""
+
+
+@dataclass(frozen=True)
+class Mention:
+    """An object and the items it was read from."""
+
+    object: ScopeObject
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class _Phrase:
+    """The open words of one noun phrase, items[start:end]."""
+
+    start: int
+    end: int
+    introduced_at: int
+
+
+def parse_object(name: str) -> ScopeObject:
+    """A name of a plan, read again.
+
+    >>> parse_object("the building on the left").position, parse_object("man's face").noun
+    ('left', 'face')
+    """
+    found = mentions(tagged(f"the {name}"))
+    if found:
+        return replace(found[0].object, name=name.strip())
+    return ScopeObject(name.strip(), name.strip().lower())
+
+
+def mentions(items: Sequence[Item]) -> list[Mention]:
+    """Everything named, in order, each name once.
+
+    >>> [m.object.name for m in mentions(tagged("Are the sky and the man's face sharper than the left side?"))]
+    ['sky', "man's face", 'left side']
+    """
+    phrases = [phrase for phrase in _phrases(items) if not _set_aside(items, phrase)]
+    found: dict[str, Mention] = {}
+    at = 0
+    while at < len(phrases) and len(found) < MAX_OBJECTS:
+        last = at
+        while last + 1 < len(phrases) and _tied(items, phrases[last], phrases[last + 1]):
+            last += 1
+        mention = _mention(items, phrases[at], phrases[last])
+        found.setdefault(mention.object.name, mention)
+        at = last + 1
+    return _without_asked_kind(items, list(found.values()))
+
+
+def _without_asked_kind(items: Sequence[Item], found: list[Mention]) -> list[Mention]:
+    """ "Which building is sharper, the church or the hall?" is about the church and the hall."""
+    asked = len(found) >= 3 and found[0].start > 0 and items[found[0].start - 1].plain == "which"
+    offered = asked and any(item.plain == "or" for item in items[found[-2].end : found[-1].start])
+    return found[1:] if offered else found
+
+
+def _phrases(items: Sequence[Item]) -> list[_Phrase]:
+    phrases: list[_Phrase] = []
+    at = 0
+    while at < len(items):
+        phrase = _phrase_from(items, at)
+        if phrase:
+            phrases.append(phrase)
+        at = max(phrase.end if phrase else 0, at + 1)
+    return phrases
+
+
+def _phrase_from(items: Sequence[Item], start: int) -> _Phrase | None:
+    """A noun phrase whose open words begin exactly here."""
+    if items[start].tag not in _OPEN:
+        return None
+    end, head = start, None
+    while end < len(items) and items[end].tag in _OPEN:
+        if head is not None and _ends_name(items, end):
+            break
+        if _can_head(items, end):
+            head = end
+        end += 1
+    if head is None and end < len(items) and items[end - 1].tag == "position" and _is_part(items[end]):
+        head = end - 1
+    if head is None:
+        return None
+    end = head + 1
+    if _followed_by_generic(items, end):
+        return None
+    end = _without_predicate(items, start, end)
+    phrase = _Phrase(start, end, _introduction(items, start))
+    return phrase if _plausible(items, phrase) else None
+
+
+def _can_head(items: Sequence[Item], at: int) -> bool:
+    item = items[at]
+    if item.possessive:
+        # "the car's colour": the owner is what is judged.
+        return at + 1 < len(items) and items[at + 1].tag in ("distortion", "abstract", "aesthetic")
+    if item.tag == "position":
+        return item.base in REGION_NOUNS or item.base.endswith("hand side")
+    return item.tag in ("noun", "unknown")
+
+
+def _ends_name(items: Sequence[Item], at: int) -> bool:
+    """Behind a noun: an adjective, a participle, or "right?" no longer belongs to the name."""
+    item, before = items[at], items[at - 1]
+    if before.possessive or before.tag == "adjective":
+        return False
+    if item.tag == "adjective":
+        return True
+    if item.tag == "position":
+        return before.tag in ("noun", "unknown")
+    return item.tag == "unknown" and item.plain.endswith(("ing", "ed", "ized", "ised"))
+
+
+def _followed_by_generic(items: Sequence[Item], end: int) -> bool:
+    """ "the left image", "the cat picture": the head is the picture itself. "the left part" is a place, though."""
+    return end < len(items) and items[end].tag == "generic" and not _is_part(items[end])
+
+
+def _is_part(item: Item) -> bool:
+    return item.tag == "generic" and item.base in _PARTS
+
+
+_PARTS = word_set("part area region zone section portion")
+
+
+def _without_predicate(items: Sequence[Item], start: int, end: int) -> int:
+    """ "Is the roof slippery?" needs a predicate: an unknown last word of a whole clause is it, not part of a name."""
+    before = _introduction(items, start) - 1
+    clause_start = before <= 0 or items[before - 1].ends_clause or items[before - 1].tag == "conjunction"
+    opened = before >= 0 and items[before].tag == "auxiliary" and clause_start
+    if (
+        opened
+        and _closes(items, end)
+        and end - start >= 2
+        and items[end - 1].tag == "unknown"
+        and not items[end - 2].possessive
+    ):
+        return end - 1
+    return end
+
+
+def _closes(items: Sequence[Item], end: int) -> bool:
+    return end >= len(items) or items[end].ends_clause
+
+
+def _introduction(items: Sequence[Item], start: int) -> int:
+    """Where the phrase begins with its articles, numbers and adverbs."""
+    at = start
+    while at > 0 and items[at - 1].tag in _LEADING:
+        at -= 1
+    return at
+
+
+def _plausible(items: Sequence[Item], phrase: _Phrase) -> bool:
+    """Whether the words are a name where they stand."""
+    words = items[phrase.start : phrase.end]
+    before = items[phrase.start - 1].tag if phrase.start else None
+    if len(words) == 1 and _is_predicate(items, phrase):
+        return False
+    if any(item.tag == "noun" for item in words):
+        return not (before == "generic" and _closes(items, phrase.end))  # "are the people in the photo friends?"
+    if any(item.tag == "position" for item in words):
+        # "right" alone may mean "correct"; behind an article or a preposition it is a side.
+        bare = len(words) == 1 and words[0].base in ("left", "right", "top", "bottom")
+        return not bare or before in ("determiner", "tie", "generic modifier")
+    return _unlisted_is_name(items, phrase)
+
+
+def _unlisted_is_name(items: Sequence[Item], phrase: _Phrase) -> bool:
+    """A word of no list is a name only where a name is expected."""
+    before = items[phrase.start - 1].tag if phrase.start else None
+    if all(len(item.plain) == 1 for item in items[phrase.start : phrase.end]):
+        return False
+    if before == "auxiliary":
+        return _is_subject(items, phrase)
+    announced = phrase.introduced_at < phrase.start or before in _INTRODUCED
+    return announced and before != "question"
+
+
+def _is_predicate(items: Sequence[Item], phrase: _Phrase) -> bool:
+    """ "too tight?", "would suit": one word that a degree or a modal verb makes a description or a verb."""
+    item, before = items[phrase.start], items[phrase.start - 1] if phrase.start else None
+    if before is None:
+        return False
+    if before.plain in _MODALS:
+        return True
+    graded = before.tag in ("degree", "adverb") or before.plain in ("most", "more")
+    return item.tag == "unknown" and graded and _closes(items, phrase.end)
+
+
+def _is_subject(items: Sequence[Item], phrase: _Phrase) -> bool:
+    """ "Are saxophones blurry?": a bare unknown word right after the auxiliary, with more of the sentence to come."""
+    return phrase.end < len(items) and not items[phrase.end].ends_clause
+
+
+def _set_aside(items: Sequence[Item], phrase: _Phrase) -> bool:
+    """A place said of another thing, a thing to leave out, or what the picture is wanted for."""
+    window = [item.plain for item in items[max(0, phrase.introduced_at - 2) : phrase.introduced_at]]
+    purpose = window[-1:] == ["for"] and window[0] in _FIT_FOR
+    return purpose or bool(_PLACING & set(window)) or bool(_EXCLUDING & set(window[-1:]))
+
+
+def _tied(items: Sequence[Item], left: _Phrase, right: _Phrase) -> bool:
+    """Whether only a tying preposition and articles lie between two phrases: "bird on the branch"."""
+    between = items[left.end : right.start]
+    if not between or between[0].tag != "tie":
+        return False
+    return all(item.tag in ("determiner", "number", "generic modifier") for item in between[1:])
+
+
+def _mention(items: Sequence[Item], first: _Phrase, last: _Phrase) -> Mention:
+    own = items[first.start : first.end]
+    whole = items[first.start : last.end]
+    head = own[-1]
+    area = items[last.end : last.end + 1] if _is_area(items, last) else ()
+    end = last.end + len(area)
+    place = position_of(_place_words(own)) or position_of(_place_words(items[first.end : end]))
+    is_region = all(item.tag == "position" for item in own)
+    return Mention(
+        ScopeObject(
+            name=_name([*whole, *area]),
+            noun=(place or head.base) if is_region else head.base,
+            modifiers=tuple(item.tokens[0].text for item in own[:-1] if item.plain not in POSITION_MODIFIERS),
+            position=place,
+            is_region=is_region,
+        ),
+        first.start,
+        end,
+    )
+
+
+def _is_area(items: Sequence[Item], phrase: _Phrase) -> bool:
+    """ "the left part", "the central area": the generic noun is part of the name."""
+    only_place = all(item.tag == "position" for item in items[phrase.start : phrase.end])
+    return phrase.end < len(items) and _is_part(items[phrase.end]) and only_place
+
+
+def _place_words(items: Sequence[Item]) -> list[str]:
+    places = [item for item in items if item.tag == "position"]
+    return [form for item in places for token in item.tokens for form in singular_forms(token.plain)]
+
+
+def _name(items: Sequence[Item]) -> str:
+    tokens = [token for item in items for token in item.tokens]
+    text = "".join(token.joint + token.text.lower() for token in tokens).strip(" -")
+    return text.removesuffix("'s").removesuffix("'")

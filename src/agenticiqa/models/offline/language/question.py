@@ -1,0 +1,259 @@
+"""Understanding a question about a picture: what it is about, of which part, in what form, with which means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agenticiqa.models.offline.language.clauses import negated, said_of
+from agenticiqa.models.offline.language.distortion_words import Polarity
+from agenticiqa.models.offline.language.lexicon import known_words
+from agenticiqa.models.offline.language.noun_phrases import Mention, ScopeObject, mentions
+from agenticiqa.models.offline.language.options import Option, read_options, split_options
+from agenticiqa.models.offline.language.question_form import Form, form_of
+from agenticiqa.models.offline.language.subject_words import CONTENT_WORDS, QUALITY_WORDS
+from agenticiqa.models.offline.language.tagging import Item, tagged
+from agenticiqa.models.offline.language.tokens import MAX_CHARS, singular_forms
+from agenticiqa.models.offline.language.tool_names import tool_for
+
+_MIN_ENGLISH_SHARE = 0.3
+# "the sky", "man's face": so few words that a thing among them must be what is meant.
+_TERSE = 5
+
+
+@dataclass(frozen=True)
+class NamedDistortion:
+    """A distortion or attribute the question names."""
+
+    category: str
+    kind: str
+    polarity: Polarity
+    negated: bool = False
+    """Denied in so many words: "not sharp", "no noise". "Isn't it noisy?" denies nothing."""
+    words: str = ""
+    objects: tuple[str, ...] = ()
+    """The names it was said of; empty for the whole picture, or for all objects alike."""
+    from_options: bool = False
+
+
+@dataclass(frozen=True)
+class Question:
+    """All that was understood of a question."""
+
+    text: str
+    type: Literal["IQA", "Other"]
+    form: Form
+    scope: tuple[ScopeObject, ...] = ()
+    distortions: tuple[NamedDistortion, ...] = ()
+    tools: tuple[str, ...] = ()
+    options: tuple[Option, ...] = ()
+    attribute: str | None = None
+    """The category asked about, when it is one."""
+    english: bool = True
+    """False when the text does not look like English: answers should then be hedged."""
+
+    @property
+    def is_global(self) -> bool:
+        return not self.scope
+
+
+def understand(query: str, options: Sequence[str] | None = None, *, has_reference: bool = False) -> Question:
+    """Read a question.
+
+    >>> question = understand("How blurry is the building on the left?")
+    >>> question.form, question.scope[0].noun, question.scope[0].position, question.distortions[0].category
+    ('degree', 'building', 'left', 'Blurs')
+    >>> understand("Rate the picture with NIQE").tools
+    ('NIQE',)
+    """
+    alone, texts = split_options(query[:MAX_CHARS], options)
+    return _Reading(alone, read_options(texts), has_reference).result()
+
+
+class _Reading:
+    """One question on its way from text to meaning."""
+
+    def __init__(self, text: str, options: tuple[Option, ...], has_reference: bool) -> None:
+        self.text = text
+        self.has_reference = has_reference
+        self.items = tagged(text)
+        self.options = options or _alternatives(self.items)
+        self.given_options = options
+        self.english = _looks_english(self.items)
+
+    def result(self) -> Question:
+        tools = self._tools()
+        kind = self._type(bool(tools))
+        found = self._mentions(kind)
+        named = self._named(found)
+        if kind == "IQA" and not named:
+            named = _named_by_options(self.given_options)
+        scope = tuple(mention.object for mention in found)
+        if kind == "IQA" and all(self._is_asked_for(mention) for mention in found):
+            scope = _regions_of_options(self.given_options) or scope
+        categories = {item.category for item in named if not item.from_options}
+        return Question(
+            text=self.text,
+            type=kind,
+            form=self._form(kind, names_attribute=bool(categories)),
+            scope=scope,
+            distortions=named,
+            tools=tools,
+            options=self.options,
+            attribute=categories.pop() if len(categories) == 1 else None,
+            english=self.english,
+        )
+
+    def _form(self, kind: str, *, names_attribute: bool) -> Form:
+        form = form_of(self.items, self.options, names_attribute=names_attribute)
+        if kind == "Other":
+            return "what" if form == "rating" and not self._technical() else form
+        asked = self.english and (self._technical() or self._opens_question())
+        return form if asked or self.options else "rating"
+
+    # --- what is named ---
+
+    def _mentions(self, kind: str) -> list[Mention]:
+        """Names count in a question; a text that asks for nothing we know (a query language, an order) names none."""
+        found = mentions(self.items)
+        asked = kind == "Other" or self._technical() or any(item.tag == "tool" for item in self.items)
+        if asked and self.english:
+            return found
+        if not self.english or len(self.items) > _TERSE:
+            return []
+        return [m for m in found if any(item.tag == "noun" for item in self.items[m.start : m.end])]
+
+    def _is_asked_for(self, mention: Mention) -> bool:
+        """ "Which corner is darkest?" with four corners to choose from is about those four."""
+        return mention.start > 0 and self.items[mention.start - 1].plain == "which"
+
+    def _tools(self) -> tuple[str, ...]:
+        wanted = (
+            tool_for(_tool_alias(item), has_reference=self.has_reference)
+            for at, item in enumerate(self.items)
+            if item.tag == "tool" and not negated(self.items, at)
+        )
+        return tuple(dict.fromkeys(wanted))
+
+    def _named(self, found: Sequence[Mention]) -> tuple[NamedDistortion, ...]:
+        spots = [at for at, item in enumerate(self.items) if item.term and at not in _asked_colors(self.items)]
+        objects_of = said_of(self.items, spots, found)
+        named: dict[tuple[str, str, tuple[str, ...]], NamedDistortion] = {}
+        for at in spots:
+            term = self.items[at].term
+            if term is None:
+                continue
+            objects = objects_of.get(at, ())
+            entry = NamedDistortion(
+                term.category, term.kind, term.polarity, negated(self.items, at), self.items[at].plain, objects
+            )
+            named.setdefault((term.category, term.kind, objects), entry)
+        return tuple(named.values())
+
+    # --- what it is about ---
+
+    def _type(self, has_tools: bool) -> Literal["IQA", "Other"]:
+        if has_tools:
+            return "IQA"
+        if any(item.tag == "aesthetic" for item in self.items):
+            return "Other"
+        if self._distorted():
+            return "IQA"
+        if _asked_colors(self.items) or _contains(self.items, CONTENT_WORDS):
+            return "Other"
+        if self._technical():
+            return "IQA"
+        return "Other" if self._asks_something() else "IQA"
+
+    def _distorted(self) -> bool:
+        colors = _asked_colors(self.items)
+        in_question = any(item.term and at not in colors for at, item in enumerate(self.items))
+        return in_question or (not colors and any(option.claim.kind == "distortion" for option in self.given_options))
+
+    def _technical(self) -> bool:
+        levels = any(option.claim.kind == "level" for option in self.given_options)
+        return self._distorted() or levels or _contains(self.items, QUALITY_WORDS)
+
+    def _asks_something(self) -> bool:
+        """An English question that names a thing or says a word of its own, none of them technical."""
+        tags = {item.tag for item in self.items}
+        return self._opens_question() and self.english and bool({"noun", "unknown", "position", "verb"} & tags)
+
+    def _opens_question(self) -> bool:
+        if "?" in self.text:
+            return True
+        skipped = ("degree", "filler", "mark", "adverb", "tie", "preposition")
+        first = next((item.tag for item in self.items if item.tag not in skipped), None)
+        return first in ("question", "auxiliary")
+
+
+def _tool_alias(item: Item) -> str:
+    return "unique metric" if item.plain == "unique" else item.plain
+
+
+def _contains(items: Sequence[Item], words: frozenset[str]) -> bool:
+    text = f" {' '.join(item.plain for item in items)} "
+    singles = {form for item in items for token in item.tokens for form in singular_forms(token.plain)}
+    return bool(singles & words) or any(f" {phrase} " in text for phrase in words if " " in phrase)
+
+
+def _asked_colors(items: Sequence[Item]) -> frozenset[int]:
+    """ "What colour is the car?" asks what is there, not how well its colours came out."""
+    return frozenset(
+        at
+        for at, item in enumerate(items)
+        if at and item.plain in ("color", "colors") and items[at - 1].plain in ("what", "which")
+        and at + 1 < len(items) and items[at + 1].tag == "auxiliary"
+    )  # fmt: skip
+
+
+def _named_by_options(options: Iterable[Option]) -> tuple[NamedDistortion, ...]:
+    named: dict[tuple[str, str], NamedDistortion] = {}
+    for option in options:
+        claim = option.claim
+        if claim.kind == "distortion" and claim.category and claim.distortion:
+            polarity: Polarity = "good" if claim.polarity == "good" else "bad" if claim.polarity == "bad" else "neutral"
+            named.setdefault(
+                (claim.category, claim.distortion),
+                NamedDistortion(
+                    claim.category, claim.distortion, polarity, claim.negated, option.text, from_options=True
+                ),
+            )
+    return tuple(named.values())
+
+
+def _regions_of_options(options: Sequence[Option]) -> tuple[ScopeObject, ...]:
+    """The places to compare when they stand in the options only: "Which part is blurriest? The sky / The tree"."""
+    regions = [option.claim.region for option in options if option.claim.kind == "region" and option.claim.region]
+    return tuple(dict.fromkeys(regions)) if 2 * len(regions) > len(options) else ()
+
+
+def _alternatives(items: Sequence[Item]) -> tuple[Option, ...]:
+    """ "Is it sharp or blurry?" offers two answers without letters."""
+    for at, item in enumerate(items):
+        if item.plain == "or" and 0 < at < len(items) - 1:
+            sides = _side_words(items[:at], last=True), _side_words(items[at + 1 :], last=False)
+            if all(sides):
+                return read_options({"A": sides[0], "B": sides[1]})
+    return ()
+
+
+def _side_words(items: Sequence[Item], *, last: bool) -> str:
+    terms = [item for item in items if item.term]
+    if terms and (items[-1] if last else items[0]).term:
+        return (terms[-1] if last else terms[0]).plain
+    found = mentions(items)
+    if not found:
+        return ""
+    near = found[-1] if last else found[0]
+    return near.object.name if (near.end == len(items) if last else near.start <= 1) else ""
+
+
+def _looks_english(items: Sequence[Item]) -> bool:
+    words = [token.plain for item in items for token in item.tokens if not token.is_mark]
+    if not words:
+        return True
+    latin = sum(word.isascii() for word in words)
+    known = sum(any(form in known_words() for form in singular_forms(word)) or word.isdigit() for word in words)
+    return latin * 2 > len(words) and (len(words) < 3 or known >= _MIN_ENGLISH_SHARE * len(words))

@@ -1,0 +1,181 @@
+"""From a place or object named in a question to pixels, as far as that can be had by measurement.
+
+Sides, halves, corners and the centre follow from the frame, the sky from its colour, smoothness and height, faces from
+a detector, the subject and the background from what stands out, objects of everyday kinds from a second detector where
+that is installed. Anything else cannot be located here: the caller then judges the whole picture and says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from agenticiqa.models.offline.language.noun_phrases import ScopeObject
+from agenticiqa.models.offline.language.object_words import labels_meant
+from agenticiqa.models.offline.language.word_lists import word_set
+from agenticiqa.pictures.images import Box, LoadedImage, UInt8Image
+from agenticiqa.pictures.masks import Mask, bounding_box, inner_box
+from agenticiqa.vision.locators import load_locators
+from agenticiqa.vision.objects import EXTRA, load_detector
+
+SKY_WORDS = frozenset({"sky", "skies", "heaven"})
+FACE_WORDS = word_set("face faces")
+SUBJECT_WORDS = word_set("subject subjects main_subject main_object foreground")
+BACKGROUND_WORDS = word_set("background backgrounds backdrop surroundings")
+STANDS_OUT = 0.5
+SMALLEST_SUBJECT, LARGEST_SUBJECT = 0.02, 0.85
+"""Shares of the frame between which something stands out from the rest."""
+SMALLEST_INNER = 64
+"""Pixels a side: an inner box smaller than this holds too little to judge."""
+SMALLEST_CORE = 48
+MIDDLE = 0.7
+"""Share of an object's width and height that is taken for its inner part."""
+# Less than this share of the frame is no sky to judge.
+SMALLEST_SKY = 0.08
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something is, ``note`` saying how it was found; ``box`` None stands for the whole picture."""
+
+    box: Box | None
+    note: str | None = None
+
+
+def locate(item: ScopeObject, image: LoadedImage) -> Place:
+    """The region a question means, or the whole picture with a note that says so."""
+    noun = item.noun.casefold()
+    found: Place | None = None
+    if noun in SKY_WORDS:
+        box = sky_box(image.rgb)
+        found = Place(box) if box else None
+    elif noun in FACE_WORDS:
+        found = face_place(item.name, image.rgb)
+    elif noun in SUBJECT_WORDS or (item.is_region and item.position == "foreground"):
+        found = salient_place(item.name, image.rgb, inside=True)
+    elif noun in BACKGROUND_WORDS or (item.is_region and item.position == "background"):
+        found = salient_place(item.name, image.rgb, inside=False)
+    elif item.is_region and item.position:
+        box = side_box(item.position, *image.size)
+        found = Place(box) if box else None
+    elif labels := labels_meant(item):
+        found = object_place(item, labels, image.rgb)
+    return found or _nowhere(item)
+
+
+def _nowhere(item: ScopeObject, more: str = "") -> Place:
+    return Place(None, f"{item.name!r} cannot be located by this backend, so the whole picture was judged{more}")
+
+
+def object_place(item: ScopeObject, labels: frozenset[str], rgb: UInt8Image) -> Place:
+    """The largest object of the kind, on the side that the question names if it names one."""
+    detector = load_detector()
+    if detector is None:
+        return _nowhere(item, f" (pip install 'agenticiqa[{EXTRA}]' adds a detector that may find it)")
+    finds = detector.find(rgb, labels)
+    side = side_box(item.position or "", rgb.shape[1], rgb.shape[0])
+    if side is not None:
+        finds = [find for find in finds if _has_its_centre_in(side, find.box)]
+    if not finds:
+        return Place(None, f"{item.name!r} was not found in the picture, so the whole picture was judged")
+    largest = finds[0]
+    core = _core(rgb, largest.box)
+    which = f"the largest of {len(finds)} found" if len(finds) > 1 else "what was found"
+    taken_for = f"{largest.label}, chance {largest.chance:.2f}"
+    return Place(core, f"{item.name!r} was judged in the inner part of {which} ({taken_for}), at {_said(core)}")
+
+
+def _core(rgb: UInt8Image, box: Box) -> Box:
+    """The part of a find that is surely the object: what stands out in it, or its middle. The rest of a box shows what
+    is around the object, which may be sharp where the object is not.
+    """
+    stands_out = np.zeros(rgb.shape[:2], bool)
+    stands_out[box.rows, box.columns] = (load_locators().saliency(rgb) >= STANDS_OUT)[box.rows, box.columns]
+    inner = inner_box(stands_out)
+    if inner and min(inner.width, inner.height) >= SMALLEST_CORE:
+        return inner
+    wide, high = (max(min(side, SMALLEST_CORE), round(side * MIDDLE)) for side in (box.width, box.height))
+    return Box(box.x + (box.width - wide) // 2, box.y + (box.height - high) // 2, wide, high)
+
+
+def _has_its_centre_in(side: Box, box: Box) -> bool:
+    x, y = box.x + box.width / 2, box.y + box.height / 2
+    return side.x <= x < side.x + side.width and side.y <= y < side.y + side.height
+
+
+def face_place(name: str, rgb: UInt8Image) -> Place | None:
+    """The largest face that the detector is sure of."""
+    faces = load_locators().faces(rgb)
+    if not faces:
+        return None
+    box = max(faces, key=lambda face: face.width * face.height)
+    which = f"the largest of {len(faces)} faces found" if len(faces) > 1 else "the face found"
+    return Place(box, f"{name!r} was judged in {which}, at {_said(box)}")
+
+
+def salient_place(name: str, rgb: UInt8Image, *, inside: bool) -> Place | None:
+    """What stands out, or the rest: the largest box that holds nothing else, so that the other does not mix in."""
+    stands_out: Mask = np.asarray(load_locators().saliency(rgb) >= STANDS_OUT)
+    share = float(stands_out.mean())
+    if not SMALLEST_SUBJECT <= share <= LARGEST_SUBJECT:
+        return None
+    mask = stands_out if inside else ~stands_out
+    of_frame = f"{share if inside else 1 - share:.0%} of the frame by what stands out"
+    inner = inner_box(mask)
+    if inner and min(inner.width, inner.height) >= SMALLEST_INNER:
+        return Place(inner, f"{name!r} ({of_frame}) was judged in its largest box, at {_said(inner)}")
+    around = bounding_box(mask)
+    if around is None or not inside:
+        return None
+    return Place(around, f"{name!r} ({of_frame}) was judged in the box around it, with what else is there")
+
+
+def _said(box: Box) -> str:
+    return f"x {box.x}, y {box.y}, {box.width}×{box.height} pixels"
+
+
+def side_box(position: str, width: int, height: int) -> Box | None:
+    """The part of the frame that position words mean; None for corners, edges, fore- and background.
+
+    >>> side_box("top left", 300, 200)
+    Box(x=0, y=0, width=150, height=100)
+    >>> side_box("center", 300, 200)
+    Box(x=75, y=50, width=150, height=100)
+    """
+    words = set(position.split())
+    if not words or words - {"left", "right", "top", "bottom", "center"}:
+        return None
+    half_w, half_h = max(1, width // 2), max(1, height // 2)
+    if words == {"center"}:
+        return Box((width - half_w) // 2, (height - half_h) // 2, half_w, half_h)
+    x, box_width = 0, width
+    if "left" in words or "right" in words:
+        x, box_width = (0 if "left" in words else width - half_w), half_w
+    y, box_height = 0, height
+    if "top" in words or "bottom" in words:
+        y, box_height = (0 if "top" in words else height - half_h), half_h
+    return Box(x, y, box_width, box_height)
+
+
+def sky_box(rgb: UInt8Image) -> Box | None:
+    """The upper part of the frame that is smooth, bright and not green, as long as it is large enough."""
+    scale = 128 / max(rgb.shape[:2])
+    small = cv2.resize(rgb, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else rgb
+    rows = _sky_rows(np.asarray(small, np.float32))
+    if rows < SMALLEST_SKY * small.shape[0]:
+        return None
+    height = max(1, round(rows / small.shape[0] * rgb.shape[0]))
+    return Box(0, 0, rgb.shape[1], height)
+
+
+def _sky_rows(small: npt.NDArray[np.float32]) -> int:
+    """How many rows from the top look like sky over most of their width."""
+    red, green, blue = (small[..., i] for i in range(3))
+    luma = 0.299 * red + 0.587 * green + 0.114 * blue
+    rough = cv2.blur(np.abs(cv2.Laplacian(luma, cv2.CV_32F)), (5, 5))
+    skyish = (rough < 8) & (luma > 90) & (green < np.maximum(blue, red) + 8)
+    covered = skyish.mean(axis=1) > 0.6
+    return int(np.argmin(covered)) if not covered.all() else len(covered)

@@ -1,0 +1,84 @@
+"""Sentences of an answer: short, checkable, and different where the pictures differ."""
+
+from __future__ import annotations
+
+from agenticiqa.models.offline.looking import Look
+from agenticiqa.models.offline.measures import describe
+from agenticiqa.state import ExecutorOutput
+from agenticiqa.vocabulary import LEVEL_NAMES
+
+NAMES = {
+    "Blurs": "blur",
+    "Color distortions": "colour distortion",
+    "Compression": "compression damage",
+    "Noise": "noise",
+    "Brightness change": "wrong brightness",
+    "Sharpness": "oversharpening",
+    "Contrast": "wrong contrast",
+    "Spatial distortions": "spatial distortion",
+}
+_ADVERBS = {"none": "not", "slight": "slightly", "moderate": "moderately", "severe": "severely", "extreme": "extremely"}
+# A slight one of these may be style: shallow focus, a grade, a low key.
+MAY_BE_MEANT = ("Blurs", "Color distortions", "Brightness change", "Contrast")
+MOST_FINDINGS = 3
+CLEAR_SHARE = 0.5
+"""A finer kind is named when it holds at least this share of what speaks for its category."""
+
+
+def finding(category: str, look: Look) -> str:
+    """'Severe blur, most like motion blur.'; 'Slight colour distortion, a hint only: it may be meant.'"""
+    severity = look.severity_name(category)
+    if severity == "none":
+        return f"No visible {NAMES[category]}."
+    title, share = look.scene.likeliest_kind(category, look.reading)
+    kind = f", most like {in_sentence(title)}" if title and share >= CLEAR_SHARE else ""
+    hint = ", a hint only: it may be meant" if severity == "slight" and category in MAY_BE_MEANT else ""
+    return f"{severity.capitalize()} {NAMES[category]}{kind}{hint}."
+
+
+def in_sentence(title: str) -> str:
+    """A title in the middle of a sentence; names such as JPEG keep their capitals.
+
+    >>> in_sentence("Motion blur"), in_sentence("JPEG compression"), in_sentence("WebP")
+    ('motion blur', 'JPEG compression', 'WebP')
+    """
+    first = title.split(maxsplit=1)[0]
+    return title if first[1:] != first[1:].lower() else title[0].lower() + title[1:]
+
+
+def adverb(severity: str) -> str:
+    return _ADVERBS[severity]
+
+
+def findings(look: Look) -> list[str]:
+    """The worst things seen, each with its strongest measurement; or what makes the picture good."""
+    visible = look.visible()[:MOST_FINDINGS]
+    if not visible:
+        numbers = [sentence for name in ("Blurs", "Noise") for sentence in describe(name, look.measures)[:1]]
+        return ["No distortion stands out.", *numbers]
+    sentences: list[str] = []
+    for category in visible:
+        sentences += [finding(category, look), *describe(category, look.measures)[:1]]
+    return sentences
+
+
+def level_sentence(look: Look) -> str:
+    """The model's own verdict with its spread."""
+    probabilities = look.reading.level_probabilities
+    best = max(probabilities, key=lambda level: probabilities[level])
+    return (
+        f"The picture reads as {LEVEL_NAMES[best].lower()} ({probabilities[best]:.0%} sure), "
+        f"expected score {look.reading.score:.2f} of 5."
+    )
+
+
+def tool_sentences(evidence: ExecutorOutput) -> list[str]:
+    """What the tools measured, each tool once."""
+    said = {}
+    for log in evidence.tool_logs:
+        if log.calibrated_score is not None and log.raw_score is not None:
+            where = "" if log.region is None else f" on {log.object}"
+            same = abs(log.raw_score - log.calibrated_score) < 0.005
+            raw = "" if same else f"{log.raw_score:.4g}, that is "
+            said[log.tool, where] = f"{log.tool}{where} gives {raw}{log.calibrated_score:.2f} of 5."
+    return list(said.values())

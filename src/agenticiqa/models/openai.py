@@ -1,0 +1,202 @@
+"""OpenAI's chat completions, through the official SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from agenticiqa.errors import BackendError, BadResponseError, RequestRejectedError
+from agenticiqa.models.client import ModelReply, Provider, Readiness, TokenUsage
+from agenticiqa.models.wire.answer_logprobs import Token, answer_logprobs
+from agenticiqa.models.wire.faults import (
+    connection_error,
+    error_for_status,
+    quota_used_up,
+    retry_after_seconds,
+    scrubbed,
+    timeout_or_unreachable,
+)
+from agenticiqa.models.wire.transport import (
+    CONNECT_LIMIT_S,
+    TOP_LOGPROBS,
+    Call,
+    Feature,
+    JsonMode,
+    TransportClient,
+    checked_text,
+    feature_named_in,
+    sdk_readiness,
+    token_count,
+)
+from agenticiqa.runtime.config import ProviderSettings
+
+if TYPE_CHECKING:
+    import openai as sdk
+
+
+class OpenAIVLMClient(TransportClient):
+    """Chat completions with structured output and token log-probabilities."""
+
+    provider = "openai"
+    features = frozenset(Feature) - {Feature.THINKING_BUDGET}
+    max_tokens_parameter = "max_completion_tokens"
+    # "auto" may look at a thumbnail only, and fine detail is what a quality question is about.
+    image_detail: str | None = "high"
+
+    def _make_sdk_client(self) -> sdk.OpenAI:
+        import openai
+
+        return openai.OpenAI(api_key=self.key or "none", base_url=self.base_url, max_retries=0)
+
+    def _call(self, call: Call) -> ModelReply:
+        import openai
+
+        limit = openai.Timeout(call.timeout_s, connect=min(call.timeout_s, CONNECT_LIMIT_S))
+        try:
+            completion = self._sdk.chat.completions.create(**self._arguments(call), timeout=limit)
+        except openai.APITimeoutError as error:
+            raise timeout_or_unreachable(self.backend, error, call.request.timeout_s) from error
+        except openai.APIStatusError as error:
+            raise self._status_error(error) from None
+        except openai.APIConnectionError as error:
+            raise connection_error(self.backend, error, secret=self.key) from error
+        except (openai.APIResponseValidationError, ValueError) as error:
+            raise BadResponseError(
+                f"The reply of {self.backend} cannot be read: {scrubbed(str(error), self.key)}"
+            ) from error
+        return self._reply(completion, call)
+
+    # --- the request -------------------------------------------------------------------------------------
+
+    def _arguments(self, call: Call) -> dict[str, Any]:
+        arguments: dict[str, Any] = {
+            "model": self.model,
+            "messages": self._messages(call),
+            self.max_tokens_parameter: call.request.max_tokens,
+        }
+        if call.temperature is not None:
+            arguments["temperature"] = call.temperature
+        if call.top_p is not None:
+            arguments["top_p"] = call.top_p
+        if call.wants_logprobs:
+            arguments.update(logprobs=True, top_logprobs=TOP_LOGPROBS)
+        response_format = _response_format(call)
+        if response_format is not None:
+            arguments["response_format"] = response_format
+        return arguments
+
+    def _messages(self, call: Call) -> list[dict[str, Any]]:
+        parts: list[dict[str, Any]] = []
+        for label, image in call.images:
+            picture = {"url": image.data_url}
+            if self.image_detail:
+                picture["detail"] = self.image_detail
+            parts += [{"type": "text", "text": f"{label}:"}, {"type": "image_url", "image_url": picture}]
+        parts.append({"type": "text", "text": call.user_text(call.json_mode)})
+        system = [{"role": "system", "content": call.request.system}] if call.request.system else []
+        return [*system, {"role": "user", "content": parts}]
+
+    # --- the reply ---------------------------------------------------------------------------------------
+
+    def _reply(self, completion: Any, call: Call) -> ModelReply:
+        choices = getattr(completion, "choices", None)
+        if not isinstance(choices, list) or not choices:
+            raise BadResponseError(
+                f"{self.backend} sent something that is not a chat completion.",
+                output=str(completion)[:2000],
+                hint="Check base_url: it usually ends in /v1.",
+            )
+        choice = choices[0]
+        message = getattr(choice, "message", None)
+        reason = getattr(choice, "finish_reason", None)
+        text = checked_text(
+            self.backend,
+            getattr(message, "content", None),
+            truncated=reason == "length",
+            refusal=_refusal(message, reason),
+        )
+        usage = getattr(completion, "usage", None)
+        return ModelReply(
+            text=text,
+            answer_logprobs=answer_logprobs(_tokens(choice), call.request.answer_letters),
+            usage=TokenUsage(
+                token_count(getattr(usage, "prompt_tokens", None)),
+                token_count(getattr(usage, "completion_tokens", None)),
+            ),
+            model=str(getattr(completion, "model", None) or self.model),
+        )
+
+    def _status_error(self, error: sdk.APIStatusError) -> BackendError:
+        body = error.body if isinstance(error.body, dict) else {}
+        detail = _detail(body, error)
+        if error.status_code == 429 and body.get("code") == "insufficient_quota":
+            return quota_used_up(self.provider)
+        if error.status_code == 403 and feature_named_in(detail):
+            # Some models answer so when asked for log-probabilities; the key is fine.
+            words = scrubbed(detail, self.key)
+            return RequestRejectedError(f"{self.backend} rejected the request (HTTP 403): {words}")
+        return error_for_status(
+            self.backend,
+            error.status_code,
+            detail,
+            retry_after=retry_after_seconds(error.response.headers),
+            secret=self.key,
+        )
+
+
+def _detail(body: dict[str, Any], error: sdk.APIStatusError) -> str:
+    """The provider's message, with the parameter it is about, which the message does not always name."""
+    message = body.get("message") or body.get("detail") or error.message
+    parameter = body.get("param")
+    return f"{message} (parameter {parameter})" if parameter else str(message)
+
+
+def _response_format(call: Call) -> dict[str, Any] | None:
+    if call.schema is None or call.json_mode is JsonMode.PROMPT:
+        return None
+    if call.json_mode is JsonMode.OBJECT:
+        return {"type": "json_object"}
+    schema = {"name": call.schema.name, "strict": call.schema.strict, "schema": call.schema.schema}
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def _refusal(message: Any, reason: Any) -> str | None:
+    words = getattr(message, "refusal", None)
+    if words:
+        return str(words)
+    return "the content filter stopped it" if reason == "content_filter" else None
+
+
+def _tokens(choice: Any) -> list[Token]:
+    content = getattr(getattr(choice, "logprobs", None), "content", None)
+    if not isinstance(content, list):
+        return []
+    return [
+        Token(text, logprob, tuple(_pairs(item.top_logprobs))) for item in content for text, logprob in _pairs([item])
+    ]
+
+
+def _pairs(items: Iterable[Any] | None) -> Iterable[tuple[str, float]]:
+    """(text, log-probability) of entries that have both; servers are free with what they leave out."""
+    for item in items or ():
+        text, logprob = getattr(item, "token", None), getattr(item, "logprob", None)
+        if isinstance(text, str) and isinstance(logprob, (int, float)):
+            yield text, float(logprob)
+
+
+def _create(backend: str, model: str, settings: ProviderSettings) -> OpenAIVLMClient:
+    return OpenAIVLMClient(backend, model, settings)
+
+
+def _readiness(settings: ProviderSettings) -> Readiness:
+    return sdk_readiness("openai", "openai", missing=None if settings.key else "OPENAI_API_KEY")
+
+
+PROVIDER = Provider(
+    name="openai",
+    description="OpenAI models through the official SDK",
+    create=_create,
+    readiness=_readiness,
+    extra="openai",
+    options={"OPENAI_API_KEY": "the key", "OPENAI_BASE_URL": "another address of the same API"},
+)

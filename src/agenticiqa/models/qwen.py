@@ -1,0 +1,313 @@
+"""Qwen2.5-VL on this machine, through transformers. The schema of a reply is enforced where xgrammar is installed."""
+
+from __future__ import annotations
+
+import io
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from PIL import Image
+
+from agenticiqa.errors import BackendTimeoutError, BackendUnavailableError
+from agenticiqa.models.client import (
+    LabelledImage,
+    ModelReply,
+    ModelRequest,
+    Provider,
+    Readiness,
+    RichVLMClient,
+    TokenUsage,
+)
+from agenticiqa.models.wire.answer_logprobs import Token, answer_logprobs
+from agenticiqa.models.wire.model_names import model_id
+from agenticiqa.models.wire.reply_schema import reply_schema
+from agenticiqa.models.wire.transport import TOP_LOGPROBS, checked_text, installed
+from agenticiqa.runtime.config import ProviderSettings
+
+logger = logging.getLogger(__name__)
+
+NEEDED = ("torch", "torchvision", "transformers")
+MISSING_EXTRA = "the extra is missing: pip install 'agenticiqa[qwen]'"
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    model: Any
+    processor: Any
+    device: Any
+
+
+class QwenVLMClient(RichVLMClient):
+    """One model in memory, loaded at the first question and asked one question at a time."""
+
+    def __init__(self, backend: str, model: str, settings: ProviderSettings) -> None:
+        if not model:
+            raise BackendUnavailableError(
+                f"The backend {backend!r} names no model.",
+                hint="Set QWEN_MODEL to a model folder or a hub id, or write qwen.ID.",
+            )
+        self.backend = backend
+        self.model = model_id("qwen", model)
+        self.settings = settings
+        self._lock = threading.Lock()
+        self._loaded: _Loaded | None = None
+        self._grammars: Any = None
+        self._texts: dict[int, str] = {}
+
+    @property
+    def identity(self) -> str:
+        limits = f"{self.settings.max_image_side or ''}/{self.settings.max_image_bytes or ''}"
+        return "|".join((self.backend, self.model, self.settings.dtype, limits))
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        # Waiting for other questions is not this question's time: the limit starts when the model is free.
+        with self._lock:
+            return self._answer(request, self._load())
+
+    def close(self) -> None:
+        with self._lock:
+            self._loaded = self._grammars = None
+
+    # --- loading -----------------------------------------------------------------------------------------
+
+    def _load(self) -> _Loaded:
+        if self._loaded is None:
+            self._loaded = self._from_disk_or_hub()
+        return self._loaded
+
+    def _from_disk_or_hub(self) -> _Loaded:
+        try:
+            import torch
+            from transformers import AutoModelForImageTextToText, AutoProcessor
+        except ImportError as error:
+            raise BackendUnavailableError(f"{self.backend} cannot be used: {MISSING_EXTRA} ({error}).") from error
+        device, dtype, spread = _placement(torch, self.settings)
+        logger.info("loading %s on %s as %s", self.model, device, dtype)
+        try:
+            processor = AutoProcessor.from_pretrained(self.model)
+            placed = {"device_map": "auto"} if spread else {}
+            model = AutoModelForImageTextToText.from_pretrained(self.model, dtype=dtype, **placed).eval()
+            if not spread:
+                model = model.to(device)
+        except (OSError, ValueError) as error:
+            raise BackendUnavailableError(
+                f"The weights of {self.model!r} cannot be loaded: {_first_line(error)}",
+                hint="Give a folder that holds a Qwen2.5-VL model, or a hub id and a connection to the hub.",
+            ) from error
+        except torch.OutOfMemoryError as error:
+            raise _out_of_memory(self.model) from error
+        return _Loaded(model, processor, model.device)
+
+    # --- one question ------------------------------------------------------------------------------------
+
+    def _answer(self, request: ModelRequest, loaded: _Loaded) -> ModelReply:
+        import torch
+
+        pictures, notes = self._pictures(request.images)
+        inputs = _inputs(loaded, request, pictures, with_schema=not self._can_enforce())
+        recorder = _Recorder(torch) if request.answer_letters else None
+        try:
+            with torch.inference_mode():
+                output = loaded.model.generate(
+                    **inputs,
+                    **_sampling(request),
+                    max_new_tokens=request.max_tokens,
+                    max_time=request.timeout_s,
+                    logits_processor=[*([recorder] if recorder else []), *self._grammar(request, loaded)],
+                )
+        except torch.OutOfMemoryError as error:
+            raise _out_of_memory(self.model) from error
+        prompt_length = inputs["input_ids"].shape[1]
+        return self._reply(request, loaded, output[0, prompt_length:].tolist(), prompt_length, recorder, notes)
+
+    def _reply(
+        self,
+        request: ModelRequest,
+        loaded: _Loaded,
+        ids: list[int],
+        prompt_length: int,
+        recorder: _Recorder | None,
+        notes: tuple[str, ...],
+    ) -> ModelReply:
+        text = loaded.processor.tokenizer.decode(ids, skip_special_tokens=True)
+        complete = bool(ids) and ids[-1] in _end_tokens(loaded.model)
+        if not complete and len(ids) < request.max_tokens:
+            raise BackendTimeoutError(f"{self.backend} did not finish within {request.timeout_s:.3g} s.")
+        text = checked_text(self.backend, text, truncated=not complete, refusal=None)
+        tokens = self._tokens(ids, recorder, loaded) if recorder else []
+        return ModelReply(
+            text=text,
+            answer_logprobs=answer_logprobs(tokens, request.answer_letters),
+            usage=TokenUsage(prompt_length, len(ids)),
+            model=self.model,
+            notes=notes,
+        )
+
+    def _pictures(self, images: Sequence[LabelledImage]) -> tuple[list[tuple[str, Image.Image]], tuple[str, ...]]:
+        limits = {"max_side": self.settings.max_image_side, "max_bytes": self.settings.max_image_bytes}
+        if not any(limits.values()):
+            return [(item.label, item.image.pil) for item in images], ()
+        pictures, notes = [], []
+        for item in images:
+            encoded = item.image.encode(**limits)
+            picture = item.image.pil
+            if encoded.note:
+                picture = Image.open(io.BytesIO(encoded.data)).convert("RGB")
+                notes.append(f"{item.label}: {encoded.note}")
+                logger.warning("%s: %s %s", self.backend, item.label, encoded.note)
+            pictures.append((item.label, picture))
+        return pictures, tuple(notes)
+
+    # --- enforcing the schema ----------------------------------------------------------------------------
+
+    @staticmethod
+    def _can_enforce() -> bool:
+        return installed("xgrammar")
+
+    def _grammar(self, request: ModelRequest, loaded: _Loaded) -> list[Any]:
+        """What keeps the reply inside the schema, made anew for each reply."""
+        if request.schema is None or not self._can_enforce():
+            return []
+        xgrammar = import_module("xgrammar")
+        if self._grammars is None:
+            size = loaded.model.config.get_text_config().vocab_size
+            tokenizer = xgrammar.TokenizerInfo.from_huggingface(loaded.processor.tokenizer, vocab_size=size)
+            self._grammars = xgrammar.GrammarCompiler(tokenizer)
+        # Free white space would let a weak model write blanks for ever.
+        compiled = self._grammars.compile_json_schema(
+            reply_schema(request.schema, limits=True).schema, any_whitespace=False
+        )
+        return [import_module("xgrammar.contrib.hf").LogitsProcessor(compiled)]
+
+    # --- token probabilities -----------------------------------------------------------------------------
+
+    def _tokens(self, ids: list[int], recorder: _Recorder, loaded: _Loaded) -> list[Token]:
+        tokenizer = loaded.processor.tokenizer
+        tokens = []
+        for chosen, (top_ids, top_logprobs) in zip(ids, recorder.steps, strict=False):
+            alternatives = [
+                (self._text(i, tokenizer), p) for i, p in zip(top_ids.tolist(), top_logprobs.tolist(), strict=True)
+            ]
+            found = dict(zip(top_ids.tolist(), top_logprobs.tolist(), strict=True)).get(chosen)
+            # A token that the grammar forced may lie below everything recorded.
+            logprob = min(top_logprobs.tolist()) if found is None else found
+            tokens.append(Token(self._text(chosen, tokenizer), logprob, tuple(alternatives)))
+        return tokens
+
+    def _text(self, token_id: int, tokenizer: Any) -> str:
+        if token_id not in self._texts:
+            self._texts[token_id] = tokenizer.decode([token_id])
+        return self._texts[token_id]
+
+
+class _Recorder:
+    """Notes the most likely tokens of each step, before any grammar or sampling changes them.
+
+    Keeping every step's full scores would take 600 kB a token with this vocabulary.
+    """
+
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+        self.steps: list[tuple[Any, Any]] = []
+
+    def __call__(self, _input_ids: Any, scores: Any) -> Any:
+        logprobs = self._torch.log_softmax(scores[0].float(), dim=-1)
+        top = logprobs.topk(min(TOP_LOGPROBS, logprobs.shape[-1]))
+        self.steps.append((top.indices.cpu(), top.values.cpu()))
+        return scores
+
+
+def _inputs(
+    loaded: _Loaded, request: ModelRequest, pictures: Sequence[tuple[str, Image.Image]], *, with_schema: bool
+) -> Any:
+    content: list[dict[str, Any]] = []
+    for label, _ in pictures:
+        content += [{"type": "text", "text": f"{label}:"}, {"type": "image"}]
+    user = request.user
+    if request.schema is not None and with_schema:
+        user = f"{user}\n\n{reply_schema(request.schema).instruction}"
+    content.append({"type": "text", "text": user})
+    system = [{"role": "system", "content": [{"type": "text", "text": request.system}]}] if request.system else []
+    text = loaded.processor.apply_chat_template(
+        [*system, {"role": "user", "content": content}], add_generation_prompt=True, tokenize=False
+    )
+    images = [picture for _, picture in pictures] or None
+    return loaded.processor(text=[text], images=images, return_tensors="pt").to(loaded.device)
+
+
+def _sampling(request: ModelRequest) -> dict[str, Any]:
+    # The model's own defaults punish repetition, and with it every answer letter that the prompt mentions.
+    settings: dict[str, Any] = {"repetition_penalty": 1.0, "do_sample": bool(request.temperature)}
+    if request.temperature:
+        return {**settings, "temperature": request.temperature, "top_p": request.top_p or 1.0, "top_k": 0}
+    return {**settings, "temperature": None, "top_p": None, "top_k": None}
+
+
+def _end_tokens(model: Any) -> list[int]:
+    end = model.generation_config.eos_token_id
+    return end if isinstance(end, list) else [] if end is None else [end]
+
+
+def _placement(torch: Any, settings: ProviderSettings) -> tuple[Any, Any, bool]:
+    """(device, dtype, whether to spread over several GPUs)."""
+    name = settings.device
+    if name == "auto":
+        mps = torch.backends.mps.is_available()
+        name = "cuda" if torch.cuda.is_available() else "mps" if mps else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise BackendUnavailableError(
+            f"There is no device {name!r}: {_first_line(error)}", hint="Set device to auto, cpu, cuda or mps."
+        ) from error
+    spread = settings.device == "auto" and torch.cuda.device_count() > 1 and installed("accelerate")
+    return device, _dtype(torch, settings.dtype, device), spread
+
+
+def _dtype(torch: Any, name: str, device: Any) -> Any:
+    if name == "auto":
+        half = torch.bfloat16 if device.type == "cuda" and torch.cuda.is_bf16_supported() else torch.float16
+        # Half precision is slow or missing in CPU kernels.
+        return torch.float32 if device.type == "cpu" else half
+    dtype = getattr(torch, name, None)
+    if not isinstance(dtype, torch.dtype):
+        raise BackendUnavailableError(
+            f"There is no dtype {name!r}.", hint="Set dtype to auto, float32, float16 or bfloat16."
+        )
+    return dtype
+
+
+def _out_of_memory(model: str) -> BackendUnavailableError:
+    return BackendUnavailableError(
+        f"{model} does not fit into the memory of the device.",
+        hint="Use a smaller model, set max_image_side for providers.qwen, or set its device to cpu.",
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def _create(backend: str, model: str, settings: ProviderSettings) -> QwenVLMClient:
+    return QwenVLMClient(backend, model, settings)
+
+
+def _readiness(settings: ProviderSettings) -> Readiness:
+    if not all(installed(module) for module in NEEDED):
+        return Readiness(ready=False, reason=MISSING_EXTRA)
+    return Readiness(ready=True, reason="ready" if settings.model else "ready, with a model named as qwen.ID")
+
+
+PROVIDER = Provider(
+    name="qwen",
+    description="Qwen2.5-VL on this machine through transformers",
+    create=_create,
+    readiness=_readiness,
+    extra="qwen",
+    local=True,
+    options={"QWEN_MODEL": "a model folder or a hub id"},
+)

@@ -1,0 +1,1 @@
+"""What the providers share: sending, faults, reply schemas, log-probabilities, model names."""

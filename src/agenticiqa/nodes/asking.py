@@ -1,0 +1,320 @@
+"""Ask a model until its reply can be used: validate, ask again more strictly, then try the fallback backend.
+
+All three agents ask through here, so that retries, caching, time limits and accounting exist once.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from agenticiqa.errors import BackendError, BackendTimeoutError, BadResponseError
+from agenticiqa.models.client import ModelReply, ModelRequest, TokenUsage, VLMClient
+from agenticiqa.models.pricing import estimate_cost
+from agenticiqa.runtime.cache import DiskCache, content_key
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
+
+STRICTER = "Return ONLY valid JSON"
+LOGGED_REPLY_CHARS = 2000
+
+
+@dataclass(frozen=True)
+class CallRecord:
+    """One call of a model, for the run's accounts."""
+
+    role: str
+    step: str
+    backend: str
+    model: str
+    seconds: float
+    usage: TokenUsage
+    cost_usd: float | None
+    cached: bool = False
+    error: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class CallLog:
+    """All calls of a run; agents write to it from several threads."""
+
+    records: list[CallRecord] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def add(self, record: CallRecord) -> None:
+        with self._lock:
+            self.records.append(record)
+
+    @property
+    def made(self) -> list[CallRecord]:
+        """Calls that really reached a backend."""
+        return [record for record in self.records if not record.cached]
+
+
+@dataclass(frozen=True)
+class Answered(Generic[T]):
+    """A usable reply and what it was parsed into."""
+
+    value: T
+    reply: ModelReply
+    backend: str
+    attempts: int
+
+
+class Deadline:
+    """How much of an agent's time is left."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def remaining(self) -> float:
+        return self._end - time.monotonic()
+
+
+@dataclass
+class Asker:
+    """Everything one agent needs to ask its model."""
+
+    role: str
+    clients: Sequence[VLMClient]
+    """The role's own client first, then fallbacks."""
+    calls: CallLog
+    cache: DiskCache | None
+    attempts: int = 3
+    deadline: Deadline | None = None
+
+    def ask(
+        self,
+        request: ModelRequest,
+        parse: Callable[[ModelReply], T],
+        *,
+        step: str,
+        stricter: str = STRICTER,
+        call_budget: int | None = None,
+    ) -> Answered[T]:
+        """A reply that ``parse`` accepts.
+
+        ``parse`` raises BadResponseError or ValidationError for a reply worth asking again for. Each client gets
+        ``attempts`` tries; ``call_budget`` limits the calls over all clients, keeping one for each fallback.
+        """
+        left = call_budget if call_budget is not None else self.attempts * len(self.clients)
+        failure: BackendError | None = None
+        for position, client in enumerate(self.clients):
+            reserved = len(self.clients) - position - 1
+            tries = min(self.attempts, max(0, left - reserved))
+            if position:
+                logger.warning("%s: falling back to %s after: %s", self.role, client.backend, failure)
+            try:
+                return self._ask_one(client, request, parse, step=step, stricter=stricter, tries=tries)
+            except BackendError as error:
+                failure = error
+                left -= tries
+        raise failure or BadResponseError(f"The {self.role} has no backend to ask.")
+
+    def _ask_one(
+        self,
+        client: VLMClient,
+        request: ModelRequest,
+        parse: Callable[[ModelReply], T],
+        *,
+        step: str,
+        stricter: str,
+        tries: int,
+    ) -> Answered[T]:
+        failure: BadResponseError | None = None
+        for attempt in range(1, tries + 1):
+            asked = request if attempt == 1 else replace(request, user=f"{request.user}\n\n{stricter}")
+            reply: ModelReply | None = None
+            try:
+                reply = self._reply(client, asked, step)
+                value = parse(reply)
+            except (BadResponseError, ValidationError) as error:
+                failure = _as_bad_response(error)
+                # What the model wrote belongs to the failure, whoever found it.
+                failure.output = failure.output or (reply.text if reply else "")
+                logger.warning(
+                    "%s %s: attempt %d of %d failed: %s: %s",
+                    self.role, step, attempt, tries, type(error).__name__, failure.message,
+                )  # fmt: skip
+                continue
+            self._remember(client, asked, reply)
+            return Answered(value, reply, client.backend, attempt)
+        raise failure or BadResponseError(f"No call was left to ask {client.backend}.")
+
+    # --- one call ---
+
+    def _reply(self, client: VLMClient, request: ModelRequest, step: str) -> ModelReply:
+        logger.debug("%s %s prompt:\n%s", self.role, step, request.full_prompt)
+        cached = self.cache.get(self._key(client, request)) if self.cache and client.cacheable else None
+        if cached is not None:
+            reply = _reply_from_json(cached)
+            self._record(client, step, 0.0, reply, cached=True)
+        else:
+            reply = self._call(client, request, step)
+        logger.debug("%s %s reply: %s", self.role, step, _shortened(reply.text))
+        return reply
+
+    def _call(self, client: VLMClient, request: ModelRequest, step: str) -> ModelReply:
+        timeout = self._time_left(request)
+        started = time.perf_counter()
+        try:
+            reply = _complete(client, replace(request, timeout_s=timeout))
+        except BackendError as error:
+            self._record(client, step, time.perf_counter() - started, ModelReply(""), error=error)
+            raise
+        self._record(client, step, time.perf_counter() - started, reply)
+        return reply
+
+    def _time_left(self, request: ModelRequest) -> float:
+        if self.deadline is None:
+            return request.timeout_s
+        left = self.deadline.remaining()
+        if left <= 0:
+            raise BackendTimeoutError(
+                f"The {self.role} used up its time.", hint=f"Raise {self.role}.node_timeout_s in model_backends.yaml."
+            )
+        return min(left, request.timeout_s)
+
+    def _record(
+        self,
+        client: VLMClient,
+        step: str,
+        seconds: float,
+        reply: ModelReply,
+        *,
+        cached: bool = False,
+        error: BackendError | None = None,
+    ) -> None:
+        usage = TokenUsage(0, 0) if cached else reply.usage
+        self.calls.add(
+            CallRecord(
+                role=self.role,
+                step=step,
+                backend=client.backend,
+                model=reply.model,
+                seconds=seconds,
+                usage=usage,
+                cost_usd=0.0 if cached else estimate_cost(client.backend, usage),
+                cached=cached,
+                error=error.kind if error else None,
+                notes=reply.notes,
+            )
+        )
+
+    # --- cache ---
+
+    def _key(self, client: VLMClient, request: ModelRequest) -> str:
+        """Query, feedback and prompt version are all inside the prompt text."""
+        return content_key(
+            "reply",
+            {
+                "client": client.identity,
+                "system": request.system,
+                "user": request.user,
+                "images": [(item.label, item.image.sha256) for item in request.images],
+                "schema": request.schema.model_json_schema() if request.schema else None,
+                "letters": request.answer_letters,
+                "parameters": [request.temperature, request.top_p, request.max_tokens],
+            },
+        )
+
+    def _remember(self, client: VLMClient, request: ModelRequest, reply: ModelReply) -> None:
+        if self.cache and client.cacheable:
+            self.cache.put(self._key(client, request), _reply_to_json(reply))
+
+
+def _complete(client: VLMClient, request: ModelRequest) -> ModelReply:
+    """The reply; whatever a third party's client raises becomes one of our types."""
+    try:
+        return client.complete(request)
+    except BackendError:
+        raise
+    except TimeoutError as error:
+        raise BackendTimeoutError(f"{client.backend or 'The backend'} did not answer in time.") from error
+    except Exception as error:
+        name = client.backend or type(client).__name__
+        raise BackendError(f"The backend {name} failed: {type(error).__name__}: {error}.") from error
+
+
+def _as_bad_response(error: BadResponseError | ValidationError) -> BadResponseError:
+    if isinstance(error, BadResponseError):
+        return error
+    problems = "; ".join(
+        f"{'.'.join(map(str, item['loc'])) or 'reply'}: {item['msg']}" for item in error.errors(include_url=False)[:5]
+    )
+    return BadResponseError(f"The reply does not have the required form ({problems}).")
+
+
+def _shortened(text: str) -> str:
+    extra = len(text) - LOGGED_REPLY_CHARS
+    return text if extra <= 0 else f"{text[:LOGGED_REPLY_CHARS]}… ({extra} more characters)"
+
+
+def _reply_to_json(reply: ModelReply) -> dict[str, Any]:
+    return {
+        "text": reply.text,
+        "answer_logprobs": dict(reply.answer_logprobs) if reply.answer_logprobs else None,
+        "model": reply.model,
+        "notes": list(reply.notes),
+    }
+
+
+def _reply_from_json(stored: dict[str, Any]) -> ModelReply:
+    return ModelReply(
+        text=stored["text"],
+        answer_logprobs=stored["answer_logprobs"],
+        model=stored["model"],
+        notes=tuple(stored["notes"]),
+    )
+
+
+# --- reading JSON replies ---
+
+_FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
+
+
+def parse_json_object(text: str) -> dict[str, Any]:
+    """The JSON object in a reply, with or without a code fence or words around it.
+
+    >>> parse_json_object('Sure! ```json\\n{"a": 1}\\n```')
+    {'a': 1}
+    """
+    if not text.strip():
+        raise BadResponseError("The reply is empty.", output=text)
+    fenced = _FENCE.search(text)
+    for candidate in (text, fenced[1] if fenced else "", _outermost_braces(text)):
+        try:
+            value = json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            return value
+    raise BadResponseError("The reply is not a JSON object.", output=text)
+
+
+def _outermost_braces(text: str) -> str:
+    return text[text.find("{") : text.rfind("}") + 1]
+
+
+def parse_as(model: type[M]) -> Callable[[ModelReply], M]:
+    """A parser for :meth:`Asker.ask` that validates against a Pydantic model and keeps the model's own words."""
+
+    def parse(reply: ModelReply) -> M:
+        try:
+            return model.model_validate(parse_json_object(reply.text))
+        except ValidationError as error:
+            raise BadResponseError(_as_bad_response(error).message, output=reply.text) from error
+
+    return parse

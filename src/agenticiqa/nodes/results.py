@@ -1,0 +1,119 @@
+"""What the agents' work ends in: an assessment of one picture, or a comparison of two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from agenticiqa.errors import AssessmentFailedError
+from agenticiqa.state import ExecutorOutput, PlannerOutput, SummarizerOutput
+
+Status = Literal["ok", "partial", "error"]
+Side = Literal["A", "B"]
+Winner = Literal["A", "B", "tie"]
+
+
+class Assessment(BaseModel):
+    """The result of one run: the answer, everything it rests on, and where it came from."""
+
+    status: Status
+    query: str
+    image_path: str
+    reference_path: str | None = None
+    plan: PlannerOutput | None = None
+    executor_evidence: ExecutorOutput | None = None
+    summarizer_result: SummarizerOutput | None = None
+    replan_history: list[str] = Field(default_factory=list)
+    error: str | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def answer(self) -> str:
+        """The answer: an option's letter, a level A–E, or a short text. Raises when the run failed."""
+        return self._result().final_answer
+
+    @property
+    def score(self) -> float | None:
+        """The fused quality score, 1 (bad) to 5 (excellent); None when the question asked for no rating."""
+        return self._result().quality_score
+
+    @property
+    def reasoning(self) -> str:
+        return self._result().quality_reasoning
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows the result: the pictures, the answer and its evidence."""
+        return _notebook_view(self)
+
+    def _result(self) -> SummarizerOutput:
+        if self.status == "error" or self.summarizer_result is None:
+            raise AssessmentFailedError(f"This run has no answer: {self.error or 'it did not finish'}")
+        return self.summarizer_result
+
+
+def _as_text(result: Assessment) -> str:
+    return f"<pre>{escape(result.model_dump_json(indent=2))}</pre>"
+
+
+_notebook_view: Callable[[Assessment], str] = _as_text
+
+
+def show_in_notebooks(view: Callable[[Assessment], str]) -> None:
+    """Hand over how notebooks show an assessment: pages are built on results, so results cannot import them."""
+    global _notebook_view  # noqa: PLW0603 - one view a process, set where the pages are known
+    _notebook_view = view
+
+
+class ToolComparison(BaseModel):
+    """One tool on both pictures, on the same pixels and with the same settings."""
+
+    tool: str
+    type: Literal["FR", "NR"]
+    raw_a: float | None = None
+    raw_b: float | None = None
+    calibrated_a: float | None = None
+    calibrated_b: float | None = None
+    better: Winner | None = None
+    error: str | None = None
+
+
+class Place(BaseModel):
+    """A ninth of the frame and who is better there; ``lead`` is A's lead in points of 1..5 or of similarity."""
+
+    name: str
+    lead: float
+    better: Winner
+
+
+class Comparison(BaseModel):
+    """The verdict on two pictures and everything it rests on.
+
+    ``chance_a`` is the chance that people prefer A; ``confidence`` is that of the winner (of a tie: of the side with
+    the better score). Both are kept between 0.001 and 0.999, which is as far as they were checked; identical pixels are
+    a certain tie, with confidence 1. Both are None when no tool with a measured reliability could run.
+    """
+
+    status: Status
+    image_a: str
+    image_b: str
+    reference_path: str | None = None
+    winner: Winner | None = None
+    confidence: float | None = None
+    chance_a: float | None = None
+    verdict: str = ""
+    reasons: list[str] = Field(default_factory=list)
+    decided_by: str | None = None
+    score_a: float | None = None
+    score_b: float | None = None
+    tools: list[ToolComparison] = Field(default_factory=list)
+    places: list[Place] = Field(default_factory=list)
+    map_shows: str | None = None
+    """What the difference map is made of; None when there is none."""
+    notes: list[str] = Field(default_factory=list)
+    error: str | None = None
+    a: Assessment | None = None
+    b: Assessment | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)

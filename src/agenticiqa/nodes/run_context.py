@@ -1,0 +1,162 @@
+"""What a run needs besides its state: settings, model clients, tools, cache, and the accounts of calls and times.
+
+The state travels through the graph and is stored; this object does not. Nodes find it in LangGraph's configuration.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_stream_writer
+
+from agenticiqa.errors import AgenticIQAError, BackendUnavailableError
+from agenticiqa.models.client import BackendChoice, VLMClient, choose_backend, create_vlm_client
+from agenticiqa.nodes.asking import Asker, CallLog, Deadline
+from agenticiqa.pictures.images import ImageLimits, LoadedImage, load_image
+from agenticiqa.runtime.cache import DiskCache
+from agenticiqa.runtime.config import Settings, load_settings
+from agenticiqa.tools.registry import ToolRegistry, default_registry
+
+logger = logging.getLogger(__name__)
+
+# LangGraph keeps keys with this prefix out of what it stores.
+CONTEXT_KEY = "__agenticiqa_context"
+
+
+@dataclass
+class RunContext:
+    """Everything that serves one run and is not part of its result."""
+
+    settings: Settings = field(default_factory=load_settings)
+    clients: Mapping[str, VLMClient] = field(default_factory=dict)
+    """Ready-made clients by role, for callers that bring their own."""
+    tools: ToolRegistry = field(default_factory=default_registry)
+    cache: DiskCache | None = None
+    calls: CallLog = field(default_factory=CallLog)
+    timings: dict[str, float] = field(default_factory=dict)
+    run_id: str = ""
+    error_kind: str = "no_answer"
+    """The machine-readable name of the last failure, for a run that has no answer."""
+    _made: dict[str, VLMClient] = field(default_factory=dict, repr=False)
+    _making: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    """Held while a client is made; shared by the runs that share clients."""
+    _images: dict[str, LoadedImage] = field(default_factory=dict, repr=False)
+    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+
+    # --- pictures ---
+
+    def image(self, path: str) -> LoadedImage:
+        """The picture, decoded once a run."""
+        with self._lock:
+            if path not in self._images:
+                limits = self.settings.pipeline.images
+                self._images[path] = load_image(path, ImageLimits(limits.max_pixels, limits.max_bytes))
+            return self._images[path]
+
+    def loaded_image(self, path: str) -> LoadedImage | None:
+        """The picture if it could be loaded during the run."""
+        return self._images.get(path)
+
+    def forget_pictures(self) -> None:
+        """Let the pixels go with the run.
+
+        LangGraph's tasks refer to each other and to this object in circles: without this, decoded pictures would wait
+        for Python's rare full collections and pile up meanwhile.
+        """
+        with self._lock:
+            self._images.clear()
+
+    # --- models ---
+
+    def backend_choice(self, role: str) -> BackendChoice:
+        if role in self.clients:
+            return BackendChoice(self.clients[role].identity)
+        return choose_backend(role, self.settings)
+
+    def asker(
+        self, role: str, create: Callable[..., VLMClient] = create_vlm_client, *, deadline: Deadline | None = None
+    ) -> Asker:
+        """What an agent asks its model through, with its retries, time limit and fallback."""
+        role_settings = self.settings.role(role)
+        return Asker(
+            role=role,
+            clients=self._clients_of(role, create),
+            calls=self.calls,
+            cache=self.cache,
+            attempts=role_settings.retry_attempts,
+            deadline=deadline or Deadline(role_settings.node_timeout_s),
+        )
+
+    def _clients_of(self, role: str, create: Callable[..., VLMClient]) -> list[VLMClient]:
+        fallback = self.settings.role(role).fallback_backend
+        if role in self.clients:
+            extra = self.clients.get(f"{role}.fallback")
+            return [self.clients[role], *([extra] if extra else [])]
+        clients = [self._client(self.backend_choice(role).backend, create)]
+        if fallback and fallback != clients[0].backend:
+            try:
+                clients.append(self._client(fallback, create))
+            except BackendUnavailableError as error:
+                logger.debug("The %s has no fallback: %s", role, error)
+        return clients
+
+    def _client(self, backend: str, create: Callable[..., VLMClient]) -> VLMClient:
+        with self._making:
+            if backend not in self._made:
+                self._made[backend] = create(backend, self.settings)
+            return self._made[backend]
+
+    # --- accounts ---
+
+    def note_failure(self, error: AgenticIQAError) -> None:
+        """Keep the kind of a failure whose words go into the state."""
+        self.error_kind = error.kind
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Add the time spent inside to the run's timings."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - started
+
+    def close(self) -> None:
+        for client in self._made.values():
+            client.close()
+        self._made.clear()
+
+
+def context_of(config: RunnableConfig | None) -> RunContext:
+    """The run's context, or a fresh one with default settings when a node is called by itself."""
+    configurable: Mapping[str, Any] = (config or {}).get("configurable") or {}
+    context = configurable.get(CONTEXT_KEY)
+    return context if isinstance(context, RunContext) else RunContext()
+
+
+def with_context(context: RunContext) -> RunnableConfig:
+    """Configuration that hands a context to nodes called directly."""
+    return {"configurable": {CONTEXT_KEY: context}}
+
+
+StepReporter = Callable[[str, dict[str, Any]], None]
+
+
+def step_reporter() -> StepReporter:
+    """A function that streams what an agent has just done; silent outside a graph run.
+
+    LangGraph's writer works in the node's own context only: other threads must run in a copy of it.
+    """
+    try:
+        write = get_stream_writer()
+    except RuntimeError:
+        return lambda step, details: logger.debug("%s: %s", step, details)
+    return lambda step, details: write({"step": step, **details})

@@ -1,0 +1,1 @@
+"""Pictures: opened safely, cut into regions, drawn over, damaged on purpose."""

@@ -1,0 +1,113 @@
+"""From a name ("the vehicle") to pixels.
+
+A score filed under an object is computed on that object's region, or it is labelled as the whole picture's. Here a
+region is known when the user gave its box, or a mask that a box is made of.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from agenticiqa.errors import RegionError
+from agenticiqa.pictures.images import Box, LoadedImage, load_image
+from agenticiqa.pictures.masks import bounding_box, inner_box
+
+logger = logging.getLogger(__name__)
+
+MARKED = 128
+"""Mask pixels at least this bright belong to the object."""
+LEAST_OF_MASK = 0.4
+"""A box inside the mask stands for the object when it holds this share of the mask."""
+
+_ARTICLE = re.compile(r"^(?:the|a|an|this|that)\s+", re.IGNORECASE)
+
+
+def parse_region(text: str) -> tuple[str, Box]:
+    """``NAME=x,y,width,height`` from the command line.
+
+    >>> parse_region("vehicle=10,20,300,200")
+    ('vehicle', Box(x=10, y=20, width=300, height=200))
+    """
+    name, separator, numbers = text.partition("=")
+    if not separator or not name.strip():
+        raise RegionError(f"{text!r} names no region.")
+    return name.strip(), Box.parse(numbers)
+
+
+def read_region(text: str, picture: Path) -> tuple[str, Box]:
+    """``NAME=x,y,width,height``, or ``NAME=mask.png`` with a mask of the picture's size, white where the object is."""
+    name, separator, place = text.partition("=")
+    if separator and name.strip() and re.search("[^-0-9, ]", place):
+        return name.strip(), region_from_mask(Path(place.strip()), picture, name.strip())
+    return parse_region(text)
+
+
+def region_from_mask(mask: Path, picture: Path, name: str = "region") -> Box:
+    """The box that a mask stands for: the largest one inside it, or the one around it where the mask is too ragged.
+
+    Which of the two was taken is logged, because the box around a mask holds other things too.
+    """
+    marks, size = load_image(mask), load_image(picture).size
+    if marks.size != size:
+        raise RegionError(
+            f"The mask {str(mask)!r} is {marks.size[0]}×{marks.size[1]} pixels, the picture {size[0]}×{size[1]}.",
+            hint="Give a mask of the picture's size, white where the object is.",
+        )
+    inside = np.asarray(marks.pil.convert("L")) >= MARKED
+    around = bounding_box(inside)
+    if around is None:
+        raise RegionError(f"The mask {str(mask)!r} marks nothing.", hint="Make it white where the object is.")
+    within, area = inner_box(inside), int(inside.sum())
+    if within and within.width * within.height >= LEAST_OF_MASK * area:
+        share = within.width * within.height / area
+        logger.warning("Region %r: judged in %s, which is %.0f %% of its mask", name, within.as_list(), 100 * share)
+        return within
+    share = area / (around.width * around.height)
+    logger.warning(
+        "Region %r: judged in the box around its mask, %s, which the mask fills by %.0f %%",
+        name,
+        around.as_list(),
+        100 * share,
+    )
+    return around
+
+
+def check_regions(regions: Mapping[str, Sequence[int]], image: LoadedImage) -> None:
+    """Refuse boxes that leave the picture before anything is spent on them."""
+    width, height = image.size
+    for name, numbers in regions.items():
+        box = Box.parse(",".join(map(str, numbers)))
+        if box.x + box.width > width or box.y + box.height > height:
+            raise RegionError(
+                f"The region {name!r} ({box.as_list()}) leaves the picture, which is {width}×{height} pixels."
+            )
+
+
+def find_region(name: str, regions: Mapping[str, Sequence[int]] | None) -> Box | None:
+    """The box of a named object, or None when nobody said where it is.
+
+    >>> find_region("the Vehicle", {"vehicle": [0, 0, 8, 8]})
+    Box(x=0, y=0, width=8, height=8)
+    """
+    wanted = plain_name(name)
+    boxes = {plain_name(known): Box(*numbers) for known, numbers in (regions or {}).items()}
+    if wanted in boxes:
+        return boxes[wanted]
+    # A question may say more of the object than the box's name does: "building on the left" is the box "building".
+    return next((box for known, box in boxes.items() if wanted.startswith(f"{known} ")), None)
+
+
+def known_boxes(names: Sequence[str], regions: Mapping[str, Sequence[int]] | None) -> dict[str, Box]:
+    """The boxes of those objects whose place is known."""
+    found = {name: find_region(name, regions) for name in names}
+    return {name: box for name, box in found.items() if box is not None}
+
+
+def plain_name(name: str) -> str:
+    """Without article and capitals."""
+    return _ARTICLE.sub("", name.strip()).casefold()

@@ -1,0 +1,1 @@
+"""Results as pages and pictures. Reads results; asks no model."""

@@ -1,0 +1,1 @@
+"""What every room stands on: settings, logs, cache, run records, files, locks."""

@@ -1,0 +1,432 @@
+"""Configuration: packaged defaults < files < environment < command line, checked into one settings object.
+
+Files are ``model_backends.yaml`` (which model plays which role) and ``pipeline.yaml`` (everything else). Each may hold
+any subset of keys. A key that nobody knows is refused with its name and line, so that none is silently dropped.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+import platformdirs
+import yaml
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from agenticiqa.errors import ConfigError
+
+BACKENDS_FILE = "model_backends.yaml"
+PIPELINE_FILE = "pipeline.yaml"
+ENVIRONMENT_PREFIX = "AGENTICIQA_"
+# Variables with our prefix that are not settings of their own.
+CONFIG_DIR_VARIABLE = "AGENTICIQA_CONFIG_DIR"
+BACKEND_VARIABLE = "AGENTICIQA_BACKEND"
+HOME_VARIABLE = "AGENTICIQA_HOME"
+ROLES: tuple[str, ...] = ("planner", "executor", "summarizer")
+Role = Literal["planner", "executor", "summarizer"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RoleSettings(_Strict):
+    """Which model plays one agent, and how it is asked."""
+
+    backend: str
+    temperature: float | None = Field(0.0, ge=0, le=2)
+    top_p: float | None = Field(None, gt=0, le=1)
+    max_tokens: int = Field(1024, ge=1)
+    retry_attempts: int = Field(3, ge=1, le=10, description="Calls in all until a reply is valid")
+    fallback_backend: str | None = None
+    timeout_s: float = Field(120.0, gt=0, description="Limit for one model call")
+    node_timeout_s: float = Field(600.0, gt=0, description="Limit for all calls of one agent in one pass")
+
+    @field_validator("backend", "fallback_backend")
+    @classmethod
+    def _not_blank(cls, value: str | None) -> str | None:
+        if value is not None and not value.strip():
+            raise ValueError("must name a backend such as openai.gpt-4o")
+        return value.strip() if value else value
+
+
+class ProviderSettings(_Strict):
+    """How one provider is reached. Keys that a provider has no use for must stay unset."""
+
+    api_key: SecretStr | None = None
+    base_url: str | None = None
+    model: str | None = Field(None, description="Model folder or id for local backends; default model otherwise")
+    device: str = "auto"
+    dtype: str = "auto"
+    max_retries: int = Field(3, ge=0, le=10, description="Further tries after rate limits, 5xx and lost connections")
+    max_image_side: int | None = Field(None, ge=16)
+    max_image_bytes: int | None = Field(None, ge=1024)
+
+    @field_validator("api_key", "base_url", "model", mode="before")
+    @classmethod
+    def _empty_is_unset(cls, value: Any) -> Any:
+        return None if isinstance(value, str) and not value.strip() else value
+
+    @property
+    def key(self) -> str | None:
+        return self.api_key.get_secret_value() if self.api_key else None
+
+
+_LOCAL_ONLY = frozenset({"device", "dtype"})
+_WITHOUT_EFFECT: dict[str, frozenset[str]] = {
+    "openai": _LOCAL_ONLY,
+    "anthropic": _LOCAL_ONLY,
+    "google": _LOCAL_ONLY,
+    "compatible": _LOCAL_ONLY,
+    "qwen": frozenset({"api_key", "base_url", "max_retries"}),
+}
+
+
+class FusionSettings(_Strict):
+    eta: float = Field(1.0, gt=0)
+    class_confidence: float = Field(0.8, gt=0.2, lt=1)
+    normalize: bool = True
+    level_thresholds: tuple[float, float, float, float] = (1.5, 2.5, 3.5, 4.5)
+
+    @field_validator("level_thresholds")
+    @classmethod
+    def _rising(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        if list(value) != sorted(set(value)):
+            raise ValueError("must rise, for example [1.5, 2.5, 3.5, 4.5]")
+        return value
+
+
+class ImageSettings(_Strict):
+    max_pixels: int = Field(200_000_000, ge=1)
+    max_bytes: int = Field(512 * 1024 * 1024, ge=1)
+
+
+class CacheSettings(_Strict):
+    enabled: bool = True
+    folder: Path | None = None
+    size_limit_mb: int = Field(1024, ge=1)
+
+
+class LoggingSettings(_Strict):
+    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    file: Path | None = None
+
+
+class RunsSettings(_Strict):
+    enabled: bool = True
+    database: Path | None = None
+
+
+class PyiqaSettings(_Strict):
+    """How the learned tools of pyiqa run."""
+
+    device: str = Field("auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$", description="auto, cpu, cuda or cuda:N")
+    weights_folder: Path | None = Field(None, description="Where weights are kept; null: torch's own folder")
+    max_megapixels: float = Field(12.0, gt=0)
+
+
+class ToolSettings(_Strict):
+    timeout_s: float = Field(300.0, gt=0)
+    max_workers: int = Field(4, ge=1, le=64)
+    calibrations: Path | None = Field(None, description="Curves that replace the shipped ones, tool by tool")
+    pyiqa: PyiqaSettings = PyiqaSettings()
+
+
+class PipelineSettings(_Strict):
+    max_replan_iterations: int = Field(2, ge=0)
+    strict_mode_selection: bool = False
+    max_query_chars: int = Field(20_000, ge=1)
+    allowed_roots: tuple[Path, ...] = ()
+    fusion: FusionSettings = FusionSettings()
+    images: ImageSettings = ImageSettings()
+    tools: ToolSettings = ToolSettings()
+    cache: CacheSettings = CacheSettings()
+    logging: LoggingSettings = LoggingSettings()
+    runs: RunsSettings = RunsSettings()
+
+
+class Settings(_Strict):
+    """Everything a run can be told, after all layers are merged."""
+
+    planner: RoleSettings
+    executor: RoleSettings
+    summarizer: RoleSettings
+    keyless_backend: str | None = None
+    providers: dict[str, ProviderSettings] = Field(default_factory=dict)
+    pipeline: PipelineSettings = PipelineSettings()
+    chosen_explicitly: frozenset[str] = Field(
+        default=frozenset(), description="Roles whose backend came from the environment or the command line"
+    )
+
+    @model_validator(mode="after")
+    def _refuse_keys_without_effect(self) -> Settings:
+        for name, provider in self.providers.items():
+            useless = provider.model_fields_set & _WITHOUT_EFFECT.get(name, frozenset())
+            if useless:
+                raise ValueError(f"providers.{name}: {', '.join(sorted(useless))} would have no effect")
+        return self
+
+    def role(self, role: str) -> RoleSettings:
+        settings: RoleSettings = getattr(self, role)
+        return settings
+
+    def provider(self, name: str) -> ProviderSettings:
+        return self.providers.get(name, ProviderSettings())
+
+    @cached_property
+    def home(self) -> Path:
+        return home_folder()
+
+    @property
+    def cache_folder(self) -> Path:
+        return self.pipeline.cache.folder or self.home / "cache"
+
+    @property
+    def runs_database(self) -> Path:
+        return self.pipeline.runs.database or self.home / "runs.sqlite"
+
+    @property
+    def log_file(self) -> Path:
+        return self.pipeline.logging.file or self.home / "log.jsonl"
+
+
+def home_folder() -> Path:
+    """Where runs, logs and the cache live unless the configuration says otherwise."""
+    return Path(os.environ.get(HOME_VARIABLE) or platformdirs.user_data_dir("agenticiqa", appauthor=False))
+
+
+# --- layers ----------------------------------------------------------------------------------------------
+
+_VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-(?P<value>[^}]*))?\}")
+
+
+class _Layer:
+    """One source of settings: its values and, for files, the line of every key."""
+
+    def __init__(self, name: str, values: dict[str, Any], lines: Mapping[tuple[str, ...], int] | None = None) -> None:
+        self.name = name
+        self.values = values
+        self.lines = lines or {}
+
+    def where(self, path: tuple[str, ...]) -> str | None:
+        """'file.yaml, line 3' when this layer set the key at ``path``, else None."""
+        if not _has(self.values, path):
+            return None
+        line = self.lines.get(path)
+        return f"{self.name}, line {line}" if line else self.name
+
+
+def _has(values: Any, path: tuple[str, ...]) -> bool:
+    for part in path:
+        if not isinstance(values, dict) or part not in values:
+            return False
+        values = values[part]
+    return True
+
+
+def load_settings(
+    config_dir: str | Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """Merge all layers and check the result.
+
+    ``overrides`` are command-line values by dotted key, such as ``{"pipeline.max_replan_iterations": 0}``;
+    the key ``backend`` sets all three roles. None values are ignored.
+
+    >>> load_settings(overrides={"backend": "compatible.llava"}, environment={}).planner.backend
+    'compatible.llava'
+    """
+    environment = os.environ if environment is None else environment
+    layers = [
+        *_packaged_layers(environment),
+        *_file_layers(config_dir, environment),
+        _Layer("environment", _nested(_environment_values(environment))),
+        _Layer(
+            "command line",
+            _nested(_with_backend_for_all({k: v for k, v in (overrides or {}).items() if v is not None})),
+        ),
+    ]
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        _merge(merged, layer.values)
+    explicit = {role for role in ROLES for layer in layers[-2:] if _has(layer.values, (role, "backend"))}
+    try:
+        return Settings.model_validate({**merged, "chosen_explicitly": explicit})
+    except ValidationError as error:
+        raise ConfigError(_explain(error, layers), hint="`agenticiqa config show` prints every known key.") from None
+
+
+def _packaged_layers(environment: Mapping[str, str]) -> Iterator[_Layer]:
+    for name in (BACKENDS_FILE, PIPELINE_FILE):
+        text = resources.files("agenticiqa.runtime.configs").joinpath(name).read_text(encoding="utf-8")
+        yield _parse(text, f"packaged {name}", name, environment)
+
+
+def _file_layers(config_dir: str | Path | None, environment: Mapping[str, str]) -> Iterator[_Layer]:
+    named = config_dir or environment.get(CONFIG_DIR_VARIABLE)
+    if named and not Path(named).is_dir():
+        raise ConfigError(f"The configuration folder {str(named)!r} does not exist.", hint="Check --config.")
+    folders = (
+        [Path(named)] if named else [Path(platformdirs.user_config_dir("agenticiqa", appauthor=False)), Path("configs")]
+    )
+    for folder in folders:
+        for name in (BACKENDS_FILE, PIPELINE_FILE):
+            file = folder / name
+            if file.is_file():
+                yield _parse(_text(file), str(file), name, environment)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read as UTF-8 text ({error}).") from None
+
+
+def _parse(text: str, source: str, file_name: str, environment: Mapping[str, str]) -> _Layer:
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise ConfigError(f"{source}{line} is not valid YAML: {getattr(error, 'problem', error)}.") from None
+    if root is None:
+        return _Layer(source, {})
+    if not isinstance(root, yaml.MappingNode):
+        raise ConfigError(f"{source} must hold keys and values.")
+    lines: dict[tuple[str, ...], int] = {}
+    values = _construct(root, (), lines, source, environment)
+    if file_name == PIPELINE_FILE:
+        return _Layer(source, {"pipeline": values}, {("pipeline", *path): line for path, line in lines.items()})
+    if "pipeline" in values:
+        raise ConfigError(f"{source}, line {lines[('pipeline',)]}: 'pipeline' belongs into {PIPELINE_FILE}.")
+    return _Layer(source, values, lines)
+
+
+def _construct(
+    node: yaml.Node,
+    path: tuple[str, ...],
+    lines: dict[tuple[str, ...], int],
+    source: str,
+    environment: Mapping[str, str],
+) -> Any:
+    """Plain values of a YAML node, noting the line of each key and filling in ``${VAR}``."""
+    if isinstance(node, yaml.MappingNode):
+        values: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = str(key_node.value)
+            if key in values:
+                raise ConfigError(f"{source}, line {key_node.start_mark.line + 1}: {key!r} is given twice.")
+            here = (*path, key)
+            lines[here] = key_node.start_mark.line + 1
+            values[key] = _construct(value_node, here, lines, source, environment)
+        return values
+    if isinstance(node, yaml.SequenceNode):
+        return [_construct(item, path, lines, source, environment) for item in node.value]
+    text = str(node.value)
+    if "${" in text:
+        return _interpolated(text, f"{source}, line {node.start_mark.line + 1}", environment)
+    constructor = yaml.SafeLoader("")
+    try:
+        return constructor.construct_object(node, deep=True)
+    finally:
+        constructor.dispose()
+
+
+def _interpolated(text: str, where: str, environment: Mapping[str, str]) -> Any:
+    def replacement(match: re.Match[str]) -> str:
+        value = environment.get(match["name"])
+        if value:
+            return value
+        if match["default"] is not None:
+            return match["value"]
+        raise ConfigError(
+            f"{where}: the environment variable {match['name']} is not set.",
+            hint=f"Set it, or write ${{{match['name']}:-default}}.",
+        )
+
+    replaced = _VARIABLE.sub(replacement, text)
+    if "${" in replaced:
+        raise ConfigError(f"{where}: {text!r} is not a variable of the form ${{NAME}} or ${{NAME:-default}}.")
+    return replaced
+
+
+def _environment_values(environment: Mapping[str, str]) -> dict[str, Any]:
+    """AGENTICIQA_PLANNER__MAX_TOKENS=100 becomes {'planner.max_tokens': '100'}."""
+    values: dict[str, Any] = {}
+    if environment.get(BACKEND_VARIABLE):
+        values.update(_with_backend_for_all({"backend": environment[BACKEND_VARIABLE]}))
+    for name, value in environment.items():
+        if name.startswith(ENVIRONMENT_PREFIX) and name not in (
+            CONFIG_DIR_VARIABLE,
+            BACKEND_VARIABLE,
+            HOME_VARIABLE,
+        ):
+            key = name.removeprefix(ENVIRONMENT_PREFIX).lower().replace("__", ".")
+            try:
+                values[key] = yaml.safe_load(value) if value.startswith(("[", "{")) else value
+            except yaml.YAMLError:
+                raise ConfigError(f"The environment variable {name} is not valid YAML.") from None
+    return values
+
+
+def _with_backend_for_all(values: dict[str, Any]) -> dict[str, Any]:
+    """``backend`` alone means all three roles; a role's own key still wins."""
+    if "backend" not in values:
+        return values
+    backend = values.pop("backend")
+    return {**{f"{role}.backend": backend for role in ROLES}, **values}
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for key, value in flat.items():
+        *parents, leaf = key.split(".")
+        level = nested
+        for parent in parents:
+            level = level.setdefault(parent, {})
+            if not isinstance(level, dict):
+                raise ConfigError(f"{key!r} contradicts another setting.")
+        level[leaf] = value
+    return nested
+
+
+def _merge(target: dict[str, Any], source: Mapping[str, Any]) -> None:
+    for key, value in source.items():
+        if isinstance(value, dict) and isinstance(target.get(key), dict):
+            _merge(target[key], value)
+        elif isinstance(value, dict):
+            target[key] = {}
+            _merge(target[key], value)
+        else:
+            target[key] = value
+
+
+def _explain(error: ValidationError, layers: list[_Layer]) -> str:
+    problems = []
+    for item in error.errors(include_url=False, include_context=False):
+        path = tuple(str(part) for part in item["loc"] if not isinstance(part, int))
+        source = next((found for layer in reversed(layers) if (found := layer.where(path))), None)
+        name = ".".join(path)
+        what = f"unknown key {name!r}" if item["type"] == "extra_forbidden" else f"{name}: {item['msg']}"
+        problems.append(f"{source}: {what}" if source else what)
+    return "The configuration is wrong. " + "; ".join(problems) + "."
+
+
+def effective_settings(settings: Settings) -> dict[str, Any]:
+    """The merged settings as plain data, keys masked, for showing to a person."""
+    return settings.model_dump(mode="json", exclude={"chosen_explicitly"})

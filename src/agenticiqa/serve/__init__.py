@@ -1,0 +1,1 @@
+"""AgenticIQA for other programs: HTTP, MCP, LangChain."""

@@ -1,0 +1,1 @@
+"""The HTTP service with its page."""

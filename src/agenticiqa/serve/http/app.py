@@ -1,0 +1,240 @@
+"""The ASGI application: parts put together, routes, guards."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import Response
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+
+from agenticiqa.errors import AgenticIQAError, ConfigError
+from agenticiqa.models.client import VLMClient
+from agenticiqa.pictures.images import ImageLimits
+from agenticiqa.runtime.config import Settings
+from agenticiqa.serve.http.guard.keys import KeyFile
+from agenticiqa.serve.http.guard.origins import OriginGuard
+from agenticiqa.serve.http.guard.request_guard import RequestGuard
+from agenticiqa.serve.http.page.example_pictures import EXAMPLES
+from agenticiqa.serve.http.page.page_files import PageFiles
+from agenticiqa.serve.http.parts import Parts
+from agenticiqa.serve.http.problems import (
+    Problem,
+    ServiceError,
+    on_http_exception,
+    on_invalid_fields,
+    on_package_error,
+    on_service_error,
+)
+from agenticiqa.serve.http.routes import (
+    batches as routes_batches,
+)
+from agenticiqa.serve.http.routes import (
+    catalogue as routes_catalogue,
+)
+from agenticiqa.serve.http.routes import (
+    operation as routes_operation,
+)
+from agenticiqa.serve.http.routes import (
+    runs as routes_runs,
+)
+from agenticiqa.serve.http.routes import (
+    work as routes_work,
+)
+from agenticiqa.serve.http.routes.request_documents import COMPONENTS
+from agenticiqa.serve.http.service_metrics import ServiceMetrics
+from agenticiqa.serve.http.settings import ServiceSettings
+from agenticiqa.serve.http.store.expiry import forget_old_runs
+from agenticiqa.serve.http.store.job_record import JobRecord
+from agenticiqa.serve.http.store.shelf import HOUR, PictureShelf
+from agenticiqa.serve.http.wire import AssessBody, BatchBody, CompareBody, MeasureBody
+from agenticiqa.serve.http.work.intake import RequestReader
+from agenticiqa.serve.http.work.jobs import JobDesk, stopped_error
+from agenticiqa.serve.http.work.painter import Painter
+from agenticiqa.serve.http.work.pipeline_work import Pipeline
+
+logger = logging.getLogger(__name__)
+
+WEB = Path(__file__).parent / "page" / "web"
+SWEEP_EVERY_S = 60.0
+WAITING_BATCHES = 4
+BATCH_S = 7 * 24 * 3600.0
+DESCRIPTION = (
+    "Ask how good a picture is, what is wrong with it, where, and why. Errors are problem documents (RFC 9457)."
+)
+
+
+def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLMClient] | None = None) -> Parts:
+    """Open everything the server works with."""
+    service.check()
+    keys = KeyFile(service.api_keys_file) if service.api_keys_file else None
+    if keys is not None and not any(record.revoked_at is None for record in keys.records()):
+        raise ConfigError(
+            f"There is no active key in {str(keys.path)!r}: nobody could get in.",
+            hint="Make one with `agenticiqa serve keys add NAME --api-keys-file FILE`.",
+        )
+    shelf = PictureShelf(
+        service.data_folder / "pictures",
+        keep_s=service.keep_uploads_hours * HOUR,
+        max_bytes=service.store_bytes,
+        least_s=service.body_total_s + 60,
+    )
+    record = JobRecord(service.data_folder / "service.sqlite")
+    lost = record.note_interrupted(stopped_error("interrupted", "").document())
+    if lost:
+        logger.warning("%d runs of an earlier server did not finish and are recorded as interrupted", lost)
+    pipeline = Pipeline(_narrowed(settings, service, shelf.folder), service.allowed_backends, clients)
+    desk = JobDesk(record, workers=service.workers, queue_length=service.queue, timeout_s=service.timeout_s)
+    batch_desk = JobDesk(record, workers=1, queue_length=WAITING_BATCHES, timeout_s=BATCH_S)
+    metrics = ServiceMetrics(desk)
+    desk.ended = batch_desk.ended = metrics.job_ended
+    return Parts(
+        settings=service,
+        pipeline=pipeline,
+        record=record,
+        desk=desk,
+        batch_desk=batch_desk,
+        shelf=shelf,
+        reader=RequestReader(service, shelf, ImageLimits(pipeline.limits.max_pixels, service.max_upload_bytes)),
+        metrics=metrics,
+        keys=keys,
+        painter=Painter(),
+        ready=[],
+    )
+
+
+def _narrowed(settings: Settings, service: ServiceSettings, shelf: Path) -> Settings:
+    """The same settings for a pipeline that may open the shelf and nothing else."""
+    pipeline = settings.pipeline
+    images = pipeline.images.model_copy(update={"max_pixels": min(pipeline.images.max_pixels, service.max_pixels)})
+    # Workers share the processors: more threads than those would only keep the event loop waiting for its turn.
+    share = max(1, (os.cpu_count() or 1) // service.workers)
+    tools = pipeline.tools.model_copy(update={"max_workers": min(pipeline.tools.max_workers, share)})
+    narrowed = {"allowed_roots": (shelf,), "images": images, "tools": tools}
+    return settings.model_copy(update={"pipeline": pipeline.model_copy(update=narrowed)})
+
+
+def create_app(parts: Parts) -> FastAPI:
+    """The application over ready parts."""
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        chores = [asyncio.create_task(_warm_up(parts)), asyncio.create_task(_sweep_now_and_then(parts))]
+        yield
+        for chore in chores:
+            chore.cancel()
+        await drain(parts, 0 if parts.desk.draining else parts.settings.grace_s)
+        parts.painter.close()
+        parts.pipeline.close()
+        parts.record.close()
+
+    app = FastAPI(
+        title="AgenticIQA",
+        description=DESCRIPTION,
+        version=metadata.version("agenticiqa"),
+        lifespan=lifespan,
+        # The ready-made pages of the framework load scripts from elsewhere.
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.parts = parts
+    for module in (routes_work, routes_runs, routes_batches, routes_catalogue, routes_operation):
+        app.include_router(module.router)
+    _add_page(app)
+    app.add_exception_handler(ServiceError, on_service_error)
+    app.add_exception_handler(AgenticIQAError, on_package_error)
+    app.add_exception_handler(RequestValidationError, on_invalid_fields)
+    app.add_exception_handler(HTTPException, on_http_exception)
+    _add_guards(app, parts)
+    # The way FastAPI's documentation names for a document of one's own.
+    app.openapi = lambda: _openapi(app, with_keys=parts.keys is not None)  # type: ignore[method-assign]
+    return app
+
+
+async def drain(parts: Parts, grace_s: float) -> None:
+    """Let single runs finish; batches stop where they are, with what they have kept."""
+    await asyncio.gather(parts.desk.drain(grace_s), parts.batch_desk.drain(0))
+
+
+def _add_guards(app: FastAPI, parts: Parts) -> None:
+    """The last one added is the first to see a request."""
+    settings = parts.settings
+    if settings.allowed_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(settings.allowed_origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type", "Prefer", "Last-Event-ID"],
+            expose_headers=["Location", "Retry-After", "X-Request-Id"],
+        )
+    app.add_middleware(OriginGuard, settings=settings)
+    app.add_middleware(RequestGuard, settings=settings, observe=parts.metrics.request_ended)
+
+
+def _add_page(app: FastAPI) -> None:
+    files = PageFiles(directory=WEB, html=True)
+    app.mount("/static", files, name="static")
+
+    @app.get("/", include_in_schema=False)
+    async def page(request: Request) -> Response:
+        return await files.get_response("index.html", request.scope)
+
+
+async def _warm_up(parts: Parts) -> None:
+    """Load the model before the first request waits for it."""
+    try:
+        await asyncio.to_thread(_first_assessment, parts)
+    except Exception:
+        logger.exception("The first assessment failed; the server goes on without having tried its model")
+    parts.ready.append("warm")
+
+
+def _first_assessment(parts: Parts) -> None:
+    parts.shelf.sweep()
+    parts.pipeline.assessor()
+    if parts.pipeline.is_embedded:
+        # Other backends would be paid for this.
+        parts.pipeline.warm_up(parts.shelf.put(EXAMPLES["dandelion_compressed"].data(), "warm-up"))
+
+
+async def _sweep_now_and_then(parts: Parts) -> None:
+    while True:
+        await asyncio.sleep(SWEEP_EVERY_S)
+        active = [*parts.desk.active, *parts.batch_desk.active]
+        in_use = frozenset().union(*(job.holds for job in active))
+        for chore in (functools.partial(parts.shelf.sweep, in_use), functools.partial(forget_old_runs, parts)):
+            try:
+                await asyncio.to_thread(chore)
+            except Exception:
+                # A disk that is full or a database that is locked now may not be so in a minute.
+                logger.exception("Old files could not be removed; trying again later")
+
+
+def _openapi(app: FastAPI, *, with_keys: bool) -> dict[str, Any]:
+    """The framework's document with the bodies and problems it cannot know of."""
+    if app.openapi_schema:
+        return app.openapi_schema
+    document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    bodies: list[type[BaseModel]] = [AssessBody, MeasureBody, CompareBody, BatchBody, Problem]
+    _, extra = models_json_schema([(model, "validation") for model in bodies], ref_template=COMPONENTS + "{model}")
+    document["components"].setdefault("schemas", {}).update(extra["$defs"])
+    if not with_keys:
+        document["components"].pop("securitySchemes", None)
+        for operations in document["paths"].values():
+            for operation in operations.values():
+                operation.pop("security", None)
+    app.openapi_schema = document
+    return document

@@ -1,0 +1,1 @@
+"""Who may ask what: keys, origins, limits before a request is read."""

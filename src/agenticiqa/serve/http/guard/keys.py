@@ -1,0 +1,140 @@
+"""API keys: made once, shown once, kept as hashes.
+
+A key is 256 random bits, so one SHA-256 is enough to keep it: nobody can guess through it, and checking one costs
+nothing. The file is read again whenever it changes, so that a revoked key stops working at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from agenticiqa.errors import ConfigError, OutputError
+from agenticiqa.runtime.files import write_whole
+from agenticiqa.runtime.locks import locked
+
+PREFIX = "aiqa"
+PATIENCE_S = 10.0
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+# Compared with when no key has the id, so that an unknown id takes as long as a wrong secret.
+_NOBODY = hashlib.sha256(b"nobody").hexdigest()
+
+
+@dataclass(frozen=True)
+class KeyRecord:
+    """What is kept of a key."""
+
+    id: str
+    name: str
+    sha256: str
+    created_at: str
+    revoked_at: str | None = None
+
+
+class KeyFile:
+    """Reads and writes one file of key records."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._seen: tuple[int, int, int] | None = None
+        self._records: dict[str, KeyRecord] = {}
+
+    def records(self) -> list[KeyRecord]:
+        with self._lock:
+            self._refresh()
+            return list(self._records.values())
+
+    def add(self, name: str) -> str:
+        """A new key; the only time it can be read."""
+        if not _NAME.fullmatch(name):
+            raise ConfigError(f"{name!r} is not a name for a key.", hint="Letters, digits, '.', '_' and '-', up to 64.")
+        key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+        key = f"{PREFIX}_{key_id}_{secret}"
+        with self._alone():
+            records = self.records()
+            if any(record.name == name and record.revoked_at is None for record in records):
+                raise ConfigError(
+                    f"There is a key {name!r} already.", hint=f"Revoke it first: serve keys revoke {name}."
+                )
+            self._write([*records, KeyRecord(key_id, name, _digest(key), _now())])
+        return key
+
+    def revoke(self, name: str) -> KeyRecord:
+        """From now on the key opens nothing; what it made stays out of reach of later keys of the same name."""
+        with self._alone():
+            records = self.records()
+            active = next((record for record in records if record.name == name and record.revoked_at is None), None)
+            if active is None:
+                raise ConfigError(f"There is no active key {name!r}.", hint="`agenticiqa serve keys list` shows all.")
+            revoked = replace(active, revoked_at=_now())
+            self._write([revoked if record.id == active.id else record for record in records])
+        return revoked
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Between reading and writing nobody else writes: of two keys made at once, both stay."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as held:
+            latest = time.monotonic() + PATIENCE_S
+            while True:
+                try:
+                    held.enter_context(locked(self.path))
+                    break
+                except OutputError:
+                    if time.monotonic() > latest:
+                        raise
+                    time.sleep(0.02)
+            yield
+
+    def owner_of(self, key: str) -> KeyRecord | None:
+        """The record that a presented key belongs to, or None where it is unknown, wrong or revoked."""
+        parts = key.split("_", 2)
+        with self._lock:
+            self._refresh()
+            record = self._records.get(parts[1]) if len(parts) == 3 else None
+        matches = hmac.compare_digest(_digest(key), record.sha256 if record else _NOBODY)
+        return record if record and matches and record.revoked_at is None else None
+
+    def _refresh(self) -> None:
+        try:
+            facts = self.path.stat()
+        except FileNotFoundError:
+            self._seen, self._records = None, {}
+            return
+        except OSError as error:
+            raise ConfigError(f"The key file {str(self.path)!r} cannot be read: {error.strerror}.") from error
+        seen = (facts.st_mtime_ns, facts.st_size, facts.st_ino)
+        if seen != self._seen:
+            self._records = {record.id: record for record in self._parsed()}
+            self._seen = seen
+
+    def _parsed(self) -> list[KeyRecord]:
+        try:
+            return [KeyRecord(**entry) for entry in json.loads(self.path.read_text(encoding="utf-8"))["keys"]]
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise ConfigError(
+                f"The key file {str(self.path)!r} is damaged.", hint="Restore it, or delete it and make new keys."
+            ) from error
+
+    def _write(self, records: list[KeyRecord]) -> None:
+        text = json.dumps({"keys": [asdict(record) for record in records]}, indent=2)
+        write_whole(self.path, text + "\n", private=True)
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _now() -> str:
+    return datetime.now(tz=timezone.utc).isoformat(timespec="seconds")

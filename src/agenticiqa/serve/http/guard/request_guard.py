@@ -1,0 +1,161 @@
+"""The outermost layer: limits on request bodies, headers on every response, one name for every request.
+
+A body that is too large is refused on its announced length, or as soon as it grows too long; one that dribbles in is
+cut off. Whoever is answered before the body has arrived gets the answer first: what is still under way is read and
+thrown away for a moment, because closing at once would make the client's system discard the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agenticiqa.serve.http.problems import ServiceError, internal_error, problem_response
+from agenticiqa.serve.http.settings import ServiceSettings
+
+logger = logging.getLogger(__name__)
+
+LINGER_BYTES = 4 * 1024 * 1024
+LINGER_S = 2.0
+PAGE_POLICY = (
+    "default-src 'self'; img-src 'self' data: blob:; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+HEADERS = {
+    b"x-content-type-options": b"nosniff",
+    b"content-security-policy": PAGE_POLICY.encode(),
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"permissions-policy": b"camera=(), geolocation=(), microphone=()",
+}
+BATCH_PATH = "/v1/batches"
+Observer = Callable[[Scope, int, float], None]
+"""(scope, status, seconds), called when a request has ended."""
+
+
+class RequestGuard:
+    """ASGI middleware."""
+
+    def __init__(self, app: ASGIApp, *, settings: ServiceSettings, observe: Observer) -> None:
+        self.app = app
+        self.settings = settings
+        self.observe = observe
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request_id = secrets.token_hex(6)
+        scope.setdefault("state", {})["request_id"] = request_id
+        body = _Body(scope, receive, self.settings)
+        reply = _Reply(scope, send, body, request_id)
+        started = time.monotonic()
+        try:
+            await self._serve(scope, body, reply, request_id)
+        finally:
+            self.observe(scope, reply.status, time.monotonic() - started)
+
+    async def _serve(self, scope: Scope, body: _Body, reply: _Reply, request_id: str) -> None:
+        try:
+            body.check_announced()
+            await self.app(scope, body.receive, reply.send)
+        except ServiceError as error:
+            await problem_response(error, request_id)(scope, body.receive, reply.send)
+        except Exception:
+            logger.exception("Request %s failed", request_id)
+            if not reply.status:
+                await problem_response(internal_error(), request_id)(scope, body.receive, reply.send)
+
+
+class _Body:
+    """The request's body as it arrives, within limits."""
+
+    def __init__(self, scope: Scope, receive: Receive, settings: ServiceSettings) -> None:
+        headers = dict(scope["headers"])
+        self._receive = receive
+        self._settings = settings
+        batch = scope["path"] == BATCH_PATH
+        self._limit = settings.max_batch_upload_bytes if batch else settings.max_upload_bytes
+        self._announced = headers.get(b"content-length", b"")
+        self._encoding = headers.get(b"content-encoding", b"identity").lower()
+        self.complete = self._announced in (b"", b"0") and b"transfer-encoding" not in headers
+        self._taken = 0
+        self._end = time.monotonic() + settings.body_total_s
+
+    def check_announced(self) -> None:
+        if self._encoding not in (b"identity", b""):
+            raise ServiceError(415, "content_encoding", "Send the body as it is, without Content-Encoding.")
+        if self._announced.isdigit() and int(self._announced) > self._limit:
+            raise self._too_large()
+
+    def _too_large(self) -> ServiceError:
+        return ServiceError(
+            413, "body_too_large", f"The request is larger than {self._limit // (1024 * 1024)} MB, the limit here."
+        )
+
+    async def receive(self) -> Message:
+        if self.complete:
+            # Nothing but the client's leaving can come now.
+            return await self._receive()
+        allowed = min(self._settings.body_idle_s, self._end - time.monotonic())
+        try:
+            message = await asyncio.wait_for(self._receive(), max(allowed, 0.01))
+        except (asyncio.TimeoutError, TimeoutError):
+            raise ServiceError(408, "slow_body", "The request's body arrived too slowly.") from None
+        if message["type"] == "http.request":
+            self._taken += len(message.get("body", b""))
+            self.complete = not message.get("more_body", False)
+            if self._taken > self._limit:
+                raise self._too_large()
+        else:
+            self.complete = True
+        return message
+
+    async def linger(self) -> None:
+        """Read and throw away what is under way, for a moment."""
+        end = time.monotonic() + LINGER_S
+        dropped = 0
+        while not self.complete and dropped < LINGER_BYTES and time.monotonic() < end:
+            try:
+                message = await asyncio.wait_for(self._receive(), max(end - time.monotonic(), 0.01))
+            except (asyncio.TimeoutError, TimeoutError):
+                return
+            dropped += len(message.get("body", b""))
+            self.complete = message["type"] != "http.request" or not message.get("more_body", False)
+
+
+class _Reply:
+    """The response on its way out."""
+
+    def __init__(self, scope: Scope, send: Send, body: _Body, request_id: str) -> None:
+        self._scope = scope
+        self._send = send
+        self._body = body
+        self._request_id = request_id
+        self.status = 0
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            await self._send({**message, "headers": self._headers(message.get("headers", []))})
+        elif message["type"] == "http.response.body" and not message.get("more_body") and not self._body.complete:
+            await self._send({**message, "more_body": True})
+            await self._body.linger()
+            await self._send({"type": "http.response.body", "body": b""})
+        else:
+            await self._send(message)
+
+    def _headers(self, given: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        present = {name.lower() for name, _ in given}
+        added: dict[bytes, bytes] = {**HEADERS, b"x-request-id": self._request_id.encode()}
+        if self._scope["path"].startswith("/v1/"):
+            added[b"cache-control"] = b"no-store"
+        if not self._body.complete:
+            added[b"connection"] = b"close"
+        return [*given, *((name, value) for name, value in added.items() if name not in present)]

@@ -1,0 +1,58 @@
+"""Everything the routes work with, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+
+from agenticiqa.serve.http.guard.keys import KeyFile
+from agenticiqa.serve.http.service_metrics import ServiceMetrics
+from agenticiqa.serve.http.settings import ServiceSettings
+from agenticiqa.serve.http.store.job_record import JobRecord, JobRow
+from agenticiqa.serve.http.store.shelf import PictureShelf, ShelvedPicture
+from agenticiqa.serve.http.work.intake import RequestReader
+from agenticiqa.serve.http.work.jobs import JobDesk
+from agenticiqa.serve.http.work.painter import Painter
+from agenticiqa.serve.http.work.pipeline_work import Pipeline
+
+
+@dataclass(frozen=True)
+class Parts:
+    """One server's parts."""
+
+    settings: ServiceSettings
+    pipeline: Pipeline
+    record: JobRecord
+    desk: JobDesk
+    batch_desk: JobDesk
+    shelf: PictureShelf
+    reader: RequestReader
+    metrics: ServiceMetrics
+    keys: KeyFile | None
+    painter: Painter
+    ready: list[str]
+    """Empty until the model is loaded."""
+
+    def batch_output(self, batch_id: str) -> Path:
+        return self.settings.data_folder / "batches" / f"{batch_id}.jsonl"
+
+
+def parts_of(request: Request) -> Parts:
+    parts: Parts = request.app.state.parts
+    return parts
+
+
+def stored_pictures(request: dict[str, Any]) -> dict[str, ShelvedPicture]:
+    """The pictures of a recorded request, as its ``pictures`` entry names them."""
+    return {
+        name: ShelvedPicture(Path(entry["file"]), entry["name"]) for name, entry in request.get("pictures", {}).items()
+    }
+
+
+def public_request(row: JobRow) -> dict[str, Any]:
+    """What was asked, without the server's paths."""
+    shown = {key: value for key, value in row.request.items() if key != "pictures"}
+    return {**shown, "pictures": {name: entry["name"] for name, entry in row.request.get("pictures", {}).items()}}

@@ -1,0 +1,172 @@
+"""Routes about batches: send, follow, read the results, cancel."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+from agenticiqa.runtime.runs import new_run_id
+from agenticiqa.serve.http.guard.access import Caller
+from agenticiqa.serve.http.parts import Parts, parts_of
+from agenticiqa.serve.http.problems import ServiceError
+from agenticiqa.serve.http.routes.request_documents import COMPONENTS, WORK_PROBLEMS, examples_of, problems
+from agenticiqa.serve.http.store.job_record import JobRow
+from agenticiqa.serve.http.wire import BatchBody, BatchList, BatchState
+from agenticiqa.serve.http.work.batches import BatchIntake, public_lines, read_batch, run_batch
+from agenticiqa.serve.http.work.jobs import Job
+
+router = APIRouter(prefix="/v1/batches", tags=["batches"])
+
+KIND = "batch"
+BatchId = Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="The batch's id")]
+_BODY = {"$ref": f"{COMPONENTS}{BatchBody.__name__}"}
+_REQUEST_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": _BODY, "examples": examples_of(BatchBody)},
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "batch": {
+                            "type": "string",
+                            "contentMediaType": "application/json",
+                            "description": "What the JSON form holds; pictures may be given as `upload`",
+                        },
+                        "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
+                    },
+                    "required": ["batch"],
+                },
+            },
+        },
+    }
+}
+
+
+@router.post(
+    "",
+    summary="Assess or measure many pictures",
+    status_code=202,
+    response_model=BatchState,
+    responses=WORK_PROBLEMS,
+    openapi_extra=_REQUEST_BODY,
+)
+async def make_batch(request: Request, caller: Caller) -> Response:
+    parts = parts_of(request)
+    with parts.batch_desk.reserve() as slot:
+        intake = await read_batch(request, parts.reader)
+        _check(parts, intake.body)
+        batch_id = new_run_id()
+        output = parts.batch_output(batch_id)
+        job = await parts.batch_desk.submit(
+            slot,
+            batch_id,
+            caller,
+            KIND,
+            lambda job: run_batch(job, parts.pipeline, intake, output),
+            _asked(intake),
+            intake.files,
+        )
+    row = await _row(parts, batch_id, caller)
+    shown = _state(row, job)
+    return JSONResponse(shown.model_dump(mode="json"), 202, headers={"Location": shown.links["self"]})
+
+
+def _check(parts: Parts, body: BatchBody) -> None:
+    parts.pipeline.check_backend(body.backend)
+    for query in (body.query, *(sample.query for sample in body.samples)):
+        parts.pipeline.check_query(query)
+    for name in body.tools or ():
+        parts.pipeline.assessor().tools.find(name)
+
+
+def _asked(intake: BatchIntake) -> dict[str, Any]:
+    body = intake.body
+    return {
+        "query": body.query,
+        "backend": body.backend,
+        "tools": body.tools,
+        "total": len(body.samples),
+        "sample_pictures": {
+            sample.sample_id: {
+                name: {"file": str(picture.path), "name": picture.name} for name, picture in pictures.items()
+            }
+            for sample, pictures in zip(body.samples, intake.pictures, strict=True)
+        },
+    }
+
+
+async def _row(parts: Parts, batch_id: str, caller: str) -> JobRow:
+    row = await asyncio.to_thread(parts.record.find, batch_id, caller)
+    if row is None or row.kind != KIND:
+        raise ServiceError(404, "batch_not_found", "You have no batch of this id.")
+    return row
+
+
+def _state(row: JobRow, job: Job | None) -> BatchState:
+    events = job.events if job is not None else row.events
+    counted = [event["data"]["finished"] for event in events if event["event"] == "progress"]
+    here = f"/v1/batches/{row.id}"
+    return BatchState.model_validate(
+        {
+            "id": row.id,
+            "status": row.status if row.finished_at or job is None else job.status,
+            "created_at": row.created_at,
+            "finished_at": row.finished_at,
+            "seconds": row.seconds,
+            "total": row.request["total"],
+            "finished": counted[-1] if counted else None if job is None else 0,
+            "summary": row.result,
+            "error": row.error,
+            "links": {"self": here, "results": f"{here}/results", "cancel": f"{here}/cancel"},
+        }
+    )
+
+
+@router.get("", summary="Your batches, newest first", response_model=BatchList, responses=problems(422))
+async def list_batches(request: Request, caller: Caller, limit: Annotated[int, Query(ge=1, le=200)] = 20) -> Response:
+    parts = parts_of(request)
+    rows = await asyncio.to_thread(parts.record.latest, caller, (KIND,), limit)
+    listed = BatchList(batches=[_state(row, parts.batch_desk.find(row.id)) for row in rows])
+    return JSONResponse(listed.model_dump(mode="json"))
+
+
+@router.get("/{batch_id}", summary="How far a batch is", response_model=BatchState, responses=problems(404, 422))
+async def show_batch(request: Request, batch_id: BatchId, caller: Caller) -> Response:
+    parts = parts_of(request)
+    row = await _row(parts, batch_id, caller)
+    return JSONResponse(_state(row, parts.batch_desk.find(batch_id)).model_dump(mode="json"))
+
+
+@router.post("/{batch_id}/cancel", summary="Stop a batch", response_model=BatchState, responses=problems(404, 422))
+async def cancel_batch(request: Request, batch_id: BatchId, caller: Caller) -> Response:
+    parts = parts_of(request)
+    await _row(parts, batch_id, caller)
+    job = parts.batch_desk.find(batch_id)
+    if job is not None:
+        job.stop("cancelled")
+    row = await _row(parts, batch_id, caller)
+    return JSONResponse(_state(row, job).model_dump(mode="json"))
+
+
+@router.get(
+    "/{batch_id}/results",
+    summary="The results so far",
+    description="One JSON object a line, in the order of the samples once the batch has ended.",
+    response_class=StreamingResponse,
+    responses={
+        **problems(404, 422),
+        200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}, "description": "JSON lines"},
+    },
+)
+async def batch_results(request: Request, batch_id: BatchId, caller: Caller) -> Response:
+    parts = parts_of(request)
+    row = await _row(parts, batch_id, caller)
+    # A plain iterator is read in a thread, line by line.
+    lines: Iterator[str] = public_lines(parts.batch_output(batch_id), row.request)
+    return StreamingResponse(lines, media_type="application/jsonl")

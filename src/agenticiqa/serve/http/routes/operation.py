@@ -1,0 +1,50 @@
+"""Routes for whoever runs the server."""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+
+from agenticiqa.serve.http.guard.access import Caller
+from agenticiqa.serve.http.parts import parts_of
+from agenticiqa.serve.http.problems import ServiceError
+from agenticiqa.serve.http.routes.request_documents import problems
+from agenticiqa.serve.http.wire import Health, Readiness
+
+router = APIRouter(tags=["operation"])
+
+
+@router.get("/healthz", summary="The process answers", response_model=Health, responses=problems())
+async def healthz() -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+@router.get("/readyz", summary="Work is accepted", response_model=Readiness, responses=problems(503))
+async def readyz(request: Request) -> Response:
+    parts = parts_of(request)
+    if parts.desk.draining or not parts.ready:
+        why = "stopping" if parts.desk.draining else "loading its model"
+        raise ServiceError(503, "not_ready", f"The server is {why}.", headers={"Retry-After": "2"})
+    running = parts.desk.running
+    shown = Readiness(
+        version=metadata.version("agenticiqa"),
+        workers=parts.settings.workers,
+        running=running,
+        waiting=parts.desk.taken - running,
+    )
+    return JSONResponse(shown.model_dump(mode="json"))
+
+
+@router.get(
+    "/metrics",
+    summary="Counters for Prometheus",
+    response_class=Response,
+    responses={
+        **problems(),
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text"},
+    },
+)
+async def metrics(request: Request, _caller: Caller) -> Response:
+    return Response(parts_of(request).metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

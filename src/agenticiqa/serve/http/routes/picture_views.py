@@ -1,0 +1,84 @@
+"""Pictures of a run as PNG: the picture itself, its reference, and maps of where quality is lost.
+
+What was sent is never sent back as it is: it is decoded and encoded afresh, so that nothing hidden in a file (scripts,
+metadata, a second file) comes out again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from PIL import Image
+
+from agenticiqa.errors import ToolError
+from agenticiqa.pictures.images import Box, ImageLimits, LoadedImage, load_image, png_bytes
+from agenticiqa.pictures.overlays import coloured, overlay
+from agenticiqa.serve.http.store.shelf import ShelvedPicture
+from agenticiqa.tools.maps import badness_of
+from agenticiqa.tools.measuring import Bench, Job
+from agenticiqa.tools.registry import ToolRegistry
+
+QUALITY = "quality"
+"""The map of the embedded model, which needs no tool."""
+DIFFERENCE = "difference"
+"""The map of a comparison: who is better where."""
+
+
+def shown_picture(picture: ShelvedPicture, limits: ImageLimits, max_side: int | None) -> bytes:
+    return png_bytes(_scaled(load_image(picture.path, limits).pil, max_side))
+
+
+def quality_overlay(picture: ShelvedPicture, limits: ImageLimits, max_side: int | None) -> bytes:
+    """The picture under the embedded model's map, 1 (red) to 5 (blue)."""
+    from agenticiqa.vision.quality_map import quality_map
+
+    image = load_image(picture.path, limits)
+    return png_bytes(_scaled(Image.fromarray(overlay(image.rgb, quality_map(image))), max_side))
+
+
+def difference_map(
+    first: ShelvedPicture,
+    second: ShelvedPicture,
+    reference: ShelvedPicture | None,
+    limits: ImageLimits,
+    max_side: int | None,
+) -> bytes:
+    """Where the first of two pictures is better (blue) and where the second (orange)."""
+    from agenticiqa.reports.difference import difference_of, open_pictures
+
+    pictures = open_pictures(first.path, second.path, reference.path if reference else None, limits)
+    difference = difference_of(pictures)
+    if difference is None:
+        raise ToolError("No difference map can be made of these pictures.")
+    return png_bytes(_scaled(Image.fromarray(difference.picture(pictures.a.rgb)), max_side))
+
+
+def tool_overlay(
+    tools: ToolRegistry,
+    name: str,
+    picture: ShelvedPicture,
+    reference: ShelvedPicture | None,
+    region: Box | None,
+    limits: ImageLimits,
+    max_side: int | None,
+) -> bytes:
+    """The picture, or a region of it, under one tool's map."""
+    tool = tools.find(name)
+    image = load_image(picture.path, limits)
+    bench = Bench(image, load_image(reference.path, limits) if reference else None, keep_maps=True)
+    result = bench.measure(Job(tool, region))
+    if result.map is None:
+        raise ToolError(result.error or f"{tool.name} makes no map.")
+    shown = coloured(_pixels(image, region), badness_of(result.map, tool.spec))
+    return png_bytes(_scaled(Image.fromarray(shown), max_side))
+
+
+def _pixels(image: LoadedImage, region: Box | None) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    return image.rgb if region is None else image.rgb[region.rows, region.columns]
+
+
+def _scaled(picture: Image.Image, max_side: int | None) -> Image.Image:
+    if max_side is None or max(picture.size) <= max_side:
+        return picture
+    copy = picture.copy()
+    copy.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
+    return copy

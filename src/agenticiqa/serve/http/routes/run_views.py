@@ -1,0 +1,67 @@
+"""A recorded run as its owner sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from agenticiqa.serve.http.parts import public_request
+from agenticiqa.serve.http.store.job_record import JobRow
+from agenticiqa.serve.http.wire import Run, RunSummary
+from agenticiqa.serve.http.work.jobs import Job
+
+RUN_KINDS = ("assess", "compare")
+
+
+def links_of(run_id: str, kind: str, pictures: Collection[str]) -> dict[str, str]:
+    """Where the rest of a run is."""
+    here = f"/v1/runs/{run_id}"
+    links = {"self": here, "events": f"{here}/events", "cancel": f"{here}/cancel", "report": f"{here}/report"}
+    if kind == "assess":
+        links |= {"image": f"{here}/image", "map": f"{here}/map"}
+    else:
+        links |= {"image_a": f"{here}/image?which=a", "image_b": f"{here}/image?which=b"}
+        links["map"] = f"{here}/map?tool=difference"
+    if "reference" in pictures:
+        links["reference"] = f"{here}/reference"
+    return links
+
+
+def run_summary(row: JobRow, job: Job | None) -> RunSummary:
+    return RunSummary.model_validate(_summary(row, job))
+
+
+def run_view(row: JobRow, job: Job | None) -> Run:
+    return Run.model_validate(
+        {**_summary(row, job), "request": public_request(row), "result": row.result, "error": row.error}
+    )
+
+
+def _summary(row: JobRow, job: Job | None) -> dict[str, Any]:
+    pictures = row.request.get("pictures", {})
+    first = pictures.get("image") or pictures.get("image_a") or {"name": "picture"}
+    second, reference = pictures.get("image_b"), pictures.get("reference")
+    return {
+        "id": row.id,
+        "kind": row.kind,
+        # The record learns of a job's end only: what happens before is known to the desk.
+        "status": row.status if row.finished_at or job is None else job.status,
+        "created_at": row.created_at,
+        "finished_at": row.finished_at,
+        "seconds": row.seconds,
+        "query": row.request.get("query"),
+        "image_name": first["name"],
+        "image_b_name": second["name"] if second else None,
+        "reference_name": reference["name"] if reference else None,
+        **_answer(row),
+        "links": links_of(row.id, row.kind, pictures),
+    }
+
+
+def _answer(row: JobRow) -> dict[str, Any]:
+    result = row.result or {}
+    if row.kind == "compare":
+        return {"answer": result.get("winner"), "score": None}
+    summary = result.get("summarizer_result") or {}
+    failed = row.status == "error"
+    return {"answer": None if failed else summary.get("final_answer"), "score": summary.get("quality_score")}

@@ -1,0 +1,169 @@
+"""Routes that make work: assess, measure, compare."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.responses import JSONResponse, Response
+
+from agenticiqa.api.comparison import Comparison
+from agenticiqa.nodes.results import Assessment
+from agenticiqa.runtime.runs import new_run_id
+from agenticiqa.serve.http.guard.access import Caller
+from agenticiqa.serve.http.parts import Parts, parts_of
+from agenticiqa.serve.http.problems import ServiceError
+from agenticiqa.serve.http.routes.request_documents import WORK_PROBLEMS, body_of
+from agenticiqa.serve.http.routes.run_views import links_of, run_view
+from agenticiqa.serve.http.wire import (
+    AssessBody,
+    AssessFields,
+    CompareBody,
+    CompareFields,
+    MeasureBody,
+    MeasureFields,
+    Measurements,
+    Run,
+)
+from agenticiqa.serve.http.work.intake import Intake
+from agenticiqa.serve.http.work.jobs import Job, Slot, StopReason, WorkResult, stopped_error
+from agenticiqa.serve.http.work.pipeline_work import failure_of
+
+router = APIRouter(prefix="/v1", tags=["work"])
+
+ASSESS_PICTURES = {"image": True, "reference": False}
+COMPARE_PICTURES = {"image_a": True, "image_b": True, "reference": False}
+ACCEPTED: dict[int | str, dict[str, Any]] = {202: {"model": Run, "description": "Accepted; see `links.events`"}}
+LATE_S = 1.0
+"""How long past its time limit a job may still hand in its own word on it."""
+
+
+def _wants_async(
+    in_query: Annotated[bool, Query(alias="async", description="Answer 202 at once; follow the run's events.")] = False,
+    prefer: Annotated[str | None, Header(description="`respond-async` does the same as `?async=true`.")] = None,
+) -> bool:
+    return in_query or "respond-async" in (prefer or "").lower()
+
+
+Async = Annotated[bool, Depends(_wants_async)]
+
+
+@router.post(
+    "/assess",
+    summary="Answer a question about a picture",
+    response_model=Assessment,
+    responses={**WORK_PROBLEMS, **ACCEPTED},
+    openapi_extra=body_of(AssessBody, AssessFields, ASSESS_PICTURES),
+)
+async def assess(request: Request, caller: Caller, respond_async: Async) -> Response:
+    parts = parts_of(request)
+    with parts.desk.reserve() as slot:
+        intake = await parts.reader.read(request, AssessFields, AssessBody, ASSESS_PICTURES)
+        parts.pipeline.check_query(intake.fields.query)
+        parts.pipeline.check_backend(intake.fields.backend)
+        return await _run(
+            request, slot, caller, "assess", intake, lambda job: parts.pipeline.assess(job, intake), respond_async
+        )
+
+
+@router.post(
+    "/compare",
+    summary="Say which of two pictures is better, where and why",
+    response_model=Comparison,
+    responses={**WORK_PROBLEMS, **ACCEPTED},
+    openapi_extra=body_of(CompareBody, CompareFields, COMPARE_PICTURES),
+)
+async def compare(request: Request, caller: Caller, respond_async: Async) -> Response:
+    parts = parts_of(request)
+    with parts.desk.reserve() as slot:
+        intake = await parts.reader.read(request, CompareFields, CompareBody, COMPARE_PICTURES)
+        parts.pipeline.check_query(intake.fields.query)
+        parts.pipeline.check_backend(intake.fields.backend)
+        return await _run(
+            request, slot, caller, "compare", intake, lambda job: parts.pipeline.compare(job, intake), respond_async
+        )
+
+
+@router.post(
+    "/measure",
+    summary="Measure a picture with tools, without any model",
+    response_model=Measurements,
+    responses=WORK_PROBLEMS,
+    openapi_extra=body_of(MeasureBody, MeasureFields, ASSESS_PICTURES),
+)
+async def measure(request: Request, caller: Caller) -> Response:
+    parts = parts_of(request)
+    with parts.desk.reserve() as slot:
+        intake = await parts.reader.read(request, MeasureFields, MeasureBody, ASSESS_PICTURES)
+        job = await parts.desk.submit(
+            slot, new_run_id(), caller, "measure", lambda job: parts.pipeline.measure(job, intake), holds=intake.files
+        )
+        await _finished(request, job)
+        return JSONResponse(_reply_of(job))
+
+
+async def _run(
+    request: Request,
+    slot: Slot,
+    caller: str,
+    kind: str,
+    intake: Intake[Any],
+    work: Callable[[Job], WorkResult],
+    respond_async: bool,
+) -> Response:
+    parts: Parts = parts_of(request)
+    asked = {
+        **intake.fields.model_dump(mode="json", exclude_none=True),
+        "pictures": {
+            name: {"file": str(picture.path), "name": picture.name} for name, picture in intake.pictures.items()
+        },
+    }
+    job = await parts.desk.submit(slot, new_run_id(), caller, kind, work, asked, intake.files)
+    links = links_of(job.id, kind, set(intake.pictures))
+    if respond_async:
+        row = await asyncio.to_thread(parts.record.find, job.id, caller)
+        shown = run_view(row, job).model_dump(mode="json") if row else {}
+        return JSONResponse(shown, 202, headers={"Location": links["self"], "Preference-Applied": "respond-async"})
+    await _finished(request, job)
+    return JSONResponse(_reply_of(job), headers={"Location": links["self"]})
+
+
+async def _finished(request: Request, job: Job) -> None:
+    """Until the job has ended; tells it to stop when the client leaves or its time is over."""
+    ended = asyncio.ensure_future(job.done.wait())
+    left = asyncio.ensure_future(_client_left(request))
+    try:
+        limit = max(job.deadline - time.monotonic(), 0) + LATE_S
+        await asyncio.wait({ended, left}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+        if ended.done():
+            return
+        reason: StopReason = "client_left" if left.done() else "timed_out"
+        job.stop(reason)
+        raise stopped_error(reason, job.id)
+    except asyncio.CancelledError:
+        job.stop("client_left")
+        raise
+    finally:
+        ended.cancel()
+        left.cancel()
+
+
+async def _client_left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        continue
+
+
+def _reply_of(job: Job) -> dict[str, Any]:
+    outcome = job.outcome
+    if outcome is None:
+        raise RuntimeError(f"job {job.id} has no outcome")
+    if outcome.problem is not None:
+        document = {**outcome.problem, "run_id": job.id} if job.recorded else dict(outcome.problem)
+        raise ServiceError.from_document(document)
+    reply = outcome.result or {}
+    if outcome.status == "error":
+        raise failure_of(reply, job.id)
+    return reply

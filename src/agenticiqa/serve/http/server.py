@@ -1,0 +1,160 @@
+"""The server process: bind, announce, serve, and stop without losing accepted work."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from agenticiqa.errors import ConfigError
+from agenticiqa.models.client import VLMClient
+from agenticiqa.runtime.config import Settings
+from agenticiqa.serve.http.app import build_parts, create_app, drain
+from agenticiqa.serve.http.guard.request_guard import HEADERS
+from agenticiqa.serve.http.heap import share_arenas
+from agenticiqa.serve.http.parts import Parts
+from agenticiqa.serve.http.problems import MEDIA_TYPE, ServiceError
+from agenticiqa.serve.http.settings import ServiceSettings
+from agenticiqa.serve.http.work.jobs import LAST_WORD_S
+
+MAX_CONNECTIONS = 1000
+SWITCH_S = 0.001
+MAX_HEADER_BYTES = 32 * 1024
+
+
+def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
+    """A connection that does not finish its request's headers in time is closed: slow headers cost nothing."""
+
+    class PatientProtocol(H11Protocol):
+        _header_timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._watch_headers()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._watch_headers()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_watch()
+            super().connection_lost(exc)
+
+        def send_400_response(self, msg: str) -> None:
+            """What is no HTTP never reaches the application: the problem document is written here."""
+            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+                body = json.dumps(ServiceError(400, "malformed_http", msg).document()).encode()
+                headers = [
+                    (b"content-type", MEDIA_TYPE.encode()),
+                    (b"content-length", str(len(body)).encode()),
+                    (b"connection", b"close"),
+                    *HEADERS.items(),
+                ]
+                for event in (
+                    h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
+                    h11.Data(data=body),
+                    h11.EndOfMessage(),
+                ):
+                    self.transport.write(self.conn.send(event) or b"")
+            self.transport.close()
+
+        def _watch_headers(self) -> None:
+            in_request = self.cycle is not None and not self.cycle.response_complete
+            if in_request:
+                self._stop_watch()
+            elif self._header_timer is None:
+                self._header_timer = self.loop.call_later(seconds, self._close)
+
+        def _stop_watch(self) -> None:
+            if self._header_timer is not None:
+                self._header_timer.cancel()
+                self._header_timer = None
+
+        def _close(self) -> None:
+            self._header_timer = None
+            idle = self.cycle is None or self.cycle.response_complete
+            if idle and not self.transport.is_closing():
+                with contextlib.suppress(h11.LocalProtocolError):
+                    self.conn.send(h11.ConnectionClosed())
+                self.transport.close()
+
+    return PatientProtocol
+
+
+class GracefulServer(uvicorn.Server):
+    """Begins to drain the moment it is told to stop."""
+
+    def __init__(self, config: uvicorn.Config, parts: Parts) -> None:
+        super().__init__(config)
+        self._parts = parts
+        self._draining: asyncio.Task[None] | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a signal handler gets it
+        # From here on every request for work is refused, also on connections that stay open. The signal is not raised
+        # once more at the end, as the base class would: a server that stopped in good order exits with 0.
+        self._parts.desk.draining = self._parts.batch_desk.draining = True
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[Any] | None = None) -> None:
+        self._draining = asyncio.create_task(drain(self._parts, self._parts.settings.grace_s))
+        await super().shutdown(sockets)
+
+
+@dataclass(frozen=True)
+class BoundServer:
+    """A server whose address is taken and that has not begun to answer."""
+
+    server: GracefulServer
+    sock: socket.socket
+    address: str
+    parts: Parts
+
+    def run(self) -> None:
+        """Serve until told to stop."""
+        # Workers that compute in Python hand over after a millisecond instead of five: the event loop waits less.
+        sys.setswitchinterval(SWITCH_S)
+        share_arenas()
+        with contextlib.suppress(KeyboardInterrupt):
+            self.server.run(sockets=[self.sock])
+
+
+def bind(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLMClient] | None = None) -> BoundServer:
+    """Open everything and take the address; ``clients`` replace the models of the three roles."""
+    parts = build_parts(service, settings, clients)
+    config = uvicorn.Config(
+        create_app(parts),
+        host=service.host,
+        port=service.port,
+        http=protocol_with_header_timeout(service.header_timeout_s),
+        ws="none",
+        lifespan="on",
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        limit_concurrency=MAX_CONNECTIONS,
+        h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=int(service.grace_s + LAST_WORD_S + 5),
+        proxy_headers=False,
+    )
+    try:
+        sock = config.bind_socket()
+    except SystemExit:
+        parts.record.close()
+        raise ConfigError(
+            f"{service.host}:{service.port} cannot be used.", hint="Another program may listen there: choose --port."
+        ) from None
+    host = f"[{service.host}]" if ":" in service.host else service.host
+    return BoundServer(GracefulServer(config, parts), sock, f"http://{host}:{sock.getsockname()[1]}", parts)

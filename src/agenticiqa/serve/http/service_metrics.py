@@ -1,0 +1,51 @@
+"""Counters for Prometheus."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.types import Scope
+
+from agenticiqa.serve.http.store.job_record import Outcome
+from agenticiqa.serve.http.work.jobs import Job, JobDesk
+
+SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+
+class ServiceMetrics:
+    """One set of counters for one server."""
+
+    def __init__(self, desk: JobDesk) -> None:
+        registry = CollectorRegistry()
+        self._registry = registry
+        self._requests = Counter(
+            "agenticiqa_http_requests", "Requests answered", ["method", "route", "status"], registry=registry
+        )
+        self._latency = Histogram(
+            "agenticiqa_http_request_seconds", "Time to answer", ["route"], buckets=SECONDS, registry=registry
+        )
+        self._jobs = Counter("agenticiqa_jobs", "Jobs ended, by how", ["kind", "status"], registry=registry)
+        self._job_seconds = Histogram(
+            "agenticiqa_job_seconds", "Time a worker spent on a job", ["kind"], buckets=SECONDS, registry=registry
+        )
+        running = Gauge("agenticiqa_jobs_running", "Jobs in the hands of a worker", registry=registry)
+        running.set_function(lambda: desk.running)
+        accepted = Gauge("agenticiqa_jobs_accepted", "Jobs waiting or running", registry=registry)
+        accepted.set_function(lambda: desk.taken)
+
+    def request_ended(self, scope: Scope, status: int, seconds: float) -> None:
+        # The route's pattern, not the address: an attacker must not be able to make up labels.
+        route = getattr(scope.get("route"), "path", "none")
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        self._requests.labels(method, route, str(status or "left")).inc()
+        self._latency.labels(route).observe(seconds)
+
+    def job_ended(self, job: Job, outcome: Outcome) -> None:
+        self._jobs.labels(job.kind, outcome.status).inc()
+        if outcome.seconds is not None:
+            self._job_seconds.labels(job.kind).observe(outcome.seconds)
+
+    def text(self) -> bytes:
+        return generate_latest(self._registry)
+
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -1,0 +1,1 @@
+"""Uploaded pictures and recorded jobs, and when they expire."""

@@ -1,0 +1,183 @@
+"""What the service was asked and what came of it, in one SQLite file; no accepted work is missing from it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from agenticiqa.errors import AgenticIQAError, ConfigError
+from agenticiqa.runtime.runs import INTERRUPTED, open_database
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS jobs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    owner TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    status TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    finished_at TEXT,
+    seconds REAL,
+    request TEXT NOT NULL,
+    result TEXT,
+    error TEXT,
+    events TEXT
+);
+CREATE INDEX IF NOT EXISTS jobs_by_owner ON jobs (owner, number);
+CREATE INDEX IF NOT EXISTS jobs_by_end ON jobs (finished_at);
+"""
+QUEUED = "queued"
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """One recorded piece of work."""
+
+    id: str
+    owner: str
+    kind: str
+    status: str
+    created_at: str
+    finished_at: str | None
+    seconds: float | None
+    request: dict[str, Any]
+    result: dict[str, Any] | None
+    error: dict[str, Any] | None
+    events: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended: a result, or the problem document that says why there is none."""
+
+    status: str
+    result: dict[str, Any] | None = None
+    problem: dict[str, Any] | None = None
+    seconds: float | None = None
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+
+class JobRecord:
+    """Reads and writes the record; safe for several threads. One server at a time owns it."""
+
+    def __init__(self, database: Path) -> None:
+        try:
+            database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._claim = _claimed(database.with_name(database.name + ".lock"))
+            self._connection = open_database(database, check_same_thread=False)
+            self._connection.row_factory = sqlite3.Row
+            self._connection.executescript(_SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            raise AgenticIQAError(
+                f"The service's record {str(database)!r} cannot be used: {error}.",
+                hint="Set AGENTICIQA_HOME to a writable folder.",
+            ) from error
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+            self._claim.close()
+
+    def begin(self, job_id: str, owner: str, kind: str, request: Mapping[str, Any]) -> None:
+        with self._lock, self._connection:
+            self._connection.execute(
+                "INSERT INTO jobs (id, owner, kind, status, created_at, request) VALUES (?, ?, ?, ?, ?, ?)",
+                (job_id, owner, kind, QUEUED, now(), json.dumps(request)),
+            )
+
+    def finish(self, job_id: str, outcome: Outcome) -> None:
+        """Keep how a job ended. The first word counts: a late worker does not overwrite an interruption."""
+        with self._lock, self._connection:
+            self._connection.execute(
+                "UPDATE jobs SET status=?, finished_at=?, seconds=?, result=?, error=?, events=? "
+                "WHERE id=? AND finished_at IS NULL",
+                (
+                    outcome.status,
+                    now(),
+                    outcome.seconds,
+                    json.dumps(outcome.result) if outcome.result is not None else None,
+                    json.dumps(outcome.problem) if outcome.problem is not None else None,
+                    json.dumps(outcome.events),
+                    job_id,
+                ),
+            )
+
+    def note_interrupted(self, problem: Mapping[str, Any]) -> int:
+        """Work that a server which died had accepted; called before any is accepted here."""
+        with self._lock, self._connection:
+            done = self._connection.execute(
+                "UPDATE jobs SET status=?, finished_at=?, error=? WHERE finished_at IS NULL",
+                (INTERRUPTED, now(), json.dumps(problem)),
+            )
+            return done.rowcount
+
+    def forget_ended_before(self, moment: datetime, most: int = 500) -> list[JobRow]:
+        """Remove the jobs that ended longest ago; returns what is gone."""
+        with self._lock, self._connection:
+            rows = self._connection.execute(
+                "SELECT * FROM jobs WHERE finished_at < ? ORDER BY finished_at LIMIT ?", (_text(moment), most)
+            ).fetchall()
+            self._connection.executemany("DELETE FROM jobs WHERE id=?", [(row["id"],) for row in rows])
+        return [_row(row) for row in rows]
+
+    def find(self, job_id: str, owner: str) -> JobRow | None:
+        """A job by its whole id, if it is this owner's."""
+        with self._lock:
+            row = self._connection.execute("SELECT * FROM jobs WHERE id=? AND owner=?", (job_id, owner)).fetchone()
+        return _row(row) if row else None
+
+    def latest(self, owner: str, kinds: tuple[str, ...], limit: int, before: str | None = None) -> list[JobRow]:
+        """The owner's newest jobs, or those before a given one."""
+        marks = ", ".join("?" * len(kinds))
+        with self._lock:
+            rows = self._connection.execute(
+                f"SELECT * FROM jobs WHERE owner=? AND kind IN ({marks}) AND number < "  # noqa: S608 - question marks
+                "COALESCE((SELECT number FROM jobs WHERE id=? AND owner=?), 9223372036854775807) "
+                "ORDER BY number DESC LIMIT ?",
+                (owner, *kinds, before, owner, limit),
+            ).fetchall()
+        return [_row(row) for row in rows]
+
+
+def _claimed(file: Path) -> sqlite3.Connection:
+    """A lock that ends with the process, on every system."""
+    connection = sqlite3.connect(file, timeout=0.2, check_same_thread=False, isolation_level=None)
+    try:
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError:
+        connection.close()
+        raise ConfigError(
+            f"Another server uses {str(file.parent)!r}.", hint="Stop it, or set AGENTICIQA_HOME to another folder."
+        ) from None
+    return connection
+
+
+def now() -> str:
+    return _text(datetime.now(tz=timezone.utc))
+
+
+def _text(moment: datetime) -> str:
+    return moment.astimezone(timezone.utc).isoformat(timespec="milliseconds")
+
+
+def _row(row: sqlite3.Row) -> JobRow:
+    return JobRow(
+        id=row["id"],
+        owner=row["owner"],
+        kind=row["kind"],
+        status=row["status"],
+        created_at=row["created_at"],
+        finished_at=row["finished_at"],
+        seconds=row["seconds"],
+        request=json.loads(row["request"]),
+        result=json.loads(row["result"]) if row["result"] else None,
+        error=json.loads(row["error"]) if row["error"] else None,
+        events=json.loads(row["events"]) if row["events"] else [],
+    )

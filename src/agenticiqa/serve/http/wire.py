@@ -1,0 +1,282 @@
+"""What goes over the wire, in both directions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from agenticiqa.api.assessor import DEFAULT_QUERY
+
+Text = Annotated[str, Field(min_length=1, max_length=500)]
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+Pixel = Annotated[int, Field(ge=0, le=1_000_000)]
+Region = Annotated[list[Pixel], Field(min_length=4, max_length=4)]
+Regions = Annotated[dict[Name, Region], Field(max_length=32)]
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class PictureSource(_Request):
+    """Where a picture comes from: exactly one of ``base64``, ``path`` and ``example``."""
+
+    base64: str | None = Field(None, min_length=1, description="The file's bytes")
+    path: str | None = Field(
+        None, min_length=1, max_length=4096, description="A file on the server, inside one of its allowed folders"
+    )
+    example: Name | None = Field(None, description="One of GET /v1/examples")
+    name: str | None = Field(None, max_length=255, description="What to call an uploaded picture")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> PictureSource:
+        if sum(each is not None for each in (self.base64, self.path, self.example)) != 1:
+            raise ValueError("give exactly one of base64, path and example")
+        return self
+
+
+class AssessFields(_Request):
+    """What is asked, besides the pictures."""
+
+    query: str = Field(DEFAULT_QUERY, min_length=1, description="The question; options may be part of it")
+    options: list[Text] | None = Field(None, min_length=2, max_length=26, description="Answers to choose from")
+    regions: Regions | None = Field(None, description="Where objects are: name to [x, y, width, height] in pixels")
+    backend: Name | None = Field(None, description="One of the selectable backends of GET /v1/backends")
+    max_replan: int | None = Field(None, ge=0, le=10, description="Replan limit N: at most max(1, N) passes")
+
+
+class MeasureFields(_Request):
+    tools: list[Name] | None = Field(None, min_length=1, max_length=64, description="Names from GET /v1/tools")
+    all_tools: bool = Field(False, description="Every tool that can run on the picture")
+    regions: Regions | None = None
+    align: Literal["none", "resize"] = Field("none", description="'resize' scales a picture to its reference's size")
+
+
+class CompareFields(_Request):
+    query: str = Field(DEFAULT_QUERY, min_length=1, description="What each picture is asked")
+    backend: Name | None = None
+
+
+class AssessBody(AssessFields):
+    """The JSON form of POST /v1/assess."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "image": {"example": "dandelion_compressed"},
+                    "query": "Which distortion dominates? A. Motion blur B. JPEG compression C. Underexposure",
+                },
+                {
+                    "image": {"example": "dandelion_compressed"},
+                    "reference": {"example": "dandelion"},
+                    "query": "Rate the perceptual quality of the image.",
+                },
+            ]
+        }
+    )
+
+    image: PictureSource
+    reference: PictureSource | None = None
+
+
+class MeasureBody(MeasureFields):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "image": {"example": "dandelion_compressed"},
+                    "reference": {"example": "dandelion"},
+                    "tools": ["PSNR", "SSIM"],
+                }
+            ]
+        }
+    )
+
+    image: PictureSource
+    reference: PictureSource | None = None
+
+
+class CompareBody(CompareFields):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"image_a": {"example": "dandelion"}, "image_b": {"example": "dandelion_compressed"}}]
+        }
+    )
+
+    image_a: PictureSource
+    image_b: PictureSource
+    reference: PictureSource | None = None
+
+
+class BatchPicture(_Request):
+    """As in single requests, or ``upload``: the file name of one of the form's ``files``."""
+
+    base64: str | None = Field(None, min_length=1)
+    path: str | None = Field(None, min_length=1, max_length=4096)
+    example: Name | None = None
+    upload: str | None = Field(None, min_length=1, max_length=255)
+
+    @model_validator(mode="after")
+    def _one_source(self) -> BatchPicture:
+        if sum(each is not None for each in (self.base64, self.path, self.example, self.upload)) != 1:
+            raise ValueError("give exactly one of base64, path, example and upload")
+        return self
+
+    def as_picture(self) -> PictureSource:
+        return PictureSource(base64=self.base64, path=self.path, example=self.example)
+
+
+class BatchSample(_Request):
+    sample_id: Annotated[str, Field(min_length=1, max_length=200)]
+    image: BatchPicture
+    reference: BatchPicture | None = None
+    query: str | None = Field(None, min_length=1)
+    options: list[Text] | None = Field(None, min_length=2, max_length=26)
+    regions: Regions | None = None
+
+
+class BatchBody(_Request):
+    """The JSON form of POST /v1/batches, and the field ``batch`` of its form."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "samples": [
+                        {"sample_id": "before", "image": {"example": "dandelion"}},
+                        {"sample_id": "after", "image": {"example": "dandelion_compressed"}},
+                    ],
+                    "tools": ["sharpness", "blockiness"],
+                }
+            ]
+        }
+    )
+
+    samples: list[BatchSample] = Field(min_length=1)
+    query: str = Field(DEFAULT_QUERY, min_length=1, description="The question of samples that bring none")
+    backend: Name | None = None
+    tools: list[Name] | None = Field(None, min_length=1, max_length=64, description="Measure with these, ask no model")
+
+    @model_validator(mode="after")
+    def _ids_are_unique(self) -> BatchBody:
+        if len({sample.sample_id for sample in self.samples}) < len(self.samples):
+            raise ValueError("two samples have the same sample_id")
+        return self
+
+
+# --- replies ---
+
+RunStatus = Literal["queued", "running", "ok", "partial", "error", "cancelled", "timed_out", "interrupted"]
+
+
+class RunSummary(BaseModel):
+    """One run, without its result."""
+
+    id: str
+    kind: Literal["assess", "compare"]
+    status: RunStatus
+    created_at: str
+    finished_at: str | None = None
+    seconds: float | None = None
+    query: str | None = None
+    image_name: str
+    image_b_name: str | None = Field(None, description="The second picture of a comparison")
+    reference_name: str | None = None
+    answer: str | None = None
+    score: float | None = None
+    links: dict[str, str] = Field(description="Addresses of what else there is of this run")
+
+
+class Run(RunSummary):
+    """One run with everything known about it."""
+
+    request: dict[str, Any]
+    result: dict[str, Any] | None = Field(None, description="The reply of POST /v1/assess or /v1/compare")
+    error: dict[str, Any] | None = Field(None, description="A problem document, where there is no result")
+
+
+class RunList(BaseModel):
+    runs: list[RunSummary]
+    next: str | None = Field(None, description="The address of the runs before these")
+
+
+class BatchState(BaseModel):
+    """A batch and how far it is."""
+
+    id: str
+    status: RunStatus
+    created_at: str
+    finished_at: str | None = None
+    seconds: float | None = None
+    total: int
+    finished: int | None = Field(None, description="Samples with a result; null when an earlier server ran it")
+    summary: dict[str, Any] | None = Field(None, description="Counts, calls and cost, once it has ended")
+    error: dict[str, Any] | None = Field(None, description="A problem document, where it did not end by itself")
+    links: dict[str, str]
+
+
+class BatchList(BaseModel):
+    batches: list[BatchState]
+
+
+class MeasuredValue(BaseModel):
+    """One tool's verdict on one picture or region."""
+
+    image: str
+    tool: str
+    type: str
+    raw: float | None
+    calibrated: float | None = Field(description="On the common scale, 1 (bad) to 5 (excellent)")
+    higher_is_better: bool | None
+    region: str | None
+    seconds: float
+    error: str | None
+    reference: str | None
+
+
+class Measurements(BaseModel):
+    measurements: list[MeasuredValue]
+
+
+class ToolList(BaseModel):
+    tools: list[dict[str, Any]]
+
+
+class BackendInfo(BaseModel):
+    provider: str
+    ready: bool
+    local: bool
+    description: str
+
+
+class BackendList(BaseModel):
+    default: dict[str, str | None] = Field(description="The backend of each agent when a request names none")
+    selectable: list[str] = Field(description="What a request may name")
+    providers: list[BackendInfo]
+
+
+class ExampleInfo(BaseModel):
+    name: str
+    title: str
+    licence: str
+    query: str
+    reference: str | None = None
+    image: str = Field(description="Where the picture is")
+
+
+class ExampleList(BaseModel):
+    examples: list[ExampleInfo]
+
+
+class Health(BaseModel):
+    status: Literal["ok"] = "ok"
+
+
+class Readiness(BaseModel):
+    status: Literal["ready"] = "ready"
+    version: str
+    workers: int
+    running: int
+    waiting: int

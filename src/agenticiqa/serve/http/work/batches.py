@@ -1,0 +1,176 @@
+"""Many samples in one request: taken apart into pictures on the shelf, then run as any other batch.
+
+A batch has its own worker beside those of single runs, so that it slows them down but never keeps them waiting for
+its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from pydantic import ValidationError
+from starlette.datastructures import UploadFile
+from starlette.requests import ClientDisconnect
+
+from agenticiqa.batch.engines.base import ThreadEngine
+from agenticiqa.batch.manifest.reading import Manifest, open_manifest
+from agenticiqa.batch.runner import Batch, StopSwitch
+from agenticiqa.batch.sample import Sample
+from agenticiqa.batch.tally import Tally
+from agenticiqa.batch.work import Job as BatchJob
+from agenticiqa.batch.work import backends_of
+from agenticiqa.runtime.config import Settings
+from agenticiqa.runtime.files import write_whole
+from agenticiqa.serve.http.problems import ServiceError, invalid_fields
+from agenticiqa.serve.http.store.shelf import ShelvedPicture
+from agenticiqa.serve.http.wire import BatchBody, BatchSample
+from agenticiqa.serve.http.work.intake import MAX_FIELDS, RequestReader, display_name
+from agenticiqa.serve.http.work.jobs import Job, StopWork, WorkResult
+from agenticiqa.serve.http.work.pipeline_work import Pipeline, presentable
+
+MAX_SAMPLES_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class BatchIntake:
+    """A batch that was understood: each sample with its pictures on the shelf."""
+
+    body: BatchBody
+    pictures: list[dict[str, ShelvedPicture]]
+
+    @property
+    def files(self) -> list[Path]:
+        return [picture.path for sample in self.pictures for picture in sample.values()]
+
+
+async def read_batch(request: Request, reader: RequestReader) -> BatchIntake:
+    """JSON, or a form whose field ``batch`` holds the same JSON and whose ``files`` are the uploads it names."""
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    try:
+        if kind == "application/json":
+            body = await asyncio.to_thread(BatchBody.model_validate_json, await request.body(), strict=True)
+            return BatchIntake(body, await _shelved(body, {}, reader))
+        if kind == "multipart/form-data":
+            return await _from_form(request, reader)
+    except ValidationError as error:
+        raise invalid_fields(error) from None
+    except ClientDisconnect:
+        raise ServiceError(400, "client_left", "The client left before the request was complete.") from None
+    raise ServiceError(415, "unsupported_media_type", "Send application/json or multipart/form-data.")
+
+
+async def _from_form(request: Request, reader: RequestReader) -> BatchIntake:
+    most = reader.settings.max_batch_samples * 2
+    async with request.form(max_files=most, max_fields=MAX_FIELDS, max_part_size=MAX_SAMPLES_BYTES) as form:
+        text = form.get("batch")
+        if not isinstance(text, str):
+            raise ServiceError(422, "invalid_request", "batch: the samples are needed, as JSON.")
+        body = await asyncio.to_thread(BatchBody.model_validate_json, text, strict=True)
+        files = {file.filename or "": file for file in form.getlist("files") if isinstance(file, UploadFile)}
+        return BatchIntake(body, await _shelved(body, files, reader))
+
+
+async def _shelved(
+    body: BatchBody, files: Mapping[str, UploadFile], reader: RequestReader
+) -> list[dict[str, ShelvedPicture]]:
+    if len(body.samples) > reader.settings.max_batch_samples:
+        most = reader.settings.max_batch_samples
+        raise ServiceError(422, "too_many_samples", f"samples: this server takes {most} at a time.")
+    found = []
+    for place, sample in enumerate(body.samples):
+        pictures = {}
+        for name, source in (("image", sample.image), ("reference", sample.reference)):
+            if source is None:
+                continue
+            where = f"samples.{place}.{name}"
+            if source.upload is not None:
+                if source.upload not in files:
+                    raise ServiceError(422, "invalid_request", f"{where}: no file of this name was sent.")
+                await files[source.upload].seek(0)
+                given = display_name(source.upload), await files[source.upload].read()
+            else:
+                given = await asyncio.to_thread(reader.bytes_of, where, source.as_picture())
+            pictures[name] = await asyncio.to_thread(reader.shelve, *given)
+        found.append(pictures)
+    return found
+
+
+def run_batch(job: Job, pipeline: Pipeline, intake: BatchIntake, output: Path) -> WorkResult:
+    """Work through a batch inside the batch worker's thread; results are kept as they come."""
+    body = intake.body
+    settings = _without_record(pipeline.settings_for(body.backend))
+    tools = dict.fromkeys(pipeline.assessor().tools.find(name).name for name in body.tools or ())
+    batch_job = BatchJob(settings, {} if tools else backends_of(settings), tools=tuple(tools), query=body.query)
+    switch = StopSwitch()
+    told_of = -1
+
+    def progress(tally: Tally) -> None:
+        nonlocal told_of
+        if job.stop_reason is not None:
+            # Twice: what is being worked on is dropped as well.
+            switch.asked = 2
+        elif tally.finished != told_of:
+            told_of = tally.finished
+            job.tell("progress", {"total": tally.total, "finished": told_of, "by_status": dict(tally.done)})
+
+    output.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    summary = Batch(
+        manifest=_written_manifest(intake, output.with_suffix(".manifest.jsonl")),
+        job=batch_job,
+        output=output,
+        make_engine=lambda: ThreadEngine(batch_job, 1),
+        on_progress=progress,
+        stop=switch,
+    ).run()
+    if job.stop_reason is not None:
+        raise StopWork
+    told = {key: value for key, value in summary.as_dict().items() if key not in ("output", "exit_code", "stopped")}
+    failed = summary.failed == summary.total
+    return WorkResult("error" if failed else "partial" if summary.failed else "ok", told)
+
+
+def _without_record(settings: Settings) -> Settings:
+    """A batch has its results file: a record and checkpoints of every sample would be a second one."""
+    runs = settings.pipeline.runs.model_copy(update={"enabled": False})
+    return settings.model_copy(update={"pipeline": settings.pipeline.model_copy(update={"runs": runs})})
+
+
+def _written_manifest(intake: BatchIntake, path: Path) -> Manifest:
+    samples = [_sample(*each) for each in zip(intake.body.samples, intake.pictures, strict=True)]
+    write_whole(path, "".join(json.dumps(sample.as_row()) + "\n" for sample in samples))
+    return open_manifest(str(path))
+
+
+def _sample(sample: BatchSample, pictures: Mapping[str, ShelvedPicture]) -> Sample:
+    reference = pictures.get("reference")
+    return Sample(
+        sample_id=sample.sample_id,
+        image_path=str(pictures["image"].path),
+        reference_path=str(reference.path) if reference else None,
+        query=sample.query,
+        options=sample.options,
+        regions=sample.regions,
+    )
+
+
+def public_lines(output: Path, request: Mapping[str, Any]) -> Iterator[str]:
+    """The results so far, one JSON object a line, under the names that the pictures were sent with."""
+    names = {
+        sample_id: {entry["file"]: entry["name"] for entry in pictures.values()}
+        for sample_id, pictures in request.get("sample_pictures", {}).items()
+    }
+    if not output.is_file():
+        return
+    with output.open(encoding="utf-8") as file:
+        for line in file:
+            if not line.endswith("\n"):
+                # Being written at this moment.
+                return
+            result = json.loads(line)
+            yield json.dumps(presentable(result, names.get(result["sample_id"], {})), ensure_ascii=False) + "\n"

@@ -1,0 +1,182 @@
+"""From a request to typed fields and pictures on the shelf. Nothing here decodes a pixel.
+
+A body is JSON (pictures as base64, as a path inside an allowed folder, or as a shipped example) or multipart (pictures
+as files). Every picture ends up as a copy on the shelf; the pipeline opens nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import UploadFile
+from starlette.requests import ClientDisconnect
+
+from agenticiqa.errors import ImageError
+from agenticiqa.pictures.images import ImageLimits, check_allowed, check_header
+from agenticiqa.serve.http.page.example_pictures import EXAMPLES
+from agenticiqa.serve.http.problems import ServiceError, invalid_fields
+from agenticiqa.serve.http.settings import ServiceSettings
+from agenticiqa.serve.http.store.shelf import PictureShelf, ShelvedPicture
+from agenticiqa.serve.http.wire import PictureSource
+
+MAX_FIELDS = 128
+MAX_FIELD_BYTES = 256 * 1024
+MAX_NAME = 120
+_NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# Form fields that hold JSON rather than text; `options` and `tools` may also be given once for each value.
+_LISTS = frozenset({"options", "tools"})
+_OBJECTS = frozenset({"regions"})
+
+Fields = TypeVar("Fields", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Intake(Generic[Fields]):
+    """A request that was understood."""
+
+    fields: Fields
+    pictures: Mapping[str, ShelvedPicture]
+
+    @property
+    def files(self) -> list[Path]:
+        return [picture.path for picture in self.pictures.values()]
+
+
+@dataclass(frozen=True)
+class RequestReader:
+    """Reads bodies and puts their pictures on the shelf."""
+
+    settings: ServiceSettings
+    shelf: PictureShelf
+    limits: ImageLimits
+
+    async def read(
+        self, request: Request, fields: type[Fields], body: type[BaseModel], pictures: Mapping[str, bool]
+    ) -> Intake[Fields]:
+        """``pictures`` maps the name of each picture to whether it must be there."""
+        kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+        try:
+            if kind == "application/json":
+                values, sources = await self._from_json(request, body, pictures)
+            elif kind == "multipart/form-data":
+                values, sources = await self._from_form(request, pictures)
+            else:
+                raise ServiceError(
+                    415, "unsupported_media_type", "Send application/json or multipart/form-data.",
+                    headers={"Accept-Post": "application/json, multipart/form-data"},
+                )  # fmt: skip
+            found = fields.model_validate(values)
+        except ValidationError as error:
+            raise invalid_fields(error) from None
+        except ClientDisconnect:
+            raise ServiceError(400, "client_left", "The client left before the request was complete.") from None
+        missing = [name for name, needed in pictures.items() if needed and name not in sources]
+        if missing:
+            raise ServiceError(422, "invalid_request", f"{missing[0]}: a picture is needed.")
+        shelved = {name: await asyncio.to_thread(self.shelve, *source) for name, source in sources.items()}
+        return Intake(found, shelved)
+
+    async def _from_json(
+        self, request: Request, body: type[BaseModel], pictures: Mapping[str, bool]
+    ) -> tuple[dict[str, Any], dict[str, tuple[str, bytes]]]:
+        raw = await request.body()
+        # JSON has types of its own: a number is no switch and "3" is no number. Form fields are all texts.
+        parsed = await asyncio.to_thread(body.model_validate_json, raw, strict=True)
+        sources = {}
+        for name in pictures:
+            source: PictureSource | None = getattr(parsed, name)
+            if source is not None:
+                sources[name] = await asyncio.to_thread(self.bytes_of, name, source)
+        return parsed.model_dump(exclude=set(pictures), exclude_unset=True), sources
+
+    async def _from_form(
+        self, request: Request, pictures: Mapping[str, bool]
+    ) -> tuple[dict[str, Any], dict[str, tuple[str, bytes]]]:
+        values: dict[str, Any] = {}
+        sources: dict[str, tuple[str, bytes]] = {}
+        async with request.form(max_files=len(pictures), max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
+            for name, value in form.multi_items():
+                picture, _, way = name.rpartition("_")
+                if isinstance(value, UploadFile):
+                    if name not in pictures or name in sources:
+                        raise ServiceError(422, "invalid_request", "A file came under a name that takes none.")
+                    sources[name] = (display_name(value.filename), await value.read())
+                elif way in ("path", "example") and picture in pictures:
+                    source = PictureSource.model_validate({way: value})
+                    sources[picture] = await asyncio.to_thread(self.bytes_of, picture, source)
+                else:
+                    _add_field(values, name, value)
+        return values, sources
+
+    def bytes_of(self, name: str, source: PictureSource) -> tuple[str, bytes]:
+        """What to call a picture, and its file's bytes; ``name`` is where it stands in the request."""
+        if source.base64 is not None:
+            return display_name(source.name), _decoded(name, source.base64)
+        if source.example is not None:
+            example = EXAMPLES.get(source.example)
+            if example is None:
+                raise ServiceError(422, "unknown_example", f"{name}: there is no such example. See GET /v1/examples.")
+            return example.file, example.data()
+        return display_name(source.path), self._read_allowed(name, source.path or "")
+
+    def _read_allowed(self, name: str, path: str) -> bytes:
+        """A file inside an allowed folder. Whatever is wrong with a path, the answer is the same."""
+        refusal = ServiceError(422, "path_refused", f"{name}: this path is not a picture this server may read.")
+        try:
+            check_allowed(path, self.settings.allowed_roots)
+            real = Path(path).resolve(strict=True)
+            # The last part was resolved a moment ago: if it is a link now, somebody is playing with it.
+            descriptor = os.open(real, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+            with os.fdopen(descriptor, "rb") as file:
+                if not real.is_file() or os.fstat(file.fileno()).st_size > self.settings.max_upload_bytes:
+                    raise refusal
+                return file.read(self.settings.max_upload_bytes)
+        except (ImageError, OSError, ValueError):
+            raise refusal from None
+
+    def shelve(self, name: str, data: bytes) -> ShelvedPicture:
+        """Keep a picture whose header says that it is one, of a size this server takes."""
+        check_header(data, name=name, limits=self.limits)
+        return self.shelf.put(data, name)
+
+
+def _add_field(values: dict[str, Any], name: str, value: str) -> None:
+    if name in _LISTS and not value.lstrip().startswith("["):
+        values.setdefault(name, []).append(value)
+    elif name in values:
+        raise ServiceError(422, "invalid_request", "A field was given twice.")
+    elif name in _LISTS or name in _OBJECTS:
+        try:
+            values[name] = json.loads(value)
+        except (ValueError, RecursionError):
+            raise ServiceError(422, "invalid_request", f"{name}: this is not JSON.") from None
+    else:
+        values[name] = value
+
+
+def _decoded(name: str, text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise ServiceError(422, "invalid_request", f"{name}: this is not base64.") from None
+
+
+def display_name(given: str | None) -> str:
+    """What a picture is called in replies: the last part of its name, printable, of bounded length.
+
+    >>> display_name("../../etc/pass\\r\\nwd.png")
+    'passwd.png'
+    """
+    last = re.split(r"[\\/]", given or "")[-1]
+    return _NOT_PRINTABLE.sub("", last).strip()[:MAX_NAME] or "picture"

@@ -1,0 +1,324 @@
+"""Accepted work: a bounded queue, a few worker threads, and a way to stop each job between two steps.
+
+Everything about a job changes on the event loop's thread; workers post to it. Threads rather than processes: most of
+the time goes into ONNX Runtime and NumPy, which let other threads run, and the models are loaded once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from agenticiqa.errors import AgenticIQAError
+from agenticiqa.runtime.runs import INTERRUPTED, StopRun
+from agenticiqa.serve.http.problems import ServiceError, from_package_error, internal_error
+from agenticiqa.serve.http.store.job_record import QUEUED, JobRecord, Outcome, now
+
+logger = logging.getLogger(__name__)
+
+StopReason = Literal["cancelled", "client_left", "timed_out", "interrupted"]
+RUNNING = "running"
+LAST_WORD_S = 5.0
+"""How long a stopping server waits for running jobs to reach their next step."""
+MOST_RETRY_S = 60
+KEPT_AFTER_END = 64
+"""Ended jobs whose events are still at hand for late listeners; older ones are read from the record."""
+
+_STOPPED: dict[StopReason, tuple[str, int, str]] = {
+    "cancelled": ("cancelled", 409, "The run was cancelled."),
+    "client_left": ("cancelled", 409, "The run was cancelled because its client left."),
+    "timed_out": ("timed_out", 504, "The run took longer than this server allows."),
+    "interrupted": (INTERRUPTED, 503, "The server stopped before the run was finished. Ask again."),
+}
+
+
+class StopWork(StopRun):
+    """Raised inside a job at the first step after it was told to stop."""
+
+
+@dataclass(frozen=True)
+class WorkResult:
+    """What a job's work returns: the reply and how it counts (``ok``, ``partial`` or ``error``)."""
+
+    status: str
+    reply: dict[str, Any]
+
+
+@dataclass(eq=False)
+class Job:
+    """One piece of accepted work."""
+
+    id: str
+    owner: str
+    kind: str
+    work: Callable[[Job], WorkResult] = field(repr=False)
+    deadline: float
+    """On the monotonic clock."""
+    recorded: bool
+    holds: frozenset[Path]
+    """Files that must not go before the job ends."""
+    loop: asyncio.AbstractEventLoop = field(repr=False)
+    status: str = QUEUED
+    stop_reason: StopReason | None = None
+    outcome: Outcome | None = None
+    events: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    created_at: str = field(default_factory=now)
+    done: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    _news: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+
+    # --- from the worker's thread ---
+
+    def checkpoint(self) -> None:
+        """Between two steps: go on, or unwind."""
+        if self.stop_reason is None and time.monotonic() > self.deadline:
+            self.stop_reason = "timed_out"
+        if self.stop_reason is not None:
+            raise StopWork(_STOPPED[self.stop_reason][0])
+
+    def tell(self, event: str, data: dict[str, Any]) -> None:
+        """Report a step to whoever listens."""
+        self.checkpoint()
+        self._post(event, data)
+
+    def _post(self, event: str, data: dict[str, Any]) -> None:
+        self.loop.call_soon_threadsafe(self.add_event, event, data)
+
+    # --- on the event loop ---
+
+    def add_event(self, event: str, data: dict[str, Any]) -> None:
+        if self.outcome is not None:
+            return
+        self.events.append({"id": len(self.events) + 1, "event": event, "data": data})
+        self.announce()
+
+    def announce(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def wait_for_news(self, seconds: float) -> None:
+        """Until something happened, or the time is over."""
+        try:
+            await asyncio.wait_for(self._news.wait(), seconds)
+        except (asyncio.TimeoutError, TimeoutError):
+            return
+
+    def stop(self, reason: StopReason) -> None:
+        if self.stop_reason is None and self.outcome is None:
+            self.stop_reason = reason
+
+
+def stopped_error(reason: StopReason, job_id: str) -> ServiceError:
+    _, status, detail = _STOPPED[reason]
+    headers = {"Retry-After": "5"} if status == 503 else {}
+    return ServiceError(status, reason, detail, run_id=job_id, headers=headers)
+
+
+def _told_by(job: Job) -> list[dict[str, Any]]:
+    """All events so far, asked for on the event loop: the last ones may still be on their way there."""
+    told: Future[list[dict[str, Any]]] = Future()
+    job.loop.call_soon_threadsafe(lambda: told.set_result(list(job.events)))
+    try:
+        return told.result(LAST_WORD_S)
+    except FutureTimeoutError:
+        return list(job.events)
+
+
+class Slot:
+    """A place in the queue, held while a request's body is read."""
+
+    def __init__(self, desk: JobDesk) -> None:
+        self._desk = desk
+        self.used = False
+
+    def __enter__(self) -> Slot:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self.used:
+            self._desk.free_place()
+
+
+class JobDesk:
+    """Takes work, hands it to workers, remembers what is under way."""
+
+    def __init__(self, record: JobRecord, *, workers: int, queue_length: int, timeout_s: float) -> None:
+        self._record = record
+        self._workers = workers
+        self._places = workers + queue_length
+        self._timeout_s = timeout_s
+        self._taken = 0
+        self._usual_s = 1.0
+        self._waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._jobs: dict[str, Job] = {}
+        self.draining = False
+        self.ended: Callable[[Job, Outcome], None] = lambda _job, _outcome: None
+        self._threads = [
+            # Daemons: a tool that hangs must not keep a stopping server alive.
+            threading.Thread(target=self._serve, name=f"worker-{number}", daemon=True)
+            for number in range(workers)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    # --- places ---
+
+    @property
+    def active(self) -> list[Job]:
+        return [job for job in self._jobs.values() if job.outcome is None]
+
+    @property
+    def running(self) -> int:
+        return sum(job.status == RUNNING for job in self.active)
+
+    @property
+    def taken(self) -> int:
+        return self._taken
+
+    def reserve(self) -> Slot:
+        """A place, or the refusal that says when to come back."""
+        if self.draining:
+            raise ServiceError(503, "stopping", "The server is stopping.", headers={"Retry-After": "5"})
+        if self._taken >= self._places:
+            wait = max(1, min(MOST_RETRY_S, math.ceil(self._usual_s * (self._taken / self._workers) / 2)))
+            raise ServiceError(
+                429,
+                "queue_full",
+                f"All workers are busy and the queue is full. Try again in {wait} seconds.",
+                headers={"Retry-After": str(wait)},
+            )
+        self._taken += 1
+        return Slot(self)
+
+    def free_place(self) -> None:
+        self._taken -= 1
+
+    # --- jobs ---
+
+    def find(self, job_id: str) -> Job | None:
+        return self._jobs.get(job_id)
+
+    async def submit(
+        self,
+        slot: Slot,
+        job_id: str,
+        owner: str,
+        kind: str,
+        work: Callable[[Job], WorkResult],
+        request: dict[str, Any] | None = None,
+        holds: Iterable[Path] = (),
+    ) -> Job:
+        """Queue work in a reserved place; with a ``request`` it is on record before this returns."""
+        job = Job(
+            job_id,
+            owner,
+            kind,
+            work,
+            time.monotonic() + self._timeout_s,
+            recorded=request is not None,
+            holds=frozenset(holds),
+            loop=asyncio.get_running_loop(),
+        )
+        if request is not None:
+            await asyncio.to_thread(self._record.begin, job_id, owner, kind, request)
+        slot.used = True
+        self._jobs[job_id] = job
+        job.add_event("status", {"status": QUEUED})
+        self._waiting.put(job)
+        return job
+
+    async def drain(self, grace_s: float) -> None:
+        """Let accepted work finish; record as interrupted what does not in time. Nothing is accepted meanwhile."""
+        self.draining = True
+        await self._until_idle(grace_s)
+        for job in self.active:
+            job.stop("interrupted")
+        await self._until_idle(LAST_WORD_S)
+        for job in self.active:
+            # Its thread is inside a long step and ends with the process.
+            outcome = self._stopped(job, "interrupted")
+            await asyncio.to_thread(self._keep, job, outcome)
+            self._finish(job, outcome)
+        for _ in self._threads:
+            self._waiting.put(None)
+
+    async def _until_idle(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while self.active and time.monotonic() < end:
+            await asyncio.sleep(0.05)
+
+    # --- workers ---
+
+    def _serve(self) -> None:
+        while (job := self._waiting.get()) is not None:
+            started = time.monotonic()
+            outcome = self._carried_out(job)
+            outcome = Outcome(
+                outcome.status, outcome.result, outcome.problem, round(time.monotonic() - started, 4), _told_by(job)
+            )
+            self._keep(job, outcome)
+            job.loop.call_soon_threadsafe(self._finish, job, outcome)
+
+    def _carried_out(self, job: Job) -> Outcome:
+        try:
+            job.checkpoint()
+            job.loop.call_soon_threadsafe(self._start, job)
+            result = job.work(job)
+        except StopWork:
+            return self._stopped(job, job.stop_reason or "cancelled")
+        except AgenticIQAError as error:
+            return Outcome("error", problem=from_package_error(error).document())
+        except ServiceError as error:
+            return Outcome("error", problem=error.document())
+        except Exception:
+            logger.exception("Job %s failed", job.id)
+            return Outcome("error", problem=internal_error().document())
+        if job.stop_reason in ("cancelled", "client_left"):
+            return self._stopped(job, job.stop_reason)
+        # Work that was finished a little late is still finished.
+        return Outcome(result.status, result.reply)
+
+    def _stopped(self, job: Job, reason: StopReason) -> Outcome:
+        return Outcome(_STOPPED[reason][0], problem=stopped_error(reason, job.id).document(), events=list(job.events))
+
+    def _keep(self, job: Job, outcome: Outcome) -> None:
+        if not job.recorded:
+            return
+        try:
+            self._record.finish(job.id, outcome)
+        except Exception:
+            logger.exception("The outcome of job %s could not be recorded", job.id)
+
+    # --- on the event loop ---
+
+    def _start(self, job: Job) -> None:
+        if job.outcome is None:
+            job.status = RUNNING
+            job.add_event("status", {"status": RUNNING})
+
+    def _finish(self, job: Job, outcome: Outcome) -> None:
+        if job.outcome is not None:
+            return
+        job.add_event("done", {"status": outcome.status})
+        job.status = outcome.status
+        job.outcome = outcome
+        self.free_place()
+        if outcome.seconds is not None:
+            self._usual_s += 0.2 * (outcome.seconds - self._usual_s)
+        job.done.set()
+        job.announce()
+        self.ended(job, outcome)
+        ended = [each for each in self._jobs.values() if each.outcome is not None]
+        for old in ended[: max(0, len(ended) - KEPT_AFTER_END)]:
+            del self._jobs[old.id]
+        if not job.recorded:
+            self._jobs.pop(job.id, None)

@@ -1,0 +1,279 @@
+"""What jobs do: the package's own calls, with the server's paths taken out of everything that goes back.
+
+Files a request can reach are fixed before any model is asked: the assessor is bound to the shelf and refuses every
+other path, and no reply of a model is ever used as a path or as the name of a program.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
+from agenticiqa.api.assessor import AgenticIQA
+from agenticiqa.api.comparison import Comparison, compare_pictures
+from agenticiqa.api.measure import Measurer, Pair, choose_tools
+from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, QueryError
+from agenticiqa.graph import PipelineEvent
+from agenticiqa.models.client import BackendName, VLMClient, choose_backend, find_provider
+from agenticiqa.nodes.results import Assessment
+from agenticiqa.pictures.images import Box, ImageLimits, load_image
+from agenticiqa.pictures.regions import check_regions
+from agenticiqa.runtime.config import ROLES, Settings
+from agenticiqa.serve.http.problems import ServiceError, without_addresses
+from agenticiqa.serve.http.store.shelf import ShelvedPicture
+from agenticiqa.serve.http.wire import AssessFields, CompareFields, MeasureFields
+from agenticiqa.serve.http.work.intake import Intake
+from agenticiqa.serve.http.work.jobs import Job, WorkResult
+
+EMBEDDED = "embedded"
+
+
+class Pipeline:
+    """Assessors by backend, made when first asked for and kept."""
+
+    def __init__(
+        self, settings: Settings, allowed_backends: tuple[str, ...], clients: Mapping[str, VLMClient] | None = None
+    ) -> None:
+        self.settings = settings
+        self.selectable = _selectable(settings, allowed_backends)
+        self.limits = ImageLimits(settings.pipeline.images.max_pixels, settings.pipeline.images.max_bytes)
+        self._clients = dict(clients or {})
+        self._assessors: dict[str | None, AgenticIQA] = {}
+        self._lock = threading.Lock()
+
+    def check_backend(self, backend: str | None) -> None:
+        if backend is not None and backend not in self.selectable:
+            raise ServiceError(422, "backend_not_selectable", f"backend: choose one of {', '.join(self.selectable)}.")
+
+    def assessor(self, backend: str | None = None) -> AgenticIQA:
+        """The assessor for one of the selectable backends; None is the configured one."""
+        self.check_backend(backend)
+        with self._lock:
+            if backend not in self._assessors:
+                self._assessors[backend] = AgenticIQA(
+                    settings=self.settings_for(backend),
+                    clients=self._clients if backend is None else None,
+                    only_allowed_roots=True,
+                )
+            return self._assessors[backend]
+
+    def settings_for(self, backend: str | None) -> Settings:
+        """The settings under which all three agents run on a backend; None leaves each its own."""
+        if backend is None:
+            return self.settings
+        roles = {role: self.settings.role(role).model_copy(update={"backend": backend}) for role in ROLES}
+        return self.settings.model_copy(update={**roles, "chosen_explicitly": frozenset(ROLES)})
+
+    def warm_up(self, picture: ShelvedPicture) -> None:
+        """One assessment that leaves no trace: models are loaded and code is imported when the first request comes."""
+        pipeline = self.settings.pipeline
+        untraced = {
+            "runs": pipeline.runs.model_copy(update={"enabled": False}),
+            "cache": pipeline.cache.model_copy(update={"enabled": False}),
+        }
+        settings = self.settings.model_copy(update={"pipeline": pipeline.model_copy(update=untraced)})
+        with AgenticIQA(settings=settings) as assessor:
+            assessor.assess(picture.path)
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether a request that names no backend is answered on this machine, for nothing."""
+        return not self._clients and set(self.default_backends().values()) == {EMBEDDED}
+
+    def default_backends(self) -> dict[str, str | None]:
+        names: dict[str, str | None] = {}
+        for role in ROLES:
+            if role in self._clients:
+                names[role] = self._clients[role].identity
+                continue
+            try:
+                names[role] = choose_backend(role, self.settings).backend
+            except AgenticIQAError:
+                names[role] = None
+        return names
+
+    def check_query(self, query: str | None) -> None:
+        longest = self.settings.pipeline.max_query_chars
+        if query is not None and len(query) > longest:
+            raise QueryError(
+                f"The question has {len(query):,} characters, more than the limit of {longest:,}.", hint=""
+            )
+
+    def close(self) -> None:
+        for assessor in self._assessors.values():
+            assessor.close()
+
+    # --- work, each inside a worker's thread ---
+
+    def assess(self, job: Job, intake: Intake[AssessFields]) -> WorkResult:
+        fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
+        # Damage and impossible regions are the request's fault: found here, they are answered as such.
+        self._check_pictures(image, reference, fields.regions)
+        names = _names(intake.pictures)
+        result = self.assessor(fields.backend).assess(
+            image.path,
+            fields.query,
+            reference=reference.path if reference else None,
+            options=fields.options,
+            regions=fields.regions,
+            max_replan_iterations=fields.max_replan,
+            on_event=lambda event: _report(job, event, names),
+            run_id=job.id,
+        )
+        return WorkResult(result.status, _named(presentable(result, names), image, reference))
+
+    def compare(self, job: Job, intake: Intake[CompareFields]) -> WorkResult:
+        pictures, fields = intake.pictures, intake.fields
+        for name in ("image_a", "image_b"):
+            self._check_pictures(pictures[name], pictures.get("reference"), None)
+        names = _names(pictures)
+        reference = pictures.get("reference")
+        comparison = compare_pictures(
+            self.assessor(fields.backend),
+            pictures["image_a"].path,
+            pictures["image_b"].path,
+            reference=reference.path if reference else None,
+            query=fields.query,
+            on_event=lambda side, event: _report(job, event, names, side=side),
+        )
+        reply = presentable(comparison, names)
+        reply["reference_path"] = reference.name if reference else None
+        for side in ("a", "b"):
+            picture = pictures[f"image_{side}"]
+            reply[f"image_{side}"] = picture.name
+            reply[side] = _named(reply[side], picture, reference) if reply[side] else None
+        return WorkResult(comparison.status, reply)
+
+    def measure(self, job: Job, intake: Intake[MeasureFields]) -> WorkResult:
+        fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
+        pipeline = self.settings.pipeline
+        assessor = self.assessor()
+        tools = choose_tools(
+            assessor.tools, fields.tools, all_tools=fields.all_tools, has_reference=reference is not None
+        )
+        measurer = Measurer(tools, pipeline.tools, pipeline.images, assessor.cache, fields.align)
+        pair = Pair(image.path, reference.path if reference else None)
+        names = _names(intake.pictures)
+        with _told_by_name(names):
+            opened, original = measurer.open(pair)
+            check_regions(fields.regions or {}, opened)
+        job.checkpoint()
+        boxes = {name: Box(*numbers) for name, numbers in (fields.regions or {}).items()}
+        records = [record.as_dict() for record in measurer.measure_opened(pair, opened, original, boxes or None)]
+        return WorkResult("ok", {"measurements": presentable(records, names)})
+
+    def _check_pictures(
+        self, image: ShelvedPicture, reference: ShelvedPicture | None, regions: Mapping[str, list[int]] | None
+    ) -> None:
+        with _told_by_name(_names({"image": image, **({"reference": reference} if reference else {})})):
+            opened = load_image(image.path, self.limits)
+            if reference is not None:
+                load_image(reference.path, self.limits)
+            check_regions(regions or {}, opened)
+
+
+@contextmanager
+def _told_by_name(names: Mapping[str, str]) -> Iterator[None]:
+    """Failures inside name pictures as their sender did."""
+    try:
+        yield
+    except AgenticIQAError as error:
+        error.message = _replaced(error.message, names)
+        raise
+
+
+def _selectable(settings: Settings, allowed: tuple[str, ...]) -> tuple[str, ...]:
+    """Backends a request may name: the embedded one, the configured ones, and those the operator allowed, if ready.
+
+    Any other name is refused: for some providers the name is a folder or a download.
+    """
+    named = dict.fromkeys([EMBEDDED, *(settings.role(role).backend for role in ROLES), *allowed])
+    return tuple(name for name in named if _is_ready(name, settings))
+
+
+def _is_ready(backend: str, settings: Settings) -> bool:
+    provider = BackendName.parse(backend).provider
+    try:
+        return find_provider(provider).readiness(settings.provider(provider)).ready
+    except BackendUnavailableError:
+        return False
+
+
+def _names(pictures: Mapping[str, ShelvedPicture]) -> dict[str, str]:
+    """Paths on the shelf, and what to say instead; the same picture may have been sent under two names."""
+    names: dict[str, str] = {}
+    for picture in pictures.values():
+        names.setdefault(str(picture.path), picture.name)
+    return names
+
+
+def _named(reply: dict[str, Any], image: ShelvedPicture, reference: ShelvedPicture | None) -> dict[str, Any]:
+    return {**reply, "image_path": image.name, "reference_path": reference.name if reference else None}
+
+
+def _report(job: Job, event: PipelineEvent, names: Mapping[str, str], **more: str) -> None:
+    if event.kind == "state":
+        # The state repeats what the nodes have told.
+        job.checkpoint()
+        return
+    job.tell(event.kind, {"name": event.name, **more, "details": presentable(event.details, names)})
+
+
+def presentable(value: BaseModel | Mapping[str, Any] | list[Any], names: Mapping[str, str]) -> Any:
+    """Plain JSON values without server paths, addresses of other servers, or numbers that JSON does not know."""
+    return _cleaned(to_jsonable_python(value, fallback=str), names)
+
+
+def _cleaned(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return _replaced(value, names)
+    if isinstance(value, dict):
+        return {_replaced(str(key), names): _cleaned(each, names) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_cleaned(each, names) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _replaced(text: str, names: Mapping[str, str]) -> str:
+    for path, name in names.items():
+        text = text.replace(path, name)
+    return text
+
+
+def failure_of(result: Mapping[str, Any], run_id: str) -> ServiceError:
+    """A run that ended without an answer."""
+    detail = without_addresses(str(result.get("error") or "The run ended without an answer."))
+    return ServiceError(502, "assessment_failed", detail, run_id=run_id)
+
+
+def assessment_of(result: Mapping[str, Any], pictures: Mapping[str, ShelvedPicture]) -> Assessment:
+    """A recorded result with its pictures where they are on this server."""
+    found = Assessment.model_validate(result)
+    reference = pictures.get("reference")
+    return found.model_copy(
+        update={
+            "image_path": str(pictures["image"].path),
+            "reference_path": str(reference.path) if reference else None,
+        }
+    )
+
+
+def comparison_of(result: Mapping[str, Any], pictures: Mapping[str, ShelvedPicture]) -> Comparison:
+    """A recorded comparison with its pictures where they are on this server."""
+    found = Comparison.model_validate(result)
+    reference = pictures.get("reference")
+    sides: dict[str, Any] = {"reference_path": str(reference.path) if reference else None}
+    for side, own in (("a", found.a), ("b", found.b)):
+        picture = pictures[f"image_{side}"]
+        sides[f"image_{side}"] = str(picture.path)
+        own_pictures = {"image": picture, **({"reference": reference} if reference else {})}
+        sides[side] = assessment_of(own.model_dump(mode="json"), own_pictures) if own else None
+    return found.model_copy(update=sides)

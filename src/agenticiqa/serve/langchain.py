@@ -1,0 +1,83 @@
+"""AgenticIQA as a tool for LangChain and LangGraph agents."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from pydantic import BaseModel, Field
+
+from agenticiqa.api.assessor import DEFAULT_QUERY, AgenticIQA
+from agenticiqa.errors import AgenticIQAError
+from agenticiqa.nodes.results import Assessment
+
+DESCRIPTION = (
+    "Judge the technical quality of a picture: rate it from 1 to 5, say whether and where it is blurred, noisy, "
+    "compressed or badly exposed, or choose between answer options. Gives the answer with the measurements behind it."
+)
+
+
+class Question(BaseModel):
+    """What an agent may ask."""
+
+    image: str = Field(description="Path of the picture.")
+    query: str = Field(DEFAULT_QUERY, description="The question about its quality.")
+    reference: str | None = Field(None, description="Path of the undistorted original, if there is one.")
+    options: list[str] | None = Field(None, description="Answer options to choose from.")
+
+
+def image_quality_tool(assessor: AgenticIQA | None = None) -> BaseTool:
+    """A tool to hand to an agent; the message it gets is the answer, the artifact the whole :class:`Assessment`.
+
+    A run that fails is a tool error, never an answer.
+
+    >>> image_quality_tool().name
+    'assess_image_quality'
+    """
+    own = assessor
+    opening = threading.Lock()
+
+    def opened() -> AgenticIQA:
+        nonlocal own
+        with opening:
+            own = own or AgenticIQA()
+            return own
+
+    def ask(
+        image: str, query: str = DEFAULT_QUERY, reference: str | None = None, options: list[str] | None = None
+    ) -> tuple[str, Assessment]:
+        with _tool_errors():
+            return _told(opened().assess(image, query, reference=reference, options=options))
+
+    async def ask_async(**question: Any) -> tuple[str, Assessment]:
+        with _tool_errors():
+            return _told(await opened().aassess(**question))
+
+    return StructuredTool.from_function(
+        func=ask,
+        coroutine=ask_async,
+        name="assess_image_quality",
+        description=DESCRIPTION,
+        args_schema=Question,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )
+
+
+@contextmanager
+def _tool_errors() -> Iterator[None]:
+    """An agent reads what went wrong and goes on; only a defect ends it."""
+    try:
+        yield
+    except AgenticIQAError as error:
+        raise ToolException(str(error)) from error
+
+
+def _told(result: Assessment) -> tuple[str, Assessment]:
+    if result.status == "error":
+        raise ToolException(result.error or "The run failed.")
+    score = "" if result.score is None else f" (score {result.score:.2f} of 5)"
+    return f"Answer: {result.answer}{score}. {result.reasoning}", result

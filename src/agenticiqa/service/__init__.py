@@ -1,1 +1,0 @@
-"""The HTTP service: ``agenticiqa serve``. Needs the extra ``serve``."""

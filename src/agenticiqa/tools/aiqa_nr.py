@@ -1,0 +1,62 @@
+"""``AIQA_NR``: the embedded model's no-reference score as a measuring tool for every backend."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agenticiqa.tools.calibration import Calibration
+from agenticiqa.tools.catalogue import Entry
+from agenticiqa.tools.metrics import Array, FloatArray, Measurement, Metric, MetricSpec, Picture, Views
+from agenticiqa.tools.registry import Tool
+from agenticiqa.vision.network import load_vision, weights_version
+from agenticiqa.vision.photographic import sobered
+from agenticiqa.vision.scene import Scene
+from agenticiqa.vocabulary import CATEGORIES
+
+SPEC = MetricSpec(
+    name="AIQA_NR",
+    kind="NR",
+    range=(1.0, 5.0),
+    higher_is_better=True,
+    variant="expected opinion of this project's trained vision model; see docs/model-card.md",
+    paper="this project",
+    good_at=CATEGORIES,
+    minimum_size=(32, 32),
+    unit="opinion 1..5",
+    # Other weights give other scores.
+    version=weights_version(),
+)
+# SRCC with the KADID-10k protocol's opinions on photographs that training has not seen (docs/model-card.md).
+AGREEMENT = {"all": 0.90}
+
+
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    scene = _seen(Views.of(test, reference, SPEC))
+    reading = sobered(scene.read(), scene.facts)
+    return Measurement(reading.score, details=dict(reading.severity))
+
+
+def quality_map(views: Views) -> FloatArray:
+    """The score of every cell; made only where somebody wants to see it."""
+    return _seen(views).score_map()
+
+
+def _seen(views: Views) -> Scene:
+    pixels = views.test.pixels
+    ready = pixels.dtype == np.uint8 and pixels.ndim == 3
+    rgb = pixels if ready else np.asarray(np.rint(views.test.rgb() * 255), np.uint8)
+    return Scene.of(load_vision(), rgb)
+
+
+TOOL = Tool(
+    Metric(SPEC, measure, quality_map),
+    Calibration((0.0, 1.0, 0.0, 1.0, 0.0), "the value is an opinion already", SPEC.range, True, origin="fit"),
+    Entry(
+        name=SPEC.name,
+        kind="NR",
+        providers=("native",),
+        description="this project's trained vision model: opinion without a reference, for every kind of damage",
+        licences={"native": "MIT"},
+        agreement=AGREEMENT,
+    ),
+)

@@ -1,0 +1,255 @@
+"""The trained vision model: three small ONNX graphs, run on the CPU.
+
+``local.onnx`` looks at pixels in their native size and gives statistics for every cell of 32×32 pixels;
+``content.onnx`` looks at the whole picture shrunk to a square; ``joint.onnx`` turns the mean of the statistics over any
+set of cells, with the content, into scores, chances of the five levels, severities and kinds of damage. The picture,
+a region and a single place of the map are thus judged by the same rule.
+
+Training knew pictures of about 512 pixels. Middling ones are also seen reduced to that size, and the score is the mean
+of both views. Large ones are seen reduced to it, once instead of twice to keep their cost down, and through a few
+windows at native resolution: noise and compression are looked for in both, because reducing hides them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from agenticiqa.vision.weight_files import checked_file, described, open_session
+
+Bytes = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.float32]
+
+WEIGHTS = Path(__file__).with_name("weights")
+LONGEST = 1024
+"""Pictures with a longer side are large; ``look`` can be told otherwise."""
+FAR, FAR_FROM = 512, 768
+"""Pictures whose longer side is above the second number are also seen reduced to the first: as in training."""
+WINDOW = 256
+WINDOW_PLACES = ((2, 2), (2, 4), (4, 2), (4, 4))
+"""Middles of the windows at native resolution, in sixths of height and width."""
+SEEN_CLOSELY = ("Noise", "Compression")
+"""What the windows are asked about. Single pixels of large photographs are soft: that is no blur to the eye."""
+TILE = 1024
+REGION_CELLS = 3
+"""A place of the map is judged by so many cells across: fewer would be too little to see damage in."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the model says of one place or of several (first axis). Probabilities sum to one along the last axis."""
+
+    score: Floats
+    """Quality from 1 (bad) to 5 (excellent)."""
+    levels: Floats
+    """Chances of bad, poor, fair, good, excellent."""
+    damage: Floats
+    """The score from processing damage alone, as in a laboratory test."""
+    opinion: Floats
+    """The score as people rate photographs as taken."""
+    trust: Floats
+    """How much of ``score`` is ``damage``; the rest is ``opinion``."""
+    severities: Floats
+    """places × categories × severities (none .. extreme)."""
+    kinds: Floats
+    """places × kinds."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A picture as the model saw it, before any judgement."""
+
+    cells: Floats
+    """rows × columns × statistics."""
+    content: Floats
+    size: tuple[int, int]
+    """Height and width in the picture's own pixels."""
+    scale: float
+    """Looked-at pixels per own pixel."""
+    farther: Floats | None = None
+    """Statistics of the whole picture, reduced once more; None for small pictures."""
+    closer: Floats | None = None
+    """Statistics of windows at native resolution; None where ``cells`` are native."""
+
+
+class Vision:
+    """The loaded model. Safe to use from several threads."""
+
+    def __init__(self, folder: Path = WEIGHTS, threads: int = 0) -> None:
+        self.about: dict[str, Any] = described(folder)
+        self._sessions = {
+            name: open_session(checked_file(folder / name, expected), threads)
+            for name, expected in self.about["files"].items()
+        }
+        self.categories: tuple[str, ...] = tuple(self.about["categories"])
+        self.kinds: tuple[str, ...] = tuple(kind["name"] for kind in self.about["kinds"])
+
+    def look(self, picture: Bytes, *, longest: int | None = LONGEST, mirrored: bool = True) -> Sight:
+        """See a picture (H×W×3 RGB, 8 bit). ``longest=None`` keeps the native resolution at any size.
+
+        ``mirrored`` looks a second time at the mirrored picture: twice the time, steadier answers.
+        """
+        height, width = picture.shape[:2]
+        longer = max(height, width)
+        if longest is not None and longer > longest:
+            return self._large(picture, min(FAR, longest) / longer)
+        opened = Image.fromarray(picture)
+        content = self._content(opened, mirrored)
+        cells = self._cells(picture, mirrored)
+        farther = _mean(self._cells(_reduced(opened, FAR / longer), mirrored)) if longer > FAR_FROM else None
+        return Sight(cells, content, (height, width), 1.0, farther)
+
+    def _large(self, picture: Bytes, scale: float) -> Sight:
+        """One look at the whole, without its mirror image, and a few native windows."""
+        height, width = picture.shape[:2]
+        # Most of the way by averaging squares of pixels, which is quick; the last factor of three by the usual filter.
+        step = max(1, int(1 / (3 * scale)))
+        coarse = cv2.resize(picture, (width // step, height // step), interpolation=cv2.INTER_AREA)
+        reduced = _reduced(Image.fromarray(coarse), scale * step)
+        windows = [self._cells(window, mirrored=False) for window in _windows(picture)]
+        return Sight(
+            cells=self._cells(reduced, mirrored=False),
+            content=self._content(Image.fromarray(reduced), mirrored=False),
+            size=(height, width),
+            scale=scale,
+            closer=_mean(np.concatenate([cells.reshape(-1, cells.shape[-1]) for cells in windows])),
+        )
+
+    def _content(self, opened: Image.Image, mirrored: bool) -> Floats:
+        side = int(self.about["view"])
+        view = np.asarray(opened.resize((side, side), Image.Resampling.BILINEAR))
+        views = np.stack([view, view[:, ::-1]]) if mirrored else view[None]
+        return np.asarray(self._run("content.onnx", view=views)[0].mean(axis=0), np.float32)
+
+    def judge(self, sight: Sight, places: npt.NDArray[np.bool_] | None = None) -> Judgement:
+        """Judge the whole picture from all distances, or the cells chosen by ``places`` (rows × columns)."""
+        if places is not None:
+            return self._judged(_mean(sight.cells[places])[None], sight.content)
+        found = self._judged(_mean(sight.cells)[None], sight.content)
+        if sight.farther is not None:
+            farther = self._judged(sight.farther[None], sight.content)
+            found = _averaged(found, farther, ("score", "levels", "damage", "opinion", "trust"))
+        if sight.closer is not None:
+            closer = _averaged(found, self._judged(sight.closer[None], sight.content), ("severities",))
+            asked = np.isin(self.categories, SEEN_CLOSELY)[None, :, None]
+            found = replace(found, severities=np.where(asked, closer.severities, found.severities))
+        return found
+
+    def judge_box(self, sight: Sight, box: tuple[int, int, int, int]) -> Judgement:
+        """Judge x, y, width, height in the picture's own pixels: all cells that the box touches by half or more."""
+        return self.judge(sight, self.cells_of(sight, box))
+
+    def cells_of(self, sight: Sight, box: tuple[int, int, int, int]) -> npt.NDArray[np.bool_]:
+        x, y, wide, high = (value * sight.scale / int(self.about["cell"]) for value in box)
+        rows, columns = sight.cells.shape[:2]
+        chosen = np.zeros((rows, columns), bool)
+        top, left = min(round(y), rows - 1), min(round(x), columns - 1)
+        chosen[top : max(top + 1, round(y + high)), left : max(left + 1, round(x + wide))] = True
+        return chosen
+
+    def map(self, sight: Sight) -> Judgement:
+        """A judgement for every cell with its neighbours: arrays of rows × columns places, flattened row by row."""
+        reach = REGION_CELLS // 2
+        rows, columns = sight.cells.shape[:2]
+        padded = np.pad(sight.cells, ((reach, reach), (reach, reach), (0, 0)), mode="edge")
+        total = sum(
+            padded[down : down + rows, across : across + columns]
+            for down in range(REGION_CELLS)
+            for across in range(REGION_CELLS)
+        )
+        smooth = np.asarray(total, np.float32) / np.float32(REGION_CELLS**2)
+        return self._judged(smooth.reshape(rows * columns, -1), sight.content)
+
+    def _cells(self, pixels: Bytes, mirrored: bool) -> Floats:
+        """Tiles keep memory bounded; each is a multiple of the cell, so that cells of all tiles make one grid."""
+        pixels = _padded(pixels, int(self.about["cell"]))
+        rows = []
+        for top in range(0, pixels.shape[0], TILE):
+            tiles = []
+            for left in range(0, pixels.shape[1], TILE):
+                tile = np.ascontiguousarray(pixels[None, top : top + TILE, left : left + TILE])
+                found = self._run("local.onnx", picture=tile)[0][0]
+                if mirrored:
+                    other = self._run("local.onnx", picture=np.ascontiguousarray(tile[:, :, ::-1]))[0][0]
+                    found = (found + other[:, ::-1]) / 2
+                tiles.append(found)
+            rows.append(np.concatenate(tiles, axis=1))
+        return np.asarray(np.concatenate(rows, axis=0), np.float32)
+
+    def _judged(self, statistics: Floats, content: Floats) -> Judgement:
+        repeated = np.ascontiguousarray(np.broadcast_to(content, (len(statistics), len(content))))
+        names = ["score", "levels", "damage", "opinion", "trust", "severities", "kinds"]
+        found = self._sessions["joint.onnx"].run(names, {"statistics": statistics, "content": repeated})
+        values = dict(zip(names, (np.asarray(value, np.float32) for value in found), strict=True))
+        for name in ("score", "damage", "opinion"):
+            values[name] = values[name].clip(1, 5)
+        return Judgement(**values)
+
+    def _run(self, name: str, **inputs: Bytes) -> list[Floats]:
+        found: list[Floats] = self._sessions[name].run(None, inputs)
+        return found
+
+
+def weights_version(folder: Path = WEIGHTS) -> str:
+    """Changes with the weights; known without loading them."""
+    hashes = "".join(sorted(described(folder)["files"].values()))
+    return hashlib.sha256(hashes.encode()).hexdigest()[:12]
+
+
+def _mean(cells: Floats) -> Floats:
+    """Over all cells, in double precision: sums of many squares would lose digits."""
+    return np.asarray(cells.reshape(-1, cells.shape[-1]).mean(axis=0, dtype=np.float64), np.float32)
+
+
+def _averaged(one: Judgement, other: Judgement, names: tuple[str, ...]) -> Judgement:
+    return replace(one, **{name: (getattr(one, name) + getattr(other, name)) / 2 for name in names})
+
+
+def _reduced(picture: Image.Image, scale: float) -> Bytes:
+    wanted = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
+    return np.asarray(picture.resize(wanted, Image.Resampling.BICUBIC, reducing_gap=3.0))
+
+
+def _windows(picture: Bytes) -> list[Bytes]:
+    """Windows at native resolution, spread over the picture."""
+    height, width = picture.shape[:2]
+    places = [(_start(height, down), _start(width, across)) for down, across in WINDOW_PLACES]
+    return [picture[top : top + WINDOW, left : left + WINDOW] for top, left in places]
+
+
+def _start(side: int, sixths: int) -> int:
+    """
+    >>> _start(3000, 3), _start(300, 5)
+    (1372, 44)
+    """
+    return min(max(side * sixths // 6 - WINDOW // 2, 0), max(side - WINDOW, 0))
+
+
+def _padded(pixels: Bytes, cell: int) -> Bytes:
+    """Mirrored at the right and lower border up to whole cells; a picture smaller than a cell is repeated."""
+    height, width = pixels.shape[:2]
+    missing = ((0, -height % cell), (0, -width % cell), (0, 0))
+    return np.pad(pixels, missing, mode="symmetric") if any(map(any, missing)) else pixels
+
+
+_LOCK = threading.Lock()
+
+
+@cache
+def _loaded(folder: Path) -> Vision:
+    return Vision(folder)
+
+
+def load_vision(folder: Path = WEIGHTS) -> Vision:
+    """The shipped model, loaded once in a process."""
+    with _LOCK:
+        return _loaded(folder)

@@ -1,0 +1,46 @@
+"""The vision model has learnt from photographs: its reading of anything else is taken back as far as facts demand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agenticiqa.vision.picture_facts import PictureFacts
+from agenticiqa.vision.scene import LEVELS, Reading
+
+LOSSLESS_COLOURS = 2048
+"""Compression and noise leave more colours than this in a drawn picture of ordinary size."""
+HEDGE = 0.8
+"""How much of the model's verdict on the level gives way when the picture is no photograph."""
+# A screen, a drawing or a page is as bright, as hard and as colourful as it was made.
+_MADE_SO = ("Brightness change", "Contrast", "Color distortions")
+_NEEDS_COLOURS = ("Compression", "Noise", "Spatial distortions")
+_NONE = (1.0, 0.0, 0.0, 0.0, 0.0)
+# Levels 1 to 5 of a picture that is no photograph, sound as far as can be measured, and damaged.
+_SOUND = dict(zip(LEVELS, (0.05, 0.10, 0.25, 0.35, 0.25), strict=True))
+_DAMAGED = dict.fromkeys(LEVELS, 0.2)
+# Nothing to see is bad, whatever the model makes of it.
+_BAD = dict(zip(LEVELS, (0.9, 0.07, 0.01, 0.01, 0.01), strict=True))
+
+
+def sobered(reading: Reading, facts: PictureFacts) -> Reading:
+    """The model's reading, corrected where it cannot know better: no picture is bad, no photograph is less sure."""
+    if facts.content == "photograph":
+        return reading
+    if facts.content == "noise":
+        return _with_levels(reading, _BAD)
+    if facts.content == "blank":
+        return _with_levels(_without(reading, tuple(reading.severity_probabilities)), _BAD)
+    lossless = facts.content == "drawn" and (facts.colours or 0) < LOSSLESS_COLOURS
+    found = _without(reading, (*_MADE_SO, *(_NEEDS_COLOURS if lossless else ())))
+    sound = all(severity < 1 for severity in found.severity.values())
+    usual = _SOUND if sound else _DAMAGED
+    levels = {n: (1 - HEDGE) * p + HEDGE * usual[n] for n, p in reading.level_probabilities.items()}
+    return _with_levels(found, levels)
+
+
+def _without(reading: Reading, categories: tuple[str, ...]) -> Reading:
+    return replace(reading, severity_probabilities=reading.severity_probabilities | dict.fromkeys(categories, _NONE))
+
+
+def _with_levels(reading: Reading, levels: dict[int, float]) -> Reading:
+    return replace(reading, level_probabilities=levels, score=sum(level * p for level, p in levels.items()))

@@ -1,0 +1,137 @@
+"""Is this a photograph at all? Numbers that tell photographs from screens, drawings, pages and nothing.
+
+The bounds lie outside what 141 photographs of two collections measure: at most 47 % of flat area, at most 77 % of the
+pixels near one tone, neighbours that agree by at least 0.73, and a deviation of at least 21 levels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from agenticiqa.pictures.images import UInt8Image
+from agenticiqa.vision.sampling import BLOCK, windows
+
+Content = Literal["photograph", "blank", "noise", "drawn", "page"]
+
+BLANK_DEVIATION = 2.0
+NOISE_AGREEMENT = 0.3
+DRAWN_FLAT, DRAWN_BLOCKS = 0.6, 0.3
+PLAIN = 16
+PAGE_TONE, PAGE_COLOUR = 0.8, 25.0
+TONE_REACH = 16
+_TRAINED = "the vision model was trained on photographs, so take this answer with caution"
+
+
+@dataclass(frozen=True)
+class PictureFacts:
+    """Numbers that tell photographs from other pictures."""
+
+    deviation: float
+    """Of the brightness, in levels of 255."""
+    agreement: float
+    """Correlation of horizontal neighbours."""
+    flat_share: float
+    """Pixels exactly equal to a neighbour, where fewest are (see :func:`_flat_share`)."""
+    plain_blocks: float
+    """Blocks of 16×16 pixels that hold one colour only."""
+    colours: int | None
+    """Different ones; counted only where the picture is flat enough to be drawn, because counting takes time."""
+    one_tone: float
+    """Pixels within 16 levels of the most frequent brightness."""
+    colourfulness: float
+    """Mean difference of the largest and the smallest channel, in levels of 255."""
+
+    @property
+    def content(self) -> Content:
+        if self.deviation < BLANK_DEVIATION:
+            return "blank"
+        if self.agreement < NOISE_AGREEMENT:
+            return "noise"
+        if self.flat_share >= DRAWN_FLAT and self.plain_blocks >= DRAWN_BLOCKS:
+            return "drawn"
+        page = self.one_tone >= PAGE_TONE and self.colourfulness < PAGE_COLOUR
+        return "page" if page else "photograph"
+
+    @property
+    def note(self) -> str | None:
+        """What it is instead of a photograph, with the numbers that say so."""
+        content = self.content
+        if content == "blank":
+            return f"the picture is blank (its brightness varies by {self.deviation:.1f} of 255 levels): nothing shows"
+        if content == "noise":
+            return f"neighbouring pixels have nothing in common (correlation {self.agreement:.2f}): this is pure noise"
+        if content == "drawn":
+            return (
+                f"this is not a photograph ({self.flat_share:.0%} of it is exactly flat, {self.colours or 0:,} "
+                f"different colours: a screenshot or a drawing); {_TRAINED}"
+            )
+        if content == "page":
+            return (
+                f"this is not a photograph ({self.one_tone:.0%} of it has one tone, hardly any colour: a page of text "
+                f"or lines); {_TRAINED}"
+            )
+        return None
+
+
+def facts_of(picture: UInt8Image) -> PictureFacts:
+    """Measure a picture, a large one in its windows.
+
+    >>> facts_of(np.zeros((40, 40, 3), np.uint8)).content
+    'blank'
+    >>> facts_of(np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)).content
+    'noise'
+    """
+    # Below each other: rows stay whole, and only a few of them get a neighbour from another window.
+    rgb = np.concatenate(windows(picture))
+    luma = np.asarray(rgb @ np.array([0.299, 0.587, 0.114], np.float32), np.float32)
+    centred = luma - luma.mean()
+    variance = float(np.mean(centred**2))
+    packed = rgb.astype(np.uint32) @ np.array([65536, 256, 1], np.uint32)
+    counts = np.bincount(luma.astype(np.int64).ravel(), minlength=256)
+    mode = int(counts.argmax())
+    near = counts[max(0, mode - TONE_REACH) : mode + TONE_REACH + 1].sum() / luma.size
+    neighbours = float(np.mean(centred[:, 1:] * centred[:, :-1])) if luma.shape[1] > 1 else variance
+    flat_share = _flat_share(packed)
+    return PictureFacts(
+        deviation=variance**0.5,
+        agreement=neighbours / variance if variance else 1.0,
+        flat_share=flat_share,
+        plain_blocks=_plain_blocks(packed),
+        colours=len(np.unique(packed)) if flat_share >= DRAWN_FLAT else None,
+        one_tone=float(near),
+        colourfulness=_colourfulness(rgb),
+    )
+
+
+def _colourfulness(rgb: UInt8Image) -> float:
+    red, green, blue = rgb[..., 0], rgb[..., 1], rgb[..., 2]
+    largest, smallest = np.maximum(np.maximum(red, green), blue), np.minimum(np.minimum(red, green), blue)
+    return float(np.mean(largest - smallest))
+
+
+def _flat_share(values: npt.NDArray[np.uint32]) -> float:
+    """Share of pixels equal to their neighbours, where that share is smallest on a grid of eight.
+
+    Strong compression flattens whole blocks, but not across their borders; what was drawn is flat everywhere.
+    """
+    across, down = values[:, 1:] == values[:, :-1], values[1:] == values[:-1]
+    shares = [
+        line[start::BLOCK].mean()
+        for line in (across.mean(axis=0), down.mean(axis=1))
+        for start in range(BLOCK)
+        if line[start::BLOCK].size
+    ]
+    return float(min(shares, default=1.0))
+
+
+def _plain_blocks(values: npt.NDArray[np.uint32]) -> float:
+    """Damage may leave few tones or small squares, but hardly whole blocks of one colour."""
+    height, width = (side // PLAIN * PLAIN for side in values.shape)
+    if not height or not width:
+        return float((values == values.flat[0]).all())
+    blocks = values[:height, :width].reshape(height // PLAIN, PLAIN, width // PLAIN, PLAIN)
+    return float((blocks.max(axis=(1, 3)) == blocks.min(axis=(1, 3))).mean())

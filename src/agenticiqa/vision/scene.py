@@ -1,0 +1,129 @@
+"""A picture the vision model has seen, and its reading in words the rest of the backend uses."""
+
+from __future__ import annotations
+
+import hashlib
+import weakref
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from typing import ClassVar
+
+import numpy as np
+
+from agenticiqa.pictures.images import UInt8Image
+from agenticiqa.vision.kinds import model_kinds_for
+from agenticiqa.vision.network import Floats, Judgement, Sight, Vision
+from agenticiqa.vision.picture_facts import PictureFacts, facts_of
+
+LEVELS = (1, 2, 3, 4, 5)
+KEPT_SIGHTS = 12
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the model says about a region."""
+
+    score: float
+    """Expected quality, 1 (bad) to 5 (excellent)."""
+    level_probabilities: dict[int, float]
+    severity_probabilities: dict[str, tuple[float, ...]]
+    """For each category the chances of none, slight, moderate, severe, extreme."""
+    kinds: dict[str, float]
+    """Probability of each finer kind, ``unchanged`` among them."""
+    trust_in_damage: float
+    """Near 1 for processed pictures, near 0 for photographs judged as taken."""
+
+    @property
+    def severity(self) -> dict[str, float]:
+        """Expected severity of each category, 0 (none) to 4 (extreme)."""
+        return {
+            name: sum(place * chance for place, chance in enumerate(chances))
+            for name, chances in self.severity_probabilities.items()
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A picture the model has looked at once."""
+
+    vision: Vision
+    sight: Sight
+    facts: PictureFacts
+
+    # All three agents and the tool look at the same picture and at the same parts of it: looking is what costs time.
+    _seen: ClassVar[OrderedDict[tuple[Vision, str], tuple[Sight, PictureFacts]]] = OrderedDict()
+    _lock: ClassVar[Lock] = Lock()
+
+    @classmethod
+    def of(cls, vision: Vision, rgb: UInt8Image) -> Scene:
+        """A look at pixels; those looked at last are remembered."""
+        pixels = np.ascontiguousarray(rgb)
+        key = vision, _digest(pixels)
+        with cls._lock:
+            seen = cls._seen.pop(key, None)
+        if seen is None:
+            seen = vision.look(pixels), facts_of(pixels)
+        with cls._lock:
+            cls._seen[key] = seen
+            while len(cls._seen) > KEPT_SIGHTS:
+                cls._seen.popitem(last=False)
+        return cls(vision, *seen)
+
+    def read(self) -> Reading:
+        """The reading of the whole picture."""
+        return self._reading(self.vision.judge(self.sight))
+
+    def score_map(self) -> Floats:
+        """The quality of every cell with its neighbours, rows × columns, 1 (bad) to 5."""
+        rows, columns = self.sight.cells.shape[:2]
+        return np.asarray(self.vision.map(self.sight).score.reshape(rows, columns), np.float32)
+
+    def _reading(self, judged: Judgement) -> Reading:
+        severities = judged.severities[0]
+        return Reading(
+            score=float(judged.score[0]),
+            level_probabilities=dict(zip(LEVELS, map(float, judged.levels[0]), strict=True)),
+            severity_probabilities={
+                name: tuple(map(float, severities[place])) for place, name in enumerate(self.vision.categories)
+            },
+            kinds=dict(zip(self.vision.kinds, map(float, judged.kinds[0]), strict=True)),
+            trust_in_damage=float(judged.trust[0]),
+        )
+
+    # --- finer kinds ---
+
+    def _kinds_of(self, category: str, reading: Reading) -> dict[str, float]:
+        own = [kind["name"] for kind in self.vision.about["kinds"] if kind["category"] == category]
+        return {name: reading.kinds[name] for name in own}
+
+    def likeliest_kind(self, category: str, reading: Reading) -> tuple[str | None, float]:
+        """The title of a category's likeliest kind, and its share of what speaks for the category."""
+        own = self._kinds_of(category, reading)
+        total = sum(own.values())
+        if total <= 0:
+            return None, 0.0
+        name = max(own, key=lambda each: own[each])
+        title = next(str(kind["title"]) for kind in self.vision.about["kinds"] if kind["name"] == name)
+        return title, own[name] / total
+
+    def kind_share(self, category: str, kind: str, reading: Reading) -> float | None:
+        """The share of a kind that a person named within its category; None where the model knows no such kind."""
+        own = self._kinds_of(category, reading)
+        wanted, total = model_kinds_for(kind) & own.keys(), sum(own.values())
+        return sum(own[name] for name in wanted) / total if wanted and total > 0 else None
+
+
+_digests: dict[int, tuple[weakref.ref[UInt8Image], str]] = {}
+
+
+def _digest(pixels: UInt8Image) -> str:
+    """What tells one picture from another; computed once for an array that nobody can write to."""
+    known = _digests.get(id(pixels))
+    if known is not None and known[0]() is pixels:
+        return known[1]
+    digest = f"{pixels.shape}{hashlib.sha256(pixels.data).hexdigest()}"
+    if not pixels.flags.writeable:
+        place = id(pixels)
+        _digests[place] = weakref.ref(pixels, lambda _: _digests.pop(place, None)), digest
+    return digest

@@ -1,0 +1,57 @@
+"""From shipped weight files to sessions of ONNX Runtime."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from agenticiqa.errors import BackendUnavailableError
+
+
+def thread_limit() -> int:
+    """What OMP_NUM_THREADS allows, as other numeric libraries read it; 0 leaves the choice to ONNX Runtime."""
+    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(first) if first.isdigit() else 0
+
+
+def open_session(data: bytes, threads: int = 0) -> Any:
+    """An ONNX graph ready to run on the CPU; ``threads`` 0 takes the usual number."""
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise BackendUnavailableError(
+            "The embedded model needs onnxruntime.", hint="Install it: pip install onnxruntime"
+        ) from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or thread_limit()
+    options.log_severity_level = 3
+    # Threads that wait by spinning take the processor from whatever else runs: tools, other requests.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+
+
+def described(folder: Path, file: str = "model.json") -> dict[str, Any]:
+    """What stands in a folder of weights beside them, their hashes among it."""
+    try:
+        about: dict[str, Any] = json.loads((folder / file).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BackendUnavailableError(
+            f"The embedded model's description is missing or broken in {folder}.", hint="Install the package again."
+        ) from error
+    return about
+
+
+def checked_file(file: Path, expected: str) -> bytes:
+    """The file's bytes, if they are the ones that were shipped."""
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise BackendUnavailableError(f"{file} cannot be read.", hint="Install the package again.") from error
+    if hashlib.sha256(data).hexdigest() != expected:
+        raise BackendUnavailableError(
+            f"{file} is not the file that was shipped (its SHA-256 differs).", hint="Install the package again."
+        )
+    return data

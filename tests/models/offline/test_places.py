@@ -1,0 +1,77 @@
+"""Where things are: what stands out, faces, the frame, and an honest word where nothing can be found."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from agenticiqa import AgenticIQA
+from agenticiqa.errors import BackendUnavailableError
+from agenticiqa.models.offline.language.noun_phrases import parse_object
+from agenticiqa.models.offline.places import locate
+from agenticiqa.pictures.distortions import distort
+from agenticiqa.pictures.images import load_image
+from agenticiqa.vision.locators import LOCATORS, Locators, load_locators
+
+pytestmark = pytest.mark.usefixtures("isolated")
+
+DANDELION = Path(__file__).resolve().parents[3] / "examples" / "pictures" / "dandelion.jpg"
+
+
+@pytest.fixture
+def disc(tmp_path) -> Path:
+    """A textured disc before a plain, slightly graded wall: what stands out is beyond doubt."""
+    rows, columns = np.mgrid[:384, :512]
+    inside = (rows - 190) ** 2 + (columns - 256) ** 2 < 120**2
+    wall = np.stack([90 + columns // 16, 120 + rows // 16, 150 + 0 * rows], axis=2)
+    checks = np.where(((rows // 12 + columns // 12) % 2)[..., None] > 0, [230, 60, 30], [250, 210, 40])
+    Image.fromarray(np.where(inside[..., None], checks, wall).astype(np.uint8)).save(tmp_path / "disc.png")
+    return tmp_path / "disc.png"
+
+
+def test_subject_and_background_are_boxes_that_hold_nothing_else(disc):
+    image = load_image(disc)
+    subject, background = (locate(parse_object(name), image) for name in ("the main subject", "the background"))
+    assert subject.box is not None
+    assert background.box is not None
+    centre = subject.box.x + subject.box.width / 2, subject.box.y + subject.box.height / 2
+    assert centre == pytest.approx((256, 190), abs=40)
+    assert "stands out" in (background.note or "")
+    apart = (
+        background.box.x + background.box.width <= subject.box.x
+        or subject.box.x + subject.box.width <= background.box.x
+        or background.box.y + background.box.height <= subject.box.y
+        or subject.box.y + subject.box.height <= background.box.y
+    )
+    assert apart
+
+
+def test_a_noisy_background_is_not_a_noisy_subject(tmp_path):
+    with Image.open(DANDELION) as picture:
+        rgb = np.asarray(picture.convert("RGB"))
+    inside = load_locators().saliency(rgb) >= 0.5
+    mixed = np.where(inside[..., None], rgb, distort(rgb, "white_noise", 5))
+    Image.fromarray(mixed.astype(np.uint8)).save(tmp_path / "picture.png")
+    with AgenticIQA("embedded") as assessor:
+        result = assessor.assess(tmp_path / "picture.png", "Is the background noisy?")
+        assert result.answer == "Yes"
+        assert "largest box" in result.reasoning
+
+
+def test_no_face_and_no_vehicle_are_said_to_be_missing(disc):
+    for name in ("the face", "the vehicle", "the vehicle in the foreground"):
+        place = locate(parse_object(name), load_image(disc))
+        assert place.box is None
+        assert "cannot be located" in (place.note or "")
+
+
+def test_a_changed_network_is_refused(tmp_path):
+    shutil.copytree(LOCATORS, tmp_path / "locators")
+    file = tmp_path / "locators" / "faces.onnx"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    with pytest.raises(BackendUnavailableError, match="SHA-256"):
+        Locators(tmp_path / "locators")

@@ -1,0 +1,278 @@
+"""Assessing on the page: examples, uploads, steps, score, maps, regions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+from service.browser.steps import answer_of, ask, overflow, upload, zoom_of
+
+from support.http_service import PICTURE, REFERENCE, Running, encoded
+from support.pictures import scene
+
+Opener = Callable[..., Page]
+Findings = Callable[[Page], list[str]]
+
+
+def test_first_visit(open_page: Opener, embedded_url: str, serious_findings: Findings):
+    page = open_page(embedded_url)
+    expect(page.locator(".example")).to_have_count(2)
+    expect(page.locator("#server-state")).to_have_text("Ready")
+    expect(page.get_by_text("What you will see")).to_be_visible()
+    expect(page.locator("#viewer")).to_be_hidden()
+    assert overflow(page) == 0
+    assert serious_findings(page) == []
+
+
+def test_first_click_on_an_example_gives_an_answer(open_page: Opener, embedded_url: str, serious_findings: Findings):
+    page = open_page(embedded_url)
+    page.get_by_role("button", name="The same at JPEG quality 12").click()
+    expect(page.locator(".step-now, .step-done").first).to_be_visible()
+    answer = answer_of(page)
+    expect(answer.locator(".answer-text")).to_have_text("B. JPEG compression")
+    expect(answer.locator(".option-picked")).to_contain_text("JPEG compression (chosen)")
+    for title in ("Plan", "Judge severity", "Measure", "Answer"):
+        expect(page.locator(".step-done .step-title", has_text=title)).to_be_visible()
+    expect(page.get_by_role("group", name="Measurements")).to_contain_text("AIQA_FR")
+    assert serious_findings(page) == []
+
+
+def test_score_has_dial_interval_and_chart(open_page: Opener, embedded_url: str, serious_findings: Findings):
+    page = open_page(embedded_url)
+    page.get_by_role("button", name="A dandelion").click()
+    answer_of(page)
+    dial = page.locator(".dial svg")
+    expect(dial).to_have_accessible_name(re.compile(r"Score \d\.\d\d of 5, \w+; 80 % interval \d\.\d to \d\.\d"))
+    expect(page.locator(".chart rect")).to_have_count(15)
+    page.get_by_text("The numbers", exact=True).click()
+    numbers = page.get_by_role("group", name="Level probabilities and weights").locator("tbody tr")
+    expect(numbers).to_have_count(5)
+    shares = [float(row.locator("td").nth(1).inner_text().removesuffix(" %")) for row in numbers.all()]
+    assert sum(shares) == pytest.approx(100, abs=0.5)
+    assert serious_findings(page) == []
+
+
+def test_interval_is_the_middle_of_the_spread_weights(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    computed = page.evaluate(
+        """async () => {
+            const { interval, fusedWeights } = await import("/static/js/levels.js");
+            const fusion = { p: { 1: 0, 2: 0.5, 3: 0.5, 4: 0, 5: 0 }, alpha: { 1: 0, 2: 0.2, 3: 0.6, 4: 0.2, 5: 0 } };
+            const [low, high] = [[1, 0, 0, 0, 0], [0, 0, 0, 0, 1]];
+            return [fusedWeights(fusion), interval([0, 0.25, 0.75, 0, 0]), interval(low), interval(high)];
+        }"""
+    )
+    weights, middle, lowest, highest = computed
+    assert weights == pytest.approx([0, 0.25, 0.75, 0, 0])
+    # A tenth of the weight lies below 1.5 + 0.1/0.25, another above 3.5 - 0.1/0.75.
+    assert middle == pytest.approx([1.9, 3.5 - 0.1 / 0.75])
+    assert lowest == pytest.approx([1, 1.4])
+    assert highest == pytest.approx([4.6, 5])
+
+
+# --- ways in ---
+
+
+def test_upload_and_question(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    upload(page, name="holiday.png")
+    answer = ask(page, "Rate the perceptual quality of the image.")
+    expect(answer).to_contain_text("Moderate blur is visible.")
+    assert page.url.split("#/run/")[1]
+
+
+def test_ask_without_picture_says_what_is_missing(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    page.locator("#ask").click()
+    expect(page.locator("#ask-hint")).to_have_text("Choose picture first.")
+
+
+@pytest.mark.parametrize("way", ["drop", "paste"])
+def test_drop_and_paste(open_page: Opener, scripted: Running, way: str):
+    page = open_page(scripted.url)
+    page.evaluate(
+        """([bytes, way]) => {
+            const data = new DataTransfer();
+            data.items.add(new File([new Uint8Array(bytes)], "given.png", { type: "image/png" }));
+            const options = { bubbles: true, cancelable: true, clipboardData: data, dataTransfer: data };
+            const pasting = way === "paste";
+            const event = pasting ? new ClipboardEvent("paste", options) : new DragEvent("drop", options);
+            (pasting ? document.body : document.querySelector(".slot")).dispatchEvent(event);
+        }""",
+        [list(PICTURE), way],
+    )
+    expect(page.locator(".slot-name")).to_have_text("pasted picture" if way == "paste" else "given.png")
+    expect(page.locator(".pane-base")).to_be_visible()
+
+
+def test_format_that_browsers_cannot_show(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    upload(page, name="scan.tif", data=encoded(scene(), "TIFF"))
+    expect(page.get_by_text("not shown by this browser")).to_be_visible()
+    ask(page)
+    # The server's own decoding of it is shown instead, and the answer stays.
+    expect(page.locator(".pane-base")).to_be_visible()
+    expect(page.locator(".slot-size")).to_have_text(f"{scene().shape[1]} × {scene().shape[0]}")
+    expect(page.get_by_label("Map", exact=True)).to_be_enabled()
+    expect(page.locator(".answer")).to_be_visible()
+
+
+def test_new_picture_clears_the_old_answer(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    upload(page)
+    ask(page)
+    upload(page, name="other.png", data=REFERENCE)
+    expect(page.locator(".answer")).to_have_count(0)
+    assert "#/run/" not in page.url
+
+
+# --- looking ---
+
+
+def test_side_by_side_zooms_together(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    upload(page)
+    upload(page, "Reference", "clean.png", REFERENCE)
+    page.get_by_role("button", name="Side by side").click()
+    panes = page.locator(".pane").all()
+    assert len(panes) == 2
+    before = zoom_of(panes[0])
+    page.get_by_role("button", name="Zoom in").click()
+    panes[1].locator(".pane-window").focus()
+    page.keyboard.press("+")
+    page.keyboard.press("ArrowRight")
+    assert zoom_of(panes[0]) > 1.9 * before
+    transforms = {pane.locator(".pane-stage").evaluate("stage => stage.style.transform") for pane in panes}
+    assert len(transforms) == 1
+    page.keyboard.press("0")
+    assert zoom_of(panes[1]) == pytest.approx(before)
+
+
+def test_map_fades_in_with_the_slider(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    upload(page)
+    upload(page, "Reference", "clean.png", REFERENCE)
+    ask(page)
+    page.get_by_label("Map", exact=True).select_option("SSIM")
+    overlay = page.locator(".pane-overlay")
+    expect(overlay).to_be_visible()
+    assert overlay.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    page.get_by_label("Fade from picture to map").fill("40")
+    expect(overlay).to_have_css("opacity", "0.4")
+    expect(page.locator(".map-hint")).to_contain_text("Red")
+    page.get_by_label("Map", exact=True).select_option("")
+    expect(overlay).to_be_hidden()
+
+
+def test_maps_of_a_run_that_left_the_page_are_let_go(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    page.evaluate(
+        """() => {
+          window.revoked = [];
+          const revoke = URL.revokeObjectURL.bind(URL);
+          URL.revokeObjectURL = (url) => { window.revoked.push(url); revoke(url); };
+        }"""
+    )
+    upload(page)
+    upload(page, "Reference", "clean.png", REFERENCE)
+    ask(page)
+    urls = [_map_url(page, name) for name in ("SSIM", "GMSD", "SSIM")]
+    assert urls[0] == urls[2] != urls[1]
+    assert not set(urls) & set(page.evaluate("window.revoked"))
+    ask(page)
+    assert set(urls) <= set(page.evaluate("window.revoked"))
+    again = _map_url(page, "SSIM")
+    assert again not in page.evaluate("window.revoked")
+
+
+def _map_url(page: Page, name: str) -> str:
+    page.get_by_label("Map", exact=True).select_option(name)
+    overlay = page.locator(".pane-overlay")
+    expect(overlay).to_be_visible()
+    assert overlay.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    return str(overlay.evaluate("image => image.src"))
+
+
+# --- regions ---
+
+
+def test_region_drawn_with_the_mouse_is_asked_about(open_page: Opener, embedded_url: str):
+    page = open_page(embedded_url)
+    page.get_by_role("button", name="The same at JPEG quality 12").click()
+    answer_of(page)
+    page.get_by_role("button", name="Draw a region").click()
+    edge = page.locator(".pane-window").bounding_box()
+    assert edge
+    page.mouse.move(edge["x"] + edge["width"] * 0.1, edge["y"] + edge["height"] * 0.1)
+    page.mouse.down()
+    page.mouse.move(edge["x"] + edge["width"] * 0.5, edge["y"] + edge["height"] * 0.7, steps=4)
+    page.mouse.up()
+    box = [int(page.get_by_label(part, exact=True).input_value()) for part in ("x", "y", "width", "height")]
+    assert box == pytest.approx([102, 58, 410, 346], abs=3)
+    expect(page.locator("#question")).to_have_value("How sharp is the selection?")
+    ask(page)
+    asked = page.evaluate("async (id) => (await fetch(`/v1/runs/${id}`)).json()", page.url.split("/")[-1])
+    assert asked["request"]["regions"] == {"selection": box}
+    assert asked["result"]["plan"]["query_scope"] == ["selection"]
+
+
+def test_region_by_keyboard(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    upload(page)
+    page.get_by_role("button", name="Draw a region").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("x", exact=True).fill("3")
+    page.get_by_label("Call it").fill("face")
+    page.get_by_label("Call it").press("Tab")
+    expect(page.locator(".pane-region")).to_have_text("face")
+    expect(page.locator("#question")).to_have_value("How sharp is the face?")
+    page.locator("#question").fill("Rate the image.")
+    expect(page.locator(".region-panel .hint")).to_contain_text("Say “face” in the question")
+    answer = ask(page)
+    expect(answer.locator(".notice-caution")).to_contain_text("not about “face”")
+    page.get_by_role("button", name="Remove region").click()
+    expect(page.locator(".pane-region")).to_be_hidden()
+
+
+# --- strictness ---
+
+
+def test_everything_from_outside_is_text(open_page: Opener, scripted: Running):
+    attack = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+    replies = scripted.model.script.replies
+    before = replies["answer"]
+    replies["answer"] = {"final_answer": "C", "quality_reasoning": attack}
+    try:
+        page = open_page(scripted.url)
+        upload(page, name="<b>x</b><img src=x onerror=alert(1)>.png")
+        answer = ask(page, f"Rate the quality. {attack}")
+        expect(answer.locator(".reasoning")).to_contain_text(attack)
+        page.get_by_role("link", name="History").click()
+        expect(page.locator(".run-query").first).to_have_text(f"Rate the quality. {attack}")
+        assert page.title() == "History · AgenticIQA"
+        assert page.locator("main img[onerror], main script").count() == 0
+    finally:
+        replies["answer"] = before
+
+
+def test_downloads_and_link(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url, permissions=["clipboard-read", "clipboard-write"])
+    upload(page)
+    ask(page, "Rate the perceptual quality of the image.")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download JSON").click()
+    result = json.loads(saved.value.path().read_text("utf-8"))
+    assert result["summarizer_result"]["final_answer"] == "C"
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download report").click()
+    assert "Moderate blur is visible." in saved.value.path().read_text("utf-8")
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_text("Copied:")).to_be_visible()
+    link = page.evaluate("navigator.clipboard.readText()")
+    other = open_page(link)
+    expect(answer_of(other)).to_contain_text("Moderate blur is visible.")
+    expect(other.locator(".pane-base")).to_be_visible()
+    expect(other.locator("#question")).to_have_value("Rate the perceptual quality of the image.")

@@ -1,0 +1,260 @@
+"""Comparing, history, failures, keys, narrow windows, themes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from service.browser.steps import answer_of, ask, overflow, upload
+
+from agenticiqa.serve.http.guard.keys import KeyFile
+from support.http_service import PICTURE, REFERENCE, Gate, Running, serving
+from support.scripted import ScriptedClient, plan_reply
+
+Opener = Callable[..., Page]
+Findings = Callable[[Page], list[str]]
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+# --- comparing and history ---
+
+
+def test_compare(open_page: Opener, embedded_url: str, serious_findings: Findings):
+    page = open_page(f"{embedded_url}/#/compare")
+    page.get_by_role("button", name="A dandelion and the same").click()
+    verdict = answer_of(page)
+    expect(verdict.locator(".answer-text")).to_have_text("A is better")
+    expect(page.get_by_role("img", name=re.compile("People would prefer A"))).to_be_visible()
+    expect(verdict.locator(".reasons li").first).to_contain_text("Compression")
+    page.get_by_label("Map", exact=True).select_option("difference")
+    expect(page.locator(".pane-overlay")).to_have_count(2)
+    expect(page.locator(".pane-overlay").first).to_be_visible()
+    assert serious_findings(page) == []
+    page.get_by_role("link", name="History").click()
+    expect(page.locator(".run-row").first).to_contain_text("dandelion.jpg or dandelion_compressed.jpg?")
+    expect(page.locator(".run-row").first).to_contain_text("A is better")
+
+
+def test_same_picture_twice_is_a_tie(open_page: Opener, scripted: Running):
+    page = open_page(f"{scripted.url}/#/compare")
+    upload(page, "Picture A", "a.png")
+    page.locator("#ask").click()
+    expect(page.locator("#ask-hint")).to_have_text("Choose picture b first.")
+    upload(page, "Picture B", "b.png")
+    expect(ask(page).locator(".answer-text")).to_have_text("No clear difference")
+
+
+def test_history_opens_runs_again(open_page: Opener, tmp_path: Path, serious_findings: Findings):
+    with serving(tmp_path, ScriptedClient()) as running:
+        page = open_page(f"{running.url}/#/history")
+        expect(page.get_by_text("No runs yet")).to_be_visible()
+        page.get_by_role("link", name="Assess", exact=True).click()
+        upload(page, name="mine.png")
+        ask(page, "Rate the perceptual quality of the image.")
+        page.reload()
+        answer_of(page)
+        page.get_by_role("link", name="History").click()
+        row = page.locator(".run-row")
+        expect(row).to_contain_text("mine.png")
+        assert serious_findings(page) == []
+        row.click()
+        expect(answer_of(page).locator(".dial svg")).to_be_visible()
+        page.close()
+
+
+# --- failures ---
+
+
+@pytest.fixture
+def gate() -> Gate:
+    return Gate(plan_reply())
+
+
+@pytest.fixture
+def gated(tmp_path: Path, gate: Gate, watch) -> Iterator[Running]:
+    """One worker, no waiting place, and a model that answers when the test lets it."""
+    with serving(tmp_path, ScriptedClient(plan=gate), workers=1, queue=0) as running:
+        try:
+            yield running
+        finally:
+            gate.open.set()
+            # The server goes before the page does.
+            watch.ignored = "ERR_CONNECTION_REFUSED"
+
+
+def test_not_a_picture(open_page: Opener, watch, scripted: Running):
+    watch.expected = {415, 422}
+    page = open_page(scripted.url)
+    upload(page, name="letter.png", data=b"Dear Sir or Madam")
+    expect(page.get_by_text("not shown by this browser")).to_be_visible()
+    page.locator("#ask").click()
+    expect(page.get_by_role("alert")).to_contain_text("letter.png")
+
+
+def test_picture_that_is_too_large(open_page: Opener, watch, tmp_path: Path):
+    watch.expected = {413}
+    with serving(tmp_path, ScriptedClient(), max_upload_bytes=1024 * 1024) as running:
+        page = open_page(running.url)
+        upload(page, name="huge.png", data=bytes(4 * 1024 * 1024))
+        page.locator("#ask").click()
+        alert = page.get_by_role("alert")
+        expect(alert).to_contain_text("The request is larger than 1 MB")
+        expect(alert.get_by_role("button")).to_have_count(0)
+        page.close()
+
+
+def test_unknown_run(open_page: Opener, watch, scripted: Running):
+    watch.expected = {404}
+    page = open_page(f"{scripted.url}/#/run/0123456789ab")
+    expect(page.get_by_role("alert")).to_contain_text("There is no such run")
+
+
+def test_busy_server_and_trying_again(open_page: Opener, watch, gated: Running, gate: Gate, serious_findings: Findings):
+    watch.expected = {429}
+    first, second = open_page(gated.url), open_page(gated.url)
+    for page in (first, second):
+        upload(page)
+    first.locator("#ask").click()
+    gate.wait_until_reached()
+    second.locator("#ask").click()
+    alert = second.get_by_role("alert")
+    expect(alert).to_contain_text("The server is busy")
+    expect(alert.get_by_role("button")).to_be_disabled()
+    assert serious_findings(second) == []
+    gate.open.set()
+    answer_of(first)
+    alert.get_by_role("button", name="Try again", exact=True).click()
+    answer_of(second)
+
+
+def test_cancel(open_page: Opener, gated: Running, gate: Gate):
+    page = open_page(gated.url)
+    upload(page)
+    page.locator("#ask").click()
+    gate.wait_until_reached()
+    expect(page.locator(".waiting-words")).to_have_text("Understanding the question")
+    page.get_by_role("button", name="Cancel").click()
+    gate.open.set()
+    expect(page.get_by_role("alert")).to_contain_text("The run was cancelled")
+    expect(page.locator("#ask")).to_be_enabled()
+
+
+def test_server_that_went_away(open_page: Opener, watch, tmp_path: Path):
+    watch.ignored = "ERR_CONNECTION_REFUSED"
+    with serving(tmp_path, ScriptedClient()) as running:
+        page = open_page(running.url)
+        upload(page)
+    page.locator("#ask").click()
+    expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached")
+
+
+def test_model_that_fails(open_page: Opener, scripted: Running):
+    replies = scripted.model.script.replies
+    before = replies["plan"]
+    replies["plan"] = "I would rather write a poem."
+    try:
+        page = open_page(scripted.url)
+        upload(page)
+        page.locator("#ask").click()
+        expect(page.get_by_role("alert")).to_contain_text("The run ended without an answer")
+    finally:
+        replies["plan"] = before
+
+
+# --- keys ---
+
+
+def test_key_is_asked_for_and_kept_in_the_tab_only(
+    open_page: Opener, watch, tmp_path: Path, serious_findings: Findings
+):
+    watch.expected = {401}
+    keys = KeyFile(tmp_path / "keys.json")
+    key = keys.add("somebody")
+    with serving(tmp_path, ScriptedClient(), api_keys_file=keys.path) as running:
+        page = open_page(running.url)
+        expect(page.get_by_role("dialog", name="API key")).to_be_visible()
+        assert serious_findings(page) == []
+        page.get_by_label("Key", exact=True).fill("wrong")
+        page.get_by_role("button", name="Use this key").click()
+        expect(page.locator("#key-error")).to_have_text("The server does not know this key.")
+        page.get_by_label("Key", exact=True).fill(key)
+        page.get_by_role("button", name="Use this key").click()
+        expect(page.get_by_role("dialog")).to_be_hidden()
+        expect(page.locator(".example").first).to_be_visible()
+        upload(page)
+        upload(page, "Reference", "clean.png", REFERENCE)
+        ask(page)
+        page.get_by_label("Map", exact=True).select_option("SSIM")
+        expect(page.locator(".pane-overlay")).to_be_visible()
+        assert key not in page.evaluate("JSON.stringify(localStorage) + document.cookie + location.href")
+        assert key in page.evaluate("JSON.stringify(sessionStorage)")
+        page.close()
+
+
+# --- windows and themes ---
+
+
+def test_phone(open_page: Opener, embedded_url: str, serious_findings: Findings):
+    page = open_page(embedded_url, **PHONE)
+    page.get_by_role("button", name="A dandelion").tap()
+    answer_of(page)
+    assert overflow(page) == 0
+    picture, question = page.locator("#viewer").bounding_box(), page.locator("#ask-form").bounding_box()
+    assert picture
+    assert question
+    assert picture["y"] + picture["height"] <= question["y"]
+    assert serious_findings(page) == []
+    page.get_by_role("button", name="Draw a region").tap()
+    page.locator(".pane-window").scroll_into_view_if_needed()
+    edge = page.locator(".pane-window").bounding_box()
+    assert edge
+    page.mouse.move(edge["x"] + 40, edge["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(edge["x"] + 160, edge["y"] + 120, steps=3)
+    page.mouse.up()
+    expect(page.locator(".pane-region")).to_be_visible()
+    assert overflow(page) == 0
+    for view in ("Compare", "History"):
+        page.get_by_role("link", name=view, exact=True).tap()
+        expect(page).to_have_title(re.compile(view))
+        assert overflow(page) == 0
+
+
+def test_dark(open_page: Opener, embedded_url: str, serious_findings: Findings):
+    page = open_page(embedded_url, color_scheme="dark")
+    page.get_by_role("button", name="A dandelion").click()
+    answer_of(page)
+    expect(page.locator("body")).to_have_css("background-color", "rgb(18, 21, 25)")
+    assert serious_findings(page) == []
+    theme = page.locator("#theme-button")
+    theme.click()
+    expect(page.locator("body")).to_have_css("background-color", "rgb(245, 246, 248)")
+    page.reload()
+    expect(theme).to_have_accessible_name("Theme: Light")
+    expect(page.locator("body")).to_have_css("background-color", "rgb(245, 246, 248)")
+
+
+def test_keyboard_alone(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    expect(page.locator(".example").first).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to the question")).to_be_focused()
+    page.locator(".example").first.focus()
+    page.keyboard.press("Enter")
+    answer_of(page)
+    page.locator("#question").focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("Rate the perceptual quality of the image.")
+    page.keyboard.press("Enter")
+    expect(answer_of(page).locator(".dial svg")).to_be_visible()
+
+
+def test_still_without_motion(open_page: Opener, gated: Running, gate: Gate):
+    page = open_page(gated.url, reduced_motion="reduce")
+    upload(page, data=PICTURE)
+    page.locator("#ask").click()
+    gate.wait_until_reached()
+    assert page.locator(".spinner").evaluate("each => getComputedStyle(each).animationIterationCount") == "1"

@@ -1,0 +1,220 @@
+"""The MCP server, used through the SDK's own client: over standard input and output, and over HTTP."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import httpx
+import numpy as np
+import pytest
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
+from PIL import Image
+
+PICTURES = Path(__file__).resolve().parents[3] / "examples" / "pictures"
+GOOD, BAD = PICTURES / "dandelion.jpg", PICTURES / "dandelion_compressed.jpg"
+COMMAND = str(Path(sys.executable).with_name("agenticiqa"))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    return {**kept, "AGENTICIQA_HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path)}
+
+
+def stdio(home: dict[str, str], *options: str) -> StdioServerParameters:
+    return StdioServerParameters(command=COMMAND, args=["mcp", "--backend", "embedded", *options], env=home)
+
+
+def asked(home: dict[str, str], work, *options: str):
+    async def main():
+        async with Client(stdio_client(stdio(home, *options))) as client:
+            return await work(client)
+
+    return anyio.run(main)
+
+
+def test_four_tools_with_typed_schemas(home):
+    async def work(client):
+        return (await client.list_tools()).tools
+
+    tools = {tool.name: tool for tool in asked(home, work)}
+    assert set(tools) == {"assess_image", "measure_image", "compare_images", "list_tools"}
+    for tool in tools.values():
+        assert tool.input_schema["type"] == "object"
+        assert tool.output_schema["type"] == "object"
+        assert tool.annotations.read_only_hint
+    assert tools["assess_image"].input_schema["required"] == ["image"]
+    assert tools["assess_image"].input_schema["properties"]["image"]["description"]
+
+
+def test_assess_gives_answer_map_links_and_progress(home):
+    steps = []
+
+    async def progress(done, total, message):
+        steps.append((done, total, message))
+
+    async def work(client):
+        result = await client.call_tool(
+            "assess_image",
+            {"image": str(BAD), "query": "Is it blurry? A. Yes B. No", "include_map": True},
+            progress_callback=progress,
+        )
+        links = [block for block in result.content if block.type == "resource_link"]
+        read = [(await client.read_resource(link.uri)).contents[0] for link in links]
+        return result, read
+
+    result, (whole, report) = asked(home, work)
+    assert not result.is_error
+    kinds = [block.type for block in result.content]
+    assert kinds == ["text", "image", "resource_link", "resource_link"]
+    assert result.structured_content["answer"] in {"A", "B"}
+    assert result.structured_content["reasoning"] in result.content[0].text
+    assert base64.b64decode(result.content[1].data).startswith(b"\x89PNG")
+    assert json.loads(whole.text)["summarizer_result"]["final_answer"] == result.structured_content["answer"]
+    assert report.text.startswith("<!DOCTYPE html>")
+    assert steps[0][2] == "plan"
+    assert len(steps) >= 3
+    assert all(done < total for done, total, _ in steps)
+
+
+def test_measure_compare_and_list(home):
+    inline = "data:image/jpeg;base64," + base64.b64encode(BAD.read_bytes()).decode()
+
+    async def work(client):
+        return (
+            await client.call_tool("measure_image", {"image": inline, "reference": str(GOOD), "tools": ["psnr"]}),
+            await client.call_tool("compare_images", {"image_a": inline, "image_b": str(GOOD), "include_map": True}),
+            await client.call_tool("list_tools", {}),
+        )
+
+    measured, compared, listed = asked(home, work)
+    (score,) = measured.structured_content["scores"]
+    assert score["tool"] == "PSNR"
+    assert 20 < score["raw"] < 40
+    assert compared.structured_content["winner"] == "B"
+    assert [block.type for block in compared.content] == ["text", "image"]
+    tools = {tool["name"]: tool for tool in listed.structured_content["tools"]}
+    assert tools["SSIM"]["available"]
+    assert not tools["MUSIQ"]["available"]
+
+
+FAILING_CALLS = [
+    ("assess_image", {"image": "/nowhere.png"}, "no file"),
+    ("assess_image", {"image": "https://example.org/a.png"}, "not fetched"),
+    ("assess_image", {"image": "file:///etc/passwd"}, "not fetched"),
+    ("assess_image", {"image": "/etc/passwd"}, "picture"),
+    ("assess_image", {"image": "data:image/png;base64,????"}, "base64"),
+    ("measure_image", {"image": str(BAD), "tools": ["SSIM"]}, "reference"),
+    ("measure_image", {"image": str(BAD), "tools": ["NOSUCH"]}, "no tool"),
+    ("compare_images", {"image_a": str(BAD), "image_b": "/nowhere.png"}, "no file"),
+]
+
+
+def test_errors_say_what_to_do_and_are_no_answers(home):
+    async def work(client):
+        return [await client.call_tool(tool, arguments) for tool, arguments, _ in FAILING_CALLS]
+
+    for result, (_, arguments, says) in zip(asked(home, work), FAILING_CALLS, strict=True):
+        assert result.is_error, arguments
+        assert says in result.content[0].text
+        assert "Traceback" not in result.content[0].text
+
+
+def test_a_strange_run_is_not_found(home):
+    async def work(client):
+        with pytest.raises(MCPError, match="run"):
+            await client.read_resource("agenticiqa://runs/nosuchrun")
+
+    asked(home, work)
+
+
+def test_paths_stay_inside_the_allowed_folder(home, tmp_path):
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "good.jpg").write_bytes(GOOD.read_bytes())
+    (inside / "link.jpg").symlink_to(BAD)
+
+    async def work(client):
+        calls = ("good.jpg", "link.jpg", f"../../{BAD}")
+        return [
+            await client.call_tool("measure_image", {"image": str(inside / name), "tools": ["noise"]}) for name in calls
+        ]
+
+    good, link, outside = asked(home, work, "--allowed-root", str(inside))
+    assert not good.is_error
+    assert link.is_error
+    assert outside.is_error
+
+
+@pytest.fixture
+def http_server(home: dict[str, str]) -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [COMMAND, "mcp", "--http", "--port", str(port), "--backend", "embedded"]
+    process = subprocess.Popen(command, env=home, stderr=subprocess.PIPE)
+    try:
+        for _ in range(600):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            assert process.poll() is None, process.stderr.read().decode()
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def test_over_http_only_pictures_that_were_sent_are_opened(http_server):
+    inline = "data:image/jpeg;base64," + base64.b64encode(BAD.read_bytes()).decode()
+
+    async def main():
+        async with Client(http_server) as client:
+            return (
+                await client.call_tool("measure_image", {"image": inline, "tools": ["noise"]}),
+                await client.call_tool("measure_image", {"image": str(BAD), "tools": ["noise"]}),
+            )
+
+    sent, by_path = anyio.run(main)
+    assert not sent.is_error
+    assert by_path.is_error
+    assert "allowed" in by_path.content[0].text
+
+
+def test_over_http_other_names_and_other_sites_are_refused(http_server):
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    accepted = {"Accept": "application/json, text/event-stream"}
+    rebound = httpx.post(http_server, json=call, headers={**accepted, "Host": "evil.example:80"})
+    foreign = httpx.post(http_server, json=call, headers={**accepted, "Origin": "https://evil.example"})
+    assert (rebound.status_code, foreign.status_code) == (421, 403)
+
+
+def test_over_http_a_photograph_of_some_megabytes_can_be_sent(http_server, tmp_path):
+    pixels = np.random.default_rng(1).integers(0, 256, (1400, 1400, 3), np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "noise.png")
+    inline = "data:image/png;base64," + base64.b64encode((tmp_path / "noise.png").read_bytes()).decode()
+    assert len(inline) > 5 * 2**20
+
+    async def main():
+        async with Client(http_server) as client:
+            return await client.call_tool("measure_image", {"image": inline, "tools": ["noise"]})
+
+    assert not anyio.run(main).is_error
+
+
+def test_it_is_not_served_to_the_network(home):
+    finished = subprocess.run(
+        [COMMAND, "mcp", "--http", "--host", "0.0.0.0"], env=home, check=False, capture_output=True, text=True
+    )
+    assert finished.returncode == 1
+    assert "reverse proxy" in finished.stderr

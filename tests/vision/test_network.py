@@ -1,0 +1,115 @@
+"""The shipped model, as a user meets it."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+pytest.importorskip("onnxruntime")
+
+from agenticiqa.errors import BackendUnavailableError
+from agenticiqa.pictures.distortions import distort
+from agenticiqa.vision.network import WEIGHTS, Vision, load_vision
+from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
+
+PHOTOGRAPH = Path(__file__).resolve().parents[2] / "examples" / "pictures" / "dandelion.jpg"
+
+
+@pytest.fixture(scope="module")
+def scene():
+    """Soft shapes with edges and fine texture."""
+    rng = np.random.default_rng(5)
+    y, x = np.mgrid[0:256, 0:320] / 256.0
+    sky = np.stack([0.4 + 0.3 * y, 0.6 + 0.2 * y, 0.9 - 0.1 * y], axis=2)
+    hill = (y > 0.5 + 0.1 * np.sin(6 * x))[..., None]
+    ground = np.stack([0.3 + 0.1 * np.sin(40 * x * y), 0.5 + 0.1 * np.cos(55 * x), 0.2 + 0 * x], axis=2)
+    picture = np.where(hill, ground + 0.01 * rng.standard_normal(sky.shape), sky)
+    return np.rint(picture.clip(0, 1) * 255).astype(np.uint8)
+
+
+@pytest.fixture(scope="module")
+def photograph():
+    with Image.open(PHOTOGRAPH) as opened:
+        return np.asarray(opened.convert("RGB").resize((512, 288)))
+
+
+@pytest.fixture(scope="module")
+def vision():
+    return load_vision()
+
+
+def test_the_package_part_stays_small():
+    assert sum(file.stat().st_size for file in WEIGHTS.iterdir()) < 40e6
+
+
+def test_description_matches_the_vocabulary(vision):
+    assert tuple(vision.about["categories"]) == CATEGORIES
+    assert tuple(vision.about["severities"]) == SEVERITIES
+    assert vision.kinds[0] == "unchanged"
+
+
+def test_probabilities_are_probabilities(vision, scene):
+    found = vision.judge(vision.look(scene))
+    for values in (found.levels, found.severities, found.kinds):
+        assert np.allclose(values.sum(axis=-1), 1, atol=1e-4)
+        assert (values >= 0).all()
+    assert 1 <= found.score[0] <= 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "category"), [("jpeg", "Compression"), ("white_noise", "Noise"), ("gaussian_blur", "Blurs")]
+)
+def test_damage_lowers_the_score_and_is_named(vision, photograph, kind, category):
+    clean = vision.judge(vision.look(photograph))
+    damaged = vision.judge(vision.look(distort(photograph, kind, 5)))
+    assert damaged.score[0] < clean.score[0] - 0.5
+    place = CATEGORIES.index(category)
+    assert damaged.severities[0, place, 0] < clean.severities[0, place, 0]
+    assert damaged.severities[0, place, 0] < 0.5
+
+
+def test_mirroring_changes_nothing(vision, scene):
+    one = vision.judge(vision.look(scene)).score[0]
+    other = vision.judge(vision.look(np.ascontiguousarray(scene[:, ::-1]))).score[0]
+    assert one == pytest.approx(other, abs=1e-3)
+
+
+def test_the_map_shows_where(vision, scene):
+    half = scene.copy()
+    half[:, 160:] = distort(scene, "gaussian_blur", 5)[:, 160:]
+    sight = vision.look(half)
+    blurred = 1 - vision.map(sight).severities[:, CATEGORIES.index("Blurs"), 0].reshape(sight.cells.shape[:2])
+    assert blurred[:, 7:].mean() > blurred[:, :3].mean() + 0.2
+    left, right = vision.judge_box(sight, (0, 0, 128, 256)), vision.judge_box(sight, (192, 0, 128, 256))
+    place = CATEGORIES.index("Blurs")
+    assert right.severities[0, place, 0] < left.severities[0, place, 0]
+
+
+def test_any_size_is_seen(vision):
+    rng = np.random.default_rng(0)
+    for size in ((1, 1), (33, 20), (40, 2500)):
+        sight = vision.look(rng.integers(0, 256, (*size, 3), dtype=np.uint8))
+        assert np.isfinite(vision.judge(sight).score).all()
+    large = vision.look(rng.integers(0, 256, (64, 1100, 3), dtype=np.uint8), longest=None, mirrored=False)
+    assert large.cells.shape[:2] == (2, 35)
+
+
+def test_tampered_weights_are_refused(tmp_path):
+    folder = tmp_path / "weights"
+    shutil.copytree(WEIGHTS, folder)
+    data = bytearray((folder / "joint.onnx").read_bytes())
+    data[-1] ^= 1
+    (folder / "joint.onnx").write_bytes(data)
+    with pytest.raises(BackendUnavailableError, match="SHA-256"):
+        Vision(folder)
+
+
+def test_a_missing_description_says_what_to_do(tmp_path):
+    with pytest.raises(BackendUnavailableError, match="Install the package again"):
+        Vision(tmp_path)
+    (tmp_path / "model.json").write_text(json.dumps({"files": {"local.onnx": "0"}}))
+    with pytest.raises(BackendUnavailableError, match="cannot be read"):
+        Vision(tmp_path)
