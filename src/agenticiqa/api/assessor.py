@@ -98,22 +98,25 @@ class AgenticIQA:
 
     def assess(
         self,
-        image: ImagePath,
+        image: ImagePath | LoadedImage,
         query: str = DEFAULT_QUERY,
         *,
-        reference: ImagePath | None = None,
+        reference: ImagePath | LoadedImage | None = None,
         options: Sequence[str] | None = None,
         regions: Mapping[str, Sequence[int]] | None = None,
         max_replan_iterations: int | None = None,
         on_event: EventListener | None = None,
         run_id: str | None = None,
     ) -> Assessment:
-        """Answer one question about one picture. A run that fails returns status ``error`` instead of raising."""
+        """Answer one question about one picture. A run that fails returns status ``error`` instead of raising.
+
+        A picture that is open already is known by its path, which need not lead to a file.
+        """
         limit = self.settings.pipeline.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
         state = initial_state(
             query,
-            fspath(image),
-            fspath(reference) if reference else None,
+            _name_of(image),
+            _name_of(reference) if reference else None,
             limit,
             options=options,
             regions=regions,
@@ -121,7 +124,8 @@ class AgenticIQA:
         run_id = run_id or new_run_id()
         if self._runs:
             self._runs.begin(run_id, dict(state))
-        return self._carry_out(run_id, state, resume=False, on_event=on_event)
+        opened = {_name_of(each): each for each in (image, reference) if isinstance(each, LoadedImage)}
+        return self._carry_out(run_id, state, resume=False, on_event=on_event, opened=opened)
 
     async def aassess(self, image: ImagePath, query: str = DEFAULT_QUERY, **kwargs: Any) -> Assessment:
         """:meth:`assess` without blocking the event loop."""
@@ -160,7 +164,13 @@ class AgenticIQA:
     # --- one run ---
 
     def _carry_out(
-        self, run_id: str, state: AgenticIQAState, *, resume: bool, on_event: EventListener | None
+        self,
+        run_id: str,
+        state: AgenticIQAState,
+        *,
+        resume: bool,
+        on_event: EventListener | None,
+        opened: Mapping[str, LoadedImage] | None = None,
     ) -> Assessment:
         context = RunContext(
             settings=self.settings,
@@ -170,6 +180,7 @@ class AgenticIQA:
             run_id=run_id,
             _made=self._made,
             _making=self._making,
+            _images=dict(opened or {}),
         )
         try:
             result = _assessment(self._streamed(run_id, state, context, resume=resume, on_event=on_event), context)
@@ -220,7 +231,8 @@ class AgenticIQA:
         reference_path = state.get("reference_path")
         if self._allowed_roots is not None:
             for path in filter(None, (state["image_path"], reference_path)):
-                check_allowed(path, self._allowed_roots)
+                if context.loaded_image(path) is None:
+                    check_allowed(path, self._allowed_roots)
         image = context.image(state["image_path"])
         if reference_path:
             context.image(reference_path)
@@ -275,6 +287,10 @@ def _notebook_view(result: Assessment) -> str:
 
 
 show_in_notebooks(_notebook_view)
+
+
+def _name_of(picture: ImagePath | LoadedImage) -> str:
+    return (picture.path or "picture") if isinstance(picture, LoadedImage) else fspath(picture)
 
 
 def _open_checkpoints(runs_database: Path) -> SqliteSaver:

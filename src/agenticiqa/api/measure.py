@@ -154,14 +154,21 @@ class Measurer:
             reference=str(pair.reference) if pair.reference and tool.needs_reference else None,
         )
 
+    @property
+    def limits(self) -> ImageLimits:
+        return ImageLimits(self.image_settings.max_pixels, self.image_settings.max_bytes)
+
     def open(self, pair: Pair) -> tuple[LoadedImage, LoadedImage | None]:
         """Both pictures, the test picture scaled where that was asked for."""
-        limits = ImageLimits(self.image_settings.max_pixels, self.image_settings.max_bytes)
-        test = load_image(pair.image, limits)
-        reference = load_image(pair.reference, limits) if pair.reference else None
+        test = load_image(pair.image, self.limits)
+        reference = load_image(pair.reference, self.limits) if pair.reference else None
+        return self.aligned(test, reference), reference
+
+    def aligned(self, test: LoadedImage, reference: LoadedImage | None) -> LoadedImage:
+        """The test picture, scaled to its reference where that was asked for."""
         if reference is not None and self.align == "resize" and reference.size != test.size:
-            test = resized(test, reference.size)
-        return test, reference
+            return resized(test, reference.size)
+        return test
 
 
 def resized(image: LoadedImage, size: tuple[int, int]) -> LoadedImage:

@@ -56,19 +56,8 @@ class Row:
         except ManifestError as error:
             return error.message
 
-    @property
-    def size(self) -> int:
-        """About how many bytes it takes."""
-        if isinstance(self.record, Mapping):
-            return sum(len(str(cell)) for cell in self.record.values())
-        return len(self.record)
-
-    def read(self) -> None:
-        """Read it now rather than when somebody asks."""
-        _ = self._read
-
     def __getstate__(self) -> dict[str, Any]:
-        """Another process reads it for itself: that is what makes handing out samples cheap."""
+        """Another process reads the line for itself: the runner then need not."""
         return {"line": self.line, "record": self.record, "base": self.base}
 
 
