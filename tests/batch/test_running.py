@@ -378,7 +378,7 @@ def test_result_of_a_sample_is_there_before_the_next_one_ends(tmp_path):
     manifest = open_manifest(str(write_jsonl(tmp_path / "set" / "m.jsonl", rows)))
     engine = FaultyEngine(measuring_job(), 1)
     for position, row in enumerate(manifest.rows()):
-        engine.submit(Task(position, row, names[position]))
+        engine.submit(Task(position, row, "run", names[position]))
     done: list[Outcome] = []
     while not (tmp_path / "set" / "slow.seen").exists():
         done += engine.finished(0.1)

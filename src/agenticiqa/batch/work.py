@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from agenticiqa.api.measure import Align, Measurer
 from agenticiqa.batch.manifest.fields import is_url
-from agenticiqa.batch.manifest.reading import Row
 from agenticiqa.batch.manifest.remote_pictures import open_picture
+from agenticiqa.batch.manifest.rows import Row
 from agenticiqa.batch.measured_sample import measure_sample
 from agenticiqa.batch.rate_limits import ProviderLimits, RateLimits, limited_clients
 from agenticiqa.batch.results.result_lines import result_line
@@ -83,12 +83,13 @@ class Task:
     position: int
     row: Row
     run_id: str
+    sample_id: str
 
     @property
     def sample(self) -> Sample:
         if self.row.sample is None:
             raise ManifestError(f"Line {self.row.line} holds no sample: {self.row.problem}")
-        return self.row.sample
+        return self.row.sample.renamed(self.sample_id)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from types import ModuleType
 
 from agenticiqa.batch.engines.base import LostWorkers, overtime
 from agenticiqa.batch.engines.worker import READY, serve
@@ -67,7 +68,7 @@ class ProcessEngine:
         scratch = tempfile.mkdtemp(prefix="agenticiqa-worker-")
         arguments = (theirs, self._job, self._threads, scratch)
         process = self._context.Process(target=self.target, args=arguments, daemon=True)
-        with _thread_limits(self._threads), _interrupts_held_back():
+        with _thread_limits(self._threads), _interrupts_held_back(), _main_module_hidden():
             process.start()
         theirs.close()
         return _Worker(process, ours, scratch)
@@ -173,6 +174,17 @@ def _thread_limits(threads: int) -> Iterator[None]:
     finally:
         for name in names:
             del os.environ[name]
+
+
+@contextmanager
+def _main_module_hidden() -> Iterator[None]:
+    """A fresh interpreter would first run the user's program again, up to a guard that a short script has not."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 @contextmanager
