@@ -74,6 +74,7 @@ class AgenticIQA:
         self._allowed_roots = pipeline.allowed_roots if only_allowed_roots else None
         # Clients made for one run serve the next as well.
         self._made: dict[str, VLMClient] = {}
+        self._choices: dict[str, BackendChoice] = {}
         self._making = threading.RLock()
 
     @property
@@ -169,6 +170,7 @@ class AgenticIQA:
             cache=self._cache,
             run_id=run_id,
             _made=self._made,
+            _choices=self._choices,
             _making=self._making,
         )
         try:

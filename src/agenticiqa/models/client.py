@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from agenticiqa.errors import BackendUnavailableError
-from agenticiqa.models.tasks import Task
+from agenticiqa.models.mind import Asked, Mind
 from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.runtime.config import ProviderSettings, RoleSettings, Settings, load_settings
 
@@ -49,8 +49,6 @@ class ModelRequest:
     top_p: float | None = None
     max_tokens: int = 1024
     timeout_s: float = 120.0
-    task: Task | None = None
-    """The same question as data, for backends that are no language model."""
 
     @property
     def full_prompt(self) -> str:
@@ -110,6 +108,10 @@ class VLMClient(ABC):
             timeout_s=request.timeout_s,
         )
         return ModelReply(text=text, model=self.backend)
+
+    def mind_for(self, asked: Asked) -> Mind | None:  # noqa: ARG002 - most backends are language models
+        """What answers a run's question in place of a language model; None where the model is to be prompted."""
+        return None
 
     @property
     def identity(self) -> str:

@@ -16,12 +16,15 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
 
-from agenticiqa.errors import AgenticIQAError, BackendUnavailableError
+from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, QueryError
+from agenticiqa.models.answers import lettered, split_question
 from agenticiqa.models.client import BackendChoice, VLMClient, choose_backend, create_vlm_client
+from agenticiqa.models.mind import Asked, Mind
 from agenticiqa.nodes.asking import Asker, CallLog, Deadline
 from agenticiqa.pictures.images import ImageLimits, LoadedImage, load_image
 from agenticiqa.runtime.cache import DiskCache
 from agenticiqa.runtime.config import Settings, load_settings
+from agenticiqa.state import AgenticIQAState
 from agenticiqa.tools.registry import ToolRegistry, default_registry
 
 logger = logging.getLogger(__name__)
@@ -47,7 +50,11 @@ class RunContext:
     _made: dict[str, VLMClient] = field(default_factory=dict, repr=False)
     _making: threading.RLock = field(default_factory=threading.RLock, repr=False)
     """Held while a client is made; shared by the runs that share clients."""
+    _choices: dict[str, BackendChoice] = field(default_factory=dict, repr=False)
+    """By role; shared by the runs of one assessor, whose settings do not change."""
     _images: dict[str, LoadedImage] = field(default_factory=dict, repr=False)
+    _asked: Asked | None = field(default=None, repr=False)
+    _minds: dict[int, Mind | None] = field(default_factory=dict, repr=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     # --- pictures ---
@@ -72,27 +79,58 @@ class RunContext:
         """
         with self._lock:
             self._images.clear()
+            self._minds.clear()
+            self._asked = None
 
     # --- models ---
 
     def backend_choice(self, role: str) -> BackendChoice:
+        """Which backend plays a role, decided once."""
         if role in self.clients:
             return BackendChoice(self.clients[role].identity)
-        return choose_backend(role, self.settings)
+        with self._lock:
+            if role not in self._choices:
+                self._choices[role] = choose_backend(role, self.settings)
+            return self._choices[role]
+
+    def asked(self, state: AgenticIQAState) -> Asked:
+        """The run's question, read once; a question that cannot be asked is refused here."""
+        with self._lock:
+            if self._asked is None:
+                image, reference = state["image_path"], state.get("reference_path")
+                self._asked = Asked(
+                    **_words_of(state, self.settings.pipeline.max_query_chars),
+                    open_image=lambda: self.image(image),
+                    open_reference=(lambda: self.image(reference)) if reference else None,
+                    regions=state.get("regions") or {},
+                )
+            return self._asked
 
     def asker(
-        self, role: str, create: Callable[..., VLMClient] = create_vlm_client, *, deadline: Deadline | None = None
+        self,
+        role: str,
+        asked: Asked,
+        create: Callable[..., VLMClient] = create_vlm_client,
+        *,
+        deadline: Deadline | None = None,
     ) -> Asker:
         """What an agent asks its model through, with its retries, time limit and fallback."""
         role_settings = self.settings.role(role)
         return Asker(
             role=role,
             clients=self._clients_of(role, create),
+            mind_of=lambda client: self._mind(client, asked),
             calls=self.calls,
             cache=self.cache,
             attempts=role_settings.retry_attempts,
             deadline=deadline or Deadline(role_settings.node_timeout_s),
         )
+
+    def _mind(self, client: VLMClient, asked: Asked) -> Mind | None:
+        with self._lock:
+            if id(client) not in self._minds:
+                self._minds[id(client)] = client.mind_for(asked)
+            return self._minds[id(client)]
 
     def _clients_of(self, role: str, create: Callable[..., VLMClient]) -> list[VLMClient]:
         fallback = self.settings.role(role).fallback_backend
@@ -133,6 +171,20 @@ class RunContext:
         for client in self._made.values():
             client.close()
         self._made.clear()
+
+
+def _words_of(state: AgenticIQAState, longest: int) -> dict[str, Any]:
+    """The question's text, and its options by letter: those given beside it, else those it lists itself."""
+    query, given = state["query"], state.get("options")
+    if not query.strip():
+        raise QueryError("The question is empty.", hint='Ask something, for example "Rate the quality".')
+    if len(query) > longest:
+        raise QueryError(
+            f"The question has {len(query):,} characters, more than the limit of {longest:,}.",
+            hint="Shorten it or raise max_query_chars in pipeline.yaml.",
+        )
+    question, listed = split_question(query)
+    return {"query": query, "question": question, "options": lettered(given) if given else listed}
 
 
 def context_of(config: RunnableConfig | None) -> RunContext:
