@@ -14,11 +14,25 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from agenticiqa.errors import ConfigError, QueryError
+from agenticiqa.nodes.diagram import visualize_graph
 from agenticiqa.nodes.executor import executor_node
 from agenticiqa.nodes.planner import planner_node
 from agenticiqa.nodes.run_context import CONTEXT_KEY, RunContext
 from agenticiqa.nodes.summarizer import summarizer_node
 from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState
+
+__all__ = [
+    "Graph",
+    "PipelineEvent",
+    "build_graph",
+    "decide_next_node",
+    "initial_state",
+    "run_pipeline",
+    "state_serializer",
+    "stream_pipeline",
+    "studio_graph",
+    "visualize_graph",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -202,29 +216,3 @@ def run_pipeline(
         if event.kind == "state":
             final = event.details
     return cast("AgenticIQAState", dict(final))
-
-
-# --- drawing ---------------------------------------------------------------------------------------------
-
-
-def visualize_graph(include_executor: bool = True, include_summarizer: bool = True) -> str:
-    """The graph as Mermaid text.
-
-    >>> print(visualize_graph(include_executor=False, include_summarizer=False))
-    graph TD
-        START([START]) --> planner[Planner]
-        planner --> END([END])
-    """
-    lines = ["graph TD", "    START([START]) --> planner[Planner]"]
-    if not include_executor:
-        return "\n".join([*lines, "    planner --> END([END])"])
-    lines.append("    planner --> executor[Executor]")
-    if not include_summarizer:
-        return "\n".join([*lines, "    executor --> END([END])", "    planner -.->|error| END"])
-    lines += [
-        "    executor --> summarizer[Summarizer]",
-        "    summarizer -->|need_replan=true & iter<max| planner",
-        "    summarizer -->|need_replan=false or iter>=max| END([END])",
-        "    planner -.->|error| END",
-    ]
-    return "\n".join(lines)

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.one.assess import (
-    ConfigOption,
-    JsonOption,
-    MapsOption,
-    NoCacheOption,
-    ReferenceOption,
-    RegionsOption,
-)
+from agenticiqa.cli.options import ConfigOption, JsonOption, MapsOption, NoCacheOption, ReferenceOption, RegionsOption
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_USAGE, error_console, output_console, print_json
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agenticiqa.cli.one.assess import ConfigOption, JsonOption
+from agenticiqa.cli.options import ConfigOption, JsonOption
 from agenticiqa.cli.terminal import error_console, output_console, print_json
 
 if TYPE_CHECKING:
