@@ -47,7 +47,7 @@ def measure_sample(
     measurer: Measurer, image: str, reference: str | None, regions: Mapping[str, list[int]] | None
 ) -> Measured:
     started = time.perf_counter()
-    pair = Pair(image, reference)
+    pair = Pair.of(image, reference)
     test, original = measurer.open(pair)
     boxes = {name: Box(*numbers) for name, numbers in regions.items()} if regions else None
     records = list(measurer.measure_opened(pair, test, original, boxes))

@@ -22,6 +22,7 @@ from agenticiqa.errors import AgenticIQAError, ManifestError
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import ROLES, Settings
 from agenticiqa.tools.registry import default_registry
+from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_QUERY = "Rate the perceptual quality of the image."
 ERROR = "error"
 
 

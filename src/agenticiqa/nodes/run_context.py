@@ -11,10 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
-
-from langchain_core.runnables import RunnableConfig
-from langgraph.config import get_stream_writer
+from typing import TYPE_CHECKING, Any
 
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, QueryError
 from agenticiqa.models.answers import lettered, split_question
@@ -22,10 +19,15 @@ from agenticiqa.models.client import BackendChoice, VLMClient, choose_backend, c
 from agenticiqa.models.mind import Asked, Mind
 from agenticiqa.nodes.asking import Asker, CallLog, Deadline
 from agenticiqa.pictures.images import ImageLimits, LoadedImage, load_image
-from agenticiqa.runtime.cache import DiskCache
+from agenticiqa.pictures.inputs import GivenPicture
+from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import Settings, load_settings
+from agenticiqa.runtime.logs import configure_logging
 from agenticiqa.state import AgenticIQAState
 from agenticiqa.tools.registry import ToolRegistry, default_registry
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +47,8 @@ class RunContext:
     calls: CallLog = field(default_factory=CallLog)
     timings: dict[str, float] = field(default_factory=dict)
     run_id: str = ""
+    pictures: Mapping[str, GivenPicture] = field(default_factory=dict)
+    """Pictures that are no files, by the names that stand for them in the state."""
     error_kind: str = "no_answer"
     """The machine-readable name of the last failure, for a run that has no answer."""
     _made: dict[str, VLMClient] = field(default_factory=dict, repr=False)
@@ -60,11 +64,13 @@ class RunContext:
     # --- pictures ---
 
     def image(self, path: str) -> LoadedImage:
-        """The picture, decoded once a run."""
+        """The picture, decoded once per run."""
         with self._lock:
             if path not in self._images:
-                limits = self.settings.pipeline.images
-                self._images[path] = load_image(path, ImageLimits(limits.max_pixels, limits.max_bytes))
+                images = self.settings.pipeline.images
+                limits = ImageLimits(images.max_pixels, images.max_bytes)
+                given = self.pictures.get(path)
+                self._images[path] = given.open(limits) if given else load_image(path, limits)
             return self._images[path]
 
     def loaded_image(self, path: str) -> LoadedImage | None:
@@ -168,9 +174,22 @@ class RunContext:
                 self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - started
 
     def close(self) -> None:
+        """Let clients and cache go."""
         for client in self._made.values():
             client.close()
         self._made.clear()
+        if self.cache:
+            self.cache.close()
+
+
+def configured_context() -> RunContext:
+    """A context as the configuration wants it, with its cache and its log file."""
+    settings = load_settings()
+    pipeline = settings.pipeline
+    secrets = [provider.key for provider in settings.providers.values() if provider.key]
+    configure_logging(settings.log_file, pipeline.logging.level, secrets)
+    cache = open_cache(settings.cache_folder, pipeline.cache.size_limit_mb) if pipeline.cache.enabled else None
+    return RunContext(settings=settings, tools=default_registry(pipeline.tools), cache=cache)
 
 
 def _words_of(state: AgenticIQAState, longest: int) -> dict[str, Any]:
@@ -207,6 +226,9 @@ def step_reporter() -> StepReporter:
 
     LangGraph's writer works in the node's own context only: other threads must run in a copy of it.
     """
+    # Imported here: a context is made before there is a graph, and LangGraph takes most of a second to import.
+    from langgraph.config import get_stream_writer
+
     try:
         write = get_stream_writer()
     except RuntimeError:

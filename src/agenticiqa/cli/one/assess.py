@@ -22,6 +22,7 @@ from agenticiqa.cli.running import exit_code, open_assessor, run_with_progress, 
 from agenticiqa.cli.terminal import (
     error_console,
 )
+from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
@@ -42,7 +43,7 @@ ReportOption = Annotated[Path | None, typer.Option("--report", help="Also write 
 
 def assess(
     image: ImageArgument,
-    query: QueryOption = "Rate the perceptual quality of the image.",
+    query: QueryOption = DEFAULT_QUERY,
     reference: ReferenceOption = None,
     option: OptionsOption = None,
     region: RegionsOption = None,
