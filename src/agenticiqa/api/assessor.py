@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -362,6 +363,9 @@ class AgenticIQA:
     def _events(
         self, run_id: str, state: AgenticIQAState, context: RunContext, *, resume: bool
     ) -> Iterator[PipelineEvent]:
+        if "agenticiqa.graph" not in sys.modules:
+            # The first run of a program: while LangGraph is imported, which takes a second, another thread can look.
+            context.look_ahead(state, "executor")
         from agenticiqa.graph import stream_pipeline
 
         # A run that died before its first checkpoint has nothing stored: it starts from the beginning. Tasks rather

@@ -72,6 +72,9 @@ class Mind(ABC):
     name: str
     """What the run's accounts call it."""
 
+    def look_ahead(self) -> None:  # noqa: B027 - most minds have nothing to do before they are asked
+        """Begin with what every question needs; called beside the start of a run, from another thread."""
+
     @abstractmethod
     def plan(self, previous: PlannerOutput | None = None) -> PlannerOutput:
         """The planner's work; ``previous`` is the plan that left a gap."""

@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 
 # LangGraph keeps keys with this prefix out of what it stores.
 CONTEXT_KEY = "__agenticiqa_context"
+EMBEDDED = "embedded"
 
 
 @dataclass
@@ -137,6 +138,24 @@ class RunContext:
             if id(client) not in self._minds:
                 self._minds[id(client)] = client.mind_for(asked)
             return self._minds[id(client)]
+
+    def look_ahead(self, state: AgenticIQAState, role: str) -> None:
+        """Let a role's mind, if it has one of our own, begin to look while this thread does something else.
+
+        Whatever goes wrong on the way goes wrong again, and is reported, when the agent asks.
+        """
+        if role in self.clients or self.backend_choice(role).backend != EMBEDDED:
+            return
+
+        def look() -> None:
+            try:
+                mind = self._mind(self._client(EMBEDDED, create_vlm_client), self.asked(state))
+                if mind is not None:
+                    mind.look_ahead()
+            except AgenticIQAError as error:
+                logger.debug("Looking ahead failed: %s", error)
+
+        threading.Thread(target=look, name="look ahead", daemon=True).start()
 
     def _clients_of(self, role: str, create: Callable[..., VLMClient]) -> list[VLMClient]:
         fallback = self.settings.role(role).fallback_backend

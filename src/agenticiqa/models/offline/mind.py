@@ -39,6 +39,9 @@ class OfflineMind(Mind):
             return read_question(asked.question, asked.options, has_reference=asked.has_reference)
         return understand(asked.query, has_reference=asked.has_reference)
 
+    def look_ahead(self) -> None:
+        self._look_for(GLOBAL)
+
     def plan(self, previous: PlannerOutput | None = None) -> PlannerOutput:
         plan = planner.plan_for(self._question, has_reference=self._asked.has_reference)
         return planner.widened(plan) if plan == previous else plan
