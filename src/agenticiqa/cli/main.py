@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterable, Sequence
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -72,7 +72,9 @@ def _named(arguments: Sequence[str]) -> Iterable[str]:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(metadata.version("agenticiqa"))
+        from agenticiqa import __version__
+
+        typer.echo(__version__)
         raise typer.Exit
 
 
