@@ -51,6 +51,10 @@ def main() -> None:
     arguments.add_argument("--python", default=sys.executable, help="Interpreter of the installation to measure.")
     chosen = arguments.parse_args()
     environment = {**os.environ, "AGENTICIQA_HOME": tempfile.mkdtemp(prefix="agenticiqa-startup-")}
+    # As users run it: Python keeps what it compiled.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    for command in commands(chosen.python).values():
+        measured(command, environment)
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in commands(chosen.python)}
     for _ in range(chosen.repeats):
         for name, command in commands(chosen.python).items():
