@@ -2,15 +2,16 @@
 
     python benchmarks/hops.py [--json FILE]
 
-Each run is the first one of a process of its own. Counted is every Python file of the package in which a function ran
-(a module that was only imported does not count), and every pair of such files where one called into the other. Four
-runs: one embedded ``assess`` with a three-option question about a part of the picture, one ``assess`` on an OpenAI
-model (a scripted server on loopback), one batch sample, one POST to the service.
+Each run is the first one of a process of its own. Counted is every Python file of the package in which a function ran,
+and every pair of such files where one called into the other; importing a module, with the tables that it makes for
+itself, does not count. Four runs: one embedded ``assess`` with a three-option question about a part of the picture, one
+``assess`` on an OpenAI model (a scripted server on loopback), one batch sample, one POST to the service.
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
 import subprocess
@@ -58,9 +59,9 @@ class Trace:
 
     def _profile(self, frame: FrameType, event: str, _argument: Any) -> None:
         code = frame.f_code
-        if not self.counting or event != "call" or code.co_name == "<module>":
+        if not self.counting or event != "call" or not code.co_filename.startswith(self._package):
             return
-        if not code.co_filename.startswith(self._package):
+        if not code.co_flags & inspect.CO_OPTIMIZED or self._is_import(frame):
             return
         callee = frame.f_code.co_filename
         self.files.add(callee)
@@ -71,6 +72,15 @@ class Trace:
             caller = caller.f_back
         if caller is not None and caller.f_code.co_filename != callee:
             self.edges.add((caller.f_code.co_filename, callee))
+
+    @staticmethod
+    def _is_import(frame: FrameType | None) -> bool:
+        """Whether a module is being loaded: tables that it makes for itself are not the question's way."""
+        while frame is not None:
+            if frame.f_code.co_name == "<module>" and "importlib" in str(frame.f_back and frame.f_back.f_code):
+                return True
+            frame = frame.f_back
+        return False
 
     def done(self, names: tuple[str, ...]) -> int:
         return max(self.calls[name] for name in names)
