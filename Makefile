@@ -2,11 +2,14 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python
+UV     := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python
 # Peers for `make parity` and `make bench`. torch 2.13.0 first: whatever depends on torch is then satisfied.
 PEERS  := .venv-peers
 RAY    := .venv-ray
 TORCH  ?= torch==2.13.0 torchvision==0.28.0
+
+# Python keeps what it compiled: hundreds of processes start here, and compiling is most of what a start takes.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test lint browser ray parity bench eval-embedded clean
 

@@ -52,7 +52,7 @@ def once():
     if kind == "assess":
         assert assessor.assess(picture).status != "error"
     else:
-        assert not [record for record in measurer.measure(Pair(picture)) if record.error]
+        assert not [record for record in measurer.measure(Pair.of(picture)) if record.error]
 
 once()
 done = []

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 from typer.main import get_command
 
-from agenticiqa.cli.main import app
+from agenticiqa.cli.main import build_app
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -49,7 +49,7 @@ def test_everything_the_image_copies_is_there_and_not_ignored():
 
 def options_of(words: list[str]) -> None:
     """The command exists and takes these options."""
-    command = get_command(app)
+    command = get_command(build_app())
     while words and words[0] in getattr(command, "commands", {}):
         command, words = command.commands[words[0]], words[1:]
     known = {name for parameter in command.params for name in parameter.opts}

@@ -12,11 +12,89 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agenticiqa.api.assessor import AgenticIQA, assess
-    from agenticiqa.errors import AgenticIQAError
-    from agenticiqa.nodes.results import Assessment
+    from agenticiqa.api.assessor import AgenticIQA
+    from agenticiqa.api.verbs import aassess, acompare, ameasure, assess, compare, measure, stream
+    from agenticiqa.errors import (
+        AgenticIQAError,
+        AssessmentFailedError,
+        AuthenticationError,
+        BackendConnectionError,
+        BackendError,
+        BackendServerError,
+        BackendTimeoutError,
+        BackendUnavailableError,
+        BadResponseError,
+        ConfigError,
+        ImageError,
+        ImageFormatError,
+        ImageNotFoundError,
+        ImageTooLargeError,
+        ManifestError,
+        MissingExtraError,
+        OutputError,
+        QueryError,
+        RateLimitError,
+        RefusalError,
+        RegionError,
+        RequestRejectedError,
+        RunNotFoundError,
+        SampleTimeoutError,
+        ToolError,
+        ToolUnavailableError,
+        TruncatedReplyError,
+        WorkerDiedError,
+    )
+    from agenticiqa.graph import run_pipeline
+    from agenticiqa.models.client import Provider
+    from agenticiqa.nodes.results import Assessment, Comparison
+    from agenticiqa.tools.registry import Tool
 
-__all__ = ["AgenticIQA", "AgenticIQAError", "Assessment", "assess"]
+    __version__: str
+
+__all__ = [
+    "AgenticIQA",
+    "AgenticIQAError",
+    "Assessment",
+    "AssessmentFailedError",
+    "AuthenticationError",
+    "BackendConnectionError",
+    "BackendError",
+    "BackendServerError",
+    "BackendTimeoutError",
+    "BackendUnavailableError",
+    "BadResponseError",
+    "Comparison",
+    "ConfigError",
+    "ImageError",
+    "ImageFormatError",
+    "ImageNotFoundError",
+    "ImageTooLargeError",
+    "ManifestError",
+    "MissingExtraError",
+    "OutputError",
+    "Provider",
+    "QueryError",
+    "RateLimitError",
+    "RefusalError",
+    "RegionError",
+    "RequestRejectedError",
+    "RunNotFoundError",
+    "SampleTimeoutError",
+    "Tool",
+    "ToolError",
+    "ToolUnavailableError",
+    "TruncatedReplyError",
+    "WorkerDiedError",
+    "__version__",
+    "aassess",
+    "acompare",
+    "ameasure",
+    "assess",
+    "compare",
+    "measure",
+    "run_pipeline",
+    "stream",
+]
 
 # A library stays silent until its user asks for logs.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
@@ -25,14 +103,27 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 _HOMES = {
     "AgenticIQA": "agenticiqa.api.assessor",
     "Assessment": "agenticiqa.nodes.results",
-    "assess": "agenticiqa.api.assessor",
-    "AgenticIQAError": "agenticiqa.errors",
+    "Comparison": "agenticiqa.nodes.results",
+    "Provider": "agenticiqa.models.client",
+    "Tool": "agenticiqa.tools.registry",
+    "run_pipeline": "agenticiqa.graph",
+    **dict.fromkeys(
+        ("aassess", "acompare", "ameasure", "assess", "compare", "measure", "stream"), "agenticiqa.api.verbs"
+    ),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("agenticiqa")
+    if name not in __all__:
         raise AttributeError(f"module 'agenticiqa' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOMES.get(name, "agenticiqa.errors")), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -13,12 +12,27 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from agenticiqa.errors import ConfigError, QueryError
+from agenticiqa.errors import ConfigError
+from agenticiqa.nodes.diagram import visualize_graph
 from agenticiqa.nodes.executor import executor_node
 from agenticiqa.nodes.planner import planner_node
-from agenticiqa.nodes.run_context import CONTEXT_KEY, RunContext
+from agenticiqa.nodes.run_context import CONTEXT_KEY, RunContext, configured_context
+from agenticiqa.nodes.run_state import PipelineEvent, initial_state
 from agenticiqa.nodes.summarizer import summarizer_node
 from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState
+
+__all__ = [
+    "Graph",
+    "PipelineEvent",
+    "build_graph",
+    "decide_next_node",
+    "initial_state",
+    "run_pipeline",
+    "state_serializer",
+    "stream_pipeline",
+    "studio_graph",
+    "visualize_graph",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -106,46 +120,6 @@ def state_serializer() -> JsonPlusSerializer:
 # --- running ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PipelineEvent:
-    """Something that happened in a run: a step inside an agent, an agent that ended, or the state after it."""
-
-    kind: Literal["step", "node", "state"]
-    name: str
-    details: Mapping[str, Any]
-
-
-def initial_state(
-    query: str,
-    image_path: str,
-    reference_path: str | None = None,
-    max_replan_iterations: int | None = None,
-    *,
-    options: Sequence[str] | None = None,
-    regions: Mapping[str, Sequence[int]] | None = None,
-) -> AgenticIQAState:
-    """The state a run starts with."""
-    limit = DEFAULT_MAX_REPLAN_ITERATIONS if max_replan_iterations is None else max_replan_iterations
-    if limit < 0:
-        raise ConfigError(f"max_replan_iterations is {limit}.", hint="It counts replans: 0 or more.")
-    for text in (query, str(image_path), str(reference_path), *(options or ()), *(regions or ())):
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            raise QueryError(f"{text!r} holds characters that are not valid Unicode.", hint="Rename or retype it.")
-    state: AgenticIQAState = {
-        "query": query,
-        "image_path": str(image_path),
-        "reference_path": str(reference_path) if reference_path else None,
-        "iteration_count": 0,
-        "max_replan_iterations": limit,
-        "replan_history": [],
-    }
-    if options:
-        state["options"] = list(options)
-    if regions:
-        state["regions"] = {name: list(box) for name, box in regions.items()}
-    return state
-
-
 def stream_pipeline(
     state: AgenticIQAState,
     *,
@@ -195,36 +169,21 @@ def run_pipeline(
     graph: Graph | None = None,
     thread_id: str | None = None,
 ) -> AgenticIQAState:
-    """Answer one question about one picture and return the final state."""
-    start = initial_state(query, image_path, reference_path, max_replan_iterations, options=options, regions=regions)
-    final: Mapping[str, Any] = start
-    for event in stream_pipeline(start, context=context, graph=graph, thread_id=thread_id):
-        if event.kind == "state":
-            final = event.details
-    return cast("AgenticIQAState", dict(final))
+    """Answer one question about one picture and return the final state.
 
-
-# --- drawing ---------------------------------------------------------------------------------------------
-
-
-def visualize_graph(include_executor: bool = True, include_summarizer: bool = True) -> str:
-    """The graph as Mermaid text.
-
-    >>> print(visualize_graph(include_executor=False, include_summarizer=False))
-    graph TD
-        START([START]) --> planner[Planner]
-        planner --> END([END])
+    Without a context of the caller's own, the configuration counts as everywhere: settings, cache, log file. The limit
+    of replans is the configured one where none is given.
     """
-    lines = ["graph TD", "    START([START]) --> planner[Planner]"]
-    if not include_executor:
-        return "\n".join([*lines, "    planner --> END([END])"])
-    lines.append("    planner --> executor[Executor]")
-    if not include_summarizer:
-        return "\n".join([*lines, "    executor --> END([END])", "    planner -.->|error| END"])
-    lines += [
-        "    executor --> summarizer[Summarizer]",
-        "    summarizer -->|need_replan=true & iter<max| planner",
-        "    summarizer -->|need_replan=false or iter>=max| END([END])",
-        "    planner -.->|error| END",
-    ]
-    return "\n".join(lines)
+    own = configured_context() if context is None else None
+    used = context or own or RunContext()
+    limit = used.settings.pipeline.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
+    start = initial_state(query, image_path, reference_path, limit, options=options, regions=regions)
+    final: Mapping[str, Any] = start
+    try:
+        for event in stream_pipeline(start, context=used, graph=graph, thread_id=thread_id):
+            if event.kind == "state":
+                final = event.details
+    finally:
+        if own is not None:
+            own.close()
+    return cast("AgenticIQAState", dict(final))

@@ -117,3 +117,7 @@ def same_name(left: str, right: str) -> bool:
     True
     """
     return left.strip().casefold() == right.strip().casefold()
+
+
+DEFAULT_QUERY = "Rate the perceptual quality of the image."
+"""What is asked where nobody asks anything else."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from agenticiqa.batch.manifest.remote_pictures import open_picture
+from agenticiqa.batch.manifest.remote_pictures import picture_at
 from agenticiqa.batch.preparing import Request, prepare_job
 from agenticiqa.errors import ImageError, ImageNotFoundError, ImageTooLargeError
 from agenticiqa.pictures.images import ImageLimits
@@ -94,9 +94,9 @@ def test_agents_know_a_remote_picture_by_its_address(tmp_path, temporary, bucket
 def test_limits_and_errors_of_fetching(temporary, bucket):
     small = ImageLimits(max_bytes=100)
     with pytest.raises(ImageTooLargeError, match=r"memory://bucket/noisy0\.png"):
-        open_picture(f"{bucket}/noisy0.png", small)
+        picture_at(f"{bucket}/noisy0.png").open(small)
     with pytest.raises(ImageNotFoundError):
-        open_picture(f"{bucket}/gone.png", small)
+        picture_at(f"{bucket}/gone.png").open(small)
     with pytest.raises(ImageError):
-        open_picture("zip://x.png::/no/such.zip", small)
+        picture_at("zip://x.png::/no/such.zip").open(small)
     assert list(temporary.iterdir()) == []

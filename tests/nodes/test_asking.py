@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,8 +21,9 @@ from agenticiqa.errors import (
     TruncatedReplyError,
 )
 from agenticiqa.models.client import Images, LabelledImage, ModelReply, ModelRequest, VLMClient, labelled
+from agenticiqa.models.mind import Mind
 from agenticiqa.nodes import asking
-from agenticiqa.nodes.asking import Asker, CallLog, Deadline, parse_as, parse_json_object
+from agenticiqa.nodes.asking import Asker, CallLog, Deadline, Step, parse_as, parse_json_object
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.runtime.cache import DiskCache
 from support.scripted import RichScriptedClient
@@ -52,11 +54,24 @@ class Replies(VLMClient):
 
 
 def asker(*clients: VLMClient, **more: Any) -> Asker:
-    return Asker(role="planner", clients=clients, calls=CallLog(), cache=more.pop("cache", None), **more)
+    cache = more.pop("cache", None)
+    return Asker(role="planner", clients=clients, mind_of=lambda client: None, calls=CallLog(), cache=cache, **more)
+
+
+def prompted(request: ModelRequest, parse: Any, name: str = "plan", **more: Any) -> Step[Any]:
+    """A step for language models alone."""
+
+    def no_mind(_mind: Mind) -> Any:
+        raise AssertionError("nobody brought a mind")
+
+    return Step(name, request=lambda: request, parse=parse, think=no_mind, **more)
 
 
 def ask(given: Asker, **more: Any) -> int:
-    return given.ask(ModelRequest(user="How many?"), parse_as(Number), step="plan", **more).value.number
+    budget = more.pop("call_budget", None)
+    step = prompted(ModelRequest(user="How many?"), parse_as(Number), **more)
+    number: int = given.ask(step, call_budget=budget).value.number
+    return number
 
 
 # --- retries ---
@@ -129,7 +144,7 @@ def test_fallback_after_the_attempts(caplog: pytest.LogCaptureFixture) -> None:
     """D2-21, D2-19: another provider is asked, and the log says why."""
     first, second = Replies("x", "x", "x", backend="a.first"), Replies('{"number": 5}', backend="b.second")
     given = asker(first, second)
-    answered = given.ask(ModelRequest(user="?"), parse_as(Number), step="plan")
+    answered = given.ask(prompted(ModelRequest(user="?"), parse_as(Number)))
     assert (answered.value.number, answered.backend) == (5, "b.second")
     assert "falling back to b.second" in caplog.text
     assert [record.backend for record in given.calls.made] == ["a.first"] * 3 + ["b.second"]
@@ -253,7 +268,7 @@ def test_the_same_request_is_asked_once(cache: DiskCache, pair: Any) -> None:
     given = asker(client, cache=cache)
     request = request_for(load_image(pair.test))
     for _ in range(2):
-        assert given.ask(request, parse_as(Number), step="plan").value.number == 4
+        assert given.ask(prompted(request, parse_as(Number))).value.number == 4
     assert len(client.prompts) == 1
     assert [record.cached for record in given.calls.records] == [False, True]
     assert given.calls.records[1].cost_usd == 0.0
@@ -266,7 +281,7 @@ def test_a_copy_of_the_picture_is_the_same_picture(cache: DiskCache, pair: Any, 
     client = Replies('{"number": 4}')
     given = asker(client, cache=cache)
     for path in (pair.test, copy):
-        given.ask(request_for(load_image(path)), parse_as(Number), step="plan")
+        given.ask(prompted(request_for(load_image(path)), parse_as(Number)))
     assert len(client.prompts) == 1
 
 
@@ -296,8 +311,8 @@ def test_whatever_changes_the_reply_changes_the_key(cache: DiskCache, pair: Any,
         changes = {"images": pictures[changes["images"]]}
     client = Replies('{"number": 4}', '{"number": 5}')
     given = asker(client, cache=cache)
-    first = given.ask(request_for(test), parse_as(Number), step="plan").value.number
-    second = given.ask(request_for(test, **changes), parse_as(Number), step="plan").value.number
+    first = given.ask(prompted(request_for(test), parse_as(Number))).value.number
+    second = given.ask(prompted(request_for(test, **changes), parse_as(Number))).value.number
     assert (first, second) == (4, 5)
 
 
@@ -306,16 +321,16 @@ def test_another_backend_is_another_key(cache: DiskCache, pair: Any) -> None:
     request = request_for(load_image(pair.test))
     for number, backend in ((4, "a.x"), (5, "a.y")):
         given = asker(Replies(f'{{"number": {number}}}', backend=backend), cache=cache)
-        assert given.ask(request, parse_as(Number), step="plan").value.number == number
+        assert given.ask(prompted(request, parse_as(Number))).value.number == number
 
 
 def test_bad_replies_are_not_kept(cache: DiskCache, pair: Any) -> None:
     """D2-27: only what could be used is served again."""
     request = request_for(load_image(pair.test))
     with pytest.raises(BadResponseError):
-        asker(Replies("x", "x", "x"), cache=cache).ask(request, parse_as(Number), step="plan")
+        asker(Replies("x", "x", "x"), cache=cache).ask(prompted(request, parse_as(Number)))
     later = Replies('{"number": 6}')
-    assert asker(later, cache=cache).ask(request, parse_as(Number), step="plan").value.number == 6
+    assert asker(later, cache=cache).ask(prompted(request, parse_as(Number))).value.number == 6
 
 
 def test_log_probabilities_survive_the_cache(cache: DiskCache, pair: Any) -> None:
@@ -327,6 +342,67 @@ def test_log_probabilities_survive_the_cache(cache: DiskCache, pair: Any) -> Non
     def keep(reply: ModelReply) -> ModelReply:
         return reply
 
-    first, second = (given.ask(request, keep, step="answer").value for _ in range(2))
+    first, second = (given.ask(prompted(request, keep, "answer")).value for _ in range(2))
     assert client.calls == 1
     assert second.answer_logprobs == first.answer_logprobs == {"A": -0.1, "B": -2.5}
+
+
+# --- minds ---
+
+
+class Thinker(VLMClient):
+    """Brings something that thinks instead of a language model."""
+
+    backend = "own.mind"
+
+    def __init__(self, mind: Any) -> None:
+        self.mind = mind
+
+    def generate(self, prompt: str, images: Any = None, **kwargs: Any) -> str:
+        raise AssertionError("a client with a mind is not prompted")
+
+
+def thinking(*clients: VLMClient) -> Asker:
+    return Asker(
+        role="planner",
+        clients=clients,
+        mind_of=lambda client: getattr(client, "mind", None),
+        calls=CallLog(),
+        cache=None,
+    )
+
+
+def no_prompt() -> ModelRequest:
+    raise AssertionError("no prompt is made for a mind")
+
+
+def test_a_mind_is_asked_without_any_prompt() -> None:
+    given = thinking(Thinker(SimpleNamespace(name="toy", number=7)))
+    answered = given.ask(Step("plan", request=no_prompt, parse=parse_as(Number), think=lambda mind: mind.number))
+    assert (answered.value, answered.backend, answered.attempts) == (7, "own.mind", 1)
+    [record] = given.calls.made
+    assert (record.step, record.backend, record.model, record.error) == ("plan", "own.mind", "toy", None)
+
+
+def test_a_mind_takes_over_from_a_dead_model() -> None:
+    given = thinking(Replies(AuthenticationError("401")), Thinker(SimpleNamespace(name="toy", number=7)))
+    step = Step(
+        "plan",
+        request=lambda: ModelRequest(user="?"),
+        parse=lambda reply: parse_as(Number)(reply).number,
+        think=lambda mind: mind.number,
+    )
+    assert given.ask(step).value == 7
+
+
+def test_a_model_takes_over_from_a_failing_mind() -> None:
+    """Whatever a mind raises is a backend's failure and on record."""
+    given = thinking(Thinker(SimpleNamespace(name="toy")), Replies('{"number": 5}'))
+    step = Step(
+        "plan",
+        request=lambda: ModelRequest(user="?"),
+        parse=lambda reply: parse_as(Number)(reply).number,
+        think=lambda mind: mind.number,
+    )
+    assert given.ask(step).value == 5
+    assert [record.error for record in given.calls.made] == ["backend", None]

@@ -124,7 +124,7 @@ def test_damaged_files_give_errors_and_never_a_score(tmp_path: Path) -> None:
     scored = refused = 0
     for number, (kind, data) in enumerate(mutated_files(seed=3, count=FILES)):
         path.write_bytes(data)
-        records = list(measurer.measure(Pair(path, reference)))
+        records = list(measurer.measure(Pair.of(path, reference)))
         assert [record.tool for record in records] == list(TOOLS)
         for record in records:
             told = f"file {number} ({kind}): {record}"

@@ -59,7 +59,7 @@ def test_the_error_map_of_psnr_averages_to_its_error() -> None:
 @pytest.fixture
 def pair(tmp_path: Path) -> Pair:
     test, clean = half_damaged()
-    return Pair(save(tmp_path / "half.png", test), save(tmp_path / "clean.png", clean))
+    return Pair.of(save(tmp_path / "half.png", test), save(tmp_path / "clean.png", clean))
 
 
 def measurer(folder: Path, *names: str) -> Measurer:

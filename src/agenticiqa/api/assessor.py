@@ -1,46 +1,53 @@
-"""The front door for Python: ask about a picture, get a typed, explained result."""
+"""``AgenticIQA``: asks about pictures with one configuration, and keeps what can be kept between questions."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import platform
+import sys
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict
-from functools import cache
-from importlib import metadata as package_metadata
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping, Sequence
+from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from langgraph.checkpoint.sqlite import SqliteSaver
-
+from agenticiqa.api.run_result import assessment_from
 from agenticiqa.errors import AgenticIQAError, RunNotFoundError
-from agenticiqa.graph import Graph, PipelineEvent, build_graph, initial_state, state_serializer, stream_pipeline
-from agenticiqa.models.client import BackendChoice, TokenUsage, VLMClient
-from agenticiqa.nodes.asking import CallLog
-from agenticiqa.nodes.results import Assessment, Status, show_in_notebooks
+from agenticiqa.models.client import BackendChoice, VLMClient
+from agenticiqa.nodes.results import Assessment, show_in_notebooks
 from agenticiqa.nodes.run_context import RunContext
-from agenticiqa.pictures.images import ImageLimits, LoadedImage, check_allowed, load_image
+from agenticiqa.nodes.run_state import PipelineEvent, initial_state
+from agenticiqa.pictures.images import ImageLimits, LoadedImage, check_allowed
+from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
 from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import ROLES, Settings, load_settings
 from agenticiqa.runtime.logs import configure_logging, run_id_for_logs
 from agenticiqa.runtime.runs import INTERRUPTED, RunRecord, RunStore, StopRun, new_run_id, open_database
-from agenticiqa.state import AgenticIQAState, ExecutorOutput, SummarizerOutput
+from agenticiqa.state import AgenticIQAState
 from agenticiqa.tools.registry import ToolRegistry, default_registry
-from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
+from agenticiqa.vocabulary import DEFAULT_QUERY
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    from agenticiqa.api.comparison.comparing import SideListener
+    from agenticiqa.graph import Graph
+    from agenticiqa.nodes.results import Comparison
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_QUERY = "Rate the perceptual quality of the image."
-ImagePath = str | PathLike[str]
 EventListener = Callable[[PipelineEvent], None]
+Regions = Mapping[str, Sequence[int]]
+"""Boxes (x, y, width, height in pixels) by the names that the question uses."""
 
 
 class AgenticIQA:
     """Assesses pictures with one configuration; keeps clients, cache and record open between questions.
+
+    ``record=False`` writes nothing to disk: no run record, no cache, no log. Otherwise all three live in the home
+    folder (docs/configuration.md); a home that cannot be written costs them, with a warning, and never the answer.
 
     Parameters beyond the configuration are for callers that bring their own parts: ``clients`` maps a role
     (``planner``, ``executor``, ``summarizer``) to a ready client, ``tools`` replaces the measuring tools. A program
@@ -52,28 +59,31 @@ class AgenticIQA:
         backend: str | None = None,
         *,
         settings: Settings | None = None,
-        config_dir: ImagePath | None = None,
+        config_dir: str | PathLike[str] | None = None,
         overrides: Mapping[str, Any] | None = None,
         clients: Mapping[str, VLMClient] | None = None,
         tools: ToolRegistry | None = None,
         only_allowed_roots: bool = False,
+        record: bool = True,
     ) -> None:
         self.settings = settings or load_settings(
             fspath(config_dir) if config_dir else None, {"backend": backend, **(overrides or {})}
         )
         pipeline = self.settings.pipeline
-        configure_logging(self.settings.log_file, pipeline.logging.level, self.secrets)
+        if record:
+            configure_logging(self.settings.log_file, pipeline.logging.level, self.secrets)
         self._cache: DiskCache | None = (
-            open_cache(self.settings.cache_folder, pipeline.cache.size_limit_mb) if pipeline.cache.enabled else None
+            open_cache(self.settings.cache_folder, pipeline.cache.size_limit_mb)
+            if pipeline.cache.enabled and record
+            else None
         )
-        self._runs = RunStore(self.settings.runs_database) if pipeline.runs.enabled else None
-        self._saver = _open_checkpoints(self.settings.runs_database) if self._runs else None
-        self._graph: Graph = build_graph(checkpointer=self._saver)
+        self._runs = _open_runs(self.settings.runs_database) if pipeline.runs.enabled and record else None
         self._tools = tools or default_registry(pipeline.tools)
         self._clients = dict(clients or {})
         self._allowed_roots = pipeline.allowed_roots if only_allowed_roots else None
-        # Clients made for one run serve the next as well.
+        # Clients made for one run serve the next as well, and so does the choice of backends.
         self._made: dict[str, VLMClient] = {}
+        self._choices: dict[str, BackendChoice] = {}
         self._making = threading.RLock()
 
     @property
@@ -83,60 +93,165 @@ class AgenticIQA:
 
     @property
     def runs(self) -> RunStore:
+        """The record of runs."""
         if self._runs is None:
             raise RunNotFoundError("Runs are not recorded.", hint="Set runs.enabled to true in pipeline.yaml.")
         return self._runs
 
-    def open_picture(self, path: ImagePath) -> LoadedImage:
-        """Decode a picture under the same limits, and from the same folders, as a run would."""
-        if self._allowed_roots is not None:
-            check_allowed(fspath(path), self._allowed_roots)
+    @property
+    def cache(self) -> DiskCache | None:
+        """Where replies and scores are kept; None when caching is off."""
+        return self._cache
+
+    @property
+    def tools(self) -> ToolRegistry:
+        """The measuring tools that this assessor can run."""
+        return self._tools
+
+    @property
+    def limits(self) -> ImageLimits:
+        """What is refused before a picture is decoded."""
         images = self.settings.pipeline.images
-        return load_image(fspath(path), ImageLimits(images.max_pixels, images.max_bytes))
+        return ImageLimits(images.max_pixels, images.max_bytes)
+
+    def open_picture(self, image: PictureInput) -> LoadedImage:
+        """Decode a picture under the same limits, and from the same folders, as a run would."""
+        return self._given(image).open(self.limits)
 
     # --- asking ---
 
     def assess(
         self,
-        image: ImagePath | LoadedImage,
+        image: PictureInput,
         query: str = DEFAULT_QUERY,
         *,
-        reference: ImagePath | LoadedImage | None = None,
+        reference: PictureInput | None = None,
         options: Sequence[str] | None = None,
-        regions: Mapping[str, Sequence[int]] | None = None,
+        regions: Regions | None = None,
         max_replan_iterations: int | None = None,
         on_event: EventListener | None = None,
         run_id: str | None = None,
     ) -> Assessment:
-        """Answer one question about one picture. A run that fails returns status ``error`` instead of raising.
+        """Answer one question about one picture.
 
-        A picture that is open already is known by its path, which need not lead to a file.
+        Arguments of a wrong kind raise. Whatever goes wrong with a picture or a model is in the result, whose status
+        is then ``error``.
         """
-        limit = self.settings.pipeline.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
-        state = initial_state(
+        events = self._start(image, query, reference, options, regions, max_replan_iterations, run_id)
+        return _last(events, on_event)
+
+    def stream(
+        self,
+        image: PictureInput,
+        query: str = DEFAULT_QUERY,
+        *,
+        reference: PictureInput | None = None,
+        options: Sequence[str] | None = None,
+        regions: Regions | None = None,
+        max_replan_iterations: int | None = None,
+        run_id: str | None = None,
+    ) -> Generator[PipelineEvent | Assessment, None, None]:
+        """:meth:`assess` as it happens: every step of the agents, and last the result.
+
+        Closing the generator interrupts the run; it can be resumed.
+        """
+        return self._start(image, query, reference, options, regions, max_replan_iterations, run_id)
+
+    def compare(
+        self,
+        image_a: PictureInput,
+        image_b: PictureInput,
+        *,
+        reference: PictureInput | None = None,
+        query: str = DEFAULT_QUERY,
+        on_event: SideListener | None = None,
+    ) -> Comparison:
+        """Which of two pictures is better, how sure that is, where they differ, and why."""
+        from agenticiqa.api.comparison.comparing import compare_pictures
+
+        return compare_pictures(self, image_a, image_b, reference=reference, query=query, on_event=on_event)
+
+    async def aassess(
+        self,
+        image: PictureInput,
+        query: str = DEFAULT_QUERY,
+        *,
+        reference: PictureInput | None = None,
+        options: Sequence[str] | None = None,
+        regions: Regions | None = None,
+        max_replan_iterations: int | None = None,
+        on_event: EventListener | None = None,
+        run_id: str | None = None,
+    ) -> Assessment:
+        """:meth:`assess` without blocking the event loop."""
+        return await asyncio.to_thread(
+            self.assess,
+            image,
             query,
-            _name_of(image),
-            _name_of(reference) if reference else None,
-            limit,
+            reference=reference,
             options=options,
             regions=regions,
+            max_replan_iterations=max_replan_iterations,
+            on_event=on_event,
+            run_id=run_id,
         )
-        run_id = run_id or new_run_id()
-        if self._runs:
-            self._runs.begin(run_id, dict(state))
-        opened = {_name_of(each): each for each in (image, reference) if isinstance(each, LoadedImage)}
-        return self._carry_out(run_id, state, resume=False, on_event=on_event, opened=opened)
 
-    async def aassess(self, image: ImagePath, query: str = DEFAULT_QUERY, **kwargs: Any) -> Assessment:
-        """:meth:`assess` without blocking the event loop."""
-        return await asyncio.to_thread(self.assess, image, query, **kwargs)
+    async def astream(
+        self,
+        image: PictureInput,
+        query: str = DEFAULT_QUERY,
+        *,
+        reference: PictureInput | None = None,
+        options: Sequence[str] | None = None,
+        regions: Regions | None = None,
+        max_replan_iterations: int | None = None,
+    ) -> AsyncIterator[PipelineEvent | Assessment]:
+        """:meth:`stream` without blocking the event loop."""
+        loop = asyncio.get_running_loop()
+        heard: asyncio.Queue[PipelineEvent] = asyncio.Queue()
+        running = asyncio.ensure_future(
+            self.aassess(
+                image,
+                query,
+                reference=reference,
+                options=options,
+                regions=regions,
+                max_replan_iterations=max_replan_iterations,
+                on_event=lambda event: cast("None", loop.call_soon_threadsafe(heard.put_nowait, event)),
+            )
+        )
+        while not running.done() or not heard.empty():
+            waiting = asyncio.ensure_future(heard.get())
+            await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                yield waiting.result()
+            else:
+                waiting.cancel()
+        yield running.result()
+
+    async def acompare(
+        self,
+        image_a: PictureInput,
+        image_b: PictureInput,
+        *,
+        reference: PictureInput | None = None,
+        query: str = DEFAULT_QUERY,
+        on_event: SideListener | None = None,
+    ) -> Comparison:
+        """:meth:`compare` without blocking the event loop."""
+        return await asyncio.to_thread(
+            self.compare, image_a, image_b, reference=reference, query=query, on_event=on_event
+        )
+
+    # --- recorded runs ---
 
     def resume(self, run_id: str, *, on_event: EventListener | None = None) -> Assessment:
         """Continue an interrupted run at the node where it stopped; try a failed one again; return an answered one."""
         record = self.runs.find(run_id)
         if record.result is not None and record.status != "error":
             return Assessment.model_validate(record.result)
-        return self._carry_out(record.id, cast("AgenticIQAState", record.request), resume=True, on_event=on_event)
+        state = cast("AgenticIQAState", record.request)
+        return _last(self._carry_out(record.id, state, {}, resume=True), on_event)
 
     def replay(self, run_id: str, *, on_event: EventListener | None = None) -> tuple[RunRecord, Assessment]:
         """Ask the recorded question again; returns the old record and the new result."""
@@ -163,27 +278,57 @@ class AgenticIQA:
 
     # --- one run ---
 
-    def _carry_out(
+    # Made when first needed: LangGraph takes longer to import than everything else together.
+    @cached_property
+    def _saver(self) -> SqliteSaver | None:
+        return _open_checkpoints(self.settings.runs_database) if self._runs else None
+
+    @cached_property
+    def _graph(self) -> Graph:
+        from agenticiqa.graph import build_graph
+
+        return build_graph(checkpointer=self._saver)
+
+    def _start(
         self,
-        run_id: str,
-        state: AgenticIQAState,
-        *,
-        resume: bool,
-        on_event: EventListener | None,
-        opened: Mapping[str, LoadedImage] | None = None,
-    ) -> Assessment:
+        image: PictureInput,
+        query: str,
+        reference: PictureInput | None,
+        options: Sequence[str] | None,
+        regions: Regions | None,
+        max_replan_iterations: int | None,
+        run_id: str | None,
+    ) -> Generator[PipelineEvent | Assessment, None, None]:
+        """A run that has begun; arguments of a wrong kind raise here."""
+        given = given_picture(image)
+        original = given_picture(reference) if reference is not None else None
+        limit = self.settings.pipeline.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
+        state = initial_state(
+            query, given.name, original.name if original else None, limit, options=options, regions=regions
+        )
+        run_id = run_id or new_run_id()
+        if self._runs:
+            self._runs.begin(run_id, dict(state))
+        pictures = {each.name: each for each in (given, original) if each is not None and each.in_memory}
+        return self._carry_out(run_id, state, pictures, resume=False)
+
+    def _carry_out(
+        self, run_id: str, state: AgenticIQAState, pictures: Mapping[str, GivenPicture], *, resume: bool
+    ) -> Generator[PipelineEvent | Assessment, None, None]:
         context = RunContext(
             settings=self.settings,
             clients=self._clients,
             tools=self._tools,
             cache=self._cache,
             run_id=run_id,
+            pictures=pictures,
             _made=self._made,
+            _choices=self._choices,
             _making=self._making,
-            _images=dict(opened or {}),
         )
         try:
-            result = _assessment(self._streamed(run_id, state, context, resume=resume, on_event=on_event), context)
+            final = yield from self._last_state(run_id, state, context, resume=resume)
+            result = assessment_from(final, context)
         except BaseException as error:
             # Whoever listens has had enough, Ctrl+C, a defect: the record must not call it running for ever.
             if self._runs:
@@ -195,43 +340,51 @@ class AgenticIQA:
             self._runs.finish(run_id, result.model_dump(mode="json"))
         if self._saver:
             self._saver.delete_thread(run_id)
-        return result
+        yield result
 
-    def _streamed(
-        self,
-        run_id: str,
-        state: AgenticIQAState,
-        context: RunContext,
-        *,
-        resume: bool,
-        on_event: EventListener | None,
-    ) -> Mapping[str, Any]:
-        """The last state of the run, whose events were told as they came."""
+    def _last_state(
+        self, run_id: str, state: AgenticIQAState, context: RunContext, *, resume: bool
+    ) -> Generator[PipelineEvent, None, Mapping[str, Any]]:
+        """The last state of the run, whose events are passed on as they come."""
         final: Mapping[str, Any] = dict(state)
         with context.timed("total"), run_id_for_logs(run_id):
             try:
                 self._check(state, context)
-                # A run that died before its first checkpoint has nothing stored: it starts from the beginning. Tasks
-                # rather than next: a node that ended while the run was being stopped is not among the next ones.
-                stored = resume and bool(self._graph.get_state({"configurable": {"thread_id": run_id}}).tasks)
-                events = stream_pipeline(state, context=context, graph=self._graph, thread_id=run_id, resume=stored)
-                for event in events:
+                for event in self._events(run_id, state, context, resume=resume):
                     if event.kind == "state":
                         final = event.details
-                    if on_event:
-                        on_event(event)
+                    yield event
             except AgenticIQAError as error:
                 logger.error("Run %s failed: %s", run_id, error)  # noqa: TRY400 - the message says it all
                 context.note_failure(error)
                 final = {**final, "error": str(error)}
         return final
 
+    def _events(
+        self, run_id: str, state: AgenticIQAState, context: RunContext, *, resume: bool
+    ) -> Iterator[PipelineEvent]:
+        if "agenticiqa.graph" not in sys.modules:
+            # The first run of a program: while LangGraph is imported, which takes a second, another thread can look.
+            context.look_ahead(state, "executor")
+        from agenticiqa.graph import stream_pipeline
+
+        # A run that died before its first checkpoint has nothing stored: it starts from the beginning. Tasks rather
+        # than next: a node that ended while the run was being stopped is not among the next ones.
+        stored = resume and bool(self._graph.get_state({"configurable": {"thread_id": run_id}}).tasks)
+        return stream_pipeline(state, context=context, graph=self._graph, thread_id=run_id, resume=stored)
+
+    def _given(self, image: PictureInput) -> GivenPicture:
+        given = given_picture(image)
+        if self._allowed_roots is not None and not given.in_memory:
+            check_allowed(given.name, self._allowed_roots)
+        return given
+
     def _check(self, state: AgenticIQAState, context: RunContext) -> None:
         """What can be known to fail before anything is spent: pictures, regions, backends."""
         reference_path = state.get("reference_path")
         if self._allowed_roots is not None:
             for path in filter(None, (state["image_path"], reference_path)):
-                if context.loaded_image(path) is None:
+                if path not in context.pictures:
                     check_allowed(path, self._allowed_roots)
         image = context.image(state["image_path"])
         if reference_path:
@@ -246,23 +399,14 @@ class AgenticIQA:
             logger.warning("%s on the %s backend: %s", ", ".join(roles).capitalize(), choice.backend, choice.reason)
 
     def close(self) -> None:
+        """Let clients, cache and record go."""
         for client in self._made.values():
             client.close()
         self._made.clear()
         if self._cache:
             self._cache.close()
-        if self._saver:
+        if "_saver" in self.__dict__ and self._saver:
             self._saver.conn.close()
-
-    @property
-    def cache(self) -> DiskCache | None:
-        """Where replies and scores are kept; None when caching is off."""
-        return self._cache
-
-    @property
-    def tools(self) -> ToolRegistry:
-        """The measuring tools that this assessor can run."""
-        return self._tools
 
     def __enter__(self) -> AgenticIQA:
         return self
@@ -271,13 +415,38 @@ class AgenticIQA:
         self.close()
 
 
-def assess(image: ImagePath, query: str = DEFAULT_QUERY, *, backend: str | None = None, **kwargs: Any) -> Assessment:
-    """Answer one question about one picture with the default configuration.
+def _last(events: Generator[PipelineEvent | Assessment, None, None], on_event: EventListener | None) -> Assessment:
+    """The result of a run, whose events go to a listener; what the listener raises ends the run where it stands."""
+    for event in events:
+        if isinstance(event, Assessment):
+            return event
+        if on_event:
+            try:
+                on_event(event)
+            except BaseException as error:
+                events.throw(error)
+                raise
+    raise AssertionError("a run ends with its result")
 
-    Keyword arguments are those of :meth:`AgenticIQA.assess`.
-    """
-    with AgenticIQA(backend) as assessor:
-        return assessor.assess(image, query, **kwargs)
+
+def _open_runs(database: Path) -> RunStore | None:
+    """The record, or None with a warning where it cannot be kept: that costs the record, never the answer."""
+    try:
+        return RunStore(database)
+    except AgenticIQAError as error:
+        logger.warning("Runs are not recorded: %s", error)
+        return None
+
+
+def _open_checkpoints(runs_database: Path) -> SqliteSaver:
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    from agenticiqa.graph import state_serializer
+
+    file = runs_database.with_name(runs_database.stem + ".checkpoints.sqlite")
+    saver = SqliteSaver(open_database(file, check_same_thread=False), serde=state_serializer())
+    saver.setup()
+    return saver
 
 
 def _notebook_view(result: Assessment) -> str:
@@ -287,134 +456,3 @@ def _notebook_view(result: Assessment) -> str:
 
 
 show_in_notebooks(_notebook_view)
-
-
-def _name_of(picture: ImagePath | LoadedImage) -> str:
-    return (picture.path or "picture") if isinstance(picture, LoadedImage) else fspath(picture)
-
-
-def _open_checkpoints(runs_database: Path) -> SqliteSaver:
-    file = runs_database.with_name(runs_database.stem + ".checkpoints.sqlite")
-    saver = SqliteSaver(open_database(file, check_same_thread=False), serde=state_serializer())
-    saver.setup()
-    return saver
-
-
-# --- from state to result ---
-
-
-def _assessment(state: Mapping[str, Any], context: RunContext) -> Assessment:
-    result: SummarizerOutput | None = state.get("summarizer_result")
-    return Assessment(
-        status=_status(state, result),
-        query=state["query"],
-        image_path=state["image_path"],
-        reference_path=state.get("reference_path"),
-        plan=state.get("plan"),
-        executor_evidence=state.get("executor_evidence"),
-        summarizer_result=result,
-        replan_history=state.get("replan_history") or [],
-        error=_error(state),
-        metadata=_metadata(state, context),
-    )
-
-
-def _error(state: Mapping[str, Any]) -> str | None:
-    result: SummarizerOutput | None = state.get("summarizer_result")
-    error: str | None = state.get("error") or (result.error if result else None)
-    return "The run ended without an answer." if result is None and error is None else error
-
-
-def _status(state: Mapping[str, Any], result: SummarizerOutput | None) -> Status:
-    if result is None or result.error:
-        return "error"
-    evidence: ExecutorOutput | None = state.get("executor_evidence")
-    incomplete = (
-        state.get("error")
-        or result.need_replan
-        or result.final_answer == UNABLE_TO_DETERMINE
-        or (evidence and evidence.errors)
-        or (result.used_evidence or {}).get("evidence_gaps")
-    )
-    return "partial" if incomplete else "ok"
-
-
-def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
-    calls = context.calls
-    usage = sum((record.usage for record in calls.made), TokenUsage())
-    return {
-        "run_id": context.run_id,
-        "backend": _backends(context),
-        "calls": len(calls.made),
-        "cached_calls": len(calls.records) - len(calls.made),
-        "tokens": {"prompt": usage.prompt, "completion": usage.completion},
-        "cost_usd": _cost(calls),
-        "timings": {name: round(seconds, 4) for name, seconds in context.timings.items()},
-        "replans": _replans(state),
-        "error_kind": context.error_kind if _error(state) else None,
-        "versions": dict(_versions()),
-        "options": state.get("options"),
-        "regions": state.get("regions"),
-        **_picture_facts(state, context),
-        "call_log": [
-            {
-                "role": record.role,
-                "step": record.step,
-                "backend": record.backend,
-                "model": record.model,
-                "seconds": round(record.seconds, 4),
-                "tokens": asdict(record.usage),
-                "cost_usd": record.cost_usd,
-                "cached": record.cached,
-                "error": record.error,
-                "notes": list(record.notes),
-            }
-            for record in calls.records
-        ],
-    }
-
-
-def _replans(state: Mapping[str, Any]) -> int:
-    """Passes after the first. The counter also counts a wish that the limit refused."""
-    result: SummarizerOutput | None = state.get("summarizer_result")
-    count = int(state.get("iteration_count", 0))
-    refused = result is not None and result.need_replan and not state.get("error")
-    return count - 1 if refused else count
-
-
-def _backends(context: RunContext) -> dict[str, str | None]:
-    names: dict[str, str | None] = {}
-    for role in ROLES:
-        used = [record.backend for record in context.calls.records if record.role == role]
-        try:
-            names[role] = used[-1] if used else context.backend_choice(role).backend
-        except AgenticIQAError:
-            names[role] = None
-    return names
-
-
-def _cost(calls: CallLog) -> float | None:
-    """The sum where every call's price is known; None as soon as one is not."""
-    costs = [record.cost_usd for record in calls.made]
-    known = [cost for cost in costs if cost is not None]
-    return round(sum(known), 6) if len(known) == len(costs) else None
-
-
-@cache
-def _versions() -> dict[str, str]:
-    return {
-        "agenticiqa": package_metadata.version("agenticiqa"),
-        "langgraph": package_metadata.version("langgraph"),
-        "python": platform.python_version(),
-    }
-
-
-def _picture_facts(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
-    facts: dict[str, Any] = {"image_sha256": None, "reference_sha256": None}
-    for key, path in (("image", state["image_path"]), ("reference", state.get("reference_path"))):
-        picture = context.loaded_image(path) if path else None
-        if picture is not None:
-            facts[f"{key}_sha256"] = picture.sha256
-            facts[f"{key}_size"] = list(picture.size)
-            facts[f"{key}_notes"] = list(picture.notes)
-    return facts

@@ -11,8 +11,8 @@ from PIL import Image
 from pydantic import BaseModel
 
 from agenticiqa.errors import AgenticIQAError
-from agenticiqa.models.client import ModelRequest, create_vlm_client, labelled
-from agenticiqa.models.tasks import PlanTask
+from agenticiqa.models.client import ModelRequest, VLMClient, create_vlm_client, labelled
+from agenticiqa.models.mind import Asked
 from agenticiqa.nodes.asking import parse_json_object
 from agenticiqa.pictures.images import LoadedImage, decode_image, png_bytes
 from agenticiqa.runtime.config import Settings
@@ -45,16 +45,26 @@ def check_backend(backend: str, settings: Settings) -> BackendCheck:
     try:
         client = create_vlm_client(backend, settings)
         try:
-            reply = client.complete(_request())
+            has_logprobs = _ask(client)
         finally:
             client.close()
-        parse_json_object(reply.text)
     except AgenticIQAError as error:
         return BackendCheck(backend, ok=False, message=str(error))
     seconds = time.perf_counter() - started
-    has_logprobs = reply.answer_logprobs is not None
     message = f"answered in {seconds:.1f} s, token probabilities: {'yes' if has_logprobs else 'no'}"
     return BackendCheck(backend, ok=True, message=message, seconds=seconds, log_probabilities=has_logprobs)
+
+
+def _ask(client: VLMClient) -> bool:
+    """Whether the reply came with token probabilities."""
+    question = "Is the image mostly grey?"
+    mind = client.mind_for(Asked(question, question, {}, _grey_picture))
+    if mind is not None:
+        mind.plan()
+        return False
+    reply = client.complete(_request())
+    parse_json_object(reply.text)
+    return reply.answer_logprobs is not None
 
 
 def _request() -> ModelRequest:
@@ -66,8 +76,6 @@ def _request() -> ModelRequest:
         answer_letters=("A", "B"),
         max_tokens=100,
         timeout_s=CHECK_TIMEOUT_S,
-        # For backends that read tasks instead of prompts.
-        task=PlanTask("Is the image mostly grey?"),
     )
 
 

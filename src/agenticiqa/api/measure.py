@@ -13,13 +13,15 @@ import cv2
 import numpy as np
 
 from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError
+from agenticiqa.nodes.results import dataframe
 from agenticiqa.pictures.finding import STANDARD_INPUT, is_pattern, listed_paths, pictures_in, pictures_matching
-from agenticiqa.pictures.images import Box, ImageLimits, LoadedImage, decode_image, load_image
+from agenticiqa.pictures.images import Box, ImageLimits, LoadedImage, decode_image
+from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
 from agenticiqa.runtime.cache import DiskCache
-from agenticiqa.runtime.config import ImageSettings, ToolSettings
+from agenticiqa.runtime.config import ImageSettings, Settings, ToolSettings, load_settings
 from agenticiqa.tools.maps import MapFolder
 from agenticiqa.tools.measuring import Bench, Job
-from agenticiqa.tools.registry import Tool, ToolRegistry
+from agenticiqa.tools.registry import Tool, ToolRegistry, default_registry, same_tool
 
 Align = Literal["none", "resize"]
 
@@ -47,8 +49,12 @@ class Record:
 class Pair:
     """A picture and, for comparison, its reference."""
 
-    image: str | Path
-    reference: str | Path | None = None
+    image: GivenPicture
+    reference: GivenPicture | None = None
+
+    @classmethod
+    def of(cls, image: PictureInput, reference: PictureInput | None = None) -> Pair:
+        return cls(given_picture(image), given_picture(reference) if reference is not None else None)
 
 
 @dataclass(frozen=True)
@@ -68,15 +74,15 @@ def find_pairs(sources: Sequence[str | Path], reference: Path | None) -> Pairing
     pictures = list(dict.fromkeys(path for source in named for path in _pictures_of(source)))
     if reference is None or not reference.is_dir():
         # One reference for many versions of it: what codec people compare.
-        return Pairing([Pair(picture, reference) for picture in pictures], [])
+        return Pairing([Pair.of(picture, reference) for picture in pictures], [])
     if len(named) == 1 and not (os.path.isdir(named[0]) or is_pattern(named[0]) or named[0] == STANDARD_INPUT):
         raise ImageError(f"{str(reference)!r} is a folder, {named[0]!r} is a picture.", hint="Give two of a kind.")
     partners = {picture.stem.casefold(): picture for picture in pictures_in(reference)}
-    pairs = [Pair(picture, partners.get(picture.stem.casefold())) for picture in pictures]
-    used = {pair.reference for pair in pairs}
-    lonely = [Path(pair.image) for pair in pairs if pair.reference is None]
+    matched = [(picture, partners.get(picture.stem.casefold())) for picture in pictures]
+    used = {partner for _, partner in matched}
+    lonely = [picture for picture, partner in matched if partner is None]
     lonely += [partner for partner in partners.values() if partner not in used]
-    return Pairing([pair for pair in pairs if pair.reference is not None], lonely)
+    return Pairing([Pair.of(picture, partner) for picture, partner in matched if partner is not None], lonely)
 
 
 def _pictures_of(source: str) -> list[Path]:
@@ -139,7 +145,7 @@ class Measurer:
         for job, result in zip(jobs, results, strict=True):
             if self.maps is not None and result.map is not None:
                 name = names[job.region]
-                self.maps.write(test, job.tool.spec, result.map, path=pair.image, region=job.region, name=name)
+                self.maps.write(test, job.tool.spec, result.map, path=pair.image.name, region=job.region, name=name)
             yield replace(
                 self._failed(pair, job.tool, result.error),
                 raw=result.raw,
@@ -150,29 +156,22 @@ class Measurer:
 
     def _failed(self, pair: Pair, tool: Tool, error: str | None) -> Record:
         return Record(
-            image=str(pair.image),
+            image=pair.image.name,
             tool=tool.name,
             type=tool.type,
             higher_is_better=tool.spec.higher_is_better,
             error=error,
-            reference=str(pair.reference) if pair.reference and tool.needs_reference else None,
+            reference=pair.reference.name if pair.reference and tool.needs_reference else None,
         )
-
-    @property
-    def limits(self) -> ImageLimits:
-        return ImageLimits(self.image_settings.max_pixels, self.image_settings.max_bytes)
 
     def open(self, pair: Pair) -> tuple[LoadedImage, LoadedImage | None]:
         """Both pictures, the test picture scaled where that was asked for."""
-        test = load_image(pair.image, self.limits)
-        reference = load_image(pair.reference, self.limits) if pair.reference else None
-        return self.aligned(test, reference), reference
-
-    def aligned(self, test: LoadedImage, reference: LoadedImage | None) -> LoadedImage:
-        """The test picture, scaled to its reference where that was asked for."""
+        limits = ImageLimits(self.image_settings.max_pixels, self.image_settings.max_bytes)
+        test = pair.image.open(limits)
+        reference = pair.reference.open(limits) if pair.reference else None
         if reference is not None and self.align == "resize" and reference.size != test.size:
-            return resized(test, reference.size)
-        return test
+            test = resized(test, reference.size)
+        return test, reference
 
 
 def resized(image: LoadedImage, size: tuple[int, int]) -> LoadedImage:
@@ -185,3 +184,60 @@ def resized(image: LoadedImage, size: tuple[int, int]) -> LoadedImage:
     deep = np.rint(np.clip(samples, 0, 1) * 65535).astype(np.uint16)
     data = cv2.imencode(".png", cv2.cvtColor(deep, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 1])[1].tobytes()
     return decode_image(data, path=image.path)
+
+
+# --- one picture, from Python ----------------------------------------------------------------------------
+
+
+class Measurements(list[Record]):
+    """What the tools said of one picture, in the order in which they ran."""
+
+    def __str__(self) -> str:
+        """One line.
+
+        >>> str(Measurements([Record("a.png", "NIQE", "NR", raw=3.2, calibrated=3.4)]))
+        'NIQE 3.2'
+        """
+        return ", ".join(f"{each.tool} {each.error or format(each.raw or 0.0, '.4g')}" for each in self)
+
+    def __getitem__(self, key: Any) -> Any:
+        """By place like any list, or by the name of a tool."""
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        found = [each for each in self if same_tool(each.tool, key)]
+        if not found:
+            raise KeyError(f"{key} was not measured; these were: {', '.join(each.tool for each in self)}")
+        return found[0]
+
+    def to_row(self) -> dict[str, Any]:
+        """One flat record: the raw value of every tool under its name."""
+        return {"image": self[0].image if self else None, **{_column(each): each.raw for each in self}}
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame with one row per tool and region."""
+        return dataframe([each.as_dict() for each in self])
+
+
+def _column(record: Record) -> str:
+    return record.tool if record.region is None else f"{record.tool} {record.region}"
+
+
+def measure_picture(
+    image: PictureInput,
+    *,
+    reference: PictureInput | None = None,
+    tools: Sequence[str] | None = None,
+    all_tools: bool = False,
+    regions: Mapping[str, Sequence[int]] | None = None,
+    align: Align = "none",
+    settings: Settings | None = None,
+) -> Measurements:
+    """Measure one picture. A tool that is not there raises; a picture that cannot be measured is in the records."""
+    pipeline = (settings or load_settings()).pipeline
+    chosen = choose_tools(
+        default_registry(pipeline.tools), tools, all_tools=all_tools, has_reference=reference is not None
+    )
+    measurer = Measurer(chosen, pipeline.tools, pipeline.images, align=align)
+    pair = Pair.of(image, reference)
+    boxes = {name: Box.parse(",".join(map(str, numbers))) for name, numbers in (regions or {}).items()}
+    return Measurements(measurer.measure(pair, boxes or None))

@@ -8,7 +8,7 @@ from importlib import metadata as package_metadata
 from typing import Any
 
 from agenticiqa.api.measure import Measurer, Pair, Record
-from agenticiqa.batch.manifest.remote_pictures import open_picture
+from agenticiqa.batch.manifest.remote_pictures import picture_at
 from agenticiqa.batch.sample import Sample
 from agenticiqa.pictures.images import Box, LoadedImage
 
@@ -16,11 +16,9 @@ from agenticiqa.pictures.images import Box, LoadedImage
 def measure_sample(measurer: Measurer, sample: Sample, run_id: str) -> dict[str, Any]:
     """The sample's result; raises when a picture cannot be opened."""
     started = time.perf_counter()
-    test = open_picture(sample.image_path, measurer.limits)
-    reference = open_picture(sample.reference_path, measurer.limits) if sample.reference_path else None
-    test = measurer.aligned(test, reference)
+    pair = Pair(picture_at(sample.image_path), picture_at(sample.reference_path) if sample.reference_path else None)
+    test, reference = measurer.open(pair)
     boxes = {name: Box(*numbers) for name, numbers in (sample.regions or {}).items()} or None
-    pair = Pair(sample.image_path, sample.reference_path)
     records = list(measurer.measure_opened(pair, test, reference, boxes))
     errors = [f"{record.tool}: {record.error}" for record in records if record.error]
     return {

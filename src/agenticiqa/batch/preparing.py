@@ -11,12 +11,13 @@ from agenticiqa.api.measure import Align
 from agenticiqa.batch.engines.base import Engine, ThreadEngine
 from agenticiqa.batch.engines.processes import ProcessEngine, usable_cores
 from agenticiqa.batch.rate_limits import RateLimits
-from agenticiqa.batch.work import DEFAULT_QUERY, Job, backends_of
+from agenticiqa.batch.work import Job, backends_of
 from agenticiqa.errors import ConfigError
 from agenticiqa.models.client import BackendName, TokenUsage, choose_backend, find_provider, provider_names
 from agenticiqa.models.pricing import estimate_cost
 from agenticiqa.runtime.config import ROLES, Settings, load_settings
 from agenticiqa.tools.registry import default_registry
+from agenticiqa.vocabulary import DEFAULT_QUERY
 
 REMOTE_WORKERS = 8
 # A call of the agents with one picture, about: see docs/batch.md.

@@ -6,9 +6,10 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agenticiqa.api.measure import Align
 from agenticiqa.batch.manifest.reading import RowsManifest, open_manifest
@@ -20,10 +21,8 @@ from agenticiqa.batch.results.outputs import BatchOutput
 from agenticiqa.batch.results.results_file import read_results
 from agenticiqa.batch.runner import Batch, ProgressListener
 from agenticiqa.batch.tally import Summary
-from agenticiqa.errors import ConfigError, MissingExtraError
-
-if TYPE_CHECKING:
-    import pandas as pd
+from agenticiqa.errors import ConfigError
+from agenticiqa.nodes.results import dataframe
 
 PicturePath = str | PathLike[str]
 Pictures = PicturePath | Iterable[PicturePath | Mapping[str, Any]]
@@ -56,8 +55,8 @@ def run_batch(  # noqa: PLR0913 - each says what it is
 
     ``query`` is the question of rows that bring none. ``output`` names a .jsonl, .csv or .parquet file; with
     ``resume`` what succeeded there is kept and the rest is done, with ``overwrite`` all is done anew. Without
-    ``output`` nothing is written but temporary files, which go with the results. ``workers`` are processes of this
-    machine, or threads where a remote model does the work.
+    ``output`` nothing is written but temporary files, which go with the results; ``use_cache`` keeps replies and
+    scores in the home folder. ``workers`` are processes of this machine, or threads where a remote model does the work.
 
     Raises before anything is spent when a row, a tool, a backend or the output cannot be used.
     """
@@ -72,7 +71,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
         limits=RateLimits(_by_provider(requests_per_minute), _by_provider(tokens_per_minute)),
         use_cache=use_cache,
     )
-    job = prepare_job(request)
+    job = replace(prepare_job(request), leaves_nothing=not use_cache)
     manifest = _manifest(pictures)
     if output is not None:
         temporary, target = None, BatchOutput.named(Path(output))
@@ -131,13 +130,9 @@ class BatchResults:
         """Flat rows: answer, score, kind of error, cost and one column per tool, nested parts as JSON texts."""
         return [dict(row) for row in flat_rows(self._lines)()]
 
-    def to_dataframe(self) -> pd.DataFrame:
+    def to_dataframe(self) -> Any:
         """:meth:`to_rows` as a pandas table."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtraError("to_dataframe() needs pandas.", hint="pip install pandas") from None
-        return pd.DataFrame(self.to_rows())
+        return dataframe(self.to_rows())
 
     def __str__(self) -> str:
         found = self._summary

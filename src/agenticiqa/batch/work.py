@@ -12,24 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 from agenticiqa.api.measure import Align, Measurer
 from agenticiqa.batch.manifest.fields import is_url
-from agenticiqa.batch.manifest.remote_pictures import open_picture
+from agenticiqa.batch.manifest.remote_pictures import picture_at
 from agenticiqa.batch.manifest.rows import Row
 from agenticiqa.batch.measured_sample import measure_sample
 from agenticiqa.batch.rate_limits import ProviderLimits, RateLimits, limited_clients
 from agenticiqa.batch.results.result_lines import result_line
 from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import AgenticIQAError, ManifestError
-from agenticiqa.pictures.images import ImageLimits, LoadedImage
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import ROLES, Settings
 from agenticiqa.tools.registry import default_registry
+from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_QUERY = "Rate the perceptual quality of the image."
 ERROR = "error"
 
 
@@ -47,6 +46,8 @@ class Job:
     """The question of samples that bring none."""
     timeout_s: float = 600.0
     limits: RateLimits = field(default_factory=RateLimits)
+    leaves_nothing: bool = False
+    """No cache and no log file: results are all that is left."""
 
     @property
     def measures_only(self) -> bool:
@@ -148,19 +149,14 @@ class SampleWorker:
         if self._assessor is None:
             raise AssertionError("a worker assesses or measures")
         assessment = self._assessor.assess(
-            self._reachable(sample.image_path),
+            picture_at(sample.image_path),
             sample.query or self._job.query,
-            reference=self._reachable(sample.reference_path) if sample.reference_path else None,
+            reference=picture_at(sample.reference_path) if sample.reference_path else None,
             options=sample.options,
             regions=sample.regions,
             run_id=task.run_id,
         )
         return assessment.model_dump(mode="json")
-
-    def _reachable(self, path: str) -> str | LoadedImage:
-        """The assessor opens files itself; what lies elsewhere is opened for it, under its own name."""
-        images = self._job.settings.pipeline.images
-        return open_picture(path, ImageLimits(images.max_pixels, images.max_bytes)) if is_url(path) else path
 
     def close(self) -> None:
         if self._assessor is not None:
@@ -196,7 +192,7 @@ def _assessor(job: Job, limits: ProviderLimits | None) -> AgenticIQA:
     from agenticiqa.api.assessor import AgenticIQA
 
     clients = limited_clients(job.settings, job.backends, limits) if limits is not None else None
-    return AgenticIQA(settings=job.settings, clients=clients)
+    return AgenticIQA(settings=job.settings, clients=clients, record=not job.leaves_nothing)
 
 
 def backends_of(settings: Settings) -> dict[str, str]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
-from importlib import metadata
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.many import batch, benchmark, datasets, evaluate, gate, report
-from agenticiqa.cli.one import assess, compare, distort, measure
-from agenticiqa.cli.serving import mcp, serve
-from agenticiqa.cli.setup import backends, config, doctor, graph, runs, tools
 from agenticiqa.cli.terminal import (
     EXIT_ERROR,
     EXIT_INTERNAL,
@@ -23,41 +21,64 @@ from agenticiqa.cli.terminal import (
 )
 from agenticiqa.errors import AgenticIQAError
 
-app = typer.Typer(
-    name="agenticiqa",
-    help="Ask how good a picture is, what is wrong with it, where, and why.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("assess")(assess.assess)
-app.command("compare")(compare.compare)
-app.command("measure")(measure.measure)
-app.command("batch")(batch.batch)
-app.command("distort")(distort.distort)
-app.command("mcp")(mcp.mcp)
-app.command("evaluate")(evaluate.evaluate)
-app.command("benchmark")(benchmark.benchmark)
-app.command("report")(report.report)
-app.command("gate")(gate.gate)
-app.command("doctor")(doctor.doctor)
-app.add_typer(tools.app, name="tools")
-app.add_typer(graph.app, name="graph")
-app.add_typer(runs.app, name="runs")
-app.add_typer(datasets.app, name="datasets")
-app.add_typer(backends.app, name="backends")
-app.add_typer(config.app, name="config")
-app.add_typer(serve.app, name="serve")
+COMMANDS = {
+    "assess": "one.assess:assess",
+    "compare": "one.compare:compare",
+    "measure": "one.measure:measure",
+    "batch": "many.batch:batch",
+    "distort": "one.distort:distort",
+    "mcp": "serving.mcp:mcp",
+    "evaluate": "many.evaluate:evaluate",
+    "benchmark": "many.benchmark:benchmark",
+    "report": "many.report:report",
+    "gate": "many.gate:gate",
+    "doctor": "setup.doctor:doctor",
+    "tools": "setup.tools:app",
+    "graph": "setup.graph:app",
+    "runs": "setup.runs:app",
+    "datasets": "many.datasets:app",
+    "backends": "setup.backends:app",
+    "config": "setup.config:app",
+    "serve": "serving.serve:app",
+}
+"""Every command, or group of commands, and where it lives below this package."""
+
+
+def build_app(names: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
+    """The command line with these commands: a program that runs one of them need not import the others."""
+    app = typer.Typer(
+        name="agenticiqa",
+        help="Ask how good a picture is, what is wrong with it, where, and why.",
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    for name in names:
+        module, _, attribute = COMMANDS[name].partition(":")
+        found = getattr(import_module(f"agenticiqa.cli.{module}"), attribute)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name)
+        else:
+            app.command(name)(found)
+    return app
+
+
+def _named(arguments: Sequence[str]) -> Iterable[str]:
+    """The command that stands in the arguments; all of them where none does: for help, completion and typing errors."""
+    first = next((each for each in arguments if not each.startswith("-")), "")
+    return [first] if first in COMMANDS else COMMANDS
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(metadata.version("agenticiqa"))
+        from agenticiqa import __version__
+
+        typer.echo(__version__)
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     _version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
@@ -70,7 +91,7 @@ def main() -> None:
     """Entry point; no failure reaches the user as a traceback."""
     tolerate_narrow_encodings()
     try:
-        app()
+        build_app(_named(sys.argv[1:]))(prog_name="agenticiqa")
     except AgenticIQAError as error:
         print_error(error.message)
         if error.hint:
@@ -90,3 +111,6 @@ def main() -> None:
             "This is a defect of AgenticIQA. The log file (`agenticiqa doctor` shows where) has the details."
         )
         sys.exit(EXIT_INTERNAL)
+    finally:
+        # Everything ends with the process: looking through it all for garbage once more would take a fifth of a second.
+        gc.freeze()

@@ -7,13 +7,14 @@ import json
 import logging
 import sys
 from collections.abc import Iterable
-from typing import Any
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from agenticiqa.runtime.logs import OWN_HANDLER, PACKAGE_LOGGER, RedactingFilter
 from agenticiqa.runtime.shown_text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 EXIT_OK = 0
 EXIT_ERROR = 1
@@ -31,25 +32,33 @@ def tolerate_narrow_encodings() -> None:
         sys.stdout.reconfigure(errors="replace")
 
 
-class _ShowingConsole(Console):
-    """A name, an id or a model's reply is shown, and never steers the terminal."""
-
-    def render_str(self, text: str, **kwargs: Any) -> Text:
-        return super().render_str(printable(text), **kwargs)
-
-
 def output_console() -> Console:
     """Results go to standard output."""
-    return _ShowingConsole()
+    return _console()
 
 
 def error_console() -> Console:
     """Progress, warnings and errors go to standard error, so that results can be piped."""
-    return _ShowingConsole(stderr=True)
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool = False) -> Console:
+    # Imported here: commands that print plain text or JSON start faster without.
+    from rich.console import Console
+
+    class ShowingConsole(Console):
+        """A name, an id or a model's reply is shown, and never steers the terminal."""
+
+        def render_str(self, text: str, **kwargs: Any) -> Text:
+            return super().render_str(printable(text), **kwargs)
+
+    return ShowingConsole(stderr=stderr)
 
 
 def print_error(message: str) -> None:
     """Square brackets in a message, from a file name say, are text and not markup; a path is not broken in two."""
+    from rich.text import Text
+
     error_console().print(Text.assemble(("Error: ", "bold red"), printable(message)), highlight=False, soft_wrap=True)
 
 

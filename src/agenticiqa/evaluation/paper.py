@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-import yaml
+from agenticiqa.runtime.files import read_yaml
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class PublishedCorrelation:
 @cache
 def _published() -> dict[str, Any]:
     text = resources.files(__package__).joinpath("paper_results.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = yaml.safe_load(text)
+    loaded: dict[str, Any] = read_yaml(text)
     return loaded
 
 

@@ -37,7 +37,7 @@ def parse_options(text: str) -> dict[str, str]:
     >>> parse_options("How blurry is the vehicle? A little bit / Very / Not at all")
     {'A': 'A little bit', 'B': 'Very', 'C': 'Not at all'}
     """
-    return _texts(text, _option_marks(text)) or _slashed(text)
+    return split_question(text)[1]
 
 
 def _slashed(text: str) -> dict[str, str]:
@@ -88,16 +88,26 @@ def _option_text(text: str) -> str:
     return text[:-1].strip() if text.endswith(")") and text.count(")") > text.count("(") else text
 
 
+def split_question(text: str) -> tuple[str, dict[str, str]]:
+    """The question alone, and the options it lists.
+
+    >>> split_question("Which one dominates? A. Blur B. Noise")
+    ('Which one dominates?', {'A': 'Blur', 'B': 'Noise'})
+    """
+    marks = _option_marks(text)
+    if marks:
+        return text[: marks[0].start()].strip(), _texts(text, marks)
+    slashed = _slashed(text)
+    return text[: text.rfind("?") + 1].strip() if slashed else text.strip(), slashed
+
+
 def question_without_options(text: str) -> str:
     """The question alone.
 
     >>> question_without_options("Which one dominates? A. Blur B. Noise")
     'Which one dominates?'
     """
-    marks = _option_marks(text)
-    if marks:
-        return text[: marks[0].start()].strip()
-    return text[: text.rfind("?") + 1].strip() if _slashed(text) else text.strip()
+    return split_question(text)[0]
 
 
 def lettered(options: Sequence[str]) -> dict[str, str]:

@@ -10,13 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module, metadata
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 
 from agenticiqa.errors import BackendUnavailableError
-from agenticiqa.models.tasks import Task
-from agenticiqa.pictures.images import LoadedImage
+from agenticiqa.models.mind import Asked, Mind
+from agenticiqa.pictures.images import ImageLimits, LoadedImage
+from agenticiqa.pictures.inputs import PictureInput, given_picture
 from agenticiqa.runtime.config import ProviderSettings, RoleSettings, Settings, load_settings
 
 TEST_IMAGE_LABEL = "test image"
@@ -31,7 +32,8 @@ class LabelledImage:
     image: LoadedImage
 
 
-Images = LoadedImage | LabelledImage | Sequence[LoadedImage | LabelledImage] | None
+Images = PictureInput | LabelledImage | Sequence[PictureInput | LabelledImage] | None
+"""One picture, several (a list or tuple), or none."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,6 @@ class ModelRequest:
     top_p: float | None = None
     max_tokens: int = 1024
     timeout_s: float = 120.0
-    task: Task | None = None
-    """The same question as data, for backends that are no language model."""
 
     @property
     def full_prompt(self) -> str:
@@ -111,6 +111,10 @@ class VLMClient(ABC):
         )
         return ModelReply(text=text, model=self.backend)
 
+    def mind_for(self, asked: Asked) -> Mind | None:  # noqa: ARG002 - most backends are language models
+        """What answers a run's question in place of a language model; None where the model is to be prompted."""
+        return None
+
     @property
     def identity(self) -> str:
         """What distinguishes this client's replies from another's; part of every cache key."""
@@ -134,12 +138,15 @@ def labelled(images: Images) -> tuple[LabelledImage, ...]:
     """One picture, several, or none, each with a label."""
     if images is None:
         return ()
-    if isinstance(images, (LoadedImage, LabelledImage)):
-        images = [images]
+    # Bytes and text are sequences too, of something else.
+    given = images if isinstance(images, (list, tuple)) else [images]
+    several = cast("Sequence[PictureInput | LabelledImage]", given)
     names = [TEST_IMAGE_LABEL, REFERENCE_IMAGE_LABEL]
     return tuple(
-        item if isinstance(item, LabelledImage) else LabelledImage(names[i] if i < 2 else f"image {i + 1}", item)
-        for i, item in enumerate(images)
+        item
+        if isinstance(item, LabelledImage)
+        else LabelledImage(names[i] if i < 2 else f"image {i + 1}", given_picture(item).open(ImageLimits()))
+        for i, item in enumerate(several)
     )
 
 

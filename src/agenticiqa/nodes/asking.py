@@ -16,8 +16,9 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from agenticiqa.errors import BackendError, BackendTimeoutError, BadResponseError
+from agenticiqa.errors import AgenticIQAError, BackendError, BackendTimeoutError, BadResponseError
 from agenticiqa.models.client import ModelReply, ModelRequest, TokenUsage, VLMClient
+from agenticiqa.models.mind import Mind
 from agenticiqa.models.pricing import estimate_cost
 from agenticiqa.runtime.cache import DiskCache, content_key
 
@@ -64,11 +65,25 @@ class CallLog:
 
 
 @dataclass(frozen=True)
+class Step(Generic[T]):
+    """One thing that an agent wants to know: as a prompt for a language model, or as a call of a mind.
+
+    Only one of the two is ever made. ``parse`` raises BadResponseError or ValidationError for a reply that is worth
+    asking again for, with the words of ``stricter`` added.
+    """
+
+    name: str
+    request: Callable[[], ModelRequest]
+    parse: Callable[[ModelReply], T]
+    think: Callable[[Mind], T]
+    stricter: str = STRICTER
+
+
+@dataclass(frozen=True)
 class Answered(Generic[T]):
-    """A usable reply and what it was parsed into."""
+    """What a step found out, and who said it."""
 
     value: T
-    reply: ModelReply
     backend: str
     attempts: int
 
@@ -90,24 +105,18 @@ class Asker:
     role: str
     clients: Sequence[VLMClient]
     """The role's own client first, then fallbacks."""
+    mind_of: Callable[[VLMClient], Mind | None]
+    """The mind that a client brings instead of a language model; one per client and run."""
     calls: CallLog
     cache: DiskCache | None
     attempts: int = 3
     deadline: Deadline | None = None
 
-    def ask(
-        self,
-        request: ModelRequest,
-        parse: Callable[[ModelReply], T],
-        *,
-        step: str,
-        stricter: str = STRICTER,
-        call_budget: int | None = None,
-    ) -> Answered[T]:
-        """A reply that ``parse`` accepts.
+    def ask(self, step: Step[T], *, call_budget: int | None = None) -> Answered[T]:
+        """What the step wants to know, from the first client that can say it.
 
-        ``parse`` raises BadResponseError or ValidationError for a reply worth asking again for. Each client gets
-        ``attempts`` tries; ``call_budget`` limits the calls over all clients, keeping one for each fallback.
+        Each client gets ``attempts`` tries; ``call_budget`` limits the calls over all clients, keeping one for each
+        fallback.
         """
         left = call_budget if call_budget is not None else self.attempts * len(self.clients)
         failure: BackendError | None = None
@@ -117,40 +126,53 @@ class Asker:
             if position:
                 logger.warning("%s: falling back to %s after: %s", self.role, client.backend, failure)
             try:
-                return self._ask_one(client, request, parse, step=step, stricter=stricter, tries=tries)
+                mind = self.mind_of(client)
+                if mind is not None:
+                    return Answered(self._think(client, mind, step), client.backend, 1)
+                return self._prompt(client, step, tries)
             except BackendError as error:
                 failure = error
                 left -= tries
         raise failure or BadResponseError(f"The {self.role} has no backend to ask.")
 
-    def _ask_one(
-        self,
-        client: VLMClient,
-        request: ModelRequest,
-        parse: Callable[[ModelReply], T],
-        *,
-        step: str,
-        stricter: str,
-        tries: int,
-    ) -> Answered[T]:
+    def _think(self, client: VLMClient, mind: Mind, step: Step[T]) -> T:
+        started = time.perf_counter()
+        failure: BackendError | None = None
+        try:
+            return step.think(mind)
+        except BackendError as error:
+            failure = error
+            raise
+        except AgenticIQAError:
+            raise
+        except Exception as error:
+            failure = _third_party(client, error)
+            raise failure from error
+        finally:
+            self._record(
+                client, step.name, time.perf_counter() - started, ModelReply("", model=mind.name), error=failure
+            )
+
+    def _prompt(self, client: VLMClient, step: Step[T], tries: int) -> Answered[T]:
         failure: BadResponseError | None = None
+        request = step.request()
         for attempt in range(1, tries + 1):
-            asked = request if attempt == 1 else replace(request, user=f"{request.user}\n\n{stricter}")
+            asked = request if attempt == 1 else replace(request, user=f"{request.user}\n\n{step.stricter}")
             reply: ModelReply | None = None
             try:
-                reply = self._reply(client, asked, step)
-                value = parse(reply)
+                reply = self._reply(client, asked, step.name)
+                value = step.parse(reply)
             except (BadResponseError, ValidationError) as error:
                 failure = _as_bad_response(error)
                 # What the model wrote belongs to the failure, whoever found it.
                 failure.output = failure.output or (reply.text if reply else "")
                 logger.warning(
                     "%s %s: attempt %d of %d failed: %s: %s",
-                    self.role, step, attempt, tries, type(error).__name__, failure.message,
+                    self.role, step.name, attempt, tries, type(error).__name__, failure.message,
                 )  # fmt: skip
                 continue
             self._remember(client, asked, reply)
-            return Answered(value, reply, client.backend, attempt)
+            return Answered(value, client.backend, attempt)
         raise failure or BadResponseError(f"No call was left to ask {client.backend}.")
 
     # --- one call ---
@@ -244,8 +266,12 @@ def _complete(client: VLMClient, request: ModelRequest) -> ModelReply:
     except TimeoutError as error:
         raise BackendTimeoutError(f"{client.backend or 'The backend'} did not answer in time.") from error
     except Exception as error:
-        name = client.backend or type(client).__name__
-        raise BackendError(f"The backend {name} failed: {type(error).__name__}: {error}.") from error
+        raise _third_party(client, error) from error
+
+
+def _third_party(client: VLMClient, error: Exception) -> BackendError:
+    name = client.backend or type(client).__name__
+    return BackendError(f"The backend {name} failed: {type(error).__name__}: {error}.")
 
 
 def _as_bad_response(error: BadResponseError | ValidationError) -> BadResponseError:
@@ -309,7 +335,7 @@ def _outermost_braces(text: str) -> str:
 
 
 def parse_as(model: type[M]) -> Callable[[ModelReply], M]:
-    """A parser for :meth:`Asker.ask` that validates against a Pydantic model and keeps the model's own words."""
+    """A parser for a :class:`Step` that validates against a Pydantic model and keeps the model's own words."""
 
     def parse(reply: ModelReply) -> M:
         try:

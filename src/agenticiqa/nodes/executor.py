@@ -18,10 +18,10 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 
 from agenticiqa.errors import AgenticIQAError, BadResponseError
-from agenticiqa.models.client import LabelledImage, ModelReply, ModelRequest, create_vlm_client
-from agenticiqa.models.tasks import AnalysisTask, DetectionTask, OfferedTool, SelectionTask, Task
-from agenticiqa.nodes.asking import Deadline, parse_as
-from agenticiqa.nodes.measurement import OVERALL, Distortions, Measured, Selection, carry_out, place_orders
+from agenticiqa.models.client import LabelledImage, ModelRequest, create_vlm_client
+from agenticiqa.models.mind import Analysis, Distortions, Mind, OfferedTool, Selection
+from agenticiqa.nodes.asking import Deadline, Step, parse_as
+from agenticiqa.nodes.measurement import OVERALL, Measured, carry_out, place_orders
 from agenticiqa.nodes.pictures import labelled_pictures
 from agenticiqa.nodes.reply_limits import Few, Name, Sentences
 from agenticiqa.nodes.run_context import RunContext, StepReporter, context_of, step_reporter
@@ -135,6 +135,7 @@ class _Execution:
     def __post_init__(self) -> None:
         self.errors: list[str] = []
         self.scope = self.plan.scope_names
+        self.asked = self.context.asked(self.state)
         self.pictures: tuple[LabelledImage, ...] = labelled_pictures(self.state, self.context)
         self.has_reference = len(self.pictures) > 1
         self.boxes = known_boxes(self.scope, self.state.get("regions"))
@@ -172,39 +173,51 @@ class _Execution:
     def _detect(self) -> Distortions | None:
         system = DETECTION_PROMPT_TEMPLATE.format(categories=", ".join(CATEGORIES))
         user = f"Objects: {json.dumps(self.scope, ensure_ascii=False)}"
-        task = DetectionTask(self.scope, self.boxes)
-        reply = self._attempt("detection", lambda: self._ask("detection", system, user, DetectionReply, task))
-        if reply is None:
+        found = self._ask(
+            "detection", system, user, DetectionReply, self._detected, lambda mind: mind.detect(self.scope)
+        )
+        if found is None:
             return None
+        evidence = ExecutorOutput(distortion_set=found).distortion_set or {}
+        self.report("detection", {"distortions": evidence})
+        return evidence
+
+    def _detected(self, reply: DetectionReply) -> Distortions:
         found: Distortions = {}
         for item in reply.objects:
             name = self._in_scope(item.object)
             if name is not None:
                 found.setdefault(name, []).extend(item.types)
-        evidence = ExecutorOutput(distortion_set=found).distortion_set or {}
-        self.report("detection", {"distortions": evidence})
-        return evidence
+        return found
 
     # --- analysis ---
 
-    def _analyse(self, candidates: Distortions) -> dict[str, list[DistortionAnalysis]] | None:
+    def _analyse(self, candidates: Distortions) -> Analysis | None:
         to_judge = {name: kinds for name, kinds in candidates.items() if kinds}
         # An object in which detection saw nothing is covered: there is nothing to analyse.
-        analysis: dict[str, list[DistortionAnalysis]] = {name: [] for name in candidates}
         if not to_judge:
-            return analysis or None
-        user = self._listing(to_judge)
-        task = AnalysisTask(to_judge, self.boxes, self.state["query"])
-        reply = self._attempt("analysis", lambda: self._ask("analysis", ANALYSIS_PROMPT, user, AnalysisReply, task))
-        if reply is None:
+            return {name: [] for name in candidates} or None
+        judged = self._ask(
+            "analysis",
+            ANALYSIS_PROMPT,
+            self._listing(to_judge),
+            AnalysisReply,
+            self._analysed,
+            lambda mind: mind.analyse(to_judge),
+        )
+        if judged is None:
             return None
-        analysis = {name: [] for name in candidates if name not in to_judge}
-        for item in reply.analysis:
-            judged = self._in_scope(item.object)
-            if judged is not None:
-                entry = DistortionAnalysis.model_validate(item.model_dump(exclude={"object"}))
-                analysis.setdefault(judged, []).append(entry)
+        analysis: Analysis = {name: [] for name in candidates if name not in to_judge} | judged
         self.report("analysis", {"analysis": {n: [e.for_prompt() for e in es] for n, es in analysis.items()}})
+        return analysis
+
+    def _analysed(self, reply: AnalysisReply) -> Analysis:
+        analysis: Analysis = {}
+        for item in reply.analysis:
+            name = self._in_scope(item.object)
+            if name is not None:
+                entry = DistortionAnalysis.model_validate(item.model_dump(exclude={"object"}))
+                analysis.setdefault(name, []).append(entry)
         return analysis
 
     # --- selection ---
@@ -217,22 +230,17 @@ class _Execution:
         if not offered:
             self.errors.append("selection: no measuring tool can run on this picture")
             return None
-        system = SELECTION_PROMPT_TEMPLATE.format(tools="\n".join(f"- {tool.describe()}" for tool in offered))
         names = [tool.name for tool in offered]
         known = [OfferedTool(tool.name, tool.needs_reference, tool.spec.good_at) for tool in offered]
-        task = SelectionTask(wanted, known, self.has_reference)
-        reply = self._attempt(
+        chosen = self._ask(
             "selection",
-            lambda: self._ask(
-                "selection",
-                system,
-                self._listing(wanted),
-                SelectionReply,
-                task,
-                check=lambda r: _only_offered(r, names),
-            ),
+            SELECTION_PROMPT_TEMPLATE.format(tools="\n".join(f"- {tool.describe()}" for tool in offered)),
+            self._listing(wanted),
+            SelectionReply,
+            lambda reply: self._chosen(_only_offered(reply, names), wanted),
+            lambda mind: mind.select(wanted, known),
         )
-        selected = self._chosen(reply, wanted) if reply else self._catalogue_choice(wanted)
+        selected = self._catalogue_choice(wanted) if chosen is None else chosen
         self.report("selection", {"tools": selected})
         return selected
 
@@ -287,23 +295,31 @@ class _Execution:
 
     def _ask(
         self,
-        step: str,
+        name: str,
         system: str,
         user: str,
         schema: type[M],
-        task: Task,
-        check: Callable[[M], None] | None = None,
-    ) -> M:
+        read: Callable[[M], T],
+        think: Callable[[Mind], T],
+    ) -> T | None:
+        """A step's result, or None with the failure written down: the other steps go on."""
+        step = Step(
+            name,
+            request=lambda: self._request(system, user, schema),
+            parse=lambda reply: read(parse_as(schema)(reply)),
+            think=think,
+        )
+
+        def asked() -> T:
+            asker = self.context.asker("executor", self.asked, create_vlm_client, deadline=self.deadline)
+            return asker.ask(step).value
+
+        with self.context.timed(f"executor.{name}"):
+            return self._attempt(name, asked)
+
+    def _request(self, system: str, user: str, schema: type[BaseModel]) -> ModelRequest:
         role = self.context.settings.executor
-        parse = parse_as(schema)
-
-        def parse_and_check(reply: ModelReply) -> M:
-            value = parse(reply)
-            if check:
-                check(value)
-            return value
-
-        request = ModelRequest(
+        return ModelRequest(
             system=system,
             user=f"{user}{self._feedback()}\n\nThe user's question, for context:\n{self.state['query'].strip()}",
             images=self.pictures,
@@ -312,11 +328,7 @@ class _Execution:
             top_p=role.top_p,
             max_tokens=role.max_tokens,
             timeout_s=role.timeout_s,
-            task=task,
         )
-        with self.context.timed(f"executor.{step}"):
-            asker = self.context.asker("executor", create_vlm_client, deadline=self.deadline)
-            return asker.ask(request, parse_and_check, step=step).value
 
     def _feedback(self) -> str:
         """On a replan: what the last pass left open. A reply kept from that pass must not answer this one."""
@@ -362,7 +374,8 @@ def _spread_over_scope(named: Distortions | None, scope: list[str]) -> Distortio
     }
 
 
-def _only_offered(reply: SelectionReply, names: list[str]) -> None:
+def _only_offered(reply: SelectionReply, names: list[str]) -> SelectionReply:
     unknown = [choice.tool for choice in reply.selection if not any(same_name(choice.tool, name) for name in names)]
     if unknown:
         raise BadResponseError(f"The reply chooses tools that were not offered: {', '.join(unknown)}.")
+    return reply

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agenticiqa.errors import ToolError
+from agenticiqa.models.mind import Selection
 from agenticiqa.pictures.images import Box
 from agenticiqa.pictures.regions import find_region
 from agenticiqa.runtime.config import ToolSettings
@@ -14,10 +15,6 @@ from agenticiqa.tools.measuring import Bench, Job, JobResult
 from agenticiqa.tools.registry import Tool, ToolRegistry
 from agenticiqa.vocabulary import GLOBAL
 
-Distortions = dict[str, list[str]]
-"""Distortion categories by object."""
-Selection = dict[str, dict[str, str]]
-"""Tool by object and distortion."""
 Scores = dict[str, dict[str, tuple[str, float]]]
 """(tool, calibrated score) by object and distortion."""
 

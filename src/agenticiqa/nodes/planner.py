@@ -10,11 +10,9 @@ from typing import Any, Literal, Optional
 from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from agenticiqa.errors import AgenticIQAError, QueryError
-from agenticiqa.models.answers import lettered, question_without_options
+from agenticiqa.errors import AgenticIQAError
 from agenticiqa.models.client import ModelRequest, create_vlm_client
-from agenticiqa.models.tasks import PlanTask
-from agenticiqa.nodes.asking import parse_as
+from agenticiqa.nodes.asking import Step, parse_as
 from agenticiqa.nodes.given_regions import hold_to_regions
 from agenticiqa.nodes.pictures import labelled_pictures
 from agenticiqa.nodes.reply_limits import Few, Name
@@ -161,11 +159,29 @@ def _is_replan(state: AgenticIQAState) -> bool:
 
 
 def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
-    _check_query(state["query"], context)
-    if state.get("options"):
-        lettered(state["options"] or [])
+    asked = context.asked(state)
+    again = _is_replan(state)
+    step = Step(
+        "plan",
+        request=lambda: _request(state, context),
+        parse=lambda reply: parse_as(PlanReply)(reply).to_plan(),
+        think=lambda mind: mind.plan(state.get("plan") if again else None),
+        stricter=STRICTER,
+    )
+    answered = context.asker("planner", asked, create_vlm_client).ask(
+        step, call_budget=REPLAN_CALL_BUDGET if again else None
+    )
+    plan = _held_to_facts(
+        answered.value,
+        has_reference=asked.has_reference,
+        named_tools=context.tools.named_in(asked.question),
+    )
+    return hold_to_regions(plan, asked.question, state.get("regions"), keep_switches=again)
+
+
+def _request(state: AgenticIQAState, context: RunContext) -> ModelRequest:
     role = context.settings.planner
-    request = ModelRequest(
+    return ModelRequest(
         system=PLANNER_SYSTEM_PROMPT,
         user=_user_message(state),
         images=labelled_pictures(state, context),
@@ -174,44 +190,6 @@ def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
         top_p=role.top_p,
         max_tokens=role.max_tokens,
         timeout_s=role.timeout_s,
-        task=_task(state),
-    )
-    answered = context.asker("planner", create_vlm_client).ask(
-        request,
-        parse_as(PlanReply),
-        step="plan",
-        stricter=STRICTER,
-        call_budget=REPLAN_CALL_BUDGET if _is_replan(state) else None,
-    )
-    question = question_without_options(state["query"])
-    plan = _held_to_facts(
-        answered.value.to_plan(),
-        has_reference=bool(state.get("reference_path")),
-        named_tools=context.tools.named_in(question),
-    )
-    return hold_to_regions(plan, question, state.get("regions"), keep_switches=_is_replan(state))
-
-
-def _check_query(query: str, context: RunContext) -> None:
-    limit = context.settings.pipeline.max_query_chars
-    if not query.strip():
-        raise QueryError("The question is empty.", hint='Ask something, for example "Rate the quality".')
-    if len(query) > limit:
-        raise QueryError(
-            f"The question has {len(query):,} characters, more than the limit of {limit:,}.",
-            hint="Shorten it or raise max_query_chars in pipeline.yaml.",
-        )
-
-
-def _task(state: AgenticIQAState) -> PlanTask:
-    again = _is_replan(state)
-    return PlanTask(
-        query=state["query"],
-        options=state.get("options") or (),
-        has_reference=bool(state.get("reference_path")),
-        regions=tuple(state.get("regions") or ()),
-        previous_plan=state.get("plan") if again else None,
-        replan_reason=state["summarizer_result"].replan_reason if again else None,
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from agenticiqa.errors import AssessmentFailedError
+from agenticiqa.errors import AssessmentFailedError, MissingExtraError
 from agenticiqa.state import ExecutorOutput, PlannerOutput, SummarizerOutput
 
 Status = Literal["ok", "partial", "error"]
@@ -43,6 +43,38 @@ class Assessment(BaseModel):
     @property
     def reasoning(self) -> str:
         return self._result().quality_reasoning
+
+    def __str__(self) -> str:
+        """One line: the answer, the score where there is one, the picture.
+
+        >>> str(Assessment(status="error", query="Rate it", image_path="a.png", error="no such file"))
+        'a.png: no answer (no such file)'
+        """
+        if self.status == "error" or self.summarizer_result is None:
+            return f"{self.image_path}: no answer ({self.error or 'it did not finish'})"
+        score = "" if self.score is None else f" ({self.score:.2f} of 5)"
+        doubt = " (partial)" if self.status == "partial" else ""
+        return f"{self.image_path}: {self.answer}{score}{doubt}"
+
+    def to_row(self) -> dict[str, Any]:
+        """One flat record, for tables: what was asked and answered, and what it took."""
+        summary, about = self.summarizer_result, self.metadata
+        answered = summary if self.status != "error" else None
+        return {
+            "image": self.image_path,
+            "reference": self.reference_path,
+            "query": self.query,
+            "status": self.status,
+            "answer": answered.final_answer if answered else None,
+            "score": answered.quality_score if answered else None,
+            "reasoning": answered.quality_reasoning if answered else None,
+            "error": self.error,
+            "backend": next(iter(dict.fromkeys((about.get("backend") or {}).values())), None),
+            "calls": about.get("calls"),
+            "cost_usd": about.get("cost_usd"),
+            "seconds": (about.get("timings") or {}).get("total"),
+            "run_id": about.get("run_id"),
+        }
 
     def _repr_html_(self) -> str:
         """How a notebook shows the result: the pictures, the answer and its evidence."""
@@ -117,3 +149,39 @@ class Comparison(BaseModel):
     a: Assessment | None = None
     b: Assessment | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """One line.
+
+        >>> str(Comparison(status="error", image_a="a.png", image_b="b.png", error="no such file"))
+        'a.png or b.png: no verdict (no such file)'
+        """
+        names = f"{self.image_a} or {self.image_b}"
+        if self.status == "error":
+            return f"{names}: no verdict ({self.error})"
+        return f"{names}: {self.verdict}"
+
+    def to_row(self) -> dict[str, Any]:
+        """One flat record, for tables."""
+        return {
+            "image_a": self.image_a,
+            "image_b": self.image_b,
+            "reference": self.reference_path,
+            "status": self.status,
+            "winner": self.winner,
+            "confidence": self.confidence,
+            "chance_a": self.chance_a,
+            "score_a": self.score_a,
+            "score_b": self.score_b,
+            "verdict": self.verdict,
+            "error": self.error,
+        }
+
+
+def dataframe(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """A pandas DataFrame, where pandas is installed."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtraError("A data frame needs pandas.", hint="Install it: pip install pandas") from error
+    return pandas.DataFrame(list(rows))

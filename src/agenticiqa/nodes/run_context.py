@@ -11,23 +11,29 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.config import get_stream_writer
-
-from agenticiqa.errors import AgenticIQAError, BackendUnavailableError
+from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, QueryError
+from agenticiqa.models.answers import lettered, split_question
 from agenticiqa.models.client import BackendChoice, VLMClient, choose_backend, create_vlm_client
+from agenticiqa.models.mind import Asked, Mind
 from agenticiqa.nodes.asking import Asker, CallLog, Deadline
 from agenticiqa.pictures.images import ImageLimits, LoadedImage, load_image
-from agenticiqa.runtime.cache import DiskCache
+from agenticiqa.pictures.inputs import GivenPicture
+from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import Settings, load_settings
+from agenticiqa.runtime.logs import configure_logging
+from agenticiqa.state import AgenticIQAState
 from agenticiqa.tools.registry import ToolRegistry, default_registry
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
 
 logger = logging.getLogger(__name__)
 
 # LangGraph keeps keys with this prefix out of what it stores.
 CONTEXT_KEY = "__agenticiqa_context"
+EMBEDDED = "embedded"
 
 
 @dataclass
@@ -42,22 +48,30 @@ class RunContext:
     calls: CallLog = field(default_factory=CallLog)
     timings: dict[str, float] = field(default_factory=dict)
     run_id: str = ""
+    pictures: Mapping[str, GivenPicture] = field(default_factory=dict)
+    """Pictures that are no files, by the names that stand for them in the state."""
     error_kind: str = "no_answer"
     """The machine-readable name of the last failure, for a run that has no answer."""
     _made: dict[str, VLMClient] = field(default_factory=dict, repr=False)
     _making: threading.RLock = field(default_factory=threading.RLock, repr=False)
     """Held while a client is made; shared by the runs that share clients."""
+    _choices: dict[str, BackendChoice] = field(default_factory=dict, repr=False)
+    """By role; shared by the runs of one assessor, whose settings do not change."""
     _images: dict[str, LoadedImage] = field(default_factory=dict, repr=False)
+    _asked: Asked | None = field(default=None, repr=False)
+    _minds: dict[int, Mind | None] = field(default_factory=dict, repr=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     # --- pictures ---
 
     def image(self, path: str) -> LoadedImage:
-        """The picture, decoded once a run."""
+        """The picture, decoded once per run."""
         with self._lock:
             if path not in self._images:
-                limits = self.settings.pipeline.images
-                self._images[path] = load_image(path, ImageLimits(limits.max_pixels, limits.max_bytes))
+                images = self.settings.pipeline.images
+                limits = ImageLimits(images.max_pixels, images.max_bytes)
+                given = self.pictures.get(path)
+                self._images[path] = given.open(limits) if given else load_image(path, limits)
             return self._images[path]
 
     def loaded_image(self, path: str) -> LoadedImage | None:
@@ -72,27 +86,76 @@ class RunContext:
         """
         with self._lock:
             self._images.clear()
+            self._minds.clear()
+            self._asked = None
 
     # --- models ---
 
     def backend_choice(self, role: str) -> BackendChoice:
+        """Which backend plays a role, decided once."""
         if role in self.clients:
             return BackendChoice(self.clients[role].identity)
-        return choose_backend(role, self.settings)
+        with self._lock:
+            if role not in self._choices:
+                self._choices[role] = choose_backend(role, self.settings)
+            return self._choices[role]
+
+    def asked(self, state: AgenticIQAState) -> Asked:
+        """The run's question, read once; a question that cannot be asked is refused here."""
+        with self._lock:
+            if self._asked is None:
+                image, reference = state["image_path"], state.get("reference_path")
+                self._asked = Asked(
+                    **_words_of(state, self.settings.pipeline.max_query_chars),
+                    open_image=lambda: self.image(image),
+                    open_reference=(lambda: self.image(reference)) if reference else None,
+                    regions=state.get("regions") or {},
+                )
+            return self._asked
 
     def asker(
-        self, role: str, create: Callable[..., VLMClient] = create_vlm_client, *, deadline: Deadline | None = None
+        self,
+        role: str,
+        asked: Asked,
+        create: Callable[..., VLMClient] = create_vlm_client,
+        *,
+        deadline: Deadline | None = None,
     ) -> Asker:
         """What an agent asks its model through, with its retries, time limit and fallback."""
         role_settings = self.settings.role(role)
         return Asker(
             role=role,
             clients=self._clients_of(role, create),
+            mind_of=lambda client: self._mind(client, asked),
             calls=self.calls,
             cache=self.cache,
             attempts=role_settings.retry_attempts,
             deadline=deadline or Deadline(role_settings.node_timeout_s),
         )
+
+    def _mind(self, client: VLMClient, asked: Asked) -> Mind | None:
+        with self._lock:
+            if id(client) not in self._minds:
+                self._minds[id(client)] = client.mind_for(asked)
+            return self._minds[id(client)]
+
+    def look_ahead(self, state: AgenticIQAState, role: str) -> None:
+        """Let a role's mind, if it has one of our own, begin to look while this thread does something else.
+
+        Whatever goes wrong on the way goes wrong again, and is reported, when the agent asks.
+        """
+        if role in self.clients or self.backend_choice(role).backend != EMBEDDED:
+            return
+
+        def look() -> None:
+            try:
+                mind = self._mind(self._client(EMBEDDED, create_vlm_client), self.asked(state))
+                if mind is not None:
+                    mind.look_ahead()
+            except AgenticIQAError as error:
+                logger.debug("Looking ahead failed: %s", error)
+
+        threading.Thread(target=look, name="look ahead", daemon=True).start()
 
     def _clients_of(self, role: str, create: Callable[..., VLMClient]) -> list[VLMClient]:
         fallback = self.settings.role(role).fallback_backend
@@ -130,9 +193,36 @@ class RunContext:
                 self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - started
 
     def close(self) -> None:
+        """Let clients and cache go."""
         for client in self._made.values():
             client.close()
         self._made.clear()
+        if self.cache:
+            self.cache.close()
+
+
+def configured_context() -> RunContext:
+    """A context as the configuration wants it, with its cache and its log file."""
+    settings = load_settings()
+    pipeline = settings.pipeline
+    secrets = [provider.key for provider in settings.providers.values() if provider.key]
+    configure_logging(settings.log_file, pipeline.logging.level, secrets)
+    cache = open_cache(settings.cache_folder, pipeline.cache.size_limit_mb) if pipeline.cache.enabled else None
+    return RunContext(settings=settings, tools=default_registry(pipeline.tools), cache=cache)
+
+
+def _words_of(state: AgenticIQAState, longest: int) -> dict[str, Any]:
+    """The question's text, and its options by letter: those given beside it, else those it lists itself."""
+    query, given = state["query"], state.get("options")
+    if not query.strip():
+        raise QueryError("The question is empty.", hint='Ask something, for example "Rate the quality".')
+    if len(query) > longest:
+        raise QueryError(
+            f"The question has {len(query):,} characters, more than the limit of {longest:,}.",
+            hint="Shorten it or raise max_query_chars in pipeline.yaml.",
+        )
+    question, listed = split_question(query)
+    return {"query": query, "question": question, "options": lettered(given) if given else listed}
 
 
 def context_of(config: RunnableConfig | None) -> RunContext:
@@ -155,6 +245,9 @@ def step_reporter() -> StepReporter:
 
     LangGraph's writer works in the node's own context only: other threads must run in a copy of it.
     """
+    # Imported here: a context is made before there is a graph, and LangGraph takes most of a second to import.
+    from langgraph.config import get_stream_writer
+
     try:
         write = get_stream_writer()
     except RuntimeError:

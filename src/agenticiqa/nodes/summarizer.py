@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Optional
 
@@ -13,15 +14,14 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, create_model
 
 from agenticiqa.errors import AgenticIQAError, BadResponseError, ImageError
-from agenticiqa.models.answers import asks_for_rating, is_yes_no, lettered, parse_choice, parse_options
+from agenticiqa.models.answers import asks_for_rating, is_yes_no, parse_choice
 from agenticiqa.models.client import ModelReply, ModelRequest, create_vlm_client
-from agenticiqa.models.tasks import AnswerTask
-from agenticiqa.nodes.asking import Answered, parse_json_object
-from agenticiqa.nodes.evidence import Gap, find_contradictions, find_gaps
+from agenticiqa.models.mind import Mode, Verdict
+from agenticiqa.nodes.asking import Answered, Step, parse_json_object
+from agenticiqa.nodes.evidence import Gap, find_contradictions, find_gaps, should_replan
 from agenticiqa.nodes.pictures import labelled_pictures
 from agenticiqa.nodes.reply_limits import Name, Sentences
 from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
-from agenticiqa.pictures.regions import known_boxes
 from agenticiqa.score_fusion import ScoreFusion, softmax
 from agenticiqa.state import (
     DEFAULT_MAX_REPLAN_ITERATIONS,
@@ -32,6 +32,9 @@ from agenticiqa.state import (
     SummarizerOutput,
 )
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, UNABLE_TO_DETERMINE, same_name
+
+# The documents put should_replan here.
+__all__ = ["EXPLANATION_PROMPT_TEMPLATE", "SCORING_PROMPT_TEMPLATE", "select_mode", "should_replan", "summarizer_node"]
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +89,8 @@ RATING_OPTIONS = {letter: LEVEL_NAMES[level] for letter, level in LETTER_LEVELS.
 # An executor that fails the same way twice in a row will fail a third time.
 MAX_UNCHANGED_PLANS = 2
 
-Mode = Literal["scoring", "explanation"]
+# Log-probabilities must stay finite for JSON.
+LEAST_PROBABILITY = 1e-9
 
 
 def summarizer_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None) -> dict[str, Any]:
@@ -137,8 +141,8 @@ class _Summary:
 
     def __post_init__(self) -> None:
         pipeline = self.context.settings.pipeline
-        given = self.state.get("options")
-        self.options = lettered(given) if given else parse_options(self.state["query"])
+        self.asked = self.context.asked(self.state)
+        self.options = dict(self.asked.options)
         self.mode: Mode = select_mode(
             self.plan, self.state["query"], has_options=bool(self.options), strict=pipeline.strict_mode_selection
         )
@@ -176,9 +180,19 @@ class _Summary:
     # --- asking ---
 
     def _ask(self) -> Answered[_Reply]:
+        step = Step(
+            "answer",
+            request=self._request,
+            parse=self._parse,
+            think=lambda mind: self._understood(mind.answer(self.mode, self.plan, self.evidence)),
+            stricter=STRICTER,
+        )
+        return self.context.asker("summarizer", self.asked, create_vlm_client).ask(step)
+
+    def _request(self) -> ModelRequest:
         role = self.context.settings.summarizer
         template = SCORING_PROMPT_TEMPLATE if self.mode == "scoring" else EXPLANATION_PROMPT_TEMPLATE
-        request = ModelRequest(
+        return ModelRequest(
             system=template.removeprefix("System:\n"),
             user=self._user_message(),
             images=labelled_pictures(self.state, self.context),
@@ -188,17 +202,6 @@ class _Summary:
             top_p=role.top_p,
             max_tokens=role.max_tokens,
             timeout_s=role.timeout_s,
-            task=AnswerTask(
-                query=self.state["query"],
-                mode=self.mode,
-                options=self.options,
-                plan=self.plan,
-                evidence=self.evidence,
-                boxes=known_boxes(self.plan.scope_names, self.state.get("regions")),
-            ),
-        )
-        return self.context.asker("summarizer", create_vlm_client).ask(
-            request, self._parse, step="answer", stricter=STRICTER
         )
 
     def _user_message(self) -> str:
@@ -245,16 +248,22 @@ class _Summary:
         if not usable or not isinstance(data["quality_reasoning"], str):
             raise BadResponseError("final_answer and quality_reasoning must be text.", output=reply.text)
         draft = SummarizerOutput(final_answer=str(answer), quality_reasoning=data["quality_reasoning"])
-        return _Reply(self._canonical_answer(draft.final_answer, reply), draft.quality_reasoning)
+        final = self._canonical_answer(draft.final_answer, reply.text)
+        return _Reply(final, draft.quality_reasoning, reply.answer_logprobs)
 
-    def _canonical_answer(self, answer: str, reply: ModelReply) -> str:
+    def _understood(self, verdict: Verdict) -> _Reply:
+        """A mind's verdict in the form of a parsed reply."""
+        logprobs = {letter: math.log(max(p, LEAST_PROBABILITY)) for letter, p in verdict.probabilities.items()}
+        return _Reply(self._canonical_answer(verdict.answer, verdict.reasoning), verdict.reasoning, logprobs or None)
+
+    def _canonical_answer(self, answer: str, said: str) -> str:
         if self.mode == "explanation" and same_name(answer, UNABLE_TO_DETERMINE):
             # A backend may say that it cannot judge a question; that is no answer, but no failure either.
             return UNABLE_TO_DETERMINE
         if self.options:
             letter = parse_choice(answer, self.options)
             if letter is None:
-                raise BadResponseError(f"{answer!r} is none of the options.", output=reply.text)
+                raise BadResponseError(f"{answer!r} is none of the options.", output=said)
             return letter
         if is_yes_no(self.state["query"]):
             return parse_yes_no(answer) or answer
@@ -285,7 +294,7 @@ class _Summary:
         return {"summarizer_result": result, "error": None, **self._iteration_update(result)}
 
     def _fused_score(self, answered: Answered[_Reply], reasoning: list[str]) -> float | None:
-        logprobs = answered.reply.answer_logprobs
+        logprobs = answered.value.logprobs
         if self.mode != "scoring":
             if logprobs and self.options:
                 self.used["option_probabilities"] = softmax(logprobs)
@@ -405,6 +414,8 @@ class _Summary:
 class _Reply:
     answer: str
     reasoning: str
+    logprobs: Mapping[str, float] | None = None
+    """Log-probability of each answer letter, where they are known."""
 
 
 def _reply_schema(letters: tuple[str, ...]) -> type[BaseModel]:

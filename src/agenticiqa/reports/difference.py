@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agenticiqa.errors import BackendUnavailableError
-from agenticiqa.nodes.results import Place, Winner
+from agenticiqa.nodes.results import Place, Side, Winner
 from agenticiqa.pictures.images import ImageLimits, LoadedImage, load_image
 from agenticiqa.tools.metrics import METRICS, MetricInputError, Views
 
@@ -72,6 +72,10 @@ class Pictures:
     a: LoadedImage
     b: LoadedImage
     reference: LoadedImage | None
+
+    @property
+    def sides(self) -> tuple[tuple[Side, LoadedImage], tuple[Side, LoadedImage]]:
+        return ("A", self.a), ("B", self.b)
 
     @property
     def identical(self) -> bool:

@@ -10,9 +10,10 @@ from typing import Any
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
-from agenticiqa.api.assessor import DEFAULT_QUERY, AgenticIQA
+from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.nodes.results import Assessment
+from agenticiqa.vocabulary import DEFAULT_QUERY
 
 DESCRIPTION = (
     "Judge the technical quality of a picture: rate it from 1 to 5, say whether and where it is blurred, noisy, "

@@ -19,8 +19,8 @@ from typing import Any
 import cv2
 import numpy as np
 import numpy.typing as npt
-import yaml
 
+from agenticiqa.runtime.files import read_yaml
 from agenticiqa.tools.calibration import HIGHEST, LOWEST, Calibration, CalibrationError
 from agenticiqa.tools.metrics import METRICS, Array, FloatArray, Measurement, MetricSpec, Picture, Views
 
@@ -95,7 +95,7 @@ class FusedModel:
 def fused_model() -> FusedModel:
     """The shipped model."""
     text = resources.files(__package__).joinpath(_DATA_FILE).read_text(encoding="utf-8")
-    return read_model(yaml.safe_load(text))
+    return read_model(read_yaml(text))
 
 
 def read_model(fields: Any) -> FusedModel:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agenticiqa.tools.calibration import Calibration
-from agenticiqa.tools.catalogue import Entry
-from agenticiqa.tools.metrics import Array, FloatArray, Measurement, Metric, MetricSpec, Picture, Views
-from agenticiqa.tools.registry import Tool
+from agenticiqa.tools.metrics import Array, FloatArray, Measurement, MetricSpec, Picture, Views
 from agenticiqa.vision.network import load_vision, weights_version
 from agenticiqa.vision.photographic import sobered
 from agenticiqa.vision.scene import Scene
@@ -26,8 +23,6 @@ SPEC = MetricSpec(
     # Other weights give other scores.
     version=weights_version(),
 )
-# SRCC with the KADID-10k protocol's opinions on photographs that training has not seen (docs/model-card.md).
-AGREEMENT = {"all": 0.90}
 
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
@@ -36,7 +31,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     return Measurement(reading.score, details=dict(reading.severity))
 
 
-def quality_map(views: Views) -> FloatArray:
+def make_map(views: Views) -> FloatArray:
     """The score of every cell; made only where somebody wants to see it."""
     return _seen(views).score_map()
 
@@ -46,17 +41,3 @@ def _seen(views: Views) -> Scene:
     ready = pixels.dtype == np.uint8 and pixels.ndim == 3
     rgb = pixels if ready else np.asarray(np.rint(views.test.rgb() * 255), np.uint8)
     return Scene.of(load_vision(), rgb)
-
-
-TOOL = Tool(
-    Metric(SPEC, measure, quality_map),
-    Calibration((0.0, 1.0, 0.0, 1.0, 0.0), "the value is an opinion already", SPEC.range, True, origin="fit"),
-    Entry(
-        name=SPEC.name,
-        kind="NR",
-        providers=("native",),
-        description="this project's trained vision model: opinion without a reference, for every kind of damage",
-        licences={"native": "MIT"},
-        agreement=AGREEMENT,
-    ),
-)

@@ -17,10 +17,9 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 import yaml
-from scipy.optimize import least_squares
 
 from agenticiqa.errors import ToolError
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.runtime.files import read_yaml, write_whole
 
 Floats = npt.NDArray[np.float64]
 Coefficients = tuple[float, float, float, float, float]
@@ -182,7 +181,7 @@ def _section(name: str, path: str | Path | None = None) -> dict[str, Any]:
             text = resources.files(__package__).joinpath(_DATA_FILE).read_text(encoding="utf-8")
         else:
             text = Path(path).read_text(encoding="utf-8")
-        section = yaml.safe_load(text)[name]
+        section = read_yaml(text)[name]
     except OSError as error:
         raise CalibrationError(f"The calibration file {str(path)!r} cannot be read: {error.strerror}.") from error
     except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError) as error:
@@ -300,6 +299,9 @@ def _clean(raw: npt.ArrayLike, opinion: npt.ArrayLike, value_range: tuple[float,
 
 def _best_rising_fit(u: Floats, y: Floats) -> Floats:
     """The best of several starts: centres over the data, slopes from gentle to steep."""
+    # Imported here: fitting is rare, and this import takes longer than many a whole run.
+    from scipy.optimize import least_squares
+
     spread = max(float(np.ptp(y)), 0.1)
     lower = [0.0, 1e-3, u.min() - 3, 0.0, -50.0]
     # A steeper logistic would be a step that splits pictures nobody can tell apart.

@@ -15,11 +15,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import yaml
-
 from agenticiqa.errors import ToolError, ToolUnavailableError
 from agenticiqa.runtime.config import ToolSettings, home_folder
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.runtime.files import read_yaml, write_whole
 from agenticiqa.tools import pyiqa_adapter
 from agenticiqa.tools.metrics import CATEGORIES, METRICS, Metric, MetricSpec
 from agenticiqa.tools.perceptual import conversion, dists, lpips, networks, sessions
@@ -27,8 +25,9 @@ from agenticiqa.tools.perceptual import conversion, dists, lpips, networks, sess
 Provider = Literal["native", "perceptual", "pyiqa"]
 State = Literal["ready", "needs extra", "needs weights", "not in this build"]
 _DATA_FILE = "catalogue.yaml"
-_FUSED = "AIQA_FR"
 _FUSED_MODEL = "fused_reference.yaml"
+# Metrics of ours that stand on more than the pixels (other metrics, a network), so they live beside the metric library.
+_OWN = {"AIQA_FR": "agenticiqa.tools.aiqa_fr", "AIQA_NR": "agenticiqa.tools.aiqa_nr"}
 
 
 @dataclass(frozen=True)
@@ -89,6 +88,21 @@ def tools_folder() -> Path:
 
 
 @cache
+def _content() -> dict[str, Any]:
+    content: dict[str, Any] = read_yaml(resources.files(__package__).joinpath(_DATA_FILE).read_text(encoding="utf-8"))
+    return content
+
+
+def catalogue_names() -> list[str]:
+    """The names of all entries, known without importing a metric.
+
+    >>> "SSIM" in catalogue_names()
+    True
+    """
+    return list(_content()["tools"])
+
+
+@cache
 def load_catalogue() -> dict[str, Entry]:
     """All entries by name, in the file's order.
 
@@ -97,7 +111,7 @@ def load_catalogue() -> dict[str, Entry]:
     >>> sum(entry.in_paper for entry in load_catalogue().values())
     28
     """
-    content = yaml.safe_load(resources.files(__package__).joinpath(_DATA_FILE).read_text(encoding="utf-8"))
+    content = _content()
     licences = {name: facts["licence"] for name, facts in content["providers"].items()}
     return {name: _entry(name, facts, licences) for name, facts in content["tools"].items()}
 
@@ -124,16 +138,14 @@ def _entry(name: str, facts: dict[str, Any], licences: Mapping[str, str]) -> Ent
 
 def _declared(name: str, facts: dict[str, Any]) -> dict[str, Any]:
     """Kind, range, direction and paper: from the metric where it is ours, else from the file."""
-    if name in METRICS:
-        spec = METRICS[name].spec
+    if name in METRICS or name in _OWN:
+        spec = _native(name).spec
         return {
             "kind": spec.kind,
             "range": spec.range,
             "higher_is_better": spec.higher_is_better,
             "paper": spec.paper,
         }
-    if name == _FUSED:
-        return {"kind": "FR", "higher_is_better": True, "paper": "AgenticIQA project"}
     low, high = facts["range"]
     return {
         "kind": facts["type"],
@@ -166,7 +178,7 @@ def _check(entry: Entry, provider: Provider, settings: ToolSettings, folder: Pat
 
 
 def _check_native(entry: Entry, _settings: ToolSettings, _folder: Path) -> tuple[State, str]:
-    if entry.name == _FUSED and not resources.files(__package__).joinpath(_FUSED_MODEL).is_file():
+    if entry.name == "AIQA_FR" and not resources.files(__package__).joinpath(_FUSED_MODEL).is_file():
         return "not in this build", f"its fitted model ({_FUSED_MODEL}) is not part of this installation"
     return "ready", "built in"
 
@@ -207,10 +219,14 @@ def make_metric(entry: Entry, provider: Provider, settings: ToolSettings, folder
     if provider == "perceptual":
         weights = perceptual_weights(entry.name, folder or tools_folder())
         return dists.metric(weights) if entry.name == "DISTS" else Metric(lpips.SPEC, lpips.measure)
-    if entry.name == _FUSED:
-        fused = import_module("agenticiqa.tools.aiqa_fr")
-        return Metric(fused.SPEC, fused.measure, fused.make_map)
-    return METRICS[entry.name]
+    return _native(entry.name)
+
+
+def _native(name: str) -> Metric:
+    if name in METRICS:
+        return METRICS[name]
+    own = import_module(_OWN[name])
+    return Metric(own.SPEC, own.measure, own.make_map)
 
 
 def largest_megapixels(entry: Entry, provider: Provider, settings: ToolSettings) -> float | None:

@@ -11,7 +11,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib import metadata
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from agenticiqa.tools.calibration import Calibration, load_calibrations
 from agenticiqa.tools.catalogue import (
     Entry,
     availability,
+    catalogue_names,
     largest_megapixels,
     load_catalogue,
     make_metric,
@@ -118,10 +119,20 @@ class ToolRegistry:
     """The tools that can run here, and why others cannot."""
 
     def __init__(self, tools: Iterable[Tool], unavailable: Mapping[str, str] | None = None) -> None:
-        self._tools = {_plain(tool.name): tool for tool in tools}
-        self.unavailable = {
-            name: reason for name, reason in (unavailable or {}).items() if _plain(name) not in self._tools
-        }
+        self._given, self._given_unavailable = tools, unavailable or {}
+
+    @cached_property
+    def _tools(self) -> dict[str, Tool]:
+        return {_plain(tool.name): tool for tool in self._given}
+
+    @cached_property
+    def unavailable(self) -> dict[str, str]:
+        """The tools that cannot run here, and why."""
+        return {name: reason for name, reason in self._given_unavailable.items() if _plain(name) not in self._tools}
+
+    def known_names(self) -> list[str]:
+        """Of all tools, whether or not they can run here."""
+        return [*self.names(), *self.unavailable]
 
     def names(self) -> list[str]:
         return [tool.name for tool in self._tools.values()]
@@ -146,7 +157,7 @@ class ToolRegistry:
         raise ToolUnavailableError(f"There is no tool {name!r} here.{self._meant(name)}", hint=self._hint())
 
     def _meant(self, name: str) -> str:
-        spelled = {_plain(each): each for each in [*self.names(), *self.unavailable]}
+        spelled = {_plain(each): each for each in self.known_names()}
         close = difflib.get_close_matches(_plain(name), spelled, n=1)
         return f" Did you mean {spelled[close[0]]}?" if close else ""
 
@@ -159,7 +170,7 @@ class ToolRegistry:
         Probes are named like ordinary words ("noise"), so they do not count here.
         """
         words = {_plain(word) for word in re.findall(r"[\w-]+", text)}
-        proper = [name for name in [*self.names(), *self.unavailable] if not name.islower()]
+        proper = [name for name in self.known_names() if not name.islower()]
         return [name for name in proper if _plain(name) in words - ENGLISH_WORDS or name in text.split()]
 
     def offered(self, *, has_reference: bool, size: tuple[int, int] | None = None) -> list[Tool]:
@@ -213,7 +224,29 @@ def default_registry(settings: ToolSettings | None = None) -> ToolRegistry:
 
 @lru_cache(maxsize=8)
 def _registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
-    return build_registry(settings, folder)
+    return _DefaultRegistry(settings, folder)
+
+
+class _DefaultRegistry(ToolRegistry):
+    """Looks up what runs here when somebody asks for a tool: a question that needs none imports no metric."""
+
+    def __init__(self, settings: ToolSettings, folder: Path) -> None:
+        self._settings, self._folder = settings, folder
+
+    @cached_property
+    def _built(self) -> ToolRegistry:
+        return build_registry(self._settings, self._folder)
+
+    @cached_property
+    def _tools(self) -> dict[str, Tool]:
+        return self._built._tools
+
+    @cached_property
+    def unavailable(self) -> dict[str, str]:
+        return self._built.unavailable
+
+    def known_names(self) -> list[str]:
+        return [*catalogue_names(), *(point.name for point in _entry_points())]
 
 
 def build_registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
@@ -240,8 +273,12 @@ def _opinion_itself(spec: MetricSpec) -> Calibration | None:
     return Calibration((0.0, 1.0, 0.0, 1.0, 0.0), "the value is an opinion already", spec.range, True)
 
 
+def _entry_points() -> Sequence[metadata.EntryPoint]:
+    return list(metadata.entry_points(group=ENTRY_POINT_GROUP))
+
+
 def _plug_ins() -> Sequence[Tool]:
-    tools = [point.load() for point in metadata.entry_points(group=ENTRY_POINT_GROUP)]
+    tools = [point.load() for point in _entry_points()]
     for tool in tools:
         if not isinstance(tool, Tool):
             raise ToolUnavailableError(

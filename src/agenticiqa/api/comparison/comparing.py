@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from os import fspath
+from collections.abc import Callable, Mapping, Sequence
 
-from agenticiqa.api.assessor import DEFAULT_QUERY, AgenticIQA, ImagePath
+from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.api.comparison.reasons import reasons_for, verdict_for
 from agenticiqa.api.comparison.verdict import WITH_REFERENCE, WITHOUT_REFERENCE, doubted, told, winner_of
 from agenticiqa.errors import AgenticIQAError, ImageError
-from agenticiqa.graph import PipelineEvent
 from agenticiqa.nodes.results import Assessment, Comparison, Side, ToolComparison, Winner
+from agenticiqa.nodes.run_state import PipelineEvent
+from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
 from agenticiqa.reports.difference import Pictures, difference_of
 from agenticiqa.state import ToolExecutionLog
 from agenticiqa.tools.measuring import Bench, Job, JobResult
 from agenticiqa.tools.registry import Tool
+from agenticiqa.vocabulary import DEFAULT_QUERY
 
 logger = logging.getLogger(__name__)
 
@@ -31,10 +32,10 @@ CONTRADICTION_POINTS = 0.25
 
 def compare_pictures(
     assessor: AgenticIQA,
-    image_a: ImagePath,
-    image_b: ImagePath,
+    image_a: PictureInput,
+    image_b: PictureInput,
     *,
-    reference: ImagePath | None = None,
+    reference: PictureInput | None = None,
     query: str = DEFAULT_QUERY,
     on_event: SideListener | None = None,
 ) -> Comparison:
@@ -43,28 +44,26 @@ def compare_pictures(
     Nothing is asked once it is known that there will be no verdict: not of A when B cannot be opened, and not of B when
     A's assessment failed.
     """
+    given = {"A": given_picture(image_a), "B": given_picture(image_b)}
+    original = given_picture(reference) if reference is not None else None
     found = Comparison(
         status="error",
-        image_a=fspath(image_a),
-        image_b=fspath(image_b),
-        reference_path=fspath(reference) if reference else None,
+        image_a=given["A"].name,
+        image_b=given["B"].name,
+        reference_path=original.name if original else None,
         metadata=_accounts([]),
     )
     try:
-        _check_pictures(assessor, found)
+        pictures = _opened(assessor, given, original)
     except AgenticIQAError as error:
         return found.model_copy(update={"error": str(error)})
     results: dict[Side, Assessment] = {}
-    for side, path in _sides(found):
-        result = assessor.assess(path, query, reference=reference, on_event=_for_side(side, on_event))
+    for side, picture in pictures.sides:
+        result = assessor.assess(picture, query, reference=pictures.reference, on_event=_for_side(side, on_event))
         results[side] = result
         found = found.model_copy(update={side.lower(): result, "metadata": _accounts(list(results.values()))})
         if result.status == "error":
             return found.model_copy(update={"error": f"Picture {side} could not be assessed: {result.error}"})
-    try:
-        pictures = _open(assessor, found)
-    except AgenticIQAError as error:
-        return found.model_copy(update={"error": str(error)})
     return _decided(assessor, pictures, found)
 
 
@@ -72,27 +71,22 @@ def _for_side(side: Side, listener: SideListener | None) -> Callable[[PipelineEv
     return None if listener is None else lambda event: listener(side, event)
 
 
-def _sides(found: Comparison) -> tuple[tuple[Side, str], tuple[Side, str]]:
-    return ("A", found.image_a), ("B", found.image_b)
-
-
-def _check_pictures(assessor: AgenticIQA, found: Comparison) -> None:
-    """What can be known before any model is asked; the pixels are not kept meanwhile."""
-    original = assessor.open_picture(found.reference_path).size if found.reference_path else None
-    for side, path in _sides(found):
+def _opened(assessor: AgenticIQA, given: Mapping[str, GivenPicture], original: GivenPicture | None) -> Pictures:
+    """What is compared, decoded once and before any model is asked."""
+    reference = assessor.open_picture(original) if original else None
+    opened = {}
+    for side, each in given.items():
         try:
-            size = assessor.open_picture(path).size
+            picture = assessor.open_picture(each)
         except ImageError as error:
             error.message = f"Picture {side} could not be opened: {error.message}"
             raise
-        if original is not None and size != original:
-            why = f"picture {side} has {size[0]}×{size[1]} pixels and the reference {original[0]}×{original[1]}"
-            raise ImageError(_cannot(why, found))
-
-
-def _open(assessor: AgenticIQA, found: Comparison) -> Pictures:
-    a, b = (assessor.open_picture(path) for path in (found.image_a, found.image_b))
-    return Pictures(a, b, assessor.open_picture(found.reference_path) if found.reference_path else None)
+        if reference is not None and picture.size != reference.size:
+            sizes = [f"{width}×{height}" for width, height in (picture.size, reference.size)]
+            why = f"picture {side} has {sizes[0]} pixels and the reference {sizes[1]}"
+            raise ImageError(_cannot(why, with_reference=True))
+        opened[side] = picture
+    return Pictures(opened["A"], opened["B"], reference)
 
 
 def _decided(assessor: AgenticIQA, pictures: Pictures, found: Comparison) -> Comparison:
@@ -182,7 +176,9 @@ def _weighed(found: Comparison) -> Comparison:
     row = next((row for row in found.tools if row.tool == wanted.tool), None)
     if row is None or row.calibrated_a is None or row.calibrated_b is None:
         why = row.error if row and row.error else f"{wanted.tool} cannot run here"
-        return found.model_copy(update={"status": "error", "error": _cannot(why, found)})
+        return found.model_copy(
+            update={"status": "error", "error": _cannot(why, with_reference=found.reference_path is not None)}
+        )
     chance = wanted.chance(row.calibrated_a - row.calibrated_b)
     notes = list(found.notes)
     own = _own_lead(found)
@@ -207,10 +203,10 @@ def _weighed(found: Comparison) -> Comparison:
     )
 
 
-def _cannot(why: str, found: Comparison) -> str:
+def _cannot(why: str, *, with_reference: bool) -> str:
     hint = (
         "Give a reference of the same size as both pictures, or none."
-        if found.reference_path
+        if with_reference
         else "Give pictures of at least 32×32 pixels."
     )
     return f"The pictures could not be compared: {why.rstrip('.')}. {hint}"

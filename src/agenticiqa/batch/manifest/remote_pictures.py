@@ -9,7 +9,8 @@ from typing import IO, Any
 
 from agenticiqa.batch.manifest.fields import is_url
 from agenticiqa.errors import ImageError, ImageNotFoundError, ImageTooLargeError, MissingExtraError
-from agenticiqa.pictures.images import ImageLimits, LoadedImage, decode_image, load_image
+from agenticiqa.pictures.images import decode_image
+from agenticiqa.pictures.inputs import GivenPicture, given_picture
 
 EXTRA = "remote"
 CHUNK = 1024 * 1024
@@ -28,12 +29,12 @@ def check_protocol(url: str) -> None:
         ) from None
 
 
-def open_picture(path: str, limits: ImageLimits) -> LoadedImage:
-    """A picture from a file or an address, under the same limits; messages name it as ``path`` does."""
-    return (
-        decode_image(_fetched(path, limits.max_bytes), path=path, limits=limits)
-        if is_url(path)
-        else load_image(path, limits)
+def picture_at(path: str) -> GivenPicture:
+    """A picture in a file or behind an address; messages name it as ``path`` does, wherever its bytes are."""
+    if not is_url(path):
+        return given_picture(path)
+    return GivenPicture(
+        path, lambda limits: decode_image(_fetched(path, limits.max_bytes), path=path, limits=limits), in_memory=True
     )
 
 

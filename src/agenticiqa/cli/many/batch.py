@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
 
-from agenticiqa.cli.one.assess import BackendOption, ConfigOption, JsonOption, MaxReplanOption
+from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MaxReplanOption
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_SOME, error_console, print_json
 
 if TYPE_CHECKING:

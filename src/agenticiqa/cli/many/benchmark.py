@@ -11,7 +11,7 @@ import typer
 
 from agenticiqa.cli.many.datasets import FolderArgument, NameArgument, SubsetOption
 from agenticiqa.cli.many.evaluate import show
-from agenticiqa.cli.one.assess import BackendOption, ConfigOption, JsonOption, MaxReplanOption
+from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MaxReplanOption
 from agenticiqa.cli.terminal import error_console, print_json
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.one.assess import JsonOption
+from agenticiqa.cli.options import JsonOption
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, error_console, output_console, print_json
 
 if TYPE_CHECKING:

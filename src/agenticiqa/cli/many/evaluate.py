@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from agenticiqa.cli.one.assess import JsonOption
+from agenticiqa.cli.options import JsonOption
 from agenticiqa.cli.terminal import error_console, output_console, print_json
 
 if TYPE_CHECKING:

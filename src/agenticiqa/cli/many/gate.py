@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.one.assess import JsonOption
+from agenticiqa.cli.options import JsonOption
 from agenticiqa.cli.terminal import EXIT_BELOW_THRESHOLD, EXIT_OK, output_console, print_json
 
 SHOWN = 20

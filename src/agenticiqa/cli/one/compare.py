@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.one.assess import BackendOption, ConfigOption, NoCacheOption, open_assessor
+from agenticiqa.cli.options import BackendOption, ConfigOption, NoCacheOption
+from agenticiqa.cli.running import open_assessor
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, error_console, output_console, print_error, print_json
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.one.assess import JsonOption
+from agenticiqa.cli.options import JsonOption
 from agenticiqa.cli.terminal import print_json
 
 

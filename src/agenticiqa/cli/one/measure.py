@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.one.assess import (
-    ConfigOption,
-    JsonOption,
-    MapsOption,
-    NoCacheOption,
-    ReferenceOption,
-    RegionsOption,
-)
+from agenticiqa.cli.options import ConfigOption, JsonOption, MapsOption, NoCacheOption, ReferenceOption, RegionsOption
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_USAGE, error_console, output_console, print_json
 
 if TYPE_CHECKING:
@@ -98,7 +91,7 @@ def _regions(texts: list[str], pairing: Pairing) -> dict[str, Box]:
     from agenticiqa.pictures.regions import read_region
 
     # A mask is compared with the first picture; a box that leaves another one is that picture's error.
-    return dict(read_region(text, Path(pairing.pairs[0].image)) for text in texts) if pairing.pairs else {}
+    return dict(read_region(text, Path(pairing.pairs[0].image.name)) for text in texts) if pairing.pairs else {}
 
 
 def _measurer(

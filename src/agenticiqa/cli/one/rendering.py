@@ -12,8 +12,8 @@ from rich.panel import Panel
 from rich.status import Status
 from rich.table import Table
 
-from agenticiqa.graph import PipelineEvent
 from agenticiqa.nodes.results import Assessment
+from agenticiqa.nodes.run_state import PipelineEvent
 from agenticiqa.state import ExecutorOutput
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES
 

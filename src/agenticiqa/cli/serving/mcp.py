@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.one.assess import BackendOption, ConfigOption
+from agenticiqa.cli.options import BackendOption, ConfigOption
 from agenticiqa.errors import BackendUnavailableError, ConfigError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")

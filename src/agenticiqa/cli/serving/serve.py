@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.one.assess import BackendOption, ConfigOption, JsonOption
+from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption
 from agenticiqa.cli.terminal import error_console, output_console, print_json
 from agenticiqa.errors import ConfigError
 

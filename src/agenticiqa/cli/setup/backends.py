@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from agenticiqa.cli.one.assess import ConfigOption, JsonOption
+from agenticiqa.cli.options import ConfigOption, JsonOption
 from agenticiqa.cli.terminal import EXIT_ERROR, output_console, print_json
 
 app = typer.Typer(help="List and check model backends.", no_args_is_help=True)

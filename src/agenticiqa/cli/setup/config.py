@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from agenticiqa.cli.one.assess import ConfigOption, JsonOption
+from agenticiqa.cli.options import ConfigOption, JsonOption
 from agenticiqa.cli.terminal import print_json
 
 app = typer.Typer(help="Show and check the configuration.", no_args_is_help=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from agenticiqa.cli.one.assess import ConfigOption, JsonOption
+from agenticiqa.cli.options import ConfigOption, JsonOption
 from agenticiqa.cli.terminal import EXIT_ERROR, output_console, print_json
 
 _MARK = {"ok": "[green]ok[/]", "missing": "[yellow]missing[/]", "wrong": "[red]wrong[/]"}

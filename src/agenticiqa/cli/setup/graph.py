@@ -18,7 +18,7 @@ def show(
     json_output: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Print the graph as Mermaid text."""
-    from agenticiqa.graph import visualize_graph
+    from agenticiqa.nodes.diagram import visualize_graph
 
     text = visualize_graph(include_executor=not plan_only, include_summarizer=not (plan_only or no_summarizer))
     if json_output:

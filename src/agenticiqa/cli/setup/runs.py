@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.one.assess import (
-    BackendOption,
-    ConfigOption,
-    JsonOption,
-    NoCacheOption,
-    exit_code,
-    open_assessor,
-    show,
-)
+from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, NoCacheOption
+from agenticiqa.cli.running import exit_code, open_assessor, show
 from agenticiqa.cli.terminal import EXIT_ERROR, error_console, output_console, print_json
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agenticiqa.cli.one.assess import ConfigOption, JsonOption
 from agenticiqa.cli.one.measure import measure
+from agenticiqa.cli.options import ConfigOption, JsonOption
 from agenticiqa.cli.setup.tools_bench import bench
 from agenticiqa.cli.setup.tools_calibrate import calibrate
 from agenticiqa.cli.terminal import output_console, print_json

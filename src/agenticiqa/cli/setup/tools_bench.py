@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.one.assess import ConfigOption, JsonOption
 from agenticiqa.cli.one.measure import ToolsOption
+from agenticiqa.cli.options import ConfigOption, JsonOption
 from agenticiqa.cli.terminal import error_console, output_console, print_json
 
 MOST_PIXELS = 120_000_000

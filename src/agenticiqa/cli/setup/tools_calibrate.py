@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agenticiqa.cli.one.assess import ConfigOption, JsonOption
+from agenticiqa.cli.options import ConfigOption, JsonOption
 from agenticiqa.cli.terminal import error_console, output_console, print_json
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _measured(tool: Tool, opinions: list[Opinion], settings: Settings) -> tuple[
     measurer = Measurer([tool], pipeline.tools, pipeline.images, cache)
     kept, raw = [], []
     for opinion in track(opinions, "Measuring", console=error_console(), transient=True):
-        (record,) = measurer.measure(Pair(opinion.image, opinion.reference))
+        (record,) = measurer.measure(Pair.of(opinion.image, opinion.reference))
         if record.raw is None:
             typer.echo(f"Left out: {opinion.image}: {record.error}", err=True)
         else:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from agenticiqa.models.mind import Analysis, Distortions, OfferedTool, Selection
 from agenticiqa.models.offline.looking import Look
 from agenticiqa.models.offline.measures import describe
 from agenticiqa.models.offline.sentences import CLEAR_SHARE, in_sentence
-from agenticiqa.models.tasks import AnalysisTask, DetectionTask, OfferedTool, SelectionTask
+from agenticiqa.state import DistortionAnalysis
 
 
 @dataclass(frozen=True)
@@ -24,25 +24,24 @@ Finder = Callable[[str], Seen]
 """From an object's name to a look at it."""
 
 
-def detect(task: DetectionTask, find: Finder) -> dict[str, Any]:
-    return {"objects": [{"object": name, "types": find(name).look.visible()} for name in task.scope]}
+def detect(scope: Sequence[str], find: Finder) -> Distortions:
+    return {name: find(name).look.visible() for name in scope}
 
 
-def analyse(task: AnalysisTask, find: Finder) -> dict[str, Any]:
-    entries = []
-    for name, categories in task.distortions.items():
-        seen = find(name)
-        entries += [
-            {
-                "object": name,
-                "type": category,
-                "severity": seen.look.severity_name(category) if category in seen.look.reading.severity else "none",
-                "explanation": explanation(category, seen),
-                "uncertain": category not in seen.look.reading.severity,
-            }
-            for category in categories
-        ]
-    return {"analysis": entries}
+def analyse(distortions: Mapping[str, Sequence[str]], find: Finder) -> Analysis:
+    return {name: [_judged(category, find(name)) for category in kinds] for name, kinds in distortions.items()}
+
+
+def _judged(category: str, seen: Seen) -> DistortionAnalysis:
+    known = category in seen.look.reading.severity
+    return DistortionAnalysis.model_validate(
+        {
+            "type": category,
+            "severity": seen.look.severity_name(category) if known else "none",
+            "explanation": explanation(category, seen),
+            "uncertain": not known,
+        }
+    )
 
 
 def explanation(category: str, seen: Seen) -> str:
@@ -65,17 +64,11 @@ def kind_sentence(category: str, look: Look) -> str:
     return f"Most like {in_sentence(title)} ({share:.0%})."
 
 
-def select(task: SelectionTask) -> dict[str, Any]:
-    return {
-        "selection": [
-            {"object": name, "distortion": kind, "tool": best_tool(kind, task).name}
-            for name, kinds in task.distortions.items()
-            for kind in kinds
-        ]
-    }
+def select(distortions: Mapping[str, Sequence[str]], tools: Sequence[OfferedTool], *, has_reference: bool) -> Selection:
+    fitting = [tool for tool in tools if tool.needs_reference == has_reference] or tools
+    return {name: {kind: best_tool(kind, fitting).name for kind in kinds} for name, kinds in distortions.items()}
 
 
-def best_tool(kind: str, task: SelectionTask) -> OfferedTool:
-    """The first tool (they come best first) that is good at the distortion and uses the reference if there is one."""
-    fitting = [tool for tool in task.tools if tool.needs_reference == task.has_reference] or list(task.tools)
-    return next((tool for tool in fitting if kind in tool.good_at), fitting[0])
+def best_tool(kind: str, tools: Sequence[OfferedTool]) -> OfferedTool:
+    """The first tool (they come best first) that is good at the distortion."""
+    return next((tool for tool in tools if kind in tool.good_at), tools[0])

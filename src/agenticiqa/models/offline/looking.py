@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -76,19 +77,38 @@ class Looker:
         self._vision = vision
         self._lock = threading.Lock()
         self._seen: OrderedDict[tuple[str, Box | None], Look] = OrderedDict()
+        self._looking: dict[tuple[str, Box | None], Future[Look]] = {}
 
     def look(self, image: LoadedImage, box: Box | None = None) -> Look:
+        """What is remembered, what another thread is looking at already, or a new look."""
         key = (image.sha256, box)
         with self._lock:
-            found = self._seen.get(key)
-        if found is None:
-            whole = Look(Scene.of(self._vision, image.rgb), image) if box is None else self.look(image)
-            found = whole.part(box) if box else whole
+            if key in self._seen:
+                return self._seen[key]
+            elsewhere = self._looking.get(key)
+            if elsewhere is None:
+                here = self._looking[key] = Future()
+        if elsewhere is not None:
+            return elsewhere.result()
+        try:
+            found = self._new_look(image, box)
             with self._lock:
                 self._seen[key] = found
                 while len(self._seen) > REMEMBERED or self._older_pixels(image) > REMEMBERED_PIXELS:
                     self._seen.popitem(last=False)
+            here.set_result(found)
+        except BaseException as error:
+            here.set_exception(error)
+            raise
+        finally:
+            with self._lock:
+                del self._looking[key]
         return found
+
+    def _new_look(self, image: LoadedImage, box: Box | None) -> Look:
+        if box is not None:
+            return self.look(image).part(box)
+        return Look(Scene.of(self._vision, image.rgb), image)
 
     def _older_pixels(self, newest: LoadedImage) -> int:
         older = {look.image.sha256: look.image.size for look in self._seen.values()}

@@ -29,6 +29,14 @@ def plan_for(question: Question, *, has_reference: bool) -> PlannerOutput:
     )
 
 
+def widened(plan: PlannerOutput) -> PlannerOutput:
+    """For a plan that left a gap and that the rules would give again: everything on that could close it."""
+    if plan.query_type == "Other":
+        return plan
+    flags = plan.plan.model_copy(update={"distortion_analysis": True, "tool_selection": True, "tool_execution": True})
+    return plan.model_copy(update={"plan": flags})
+
+
 def switches(question: Question, *, names_distortion: bool) -> PlanControlFlags:
     """Which steps run: nothing for other tasks; tools where one is named, or where no region is."""
     technical = question.type == "IQA"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from agenticiqa.models.mind import Asked, Mode, Verdict
 from agenticiqa.models.offline.choices import damage_meant, weigh, yes_probability
 from agenticiqa.models.offline.executor import Finder, Seen
-from agenticiqa.models.offline.language.options import Option, read_options
-from agenticiqa.models.offline.language.question import Question, understand
+from agenticiqa.models.offline.language.question import Question
 from agenticiqa.models.offline.looking import Look
 from agenticiqa.models.offline.measures import describe, hue_name
 from agenticiqa.models.offline.places import side_box
@@ -21,7 +21,7 @@ from agenticiqa.models.offline.sentences import (
     level_sentence,
     tool_sentences,
 )
-from agenticiqa.models.tasks import AnswerTask
+from agenticiqa.state import ExecutorOutput, PlannerOutput
 from agenticiqa.vocabulary import LEVEL_LETTERS, UNABLE_TO_DETERMINE
 
 CANNOT_JUDGE = "This backend cannot judge that; use a vision-language model (see `agenticiqa backends list`)."
@@ -30,28 +30,34 @@ _POSITIONS = ("top left", "top right", "bottom left", "bottom right", "center")
 
 
 @dataclass(frozen=True)
-class Reply:
-    """An answer, its reasons, and the probability of each option letter where there are options."""
+class AnswerTask:
+    """A question, what was found for it, and where to look further."""
 
-    answer: str
-    reasoning: str
-    probabilities: dict[str, float] = field(default_factory=dict)
+    asked: Asked
+    question: Question
+    mode: Mode
+    plan: PlannerOutput
+    evidence: ExecutorOutput
+    find: Finder
+
+    @property
+    def beside_reference(self) -> bool:
+        return self.plan.reference_mode == "Full-Reference"
 
 
-def answer(task: AnswerTask, find: Finder) -> Reply:
+def answer(task: AnswerTask) -> Verdict:
     """Rate, choose, or say in words, whichever the question asks for."""
-    question = understand(task.query, list(task.options.values()) if task.mode == "explanation" else None)
-    seen = find(task.plan.scope_names[0])
-    notes = _notes(question, seen)
+    seen = task.find(task.plan.scope_names[0])
+    notes = _notes(task.question, seen)
     if task.mode == "scoring":
         return _rating(task, seen.look, notes)
     if seen.look.facts.content == "blank":
-        return Reply(UNABLE_TO_DETERMINE, _joined(notes))
+        return Verdict(UNABLE_TO_DETERMINE, _joined(notes))
     if task.plan.query_type == "Other":
-        return _other(task, question, seen.look, notes)
-    if task.options:
-        return _choice(task, question, seen.look, find, notes)
-    return _in_words(task, question, seen.look, notes)
+        return _other(task, seen.look, notes)
+    if task.asked.options:
+        return _choice(task, seen.look, notes)
+    return _in_words(task, seen.look, notes)
 
 
 def _notes(question: Question, seen: Seen) -> list[str]:
@@ -66,26 +72,28 @@ def _joined(*groups: list[str]) -> str:
 # --- rating ---
 
 
-def _rating(task: AnswerTask, look: Look, notes: list[str]) -> Reply:
+def _rating(task: AnswerTask, look: Look, notes: list[str]) -> Verdict:
     levels = look.reading.level_probabilities
     probabilities = {LEVEL_LETTERS[level]: p for level, p in levels.items()}
     best = max(probabilities, key=lambda letter: probabilities[letter])
     seen = [] if look.facts.content == "blank" else findings(look)
     reasoning = _joined([level_sentence(look)], seen, tool_sentences(task.evidence), notes)
-    return Reply(best, reasoning, probabilities)
+    return Verdict(best, reasoning, probabilities)
 
 
 # --- options ---
 
 
-def _choice(task: AnswerTask, question: Question, look: Look, find: Finder, notes: list[str]) -> Reply:
-    options: tuple[Option, ...] = read_options(task.options)
-    probabilities = weigh(question, options, look, find, task.evidence, beside_reference=_beside_reference(task))
+def _choice(task: AnswerTask, look: Look, notes: list[str]) -> Verdict:
+    question = task.question
+    probabilities = weigh(
+        question, question.options, look, task.find, task.evidence, beside_reference=task.beside_reference
+    )
     if probabilities is None:
         return _unable(notes)
     best = max(probabilities, key=lambda letter: probabilities[letter])
-    verdict = f"{task.options[best]!r} agrees best with what was measured ({probabilities[best]:.0%})."
-    return Reply(
+    verdict = f"{task.asked.options[best]!r} agrees best with what was measured ({probabilities[best]:.0%})."
+    return Verdict(
         best, _joined([verdict], _grounds(question, look), tool_sentences(task.evidence), notes), probabilities
     )
 
@@ -99,30 +107,27 @@ def _grounds(question: Question, look: Look) -> list[str]:
     return [text for name in asked[:3] for text in (finding(name, look), *describe(name, look.measures)[:2])]
 
 
-def _unable(notes: list[str]) -> Reply:
-    return Reply(UNABLE_TO_DETERMINE, _joined([CANNOT_JUDGE], notes))
+def _unable(notes: list[str]) -> Verdict:
+    return Verdict(UNABLE_TO_DETERMINE, _joined([CANNOT_JUDGE], notes))
 
 
 # --- words ---
 
 
-def _beside_reference(task: AnswerTask) -> bool:
-    return task.plan.reference_mode == "Full-Reference"
-
-
-def _in_words(task: AnswerTask, question: Question, look: Look, notes: list[str]) -> Reply:
+def _in_words(task: AnswerTask, look: Look, notes: list[str]) -> Verdict:
+    question = task.question
     speak = _SPEAKERS.get(question.form)
     spoken = speak(question, look) if speak else None
     if question.form == "yes-no":
-        spoken = _yes_or_no(question, look, task)
+        spoken = _yes_or_no(task, look)
     # A form nobody speaks to (a comparison, say) is not answered with something else.
     if spoken is None:
         return _unable(notes)
-    return Reply(spoken, _joined(_grounds(question, look), tool_sentences(task.evidence), notes))
+    return Verdict(spoken, _joined(_grounds(question, look), tool_sentences(task.evidence), notes))
 
 
-def _yes_or_no(question: Question, look: Look, task: AnswerTask) -> str | None:
-    chance = yes_probability(question, look, task.evidence, beside_reference=_beside_reference(task))
+def _yes_or_no(task: AnswerTask, look: Look) -> str | None:
+    chance = yes_probability(task.question, look, task.evidence, beside_reference=task.beside_reference)
     return None if chance is None else "Yes" if chance >= 0.5 else "No"
 
 
@@ -180,10 +185,10 @@ _SPEAKERS: dict[str, Callable[[Question, Look], str | None]] = {
 # --- questions that are not about quality ---
 
 
-def _other(task: AnswerTask, question: Question, look: Look, notes: list[str]) -> Reply:
+def _other(task: AnswerTask, look: Look, notes: list[str]) -> Verdict:
     """Colour and brightness can be measured; meaning, emotion and beauty cannot."""
-    words = {word.strip("?.,!").casefold() for word in task.query.split()}
-    if task.options or question.form == "rating":
+    words = {word.strip("?.,!").casefold() for word in task.asked.query.split()}
+    if task.asked.options or task.question.form == "rating":
         return _unable(notes)
     if words & {"color", "colors", "colour", "colours", "hue", "tone"}:
         angle = look.measures.detail("colour_cast", "hue_degrees")
@@ -191,13 +196,13 @@ def _other(task: AnswerTask, question: Question, look: Look, notes: list[str]) -
         if angle is None or strength is None:
             return _unable(notes)
         name = "Grey" if strength < 8 else hue_name(angle).capitalize()
-        return Reply(name, _joined(describe("Color distortions", look.measures), [_colour_sentence(strength)], notes))
+        return Verdict(name, _joined(describe("Color distortions", look.measures), [_colour_sentence(strength)], notes))
     if words & {"bright", "brightness", "dark", "light"}:
         mean = look.measures.value("brightness")
         if mean is None:
             return _unable(notes)
         name = "Dark" if mean < 80 else "Bright" if mean > 170 else "Of medium brightness"
-        return Reply(name, _joined(describe("Brightness change", look.measures), notes))
+        return Verdict(name, _joined(describe("Brightness change", look.measures), notes))
     return _unable(notes)
 
 

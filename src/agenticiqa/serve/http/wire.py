@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from agenticiqa.api.assessor import DEFAULT_QUERY
+from agenticiqa.vocabulary import DEFAULT_QUERY
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
@@ -71,7 +71,7 @@ class AssessBody(AssessFields):
                 {
                     "image": {"example": "dandelion_compressed"},
                     "reference": {"example": "dandelion"},
-                    "query": "Rate the perceptual quality of the image.",
+                    "query": DEFAULT_QUERY,
                 },
             ]
         }

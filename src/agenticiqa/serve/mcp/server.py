@@ -22,12 +22,12 @@ from mcp_types import CallToolResult, ContentBlock, ImageContent, ResourceLink, 
 from PIL import Image
 from pydantic import Field
 
-from agenticiqa.api.assessor import DEFAULT_QUERY, AgenticIQA
+from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.api.comparison import compare_pictures
 from agenticiqa.api.measure import Measurer, Pair, Record
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, RunNotFoundError
-from agenticiqa.graph import PipelineEvent
 from agenticiqa.nodes.results import Assessment
+from agenticiqa.nodes.run_state import PipelineEvent
 from agenticiqa.pictures.images import load_image
 from agenticiqa.pictures.overlays import overlay
 from agenticiqa.reports.assessment import render_report, report_item, thumbnail
@@ -49,6 +49,7 @@ from agenticiqa.serve.mcp.replies import (
     tools_reply,
     verdict_text,
 )
+from agenticiqa.vocabulary import DEFAULT_QUERY
 
 Result = TypeVar("Result")
 
@@ -134,7 +135,7 @@ def _add_measure(server: MCPServer[Any], assessor: AgenticIQA, pictures: Picture
     ) -> Annotated[CallToolResult, MeasureReply]:
         """Run image quality metrics on a picture; no model is asked."""
         with _plain_errors(), pictures.in_use() as file:
-            pair = Pair(file(image), file(reference) if reference else None)
+            pair = Pair.of(file(image), file(reference) if reference else None)
             names = tools or (DEFAULT_TOOLS_WITH_REFERENCE if reference else DEFAULT_TOOLS)
             measurer = _measurer(assessor, names)
             records: list[Record] = await anyio.to_thread.run_sync(lambda: list(measurer.measure(pair)))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import exp, lgamma
 from pathlib import Path
 
 import numpy as np
-from scipy.special import gammaln
 
 from agenticiqa.tools.metrics.base import Array, Measurement, MetricInputError, MetricSpec
 from agenticiqa.tools.metrics.filters import ZERO
@@ -74,7 +74,7 @@ def _features(luma: Array) -> Array:
     found = [float(shape_for(np.array([ratio]))[0]), variance]
     for product in products:
         alpha, left, right = (float(part[0]) for part in shapes_of(product, luma.size))
-        scale = np.exp(gammaln(2 / alpha) - (gammaln(1 / alpha) + gammaln(3 / alpha)) / 2)
+        scale = exp(lgamma(2 / alpha) - (lgamma(1 / alpha) + lgamma(3 / alpha)) / 2)
         found += [alpha, (right - left) * scale, left**2, right**2]
     return np.array(found)
 

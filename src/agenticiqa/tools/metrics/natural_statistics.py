@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
-from scipy.special import gammaln
 
 from agenticiqa.tools.metrics.base import Array
 from agenticiqa.tools.metrics.filters import strips
@@ -116,10 +115,17 @@ def halved(luma: Array) -> Array:
     return half
 
 
+def log_gamma(values: Array) -> Array:
+    """The logarithm of the gamma function. Imported here: SciPy takes longer to import than most metrics to run."""
+    from scipy.special import gammaln
+
+    return np.asarray(gammaln(values))
+
+
 @lru_cache(maxsize=1)
 def _table() -> tuple[Array, Array]:
     gamma = np.arange(0.2, 10.001, 0.001)
-    return gamma, np.exp(2 * gammaln(2 / gamma) - gammaln(1 / gamma) - gammaln(3 / gamma))
+    return gamma, np.exp(2 * log_gamma(2 / gamma) - log_gamma(1 / gamma) - log_gamma(3 / gamma))
 
 
 def shape_for(ratio: Array) -> Array:

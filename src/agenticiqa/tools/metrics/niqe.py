@@ -6,13 +6,13 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from scipy.special import gammaln
 
 from agenticiqa.tools.metrics.base import Array, Measurement, MetricInputError, MetricSpec
 from agenticiqa.tools.metrics.filters import REPLICATE
 from agenticiqa.tools.metrics.natural_statistics import (
     fit_asymmetric,
     halved,
+    log_gamma,
     neighbour_products,
     normalised_strips,
 )
@@ -85,10 +85,10 @@ def _strip_features(normalised: Array, size: int) -> Array:
     for product in neighbour_products(blocks):
         alpha, left, right = fit_asymmetric(product)
         left, right = left * _width(alpha), right * _width(alpha)
-        found += [alpha, (right - left) * np.exp(gammaln(2 / alpha) - gammaln(1 / alpha)), left, right]
+        found += [alpha, (right - left) * np.exp(log_gamma(2 / alpha) - log_gamma(1 / alpha)), left, right]
     return np.stack(found, axis=1)
 
 
 def _width(alpha: Array) -> Array:
     """Scale of a generalised Gaussian of unit deviation."""
-    return np.asarray(np.sqrt(np.exp(gammaln(1 / alpha) - gammaln(3 / alpha))))
+    return np.asarray(np.sqrt(np.exp(log_gamma(1 / alpha) - log_gamma(3 / alpha))))

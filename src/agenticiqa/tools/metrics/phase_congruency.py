@@ -12,7 +12,6 @@ from functools import lru_cache
 
 import cv2
 import numpy as np
-from scipy import fft
 
 from agenticiqa.tools.metrics.base import Array, FloatArray
 from agenticiqa.tools.metrics.filters import magnitude
@@ -77,6 +76,8 @@ def _noise_gain(bank: list[FloatArray]) -> float:
     whose median gives its mean; the filters then tell how much of it reaches the summed energy, which is
     Rayleigh distributed.
     """
+    from scipy import fft
+
     height, width = bank[0].shape
     kernels = [fft.ifft2(one).real * math.sqrt(height * width) for one in bank]
     own = sum(float((kernel**2).sum()) for kernel in kernels)
@@ -100,6 +101,9 @@ def phase_congruency(luma: FloatArray) -> FloatArray:
     >>> float(phase_congruency(np.zeros((16, 16), np.float32)).max())
     0.0
     """
+    # Imported when first needed: SciPy takes longer to import than many a metric to run.
+    from scipy import fft
+
     height, width = luma.shape
     bank = _bank(height, width)
     spectrum = fft.fft2(luma.astype(np.float32, copy=False))

@@ -7,7 +7,6 @@ from functools import lru_cache
 import cv2
 import numpy as np
 import numpy.typing as npt
-from scipy import fft
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
 from agenticiqa.tools.metrics.filters import (
@@ -113,6 +112,9 @@ def _small(picture: Picture) -> FloatArray:
 
 def saliency(picture: Picture) -> FloatArray:
     """SDSP saliency of a picture shrunk to 256×256, not normalised."""
+    # Imported when first needed: SciPy takes longer to import than many a metric to run.
+    from scipy import fft
+
     small = _small(picture)
     planes = [np.asarray(plane, np.float32) for plane in cv2.split(_lab(small))]
     bandpass, centre = _saliency_filters()

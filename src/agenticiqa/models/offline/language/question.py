@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -68,7 +68,12 @@ def understand(query: str, options: Sequence[str] | None = None, *, has_referenc
     ('NIQE',)
     """
     alone, texts = split_options(query[:MAX_CHARS], options)
-    return _Reading(alone, read_options(texts), has_reference).result()
+    return read_question(alone, texts, has_reference=has_reference)
+
+
+def read_question(text: str, options: Mapping[str, str], *, has_reference: bool = False) -> Question:
+    """:func:`understand` for a question whose options are known already."""
+    return _Reading(text[:MAX_CHARS], read_options(options), has_reference).result()
 
 
 class _Reading:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import resources
 
+from agenticiqa.vocabulary import DEFAULT_QUERY
+
 
 @dataclass(frozen=True)
 class ExamplePicture:
@@ -24,7 +26,7 @@ class ExamplePicture:
 EXAMPLES = {
     example.name: example
     for example in (
-        ExamplePicture("dandelion", "dandelion.jpg", "A dandelion", "Rate the perceptual quality of the image."),
+        ExamplePicture("dandelion", "dandelion.jpg", "A dandelion", DEFAULT_QUERY),
         ExamplePicture(
             "dandelion_compressed",
             "dandelion_compressed.jpg",

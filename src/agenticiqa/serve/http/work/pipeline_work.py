@@ -19,10 +19,10 @@ from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.api.comparison import Comparison, compare_pictures
 from agenticiqa.api.measure import Measurer, Pair, choose_tools
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, QueryError
-from agenticiqa.graph import PipelineEvent
 from agenticiqa.models.client import BackendName, VLMClient, choose_backend, find_provider
 from agenticiqa.nodes.results import Assessment
-from agenticiqa.pictures.images import Box, ImageLimits, load_image
+from agenticiqa.nodes.run_state import PipelineEvent
+from agenticiqa.pictures.images import Box, ImageLimits, LoadedImage, load_image
 from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.config import ROLES, Settings
 from agenticiqa.serve.http.problems import ServiceError, without_addresses
@@ -114,12 +114,12 @@ class Pipeline:
     def assess(self, job: Job, intake: Intake[AssessFields]) -> WorkResult:
         fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
         # Damage and impossible regions are the request's fault: found here, they are answered as such.
-        self._check_pictures(image, reference, fields.regions)
+        opened, original = self._opened(image, reference, fields.regions)
         names = _names(intake.pictures)
         result = self.assessor(fields.backend).assess(
-            image.path,
+            opened,
             fields.query,
-            reference=reference.path if reference else None,
+            reference=original,
             options=fields.options,
             regions=fields.regions,
             max_replan_iterations=fields.max_replan,
@@ -130,15 +130,15 @@ class Pipeline:
 
     def compare(self, job: Job, intake: Intake[CompareFields]) -> WorkResult:
         pictures, fields = intake.pictures, intake.fields
-        for name in ("image_a", "image_b"):
-            self._check_pictures(pictures[name], pictures.get("reference"), None)
-        names = _names(pictures)
         reference = pictures.get("reference")
+        opened_a, original = self._opened(pictures["image_a"], reference, None)
+        opened_b, _ = self._opened(pictures["image_b"], None, None)
+        names = _names(pictures)
         comparison = compare_pictures(
             self.assessor(fields.backend),
-            pictures["image_a"].path,
-            pictures["image_b"].path,
-            reference=reference.path if reference else None,
+            opened_a,
+            opened_b,
+            reference=original,
             query=fields.query,
             on_event=lambda side, event: _report(job, event, names, side=side),
         )
@@ -158,7 +158,7 @@ class Pipeline:
             assessor.tools, fields.tools, all_tools=fields.all_tools, has_reference=reference is not None
         )
         measurer = Measurer(tools, pipeline.tools, pipeline.images, assessor.cache, fields.align)
-        pair = Pair(image.path, reference.path if reference else None)
+        pair = Pair.of(image.path, reference.path if reference else None)
         names = _names(intake.pictures)
         with _told_by_name(names):
             opened, original = measurer.open(pair)
@@ -168,14 +168,14 @@ class Pipeline:
         records = [record.as_dict() for record in measurer.measure_opened(pair, opened, original, boxes or None)]
         return WorkResult("ok", {"measurements": presentable(records, names)})
 
-    def _check_pictures(
+    def _opened(
         self, image: ShelvedPicture, reference: ShelvedPicture | None, regions: Mapping[str, list[int]] | None
-    ) -> None:
+    ) -> tuple[LoadedImage, LoadedImage | None]:
         with _told_by_name(_names({"image": image, **({"reference": reference} if reference else {})})):
             opened = load_image(image.path, self.limits)
-            if reference is not None:
-                load_image(reference.path, self.limits)
+            original = load_image(reference.path, self.limits) if reference is not None else None
             check_regions(regions or {}, opened)
+        return opened, original
 
 
 @contextmanager

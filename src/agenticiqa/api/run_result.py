@@ -1,0 +1,136 @@
+"""From the last state of a run to its result."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cache
+from importlib import metadata as package_metadata
+from typing import Any
+
+from agenticiqa.errors import AgenticIQAError
+from agenticiqa.models.client import TokenUsage
+from agenticiqa.nodes.asking import CallLog
+from agenticiqa.nodes.results import Assessment, Status
+from agenticiqa.nodes.run_context import RunContext
+from agenticiqa.runtime.config import ROLES
+from agenticiqa.state import ExecutorOutput, SummarizerOutput
+from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
+
+
+def assessment_from(state: Mapping[str, Any], context: RunContext) -> Assessment:
+    result: SummarizerOutput | None = state.get("summarizer_result")
+    return Assessment(
+        status=_status(state, result),
+        query=state["query"],
+        image_path=state["image_path"],
+        reference_path=state.get("reference_path"),
+        plan=state.get("plan"),
+        executor_evidence=state.get("executor_evidence"),
+        summarizer_result=result,
+        replan_history=state.get("replan_history") or [],
+        error=_error(state),
+        metadata=_metadata(state, context),
+    )
+
+
+def _error(state: Mapping[str, Any]) -> str | None:
+    result: SummarizerOutput | None = state.get("summarizer_result")
+    error: str | None = state.get("error") or (result.error if result else None)
+    return "The run ended without an answer." if result is None and error is None else error
+
+
+def _status(state: Mapping[str, Any], result: SummarizerOutput | None) -> Status:
+    if result is None or result.error:
+        return "error"
+    evidence: ExecutorOutput | None = state.get("executor_evidence")
+    incomplete = (
+        state.get("error")
+        or result.need_replan
+        or result.final_answer == UNABLE_TO_DETERMINE
+        or (evidence and evidence.errors)
+        or (result.used_evidence or {}).get("evidence_gaps")
+    )
+    return "partial" if incomplete else "ok"
+
+
+def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
+    calls = context.calls
+    usage = sum((record.usage for record in calls.made), TokenUsage())
+    return {
+        "run_id": context.run_id,
+        "backend": _backends(context),
+        "calls": len(calls.made),
+        "cached_calls": len(calls.records) - len(calls.made),
+        "tokens": {"prompt": usage.prompt, "completion": usage.completion},
+        "cost_usd": _cost(calls),
+        "timings": {name: round(seconds, 4) for name, seconds in context.timings.items()},
+        "replans": _replans(state),
+        "error_kind": context.error_kind if _error(state) else None,
+        "versions": dict(_versions()),
+        "options": state.get("options"),
+        "regions": state.get("regions"),
+        **_picture_facts(state, context),
+        "call_log": [
+            {
+                "role": record.role,
+                "step": record.step,
+                "backend": record.backend,
+                "model": record.model,
+                "seconds": round(record.seconds, 4),
+                "tokens": asdict(record.usage),
+                "cost_usd": record.cost_usd,
+                "cached": record.cached,
+                "error": record.error,
+                "notes": list(record.notes),
+            }
+            for record in calls.records
+        ],
+    }
+
+
+def _replans(state: Mapping[str, Any]) -> int:
+    """Passes after the first. The counter also counts a wish that the limit refused."""
+    result: SummarizerOutput | None = state.get("summarizer_result")
+    count = int(state.get("iteration_count", 0))
+    refused = result is not None and result.need_replan and not state.get("error")
+    return count - 1 if refused else count
+
+
+def _backends(context: RunContext) -> dict[str, str | None]:
+    names: dict[str, str | None] = {}
+    for role in ROLES:
+        used = [record.backend for record in context.calls.records if record.role == role]
+        try:
+            names[role] = used[-1] if used else context.backend_choice(role).backend
+        except AgenticIQAError:
+            names[role] = None
+    return names
+
+
+def _cost(calls: CallLog) -> float | None:
+    """The sum where every call's price is known; None as soon as one is not."""
+    costs = [record.cost_usd for record in calls.made]
+    known = [cost for cost in costs if cost is not None]
+    return round(sum(known), 6) if len(known) == len(costs) else None
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {
+        "agenticiqa": package_metadata.version("agenticiqa"),
+        "langgraph": package_metadata.version("langgraph"),
+        "python": platform.python_version(),
+    }
+
+
+def _picture_facts(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
+    facts: dict[str, Any] = {"image_sha256": None, "reference_sha256": None}
+    for key, path in (("image", state["image_path"]), ("reference", state.get("reference_path"))):
+        picture = context.loaded_image(path) if path else None
+        if picture is not None:
+            facts[f"{key}_sha256"] = picture.sha256
+            facts[f"{key}_size"] = list(picture.size)
+            facts[f"{key}_notes"] = list(picture.notes)
+    return facts

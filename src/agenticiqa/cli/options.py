@@ -1,0 +1,31 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ReferenceOption = Annotated[Path | None, typer.Option("--reference", "-r", help="How the picture should look.")]
+RegionsOption = Annotated[
+    list[str] | None,
+    typer.Option("--region", help="Where an object is: NAME=x,y,width,height, or NAME=mask.png.", show_default=False),
+]
+BackendOption = Annotated[
+    str | None, typer.Option("--backend", "-b", help="Model for all agents, for example openai.gpt-4o.")
+]
+MaxReplanOption = Annotated[
+    int | None,
+    typer.Option("--max-replan", min=0, help="Replan limit N: at most max(1, N) passes. Default from pipeline.yaml."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", help="Print the answer only.")]
+MapsOption = Annotated[
+    Path | None,
+    typer.Option("--maps", help="Folder for the tools' maps: numbers (.npy), and colours over the picture (.png)."),
+]
+NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Ask and measure afresh.")]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="Folder with model_backends.yaml and pipeline.yaml.")
+]

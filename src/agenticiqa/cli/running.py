@@ -1,0 +1,70 @@
+"""What commands about single pictures share: an assessor, progress while it works, its result, an exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from agenticiqa.cli.terminal import (
+    EXIT_BELOW_THRESHOLD,
+    EXIT_ERROR,
+    EXIT_OK,
+    error_console,
+    output_console,
+    print_error,
+    print_json,
+    show_warnings,
+)
+
+if TYPE_CHECKING:
+    from agenticiqa.api.assessor import AgenticIQA
+    from agenticiqa.nodes.results import Assessment
+
+
+def open_assessor(backend: str | None, config: Path | None, *, no_cache: bool, quiet: bool) -> AgenticIQA:
+    """The assessor a command works with; its warnings reach the terminal unless quiet."""
+    from agenticiqa.api.assessor import AgenticIQA
+
+    overrides = {"pipeline.cache.enabled": False} if no_cache else {}
+    assessor = AgenticIQA(backend, config_dir=config, overrides=overrides)
+    if not quiet:
+        show_warnings(assessor.secrets)
+    return assessor
+
+
+def run_with_progress(assessor: AgenticIQA, *, quiet: bool, **request: Any) -> Assessment:
+    """Run and, unless quiet, show each step on standard error as it happens."""
+    from agenticiqa.cli.one.rendering import StepLines
+
+    if quiet:
+        return assessor.assess(**request)
+    with StepLines(error_console()) as steps:
+        return assessor.assess(**request, on_event=steps.show)
+
+
+def show(result: Assessment, *, json_output: bool, quiet: bool) -> None:
+    from agenticiqa.cli.one.rendering import print_assessment
+
+    if json_output:
+        print_json(result.model_dump(mode="json"))
+    elif quiet and result.status != "error":
+        typer.echo(result.answer if result.score is None else f"{result.answer} {result.score:.2f}")
+    elif result.status == "error":
+        print_error(result.error or "The run failed.")
+    else:
+        print_assessment(output_console(), result)
+
+
+def exit_code(result: Assessment, fail_under: float | None) -> int:
+    if result.status == "error":
+        return EXIT_ERROR
+    if fail_under is None:
+        return EXIT_OK
+    if result.score is None:
+        error_console().print(
+            "--fail-under: this question has no score. Ask for a rating.", highlight=False, soft_wrap=True
+        )
+        return EXIT_ERROR
+    return EXIT_BELOW_THRESHOLD if result.score < fail_under else EXIT_OK

@@ -1,0 +1,26 @@
+"""The agents' graph as a drawing; knows the graph's shape without building it."""
+
+from __future__ import annotations
+
+
+def visualize_graph(include_executor: bool = True, include_summarizer: bool = True) -> str:
+    """The graph as Mermaid text.
+
+    >>> print(visualize_graph(include_executor=False, include_summarizer=False))
+    graph TD
+        START([START]) --> planner[Planner]
+        planner --> END([END])
+    """
+    lines = ["graph TD", "    START([START]) --> planner[Planner]"]
+    if not include_executor:
+        return "\n".join([*lines, "    planner --> END([END])"])
+    lines.append("    planner --> executor[Executor]")
+    if not include_summarizer:
+        return "\n".join([*lines, "    executor --> END([END])", "    planner -.->|error| END"])
+    lines += [
+        "    executor --> summarizer[Summarizer]",
+        "    summarizer -->|need_replan=true & iter<max| planner",
+        "    summarizer -->|need_replan=false or iter>=max| END([END])",
+        "    planner -.->|error| END",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,189 @@
+"""Pictures as programs hold them: a path, bytes, an open file, a PIL image, a NumPy array or a torch tensor.
+
+What is not a file already becomes one in memory, without loss: models are sent files, and tools must measure what the
+models see. A picture is named before it is opened, so that a damaged one can be reported by its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Protocol, Union, runtime_checkable
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from agenticiqa.errors import ImageFormatError
+from agenticiqa.pictures.images import ImageLimits, LoadedImage, decode_image, load_image, png_bytes
+
+CHANNELS = (1, 3, 4)
+_MODES_KEPT = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
+"""Modes of PIL images that PNG stores as they are."""
+
+
+@runtime_checkable
+class ReadableFile(Protocol):
+    """Anything with ``read()`` that gives bytes: an open file, ``io.BytesIO``, a reply of an HTTP client."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class GivenPicture:
+    """A picture that somebody handed over: its name, and how to open it."""
+
+    name: str
+    """The path as it was given; of a picture in memory, a name made of its content."""
+    open: Callable[[ImageLimits], LoadedImage]
+    in_memory: bool = False
+
+
+PictureInput = Union[
+    str,
+    "PathLike[str]",
+    bytes,
+    bytearray,
+    memoryview,
+    ReadableFile,
+    Image.Image,
+    npt.NDArray[Any],
+    LoadedImage,
+    GivenPicture,
+]
+"""What every verb takes as a picture; a torch tensor too, where torch is installed."""
+
+
+def given_picture(value: object) -> GivenPicture:
+    """The picture that was meant. Nothing is decoded yet; what cannot be a picture at all is a TypeError.
+
+    >>> given_picture("photo.jpg").name
+    'photo.jpg'
+    >>> given_picture(np.zeros((4, 4), np.uint8)).in_memory
+    True
+    """
+    for kinds, made in _MAKERS:
+        if isinstance(value, kinds):
+            return made(value)
+    tensor = _as_array(value)
+    if tensor is not None:
+        return _from_array(tensor)
+    raise TypeError(
+        f"A picture is a path, bytes, an open file, a PIL image, a NumPy array or a torch tensor, "
+        f"not {type(value).__name__}."
+    )
+
+
+def _from_path(value: str | PathLike[str]) -> GivenPicture:
+    path = os.fspath(value)
+    return GivenPicture(path, lambda limits: load_image(path, limits))
+
+
+def _from_loaded(value: LoadedImage) -> GivenPicture:
+    return GivenPicture(value.path or _named(value.data), lambda _limits: value, in_memory=True)
+
+
+def _from_bytes(data: bytes, name: str | None = None) -> GivenPicture:
+    name = name or _named(data)
+    return GivenPicture(name, lambda limits: decode_image(data, path=name, limits=limits), in_memory=True)
+
+
+def _from_file(file: ReadableFile) -> GivenPicture:
+    content = file.read()
+    if not isinstance(content, bytes):
+        raise TypeError("The file gives text: open it in binary mode, with open(path, 'rb').")
+    return _from_bytes(content)
+
+
+def _from_pil(picture: Image.Image) -> GivenPicture:
+    name = _named(picture.tobytes(), picture.mode)
+
+    def opened(limits: ImageLimits) -> LoadedImage:
+        kept = picture if picture.mode in _MODES_KEPT else picture.convert("RGB")
+        return decode_image(png_bytes(kept), path=name, limits=limits)
+
+    return GivenPicture(name, opened, in_memory=True)
+
+
+def _from_array(samples: npt.NDArray[Any]) -> GivenPicture:
+    name = _named(np.ascontiguousarray(samples).tobytes(), f"{samples.shape}{samples.dtype}")
+    return GivenPicture(
+        name, lambda limits: decode_image(_png_of(samples, name), path=name, limits=limits), in_memory=True
+    )
+
+
+def _named(content: bytes, more: str = "") -> str:
+    return f"memory:{hashlib.sha256(content + more.encode()).hexdigest()[:12]}"
+
+
+_MAKERS: tuple[tuple[Any, Callable[[Any], GivenPicture]], ...] = (
+    (GivenPicture, lambda value: value),
+    ((str, PathLike), _from_path),
+    (LoadedImage, _from_loaded),
+    ((bytes, bytearray, memoryview), lambda value: _from_bytes(bytes(value))),
+    (Image.Image, _from_pil),
+    (np.ndarray, _from_array),
+    (ReadableFile, _from_file),
+)
+
+
+# --- arrays ---
+
+
+def _as_array(value: Any) -> npt.NDArray[Any] | None:
+    if type(value).__module__.partition(".")[0] != "torch" or not hasattr(value, "detach"):
+        return None
+    # Recognised without importing torch: whoever hands over a tensor has it.
+    samples: npt.NDArray[Any] = value.detach().cpu().numpy()
+    return _channels_last(samples)
+
+
+def _channels_last(samples: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Torch puts channels first, and often a batch of one before them.
+
+    >>> _channels_last(np.zeros((1, 3, 20, 30))).shape
+    (20, 30, 3)
+    """
+    if samples.ndim == 4 and samples.shape[0] == 1:
+        samples = samples[0]
+    return samples.transpose(1, 2, 0) if samples.ndim == 3 and samples.shape[0] in CHANNELS else samples
+
+
+def _png_of(samples: npt.NDArray[Any], name: str) -> bytes:
+    """8-bit samples as they are; floats, 0..1, in 16 bits, so that rounding adds nothing to see."""
+    if samples.ndim == 3 and samples.shape[2] == 1:
+        samples = samples[..., 0]
+    if samples.size == 0 or samples.ndim not in (2, 3) or (samples.ndim == 3 and samples.shape[2] not in CHANNELS):
+        raise ImageFormatError(
+            f"The array {name} has the shape {samples.shape}.",
+            hint="Give height × width, or height × width × 1, 3 or 4 channels.",
+        )
+    if samples.dtype == np.bool_:
+        samples = samples.astype(np.uint8) * 255
+    if np.issubdtype(samples.dtype, np.floating):
+        samples = _sixteen_bits(samples, name)
+    if samples.dtype not in (np.uint8, np.uint16):
+        raise ImageFormatError(
+            f"The array {name} holds {samples.dtype} samples, whose white is not defined.",
+            hint="Give uint8 (0..255), uint16 (0..65535) or floats (0..1).",
+        )
+    orders = {2: None, 3: cv2.COLOR_RGB2BGR, 4: cv2.COLOR_RGBA2BGRA}
+    order = orders[2 if samples.ndim == 2 else samples.shape[2]]
+    stored = np.ascontiguousarray(samples)
+    encoded = cv2.imencode(
+        ".png", stored if order is None else cv2.cvtColor(stored, order), [cv2.IMWRITE_PNG_COMPRESSION, 1]
+    )[1]
+    return encoded.tobytes()
+
+
+def _sixteen_bits(samples: npt.NDArray[Any], name: str) -> npt.NDArray[np.uint16]:
+    low, high = float(np.min(samples)), float(np.max(samples))
+    if not (np.isfinite(low) and np.isfinite(high)) or low < -1e-6 or high > 1 + 1e-6:
+        raise ImageFormatError(
+            f"The array {name} holds floats from {low:g} to {high:g}.", hint="Floats run from 0 (black) to 1 (white)."
+        )
+    return np.asarray(np.rint(np.clip(samples, 0, 1) * 65535), np.uint16)
