@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
     from agenticiqa.api.verbs import aassess, acompare, ameasure, assess, compare, measure, stream
+    from agenticiqa.batch.running import BatchResults, run_batch
     from agenticiqa.errors import (
         AgenticIQAError,
         AssessmentFailedError,
@@ -63,6 +64,7 @@ __all__ = [
     "BackendTimeoutError",
     "BackendUnavailableError",
     "BadResponseError",
+    "BatchResults",
     "Comparison",
     "ConfigError",
     "ImageError",
@@ -92,6 +94,7 @@ __all__ = [
     "assess",
     "compare",
     "measure",
+    "run_batch",
     "run_pipeline",
     "stream",
 ]
@@ -103,9 +106,11 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 _HOMES = {
     "AgenticIQA": "agenticiqa.api.assessor",
     "Assessment": "agenticiqa.nodes.results",
+    "BatchResults": "agenticiqa.batch.running",
     "Comparison": "agenticiqa.nodes.results",
     "Provider": "agenticiqa.models.client",
     "Tool": "agenticiqa.tools.registry",
+    "run_batch": "agenticiqa.batch.running",
     "run_pipeline": "agenticiqa.graph",
     **dict.fromkeys(
         ("aassess", "acompare", "ameasure", "assess", "compare", "measure", "stream"), "agenticiqa.api.verbs"
