@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from agenticiqa.graph import run_pipeline
     from agenticiqa.models.client import Provider
     from agenticiqa.nodes.results import Assessment, Comparison
+    from agenticiqa.serve.langchain import image_quality_tool
     from agenticiqa.tools.registry import Tool
 
     __version__: str
@@ -91,6 +92,7 @@ __all__ = [
     "ameasure",
     "assess",
     "compare",
+    "image_quality_tool",
     "measure",
     "run_pipeline",
     "stream",
@@ -107,6 +109,7 @@ _HOMES = {
     "Provider": "agenticiqa.models.client",
     "Tool": "agenticiqa.tools.registry",
     "run_pipeline": "agenticiqa.graph",
+    "image_quality_tool": "agenticiqa.serve.langchain",
     **dict.fromkeys(
         ("aassess", "acompare", "ameasure", "assess", "compare", "measure", "stream"), "agenticiqa.api.verbs"
     ),
