@@ -13,7 +13,6 @@ from agenticiqa.tools import catalogue, pyiqa_adapter
 from agenticiqa.tools.calibration import load_calibrations, save_calibrations
 from agenticiqa.tools.catalogue import availability, fetch, load_catalogue
 from agenticiqa.tools.metrics import CATEGORIES, METRICS, Metric, MetricSpec
-from agenticiqa.tools.perceptual import sessions
 from agenticiqa.tools.registry import Tool, ToolRegistry, build_registry, default_registry
 
 PAPER_FR = [
@@ -31,7 +30,6 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with the plain package only."""
     monkeypatch.setattr(pyiqa_adapter, "find_spec", lambda _: None)
     monkeypatch.setattr(catalogue, "find_spec", lambda _: None)
-    monkeypatch.setattr(sessions, "find_spec", lambda _: None)
 
 
 def test_the_papers_28_tools_and_all_native_ones_are_there():
@@ -71,14 +69,14 @@ def test_ranges_contain_those_of_the_calibrations():
 
 
 @pytest.mark.usefixtures("nothing_installed")
-def test_plain_installation_runs_native_tools_only(tmp_path: Path):
+def test_a_plain_installation_runs_the_tools_it_carries(tmp_path: Path):
     registry = build_registry(ToolSettings(), tmp_path)
     assert set(METRICS) <= set(registry.names())
-    assert {"LPIPS", "TOPIQ_FR", "QAlign"} <= set(registry.unavailable)
+    assert {"DISTS", "TOPIQ_FR", "QAlign"} <= set(registry.unavailable)
     for has_reference in (True, False):
         offered = registry.offered(has_reference=has_reference)
         assert offered
-        assert {tool.name for tool in offered} <= {*METRICS, "AIQA_FR", "AIQA_NR"}
+        assert {tool.name for tool in offered} <= {*METRICS, "LPIPS", "AIQA_FR", "AIQA_NR"}
         for category in (*CATEGORIES, "overall"):
             best = registry.best_for(category, has_reference=has_reference)
             assert best.needs_reference == has_reference
@@ -91,8 +89,8 @@ def test_naming_a_tool_that_cannot_run_explains_why(tmp_path: Path):
         ToolUnavailableError, match=r"QAlign cannot run here: pyiqa is not installed.*agenticiqa\[pyiqa\]"
     ):
         registry.find("q-align")
-    with pytest.raises(ToolUnavailableError, match=r"LPIPS cannot run here: ONNX Runtime.*agenticiqa\[perceptual\]"):
-        registry.find("lpips")
+    with pytest.raises(ToolUnavailableError, match="DISTS cannot run here: its network has not been converted"):
+        registry.find("dists")
     with pytest.raises(ToolUnavailableError, match="Did you mean HaarPSI"):
         registry.find("HarrPSI")
     assert registry.named_in("What does QAlign say, and PSNR?") == ["PSNR", "QAlign"]
@@ -100,7 +98,7 @@ def test_naming_a_tool_that_cannot_run_explains_why(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("nothing_installed")
-@pytest.mark.parametrize("name", ["LPIPS", "DISTS", "TOPIQ_FR"])
+@pytest.mark.parametrize("name", ["AHIQ", "TOPIQ_FR"])
 def test_fetching_needs_the_extra_first(name: str, tmp_path: Path):
     with pytest.raises(ToolUnavailableError, match=r"pip install 'agenticiqa\["):
         fetch(load_catalogue()[name], folder=tmp_path)
