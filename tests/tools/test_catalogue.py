@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agenticiqa.errors import ToolUnavailableError
+from agenticiqa.errors import ToolError, ToolUnavailableError
 from agenticiqa.pictures.distortions import PROTOCOL
 from agenticiqa.runtime.config import ToolSettings, load_settings
 from agenticiqa.tools import catalogue, pyiqa_adapter
 from agenticiqa.tools.calibration import load_calibrations, save_calibrations
 from agenticiqa.tools.catalogue import availability, fetch, load_catalogue
-from agenticiqa.tools.metrics import CATEGORIES, METRICS, Metric, MetricSpec
+from agenticiqa.tools.metrics import METRICS, Metric, MetricSpec
 from agenticiqa.tools.registry import Tool, ToolRegistry, build_registry, default_registry
+from agenticiqa.vocabulary import CATEGORIES
 
 PAPER_FR = [
     "TOPIQ_FR", "AHIQ", "FSIM", "LPIPS", "DISTS", "WaDIQaM_FR", "PieAPP", "MS-SSIM", "GMSD", "SSIM", "CKDN", "VIF",
@@ -144,3 +146,9 @@ def test_calibrations_setting_replaces_curves_tool_by_tool(tmp_path: Path):
 def test_availability_names_its_provider():
     assert availability(load_catalogue()["SSIM"]).provider == "native"
     assert availability(load_catalogue()["QAlign"]).provider == "pyiqa"
+
+
+def test_a_tool_for_a_category_that_does_not_exist_is_refused():
+    metric = METRICS["PSNR"]
+    with pytest.raises(ToolError, match="PSNR is good at Beauty, which is no category"):
+        Tool(Metric(replace(metric.spec, good_at=("Noise", "Beauty")), metric.measure))

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agenticiqa.runtime.data_files import read_data
+from agenticiqa._data import read_data
 
 _DATE_SUFFIX = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
 _Dollars = Annotated[float, Field(ge=0)]

@@ -15,12 +15,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from agenticiqa._data import read_data
 from agenticiqa.errors import ToolError, ToolUnavailableError
 from agenticiqa.runtime.config import ToolSettings, home_folder
-from agenticiqa.runtime.files import read_yaml, write_whole
+from agenticiqa.runtime.files import write_whole
 from agenticiqa.tools import pyiqa_adapter
-from agenticiqa.tools.metrics import CATEGORIES, METRICS, Metric, MetricSpec
+from agenticiqa.tools.metrics import METRICS, Metric, MetricSpec
 from agenticiqa.tools.perceptual import conversion, dists, lpips, sessions
+from agenticiqa.vocabulary import CATEGORIES
 
 Provider = Literal["native", "perceptual", "pyiqa"]
 State = Literal["ready", "needs extra", "needs weights", "not in this build"]
@@ -89,7 +91,7 @@ def tools_folder() -> Path:
 
 @cache
 def _content() -> dict[str, Any]:
-    content: dict[str, Any] = read_yaml(resources.files(__package__).joinpath(_DATA_FILE).read_text(encoding="utf-8"))
+    content: dict[str, Any] = read_data("agenticiqa.tools", _DATA_FILE)
     return content
 
 

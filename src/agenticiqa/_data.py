@@ -24,3 +24,21 @@ def parse_yaml(text: str) -> Any:
     {'blur': ['soft', 'hazy']}
     """
     return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader, in C or in Python
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Words and phrases between commas, as the word lists are written.
+
+    >>> listed("blur, out of focus")
+    ('blur', 'out of focus')
+    """
+    return tuple(each.strip() for each in text.split(","))
+
+
+def by_word(groups: dict[Any, str]) -> dict[str, Any]:
+    """From a group's words to each word's group.
+
+    >>> by_word({5: "excellent, perfect", 4: "good"})
+    {'excellent': 5, 'perfect': 5, 'good': 4}
+    """
+    return {word: group for group, words in groups.items() for word in listed(words)}
