@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import yaml
 
+_FOLDER = Path(__file__).parent
 # The parser in C is about eight times as fast; PyYAML has it wherever libyaml was there when it was built.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def read_data(package: str, name: str) -> Any:
-    """The content of a YAML file of ours; its readers keep what they make of it."""
-    text = resources.files(package).joinpath(name).read_text(encoding="utf-8")
-    return parse_yaml(text)
+def read_data(name: str) -> Any:
+    """The content of a YAML file of ours, named from the package's folder; its readers keep what they make of it."""
+    # importlib.resources would take longer to import than all files to read.
+    return parse_yaml((_FOLDER / name).read_text(encoding="utf-8"))
 
 
 def parse_yaml(text: str) -> Any:

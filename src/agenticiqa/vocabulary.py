@@ -51,7 +51,7 @@ class DistortionTerm:
 
 @cache
 def _data() -> dict[str, Any]:
-    data: dict[str, Any] = read_data("agenticiqa", "vocabulary.yaml")
+    data: dict[str, Any] = read_data("vocabulary.yaml")
     if tuple(data["distortions"]) != CATEGORIES or not {*data["severities"]} <= {*SEVERITIES}:
         raise ValueError("vocabulary.yaml names other categories or severities than vocabulary.py.")
     return data

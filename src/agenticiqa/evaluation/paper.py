@@ -18,7 +18,7 @@ class PublishedCorrelation:
 
 @cache
 def _published() -> dict[str, Any]:
-    loaded: dict[str, Any] = read_data("agenticiqa.evaluation", "paper_results.yaml")
+    loaded: dict[str, Any] = read_data("evaluation/paper_results.yaml")
     return loaded
 
 

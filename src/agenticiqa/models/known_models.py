@@ -71,7 +71,7 @@ class KnownModels(_Facts):
 
 @cache
 def known_models() -> KnownModels:
-    return KnownModels.model_validate(read_data("agenticiqa.models", "models.yaml"))
+    return KnownModels.model_validate(read_data("models/models.yaml"))
 
 
 def known_provider(name: str) -> KnownProvider:

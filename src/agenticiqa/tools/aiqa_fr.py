@@ -93,7 +93,7 @@ class FusedModel:
 @cache
 def fused_model() -> FusedModel:
     """The shipped model."""
-    return read_model(read_data("agenticiqa.tools", _DATA_FILE))
+    return read_model(read_data(f"tools/{_DATA_FILE}"))
 
 
 def read_model(fields: Any) -> FusedModel:

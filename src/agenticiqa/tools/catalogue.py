@@ -91,7 +91,7 @@ def tools_folder() -> Path:
 
 @cache
 def _content() -> dict[str, Any]:
-    content: dict[str, Any] = read_data("agenticiqa.tools", _DATA_FILE)
+    content: dict[str, Any] = read_data(f"tools/{_DATA_FILE}")
     return content
 
 

@@ -33,7 +33,7 @@ def same_tool(left: str, right: str) -> bool:
 @cache
 def tool_by_alias() -> dict[str, str]:
     """Tools by what people write for them, hyphens and underscores read as blanks."""
-    return by_word(read_data("agenticiqa.tools", "tool_names.yaml")) | {"topiq nr": "TOPIQ_NR", _WADIQAM: "WaDIQaM_NR"}
+    return by_word(read_data("tools/tool_names.yaml")) | {"topiq nr": "TOPIQ_NR", _WADIQAM: "WaDIQaM_NR"}
 
 
 def tool_for(alias: str, *, has_reference: bool) -> str:

@@ -11,7 +11,7 @@ from agenticiqa._data import listed, read_data
 @cache
 def vocabulary(file: str) -> Any:
     """One file of ``vocabulary/``."""
-    return read_data("agenticiqa.models.offline.language.vocabulary", f"{file}.yaml")
+    return read_data(f"models/offline/language/vocabulary/{file}.yaml")
 
 
 def word_list(file: str, name: str) -> frozenset[str]:
