@@ -12,13 +12,14 @@ import numpy as np
 
 from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError
 from agenticiqa.nodes.results import dataframe
-from agenticiqa.pictures.images import Box, ImageLimits, LoadedImage, decode_image
+from agenticiqa.pictures.images import Box, LoadedImage, decode_image
 from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
 from agenticiqa.runtime.cache import DiskCache
-from agenticiqa.runtime.config import ImageSettings, Settings, ToolSettings, load_settings
+from agenticiqa.runtime.config import ImageLimits, Settings, ToolSettings, load_settings
 from agenticiqa.tools.maps import MapFolder
 from agenticiqa.tools.measuring import Bench, Job
-from agenticiqa.tools.registry import Tool, ToolRegistry, default_registry, same_tool
+from agenticiqa.tools.names import same_tool
+from agenticiqa.tools.registry import Tool, ToolRegistry, default_registry
 
 Align = Literal["none", "resize"]
 PICTURE_SUFFIXES = frozenset(
@@ -116,7 +117,7 @@ class Measurer:
 
     tools: Sequence[Tool]
     tool_settings: ToolSettings
-    image_settings: ImageSettings
+    limits: ImageLimits
     cache: DiskCache | None = None
     align: Align = "none"
     maps: MapFolder | None = None
@@ -162,9 +163,8 @@ class Measurer:
 
     def open(self, pair: Pair) -> tuple[LoadedImage, LoadedImage | None]:
         """Both pictures, the test picture scaled where that was asked for."""
-        limits = ImageLimits(self.image_settings.max_pixels, self.image_settings.max_bytes)
-        test = pair.image.open(limits)
-        reference = pair.reference.open(limits) if pair.reference else None
+        test = pair.image.open(self.limits)
+        reference = pair.reference.open(self.limits) if pair.reference else None
         if reference is not None and self.align == "resize" and reference.size != test.size:
             test = resized(test, reference.size)
         return test, reference

@@ -54,7 +54,7 @@ def measure(
         raise typer.BadParameter("--align is 'none' or 'resize'.")
     pairing = find_pairs(image, reference)
     measurer = _measurer(tool, all_tools, reference, align, config, no_cache=no_cache, maps=maps)
-    regions = dict(read_region(text, image) for text in region or [])
+    regions = dict(read_region(text, image, measurer.limits) for text in region or [])
     records = _with_progress(pairing, measurer, regions, quiet=json_output or csv_output)
     _print(records, json_output=json_output, csv_output=csv_output)
     for path in pairing.without_partner:
@@ -85,7 +85,7 @@ def _measurer(
             default_registry(settings.pipeline.tools), names, all_tools=all_tools, has_reference=reference is not None
         ),
         tool_settings=settings.pipeline.tools,
-        image_settings=settings.pipeline.images,
+        limits=settings.pipeline.images,
         cache=open_cache(settings.cache_folder, settings.pipeline.cache.size_limit_mb) if cached else None,
         align="resize" if align == "resize" else "none",
         maps=MapFolder(maps) if maps else None,
