@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agenticiqa.api.measure import Measurer, Pairing, Record
     from agenticiqa.batch.results.outputs import Format
     from agenticiqa.pictures.images import Box
+    from agenticiqa.runtime.config import ImageLimits
 
 ToolsOption = Annotated[
     list[str] | None, typer.Option("--tool", "-t", help="A tool to run; give one for each.", show_default=False)
@@ -68,7 +69,7 @@ def measure(
     table = _table_format(output)
     pairing = find_pairs(images, reference)
     measurer = _measurer(tool, all_tools, reference, align, config, no_cache=no_cache, maps=maps)
-    regions = _regions(region or [], pairing)
+    regions = _regions(region or [], pairing, measurer.limits)
     listener = _print_json_line if output == STANDARD_OUTPUT else None
     records = _with_progress(pairing, measurer, regions, quiet=json_output or csv_output, on_record=listener)
     if output is not None and table is not None:
@@ -87,11 +88,12 @@ def _table_format(output: Path | None) -> Format | None:
     return None if output in (None, STANDARD_OUTPUT) else format_of(output)
 
 
-def _regions(texts: list[str], pairing: Pairing) -> dict[str, Box]:
+def _regions(texts: list[str], pairing: Pairing, limits: ImageLimits) -> dict[str, Box]:
     from agenticiqa.pictures.regions import read_region
 
     # A mask is compared with the first picture; a box that leaves another one is that picture's error.
-    return dict(read_region(text, Path(pairing.pairs[0].image.name)) for text in texts) if pairing.pairs else {}
+    first = [Path(pair.image.name) for pair in pairing.pairs[:1]]
+    return dict(read_region(text, picture, limits) for picture in first for text in texts)
 
 
 def _measurer(
@@ -117,7 +119,7 @@ def _measurer(
             default_registry(settings.pipeline.tools), names, all_tools=all_tools, has_reference=reference is not None
         ),
         tool_settings=settings.pipeline.tools,
-        image_settings=settings.pipeline.images,
+        limits=settings.pipeline.images,
         cache=open_cache(settings.cache_folder, settings.pipeline.cache.size_limit_mb) if cached else None,
         align="resize" if align == "resize" else "none",
         maps=MapFolder(maps) if maps else None,
