@@ -15,7 +15,7 @@ import pytest
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.errors import ConfigError
 from agenticiqa.runtime.config import ROLES
-from agenticiqa.serve.http.store.job_record import JobRecord, JobRow, Outcome
+from agenticiqa.serve.http.store.job_record import JobOutcome, JobRecord, JobRow
 from support.http_service import Gate, command_serving, encoded, is_problem, serving, wait_until
 from support.pictures import distorted, scene
 from support.scripted import ScriptedClient, detection_reply, plan_reply
@@ -129,8 +129,8 @@ def test_two_servers_do_not_share_a_folder(tmp_path: Path):
 def test_late_word_does_not_overwrite_an_interruption(tmp_path: Path):
     with closing(JobRecord(tmp_path / "r.sqlite")) as record:
         record.begin("a" * 12, "me", "assess", {})
-        record.finish("a" * 12, Outcome("interrupted"))
-        record.finish("a" * 12, Outcome("ok", {"x": 1}))
+        record.finish("a" * 12, JobOutcome("interrupted"))
+        record.finish("a" * 12, JobOutcome("ok", {"x": 1}))
         row = record.find("a" * 12, "me")
         assert row is not None
         assert (row.status, row.result) == ("interrupted", None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import Scope
 
-from agenticiqa.serve.http.store.job_record import Outcome
-from agenticiqa.serve.http.work.jobs import Job, JobDesk
+from agenticiqa.serve.http.store.job_record import JobOutcome
+from agenticiqa.serve.http.work.jobs import JobDesk, ServiceJob
 
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
@@ -39,7 +39,7 @@ class ServiceMetrics:
         self._requests.labels(method, route, str(status or "left")).inc()
         self._latency.labels(route).observe(seconds)
 
-    def job_ended(self, job: Job, outcome: Outcome) -> None:
+    def job_ended(self, job: ServiceJob, outcome: JobOutcome) -> None:
         self._jobs.labels(job.kind, outcome.status).inc()
         if outcome.seconds is not None:
             self._job_seconds.labels(job.kind).observe(outcome.seconds)

@@ -17,7 +17,7 @@ from agenticiqa.serve.http.routes.request_documents import COMPONENTS, WORK_PROB
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import BatchBody, BatchList, BatchState
 from agenticiqa.serve.http.work.batches import BatchIntake, public_lines, read_batch, run_batch
-from agenticiqa.serve.http.work.jobs import Job
+from agenticiqa.serve.http.work.jobs import ServiceJob
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"])
 
@@ -108,7 +108,7 @@ async def _row(parts: Parts, batch_id: str, caller: str) -> JobRow:
     return row
 
 
-def _state(row: JobRow, job: Job | None) -> BatchState:
+def _state(row: JobRow, job: ServiceJob | None) -> BatchState:
     events = job.events if job is not None else row.events
     counted = [event["data"]["finished"] for event in events if event["event"] == "progress"]
     here = f"/v1/batches/{row.id}"

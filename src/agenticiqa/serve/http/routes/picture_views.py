@@ -15,7 +15,7 @@ from agenticiqa.pictures.overlays import coloured, overlay
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.serve.http.store.shelf import ShelvedPicture
 from agenticiqa.tools.maps import badness_of
-from agenticiqa.tools.measuring import Bench, Job
+from agenticiqa.tools.measuring import Bench, ToolJob
 from agenticiqa.tools.registry import ToolRegistry
 
 QUALITY = "quality"
@@ -66,7 +66,7 @@ def tool_overlay(
     tool = tools.find(name)
     image = load_image(picture.path, limits)
     bench = Bench(image, load_image(reference.path, limits) if reference else None, keep_maps=True)
-    result = bench.measure(Job(tool, region))
+    result = bench.measure(ToolJob(tool, region))
     if result.map is None:
         raise ToolError(result.error or f"{tool.name} makes no map.")
     shown = coloured(_pixels(image, region), badness_of(result.map, tool.spec))

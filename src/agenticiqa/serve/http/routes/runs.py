@@ -32,7 +32,7 @@ from agenticiqa.serve.http.routes.run_views import RUN_KINDS, run_summary, run_v
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.store.shelf import ShelvedPicture
 from agenticiqa.serve.http.wire import Run, RunList
-from agenticiqa.serve.http.work.jobs import Job
+from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.serve.http.work.pipeline_work import assessment_of, comparison_of
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
@@ -127,7 +127,7 @@ async def run_events(
     return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
-async def _live(job: Job, seen: int) -> AsyncIterator[str]:
+async def _live(job: ServiceJob, seen: int) -> AsyncIterator[str]:
     while True:
         for event in job.events[seen:]:
             seen = event["id"]

@@ -25,11 +25,11 @@ from agenticiqa.serve.http.wire import (
     CompareFields,
     MeasureBody,
     MeasureFields,
-    Measurements,
+    MeasureReply,
     Run,
 )
 from agenticiqa.serve.http.work.intake import Intake
-from agenticiqa.serve.http.work.jobs import Job, Slot, StopReason, WorkResult, stopped_error
+from agenticiqa.serve.http.work.jobs import ServiceJob, Slot, StopReason, WorkResult, stopped_error
 from agenticiqa.serve.http.work.pipeline_work import failure_of
 
 router = APIRouter(prefix="/v1", tags=["work"])
@@ -90,7 +90,7 @@ async def compare(request: Request, caller: Caller, respond_async: Async) -> Res
 @router.post(
     "/measure",
     summary="Measure a picture with tools, without any model",
-    response_model=Measurements,
+    response_model=MeasureReply,
     responses=WORK_PROBLEMS,
     openapi_extra=body_of(MeasureBody, MeasureFields, ASSESS_PICTURES),
 )
@@ -111,7 +111,7 @@ async def _run(
     caller: str,
     kind: str,
     intake: Intake[Any],
-    work: Callable[[Job], WorkResult],
+    work: Callable[[ServiceJob], WorkResult],
     respond_async: bool,
 ) -> Response:
     parts: Parts = parts_of(request)
@@ -131,7 +131,7 @@ async def _run(
     return JSONResponse(_reply_of(job), headers={"Location": links["self"]})
 
 
-async def _finished(request: Request, job: Job) -> None:
+async def _finished(request: Request, job: ServiceJob) -> None:
     """Until the job has ended; tells it to stop when the client leaves or its time is over."""
     ended = asyncio.ensure_future(job.done.wait())
     left = asyncio.ensure_future(_client_left(request))
@@ -156,7 +156,7 @@ async def _client_left(request: Request) -> None:
         continue
 
 
-def _reply_of(job: Job) -> dict[str, Any]:
+def _reply_of(job: ServiceJob) -> dict[str, Any]:
     outcome = job.outcome
     if outcome is None:
         raise RuntimeError(f"job {job.id} has no outcome")

@@ -32,7 +32,7 @@ from agenticiqa.serve.http.problems import ServiceError, invalid_fields
 from agenticiqa.serve.http.store.shelf import ShelvedPicture
 from agenticiqa.serve.http.wire import BatchBody, BatchSample
 from agenticiqa.serve.http.work.intake import MAX_FIELDS, RequestReader, display_name
-from agenticiqa.serve.http.work.jobs import Job, StopWork, WorkResult
+from agenticiqa.serve.http.work.jobs import ServiceJob, StopWork, WorkResult
 from agenticiqa.serve.http.work.pipeline_work import Pipeline, presentable
 
 MAX_SAMPLES_BYTES = 8 * 1024 * 1024
@@ -102,7 +102,7 @@ async def _shelved(
     return found
 
 
-def run_batch(job: Job, pipeline: Pipeline, intake: BatchIntake, output: Path) -> WorkResult:
+def run_batch(job: ServiceJob, pipeline: Pipeline, intake: BatchIntake, output: Path) -> WorkResult:
     """Work through a batch inside the batch worker's thread; results are kept as they come."""
     body = intake.body
     settings = _without_record(pipeline.settings_for(body.backend))

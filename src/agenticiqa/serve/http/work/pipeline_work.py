@@ -29,7 +29,7 @@ from agenticiqa.serve.http.problems import ServiceError, without_addresses
 from agenticiqa.serve.http.store.shelf import ShelvedPicture
 from agenticiqa.serve.http.wire import AssessFields, CompareFields, MeasureFields
 from agenticiqa.serve.http.work.intake import Intake
-from agenticiqa.serve.http.work.jobs import Job, WorkResult
+from agenticiqa.serve.http.work.jobs import ServiceJob, WorkResult
 
 EMBEDDED = "embedded"
 
@@ -111,7 +111,7 @@ class Pipeline:
 
     # --- work, each inside a worker's thread ---
 
-    def assess(self, job: Job, intake: Intake[AssessFields]) -> WorkResult:
+    def assess(self, job: ServiceJob, intake: Intake[AssessFields]) -> WorkResult:
         fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
         # Damage and impossible regions are the request's fault: found here, they are answered as such.
         opened, original = self._opened(image, reference, fields.regions)
@@ -128,7 +128,7 @@ class Pipeline:
         )
         return WorkResult(result.status, _named(presentable(result, names), image, reference))
 
-    def compare(self, job: Job, intake: Intake[CompareFields]) -> WorkResult:
+    def compare(self, job: ServiceJob, intake: Intake[CompareFields]) -> WorkResult:
         pictures, fields = intake.pictures, intake.fields
         reference = pictures.get("reference")
         opened_a, original = self._opened(pictures["image_a"], reference, None)
@@ -150,7 +150,7 @@ class Pipeline:
             reply[side] = _named(reply[side], picture, reference) if reply[side] else None
         return WorkResult(comparison.status, reply)
 
-    def measure(self, job: Job, intake: Intake[MeasureFields]) -> WorkResult:
+    def measure(self, job: ServiceJob, intake: Intake[MeasureFields]) -> WorkResult:
         fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
         pipeline = self.settings.pipeline
         assessor = self.assessor()
@@ -217,7 +217,7 @@ def _named(reply: dict[str, Any], image: ShelvedPicture, reference: ShelvedPictu
     return {**reply, "image_path": image.name, "reference_path": reference.name if reference else None}
 
 
-def _report(job: Job, event: PipelineEvent, names: Mapping[str, str], **more: str) -> None:
+def _report(job: ServiceJob, event: PipelineEvent, names: Mapping[str, str], **more: str) -> None:
     if event.kind == "state":
         # The state repeats what the nodes have told.
         job.checkpoint()
