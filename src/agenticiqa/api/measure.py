@@ -20,7 +20,7 @@ from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
 from agenticiqa.runtime.cache import DiskCache
 from agenticiqa.runtime.config import ImageLimits, Settings, ToolSettings, load_settings
 from agenticiqa.tools.maps import MapFolder
-from agenticiqa.tools.measuring import Bench, Job
+from agenticiqa.tools.measuring import Bench, ToolJob
 from agenticiqa.tools.metrics import FloatArray
 from agenticiqa.tools.names import same_tool
 from agenticiqa.tools.registry import Tool, ToolRegistry, default_registry
@@ -145,7 +145,7 @@ class Measurer:
     ) -> Iterator[Record]:
         """A record for every tool and region of pictures that are open already."""
         names: dict[Box | None, str | None] = {box: name for name, box in (regions or {}).items()} or {None: None}
-        jobs = [Job(tool, box) for box in names for tool in self.tools]
+        jobs = [ToolJob(tool, box) for box in names for tool in self.tools]
         bench = Bench(test, reference, self.cache, keep_maps=self.keep_maps or self.maps is not None)
         results = bench.run(jobs, max_workers=self.tool_settings.max_workers, timeout_s=self.tool_settings.timeout_s)
         for job, result in zip(jobs, results, strict=True):

@@ -9,7 +9,7 @@ from agenticiqa.pictures.images import Box
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.state import ToolExecutionLog
 from agenticiqa.tools.maps import MapFolder
-from agenticiqa.tools.measuring import Bench, Job
+from agenticiqa.tools.measuring import Bench, ToolJob
 from agenticiqa.tools.registry import ToolRegistry
 
 
@@ -27,7 +27,7 @@ def write_maps(result: Assessment, tools: ToolRegistry, folder: Path, limits: Im
     for key in dict.fromkeys((log.tool, log.object if log.region else None, tuple(log.region or ())) for log in logs):
         tool, name, numbers = tools.get(key[0]), key[1], key[2]
         box = Box(*numbers) if numbers else None
-        local = bench.measure(Job(tool, box)).map if tool else None
+        local = bench.measure(ToolJob(tool, box)).map if tool else None
         if tool is not None and local is not None:
             written.append(maps.write(test, tool.spec, local, path=result.image_path, region=box, name=name))
     return written
