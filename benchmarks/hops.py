@@ -2,18 +2,19 @@
 
     python benchmarks/hops.py [--json FILE]
 
-Counted while the package works, on the second run of each kind and on another picture, so that imports and first loads
-do not count and nothing is remembered: every
-Python file of the package in which a function ran, and every pair of such files where one called into the other. Four
-runs: one embedded ``assess`` with a three-option question about a part of the picture, one ``assess`` on an
-OpenAI-compatible model (a scripted server on loopback), one batch sample, one POST to the service.
+Each run is the first one of a process of its own. Counted is every Python file of the package in which a function ran,
+and every pair of such files where one called into the other; importing a module, with the tables that it makes for
+itself, does not count. Four runs: one embedded ``assess`` with a three-option question about a part of the picture, one
+``assess`` on an OpenAI model (a scripted server on loopback), one batch sample, one POST to the service.
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -21,13 +22,13 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "examples" / "pictures" / "dandelion_compressed.jpg"
-WARM_UP = PICTURE.with_name("dandelion.jpg")
 QUESTION = "How blurry is the flower? A. Not at all B. A little C. Very"
 
 # What should happen once for a question, by the function that does it.
@@ -57,7 +58,10 @@ class Trace:
         self.calls: Counter[str] = Counter()
 
     def _profile(self, frame: FrameType, event: str, _argument: Any) -> None:
-        if not self.counting or event != "call" or not frame.f_code.co_filename.startswith(self._package):
+        code = frame.f_code
+        if not self.counting or event != "call" or not code.co_filename.startswith(self._package):
+            return
+        if not code.co_flags & inspect.CO_OPTIMIZED or self._is_import(frame):
             return
         callee = frame.f_code.co_filename
         self.files.add(callee)
@@ -69,14 +73,25 @@ class Trace:
         if caller is not None and caller.f_code.co_filename != callee:
             self.edges.add((caller.f_code.co_filename, callee))
 
+    @staticmethod
+    def _is_import(frame: FrameType | None) -> bool:
+        """Whether a module is being loaded: tables that it makes for itself are not the question's way."""
+        while frame is not None:
+            if frame.f_code.co_name == "<module>" and "importlib" in str(frame.f_back and frame.f_back.f_code):
+                return True
+            frame = frame.f_back
+        return False
+
     def done(self, names: tuple[str, ...]) -> int:
         return max(self.calls[name] for name in names)
 
 
-def traced(trace: Trace, run: Callable[[Path], object]) -> dict[str, int]:
-    """The second run counts, on another picture: imports and first loads are done, and nothing is remembered."""
-    run(WARM_UP)
-    trace.forget()
+def traced(name: str) -> dict[str, int]:
+    """The counts of one run, in this process."""
+    trace = Trace(Path(find_spec("agenticiqa").submodule_search_locations[0]))  # type: ignore[union-attr,index]
+    # Making a server ready is not part of the request, making an assessor is part of the first question.
+    trace.counting = name != "POST"
+    run = RUNS[name]()
     trace.counting = True
     run(PICTURE)
     trace.counting = False
@@ -207,15 +222,28 @@ RUNS = {
 }
 
 
+def counted(name: str) -> dict[str, int]:
+    """The counts of one run, from a process of its own."""
+    environment = {**os.environ, "AGENTICIQA_HOME": tempfile.mkdtemp(prefix="agenticiqa-hops-")}
+    command = [sys.executable, __file__, "--only", name]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if found.returncode:
+        raise SystemExit(found.stderr)
+    counts: dict[str, int] = json.loads(found.stdout.splitlines()[-1])
+    return counts
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--json", type=Path, help="Also write the counts here.")
+    arguments.add_argument("--only", choices=RUNS, help="One run, in this process, its counts as JSON.")
     chosen = arguments.parse_args()
-    os.environ["AGENTICIQA_HOME"] = tempfile.mkdtemp(prefix="agenticiqa-hops-")
-    import agenticiqa
-
-    trace = Trace(Path(agenticiqa.__file__).resolve().parent)
-    found = {name: traced(trace, make()) for name, make in RUNS.items()}
+    if chosen.only:
+        print(json.dumps(traced(chosen.only)))
+        # Servers and their threads end with the process.
+        sys.stdout.flush()
+        os._exit(0)
+    found = {name: counted(name) for name in RUNS}
     columns = ["files", "edges", *ONCE]
     print(f"{'':16} " + " ".join(f"{column:>18}" for column in columns))
     for name, counts in found.items():

@@ -18,7 +18,7 @@ from agenticiqa.models.answers import asks_for_rating, is_yes_no, parse_choice
 from agenticiqa.models.client import ModelReply, ModelRequest, create_vlm_client
 from agenticiqa.models.mind import Mode, Verdict
 from agenticiqa.nodes.asking import Answered, Step, parse_json_object
-from agenticiqa.nodes.evidence import Gap, find_contradictions, find_gaps
+from agenticiqa.nodes.evidence import Gap, find_contradictions, find_gaps, should_replan
 from agenticiqa.nodes.pictures import labelled_pictures
 from agenticiqa.nodes.reply_limits import Name, Sentences
 from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
@@ -32,6 +32,9 @@ from agenticiqa.state import (
     SummarizerOutput,
 )
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, UNABLE_TO_DETERMINE, same_name
+
+# The documents put should_replan here.
+__all__ = ["EXPLANATION_PROMPT_TEMPLATE", "SCORING_PROMPT_TEMPLATE", "select_mode", "should_replan", "summarizer_node"]
 
 logger = logging.getLogger(__name__)
 
