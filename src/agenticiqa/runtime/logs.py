@@ -100,7 +100,7 @@ def configure_logging(file: Path | None, level: str = "INFO", secrets: Iterable[
         return
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        handler = RotatingFileHandler(file, maxBytes=MAX_LOG_BYTES, backupCount=2, encoding="utf-8", delay=True)
+        handler = RotatingFileHandler(file, maxBytes=MAX_LOG_BYTES, backupCount=2, encoding="utf-8")
     except OSError as error:
         logger.warning("No log file: %s cannot be written (%s)", file, error)
         return
