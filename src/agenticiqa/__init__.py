@@ -11,9 +11,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from agenticiqa._version import __version__
+
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
     from agenticiqa.api.verbs import aassess, acompare, ameasure, assess, compare, measure, stream
+    from agenticiqa.batch.running import run_batch
     from agenticiqa.errors import (
         AgenticIQAError,
         AssessmentFailedError,
@@ -47,9 +50,8 @@ if TYPE_CHECKING:
     from agenticiqa.graph import run_pipeline
     from agenticiqa.models.client import Provider
     from agenticiqa.nodes.results import Assessment, Comparison
+    from agenticiqa.serve.langchain import image_quality_tool
     from agenticiqa.tools.registry import Tool
-
-    __version__: str
 
 __all__ = [
     "AgenticIQA",
@@ -91,7 +93,9 @@ __all__ = [
     "ameasure",
     "assess",
     "compare",
+    "image_quality_tool",
     "measure",
+    "run_batch",
     "run_pipeline",
     "stream",
 ]
@@ -106,7 +110,9 @@ _HOMES = {
     "Comparison": "agenticiqa.nodes.results",
     "Provider": "agenticiqa.models.client",
     "Tool": "agenticiqa.tools.registry",
+    "run_batch": "agenticiqa.batch.running",
     "run_pipeline": "agenticiqa.graph",
+    "image_quality_tool": "agenticiqa.serve.langchain",
     **dict.fromkeys(
         ("aassess", "acompare", "ameasure", "assess", "compare", "measure", "stream"), "agenticiqa.api.verbs"
     ),
@@ -114,10 +120,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("agenticiqa")
     if name not in __all__:
         raise AttributeError(f"module 'agenticiqa' has no attribute {name!r}")
     from importlib import import_module

@@ -20,7 +20,7 @@ from pydantic import (
 )
 from typing_extensions import NotRequired, TypedDict
 
-from agenticiqa.vocabulary import GLOBAL, canonical_category, canonical_severity
+from agenticiqa.vocabulary import GLOBAL, CategoryName, SeverityName, canonical_category, canonical_severity
 
 logger = logging.getLogger(__name__)
 
@@ -64,26 +64,14 @@ def _severity(value: Any) -> Any:
     return canonical_severity(value) or value if isinstance(value, str) else value
 
 
-Severity = Annotated[Literal["none", "slight", "moderate", "severe", "extreme"], BeforeValidator(_severity)]
+Severity = Annotated[SeverityName, BeforeValidator(_severity)]
 
 
 def _category(value: Any) -> Any:
     return canonical_category(value) or value if isinstance(value, str) else value
 
 
-Category = Annotated[
-    Literal[
-        "Blurs",
-        "Color distortions",
-        "Compression",
-        "Noise",
-        "Brightness change",
-        "Sharpness",
-        "Contrast",
-        "Spatial distortions",
-    ],
-    BeforeValidator(_category),
-]
+Category = Annotated[CategoryName, BeforeValidator(_category)]
 
 
 def _category_list(values: list[str]) -> list[str]:

@@ -1,13 +1,19 @@
 """The words the agents agree on: distortion categories, severities, quality levels, and their synonyms.
 
-Models write "Blur", "defocus" or "JPEG artefacts"; everything behind the models sees the canonical names only.
+Models write "Blur", "defocus" or "JPEG artefacts"; everything behind the models sees the canonical names only. The
+synonyms stand in ``vocabulary.yaml`` and are read when first needed.
 """
 
 from __future__ import annotations
 
-import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, get_args
 
-CATEGORIES: tuple[str, ...] = (
+from agenticiqa._data import by_word, listed, read_data
+
+CategoryName = Literal[
     "Blurs",
     "Color distortions",
     "Compression",
@@ -16,9 +22,11 @@ CATEGORIES: tuple[str, ...] = (
     "Sharpness",
     "Contrast",
     "Spatial distortions",
-)
+]
+CATEGORIES: tuple[CategoryName, ...] = get_args(CategoryName)
 
-SEVERITIES: tuple[str, ...] = ("none", "slight", "moderate", "severe", "extreme")
+SeverityName = Literal["none", "slight", "moderate", "severe", "extreme"]
+SEVERITIES: tuple[SeverityName, ...] = get_args(SeverityName)
 
 LEVEL_NAMES: dict[int, str] = {5: "Excellent", 4: "Good", 3: "Fair", 2: "Poor", 1: "Bad"}
 LEVEL_LETTERS: dict[int, str] = {5: "A", 4: "B", 3: "C", 2: "D", 1: "E"}
@@ -26,88 +34,119 @@ LETTER_LEVELS: dict[str, int] = {letter: level for level, letter in LEVEL_LETTER
 
 GLOBAL = "Global"
 UNABLE_TO_DETERMINE = "Unable to determine"
+DEFAULT_QUERY = "Rate the perceptual quality of the image."
 
-_SEVERITY_SYNONYMS = {
-    "no": "none",
-    "absent": "none",
-    "not present": "none",
-    "mild": "slight",
-    "minor": "slight",
-    "light": "slight",
-    "low": "slight",
-    "medium": "moderate",
-    "heavy": "severe",
-    "strong": "severe",
-    "high": "severe",
-    "very severe": "extreme",
-}
-
-# Each synonym is a whole word or phrase in lower case; inflected forms are listed where people use them.
-_CATEGORY_SYNONYMS: dict[str, tuple[str, ...]] = {
-    "Blurs": (
-        "blur", "blurs", "blurry", "blurred", "blurring", "blurriness", "defocus", "defocused", "out of focus",
-        "focus", "motion blur", "gaussian blur", "lens blur", "camera shake", "softness", "soft",
-    ),
-    "Color distortions": (
-        "color distortion", "color distortions", "colour distortion", "colour distortions", "color", "colour",
-        "colors", "colours", "color cast", "colour cast", "white balance", "saturation", "oversaturation",
-        "undersaturation", "desaturation", "color shift", "colour shift", "color diffusion", "colour diffusion",
-        "color quantization", "hue", "tint", "chromatic aberration",
-    ),
-    "Compression": (
-        "compression", "compression artifact", "compression artifacts", "compression artefact",
-        "compression artefacts", "jpeg", "jpeg artifacts", "jpeg artefacts", "jpeg compression", "jpeg2000",
-        "jpeg 2000", "blocking", "blockiness", "block artifacts", "block artefacts", "ringing", "banding",
-    ),
-    "Noise": (
-        "noise", "noisy", "grain", "grainy", "graininess", "white noise", "impulse noise", "gaussian noise",
-        "salt and pepper noise", "multiplicative noise", "color noise", "colour noise", "iso noise",
-    ),
-    "Brightness change": (
-        "brightness change", "brightness changes", "brightness", "exposure", "overexposure", "over-exposure",
-        "overexposed", "over exposure", "underexposure", "under-exposure", "underexposed", "under exposure", "dark",
-        "darkness", "too dark", "too bright", "brighten", "darken", "mean shift", "lighting", "illumination",
-        "low light", "dim",
-    ),
-    "Sharpness": (
-        "sharpness", "sharp", "oversharpening", "over-sharpening", "oversharpened", "sharpening", "halo", "halos",
-        "lack of sharpness", "clarity", "detail", "details",
-    ),
-    "Contrast": ("contrast", "contrast change", "low contrast", "high contrast", "haze", "hazy", "fog", "washed out"),
-    "Spatial distortions": (
-        "spatial distortion", "spatial distortions", "jitter", "pixelate", "pixelated", "pixelation", "blocks",
-        "color block", "patches", "non-eccentricity patch", "aliasing", "moire", "moiré", "geometric distortion",
-        "distortion", "warping", "quantization",
-    ),
-}  # fmt: skip
-
-_CATEGORY_BY_WORD = {
-    **{word: category for category, words in _CATEGORY_SYNONYMS.items() for word in words},
-    **{category.lower(): category for category in CATEGORIES},
-}
+Polarity = Literal["bad", "good", "neutral"]
+"""``bad`` names damage ("blurry"), ``good`` its absence ("sharp"), ``neutral`` an attribute ("exposure")."""
 
 
-def _plain(text: str) -> str:
-    return re.sub(r"[\s_]+", " ", text.strip().lower())
+@dataclass(frozen=True)
+class DistortionTerm:
+    """What one word or phrase says about a picture's quality."""
+
+    category: CategoryName
+    kind: str
+    polarity: Polarity
 
 
-def canonical_category(text: str) -> str | None:
+@cache
+def _data() -> dict[str, Any]:
+    data: dict[str, Any] = read_data("vocabulary.yaml")
+    if tuple(data["distortions"]) != CATEGORIES or not {*data["severities"]} <= {*SEVERITIES}:
+        raise ValueError("vocabulary.yaml names other categories or severities than vocabulary.py.")
+    return data
+
+
+@cache
+def distortion_terms() -> dict[str, DistortionTerm]:
+    """Every word and phrase for a distortion, in plain spelling.
+
+    >>> distortion_terms()["noisier"]
+    DistortionTerm(category='Noise', kind='noise', polarity='bad')
+    """
+    terms = {
+        plain_spelling(word): DistortionTerm(category, kind, polarity)
+        for category, kinds in _data()["distortions"].items()
+        for kind, words in kinds.items()
+        for polarity in get_args(Polarity)
+        for word in listed(words.get(polarity, "")) if word
+    }  # fmt: skip
+    for adjective in listed(_data()["compared"]):
+        for form in compared(adjective):
+            terms[form] = terms[adjective]
+    return terms
+
+
+def compared(adjective: str) -> tuple[str, str]:
+    """Comparative and superlative of a short adjective.
+
+    >>> compared("noisy"), compared("dim"), compared("sharp")
+    (('noisier', 'noisiest'), ('dimmer', 'dimmest'), ('sharper', 'sharpest'))
+    """
+    stem = adjective[:-1] + "i" if adjective.endswith("y") else adjective.removesuffix("e")
+    if adjective in ("dim", "flat", "big", "thin", "red", "hot", "wet"):
+        stem += adjective[-1]
+    return stem + "er", stem + "est"
+
+
+@cache
+def kinds_seen_as() -> dict[str, frozenset[str]]:
+    """The kinds that the vision model tells apart, by the finer kind of damage that people name.
+
+    >>> sorted(kinds_seen_as()["defocus"])
+    ['gaussian_blur', 'lens_blur']
+    """
+    kinds = {name: facts for each in _data()["distortions"].values() for name, facts in each.items()}
+    return {name: frozenset(facts["seen_as"]) for name, facts in kinds.items() if "seen_as" in facts}
+
+
+def plain_spelling(word: str) -> str:
+    """Lower case, no accents, American spelling.
+
+    >>> [plain_spelling(w) for w in ("Colours", "moiré", "ARTEFACT", "centre")]
+    ['colors', 'moire', 'artifact', 'center']
+    """
+    decomposed = unicodedata.normalize("NFKD", word.casefold())
+    text = "".join(c for c in decomposed if not unicodedata.combining(c))
+    for british, american in _data()["spellings"].items():
+        if british in text:
+            text = text.replace(british, american)
+    return text
+
+
+def canonical_category(text: str) -> CategoryName | None:
     """The category a word belongs to, or None when it names no distortion we know.
 
     >>> canonical_category("Motion blur"), canonical_category("over-exposure"), canonical_category("beauty")
     ('Blurs', 'Brightness change', None)
     """
-    return _CATEGORY_BY_WORD.get(_plain(text))
+    words = _words(text)
+    term = distortion_terms().get(words)
+    return term.category if term else _category_names().get(words)
 
 
-def canonical_severity(text: str) -> str | None:
+@cache
+def _category_names() -> dict[str, CategoryName]:
+    return {category.lower(): category for category in CATEGORIES} | by_word(_data()["in_replies"])
+
+
+def canonical_severity(text: str) -> SeverityName | None:
     """One of the five severities, or None.
 
     >>> canonical_severity("Mild"), canonical_severity("heavy"), canonical_severity("terrible")
     ('slight', 'severe', None)
     """
-    word = _plain(text)
-    return word if word in SEVERITIES else _SEVERITY_SYNONYMS.get(word)
+    return _severity_names().get(_words(text))
+
+
+@cache
+def _severity_names() -> dict[str, SeverityName]:
+    return {name: name for name in SEVERITIES} | by_word(_data()["severities"])
+
+
+def _words(text: str) -> str:
+    """In plain spelling, with single blanks."""
+    return " ".join(plain_spelling(text).replace("_", " ").replace("-", " ").split())
 
 
 def same_name(left: str, right: str) -> bool:

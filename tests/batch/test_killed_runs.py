@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -227,3 +228,28 @@ def test_second_process_on_one_output_is_refused_and_the_lock_dies_with_its_owne
     with locked(output):
         pass
     assert list(tmp_path.glob("results*")) == []
+
+
+def test_lock_is_never_held_twice_though_its_file_comes_and_goes(tmp_path):
+    output = tmp_path / "results.jsonl"
+    inside: list[int] = []
+    most: list[int] = []
+
+    def hold(number: int) -> None:
+        for _ in range(60):
+            with locked(output, wait_s=60):
+                inside.append(number)
+                time.sleep(0)  # lets the others have a try
+                most.append(len(inside))
+                inside.remove(number)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(hold, range(6)))
+    assert (len(most), max(most)) == (360, 1)
+    assert list(tmp_path.glob("results*")) == []
+
+
+def test_lock_makes_no_folder(tmp_path):
+    with pytest.raises(OutputError, match="There is no folder"), locked(tmp_path / "slip" / "results.jsonl"):
+        pass
+    assert not (tmp_path / "slip").exists()

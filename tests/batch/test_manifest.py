@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from agenticiqa.batch.manifest.checking import Selection, check_manifest
-from agenticiqa.batch.manifest.reading import Row, open_manifest
+from agenticiqa.batch.manifest.reading import open_manifest
+from agenticiqa.batch.manifest.rows import Row
 from agenticiqa.batch.sample import Sample
-from agenticiqa.errors import ManifestError, MissingExtraError
-from support.batches import make_pictures, measuring_job
+from agenticiqa.errors import AgenticIQAError, ManifestError, MissingExtraError
+from support.batches import make_pictures, measuring_job, write_jsonl
 
 pytestmark = pytest.mark.usefixtures("isolated")
 
@@ -167,8 +168,55 @@ def test_folder_is_read_with_subfolders_in_order_of_names(tmp_path):
     assert all(Path(sample.image_path).is_file() for sample in found)
 
 
-@pytest.mark.parametrize("text", ['{"image_path": "a.png"}\n', "image_path\na.png\n"])
-def test_standard_input_may_be_either_form_and_is_read_twice(tmp_path, monkeypatch, text):
+def test_pictures_folders_and_patterns_may_be_named_together(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_pictures(tmp_path / "set" / "sub", 2)
+    (tmp_path / "set" / "notes.txt").write_text("no picture")
+    for inputs, wanted in (
+        (("set/sub/noisy1.png",), ["noisy1"]),
+        (("set/**/*0.*",), ["clean0", "noisy0"]),
+        (("set/sub/noisy1.png", "set", "set/sub/c*.png"), ["noisy1", "clean0", "clean1", "noisy0"]),
+    ):
+        manifest = open_manifest(*inputs)
+        found = [row.sample for row in manifest.rows()]
+        manifest.close()
+        assert [Path(sample.image_path).stem for sample in found] == wanted
+        assert all(sample.sample_id == sample.image_path for sample in found)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "problem"),
+    [
+        (("*.jpg",), "No picture matches"),
+        (("a.png", "gone.png"), "no file or folder 'gone.png'"),
+        (("a.png", "m.jsonl"), "stands beside other inputs"),
+        (("-", "a.png"), "stands beside other inputs"),
+    ],
+)
+def test_inputs_that_do_not_go_together(tmp_path, monkeypatch, inputs, problem):
+    monkeypatch.chdir(tmp_path)
+    make_pictures(tmp_path, 1)
+    (tmp_path / "noisy0.png").rename(tmp_path / "a.png")
+    write_jsonl(tmp_path / "m.jsonl", [{"image_path": "a.png"}])
+    with pytest.raises(AgenticIQAError, match=problem):
+        open_manifest(*inputs)
+
+
+def test_file_with_an_odd_name_is_no_pattern(tmp_path):
+    make_pictures(tmp_path, 1)
+    odd = tmp_path / "a[1].png"
+    (tmp_path / "noisy0.png").rename(odd)
+    assert [sample.image_path for sample in samples(odd)] == [str(odd)]
+
+
+def test_picture_without_an_ending_is_no_manifest(tmp_path):
+    make_pictures(tmp_path, 1)
+    (tmp_path / "noisy0.png").rename(tmp_path / "photo")
+    assert [sample.image_path for sample in samples(tmp_path / "photo")] == [str(tmp_path / "photo")]
+
+
+@pytest.mark.parametrize("text", ['{"image_path": "a.png"}\n', "image_path\na.png\n", "a.png\r\n\nb, c.png\n"])
+def test_standard_input_may_be_any_form_and_is_read_twice(tmp_path, monkeypatch, text):
     class Input:
         buffer = io.BytesIO(text.encode())
 
@@ -207,9 +255,21 @@ def checked(path: Path, **options):
 
 
 def test_duplicate_id_is_refused_by_name_with_both_lines(tmp_path):
-    (tmp_path / "m.jsonl").write_text('{"image_path": "a.png"}\n{"image_path": "b.png"}\n{"image_path": "a.png"}\n')
-    with pytest.raises(ManifestError, match=r"line 3: sample_id 'a\.png' is already used on line 1"):
+    write_jsonl(tmp_path / "m.jsonl", [{"sample_id": name, "image_path": "a.png"} for name in ("a", "b", "a")])
+    with pytest.raises(ManifestError, match=r"line 3: sample_id 'a' is already used on line 1"):
         checked(tmp_path / "m.jsonl").refuse_problems("m")
+
+
+def test_questions_without_an_id_get_one_of_their_own(tmp_path):
+    rows = [{"image_path": "a.png"}, {"image_path": "b.png"}, {"sample_id": "a.png#2", "image_path": "c.png"}]
+    rows += [{"image_path": "a.png", "query": "Sharp?"}, {"image_path": "a.png", "sample_id": ""}]
+    write_jsonl(tmp_path / "m.jsonl", rows)
+    found = checked(tmp_path / "m.jsonl")
+    found.refuse_problems("m")
+    ids = [entry.sample_id for entry in found.ledger.entries(0, 5)]
+    assert ids == ["a.png", "b.png", "a.png#2", "a.png#3", "a.png#4"]
+    again = checked(tmp_path / "m.jsonl")
+    assert list(found.ledger.entries(0, 5)) == list(again.ledger.entries(0, 5))
 
 
 def test_empty_manifest_is_refused(tmp_path):

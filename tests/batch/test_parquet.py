@@ -8,6 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from agenticiqa.batch.results import parquet
+from agenticiqa.batch.results.flat_rows import flat_rows
 from agenticiqa.batch.results.parquet import write_parquet
 from support.batches import write_jsonl
 
@@ -40,16 +41,16 @@ def test_halves_of_characters_become_question_marks(tmp_path):
     """A line of JSON can hold them: in a message of somebody's tool, say."""
     row = {"sample_id": "1", "status": "ok", "error": "\ud800!", "x\udfff": ["\ud800"]}
     row |= {"summarizer_result": {"final_answer": "\ud800"}, "measurements": [{"tool": "T", "region": "\ud800"}]}
-    write_parquet(write_jsonl(tmp_path / "r.jsonl", [row]), tmp_path / "r.parquet")
+    write_parquet(flat_rows(write_jsonl(tmp_path / "r.jsonl", [row])), tmp_path / "r.parquet")
     (read,) = pyarrow.parquet.read_table(tmp_path / "r.parquet").to_pylist()
     assert (read["error"], read["x?"], read["final_answer"], "T@?" in read) == ("?!", '["?"]', "?", True)
 
 
-@pytest.mark.parametrize("rows_a_group", [1, 1000])
-def test_columns_and_types(tmp_path, monkeypatch, rows_a_group):
-    monkeypatch.setattr(parquet, "ROWS_A_GROUP", rows_a_group)
+@pytest.mark.parametrize("rows_per_group", [1, 1000])
+def test_columns_and_types(tmp_path, monkeypatch, rows_per_group):
+    monkeypatch.setattr(parquet, "ROWS_PER_GROUP", rows_per_group)
     lines = write_jsonl(tmp_path / "r.jsonl", ROWS)
-    write_parquet(lines, tmp_path / "r.parquet")
+    write_parquet(flat_rows(lines), tmp_path / "r.parquet")
     table = pyarrow.parquet.read_table(tmp_path / "r.parquet")
     columns = table.to_pydict()
     assert table.column_names[0] == "sample_id"

@@ -1,7 +1,8 @@
-"""Pictures from elsewhere: fetched, measured under their own name, removed."""
+"""Pictures from elsewhere: read into memory, measured and assessed under their own name."""
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 import zipfile
 from pathlib import Path
@@ -9,8 +10,10 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from agenticiqa.batch.manifest.remote_pictures import fetched
+from agenticiqa.batch.manifest.remote_pictures import picture_at
+from agenticiqa.batch.preparing import Request, prepare_job
 from agenticiqa.errors import ImageError, ImageNotFoundError, ImageTooLargeError
+from agenticiqa.pictures.images import ImageLimits
 from support.batches import make_pictures, measuring_job, records, run_batch, write_jsonl
 
 pytestmark = pytest.mark.usefixtures("isolated")
@@ -73,11 +76,27 @@ def test_picture_inside_an_archive(tmp_path, temporary):
     assert (summary.ok, records(tmp_path / "r.jsonl")[0]["image_path"]) == (1, url)
 
 
+def test_agents_know_a_remote_picture_by_its_address(tmp_path, temporary, bucket):
+    rows = [
+        {"sample_id": "good", "image_path": f"{bucket}/noisy0.png", "reference_path": f"{bucket}/clean0.png"},
+        {"sample_id": "broken", "image_path": f"{bucket}/broken.png"},
+    ]
+    manifest = write_jsonl(tmp_path / "set" / "m.jsonl", rows)
+    summary = run_batch(manifest, tmp_path / "r.jsonl", job=prepare_job(Request(backend="embedded")))
+    good, broken = records(tmp_path / "r.jsonl")
+    assert (summary.ok + summary.partial, summary.errors) == (1, {"image_format": 1})
+    assert (good["image_path"], good["reference_path"]) == ("memory://bucket/noisy0.png", "memory://bucket/clean0.png")
+    assert good["metadata"]["image_sha256"] == hashlib.sha256((tmp_path / "set/noisy0.png").read_bytes()).hexdigest()
+    assert "memory://bucket/broken.png" in broken["error"]
+    assert list(temporary.iterdir()) == []
+
+
 def test_limits_and_errors_of_fetching(temporary, bucket):
-    with pytest.raises(ImageTooLargeError), fetched({"image": f"{bucket}/noisy0.png"}, max_bytes=100):
-        pass
-    with pytest.raises(ImageNotFoundError), fetched({"image": f"{bucket}/gone.png"}, max_bytes=100):
-        pass
-    with pytest.raises(ImageError), fetched({"image": "zip://x.png::/no/such.zip"}, max_bytes=100):
-        pass
+    small = ImageLimits(max_bytes=100)
+    with pytest.raises(ImageTooLargeError, match=r"memory://bucket/noisy0\.png"):
+        picture_at(f"{bucket}/noisy0.png").open(small)
+    with pytest.raises(ImageNotFoundError):
+        picture_at(f"{bucket}/gone.png").open(small)
+    with pytest.raises(ImageError):
+        picture_at("zip://x.png::/no/such.zip").open(small)
     assert list(temporary.iterdir()) == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import multiprocessing
 import sys
 import threading
 import time
@@ -14,9 +13,9 @@ from typing import Any
 import pytest
 
 from agenticiqa.batch.engines.base import ThreadEngine
-from agenticiqa.batch.engines.processes import AHEAD_BYTES, ProcessEngine
-from agenticiqa.batch.engines.worker import GATHER_S, _Outbox, receive
+from agenticiqa.batch.engines.processes import ProcessEngine
 from agenticiqa.batch.manifest.checking import Selection
+from agenticiqa.batch.manifest.reading import open_manifest
 from agenticiqa.batch.preparing import Request, prepare_job
 from agenticiqa.batch.results.result_lines import result_line, without_volatile
 from agenticiqa.batch.runner import StopSwitch
@@ -147,14 +146,14 @@ def test_nothing_succeeded(tmp_path):
 
 def test_defect_in_one_sample_stays_with_it(tmp_path, monkeypatch):
     manifest = make_manifest(tmp_path / "set", 3)
-    result = SampleWorker._found
+    result = SampleWorker._result
 
-    def sometimes(self, task, *pictures):
+    def sometimes(self, task):
         if task.sample.sample_id == "s1":
             raise ZeroDivisionError("oops")
-        return result(self, task, *pictures)
+        return result(self, task)
 
-    monkeypatch.setattr(SampleWorker, "_found", sometimes)
+    monkeypatch.setattr(SampleWorker, "_result", sometimes)
     summary = run_batch(manifest, tmp_path / "r.jsonl")
     assert (summary.ok, summary.errors) == (2, {"internal": 1})
     assert "ZeroDivisionError: oops" in records(tmp_path / "r.jsonl")[1]["error"]
@@ -257,14 +256,14 @@ def test_budget_needs_prices():
 def test_slow_sample_in_a_thread_is_given_up(tmp_path, monkeypatch):
     manifest = make_manifest(tmp_path / "set", 4)
     release = threading.Event()
-    result = SampleWorker._found
+    result = SampleWorker._result
 
-    def sometimes(self, task, *pictures):
+    def sometimes(self, task):
         if task.sample.sample_id == "s1":
             release.wait(20)
-        return result(self, task, *pictures)
+        return result(self, task)
 
-    monkeypatch.setattr(SampleWorker, "_found", sometimes)
+    monkeypatch.setattr(SampleWorker, "_result", sometimes)
     job = measuring_job(timeout_s=1.0)
     summary = run_batch(manifest, tmp_path / "r.jsonl", job=job, engine=lambda job: ThreadEngine(job, 1))
     release.set()
@@ -329,7 +328,7 @@ class WeighingEngine(ProcessEngine):
         self.most = 0
 
     def submit(self, task: Task) -> None:
-        self.sizes[task.position] = task.row.size
+        self.sizes[task.position] = len(task.row.record)
         self.most = max(self.most, sum(self.sizes.values()))
         super().submit(task)
 
@@ -351,7 +350,7 @@ def test_few_large_rows_are_on_their_way_at_once_however_quick_the_samples_are(t
         return engines[0]
 
     assert run_batch(manifest, tmp_path / "r.jsonl", engine=weighing).ok == 240
-    assert engines[0].most < 2 * AHEAD_BYTES + 4_000_000
+    assert engines[0].most < 8_000_000
 
 
 def test_what_is_printed_in_a_worker_stays_out_of_standard_output(tmp_path, capfd):
@@ -371,22 +370,20 @@ def test_interrupt_is_the_runner_s_even_before_a_worker_has_begun(tmp_path):
     assert run_batch(manifest, tmp_path / "r.jsonl", engine=lambda job: InterruptedEngine(job, 2)).ok == 3
 
 
-class _Writer:
-    """Stands in for the worker: what was done is what was written."""
-
-    def outcome(self, done: Any) -> Any:
-        return done
-
-
-def test_result_of_a_slow_sample_is_sent_before_the_next_begins():
-    """The next one may keep the whole worker busy, and would be blamed for the time of both."""
-    ours, theirs = multiprocessing.Pipe()
-    outbox = _Outbox(theirs, _Writer())  # type: ignore[arg-type]
-    time.sleep(2 * GATHER_S)
-    outbox.send_what_waited(0)  # Looked at meanwhile, when there is nothing to send.
-    outbox.add("slow", 2 * GATHER_S)  # type: ignore[arg-type]
-    assert ours.poll(0)
-    assert receive(ours).outcomes == ["slow"]
+def test_result_of_a_sample_is_there_before_the_next_one_ends(tmp_path):
+    """The next one may keep its whole worker busy until it is killed for it."""
+    make_pictures(tmp_path / "set", 1)
+    names = ("quick", "slow")
+    rows = [{"sample_id": name, "image_path": "noisy0.png", "reference_path": "clean0.png"} for name in names]
+    manifest = open_manifest(str(write_jsonl(tmp_path / "set" / "m.jsonl", rows)))
+    engine = FaultyEngine(measuring_job(), 1)
+    for position, row in enumerate(manifest.rows()):
+        engine.submit(Task(position, row, "run", names[position]))
+    done: list[Outcome] = []
+    while not (tmp_path / "set" / "slow.seen").exists():
+        done += engine.finished(0.1)
+    engine.close()
+    assert [(outcome.position, outcome.status) for outcome in done] == [(0, "ok")]
 
 
 def test_worker_that_dies_takes_only_its_own_sample_along(tmp_path):
@@ -406,8 +403,22 @@ def test_worker_that_dies_takes_only_its_own_sample_along(tmp_path):
     assert "SIGSEGV" in records(output)[3]["error"]
 
 
-def test_nobody_is_blamed_for_a_sample_that_was_done_before_its_worker_died(tmp_path):
-    """Results travel several at a time: those not sent yet die with the worker, and their samples are done again."""
+def test_worker_that_is_killed_while_it_waits_costs_no_sample(tmp_path):
+    manifest = make_manifest(tmp_path / "set", 6)
+
+    def with_a_dead_worker(job: Job) -> ProcessEngine:
+        engine = ProcessEngine(job, 1)
+        worker = engine._workers[0]
+        while not worker.ready:
+            assert engine.finished(0.1) == []
+        worker.process.kill()
+        worker.process.join()
+        return engine
+
+    assert run_batch(manifest, tmp_path / "r.jsonl", engine=with_a_dead_worker).ok == 6
+
+
+def test_sample_that_was_done_before_its_worker_died_keeps_its_result(tmp_path):
     folder = tmp_path / "set"
     make_pictures(folder, 1)
     names = [f"crash{number}" if number in (9, 24) else f"s{number}" for number in range(30)]

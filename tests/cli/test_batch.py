@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -219,10 +220,85 @@ def test_no_tool_named_never_asks_the_agents(run, manifest):
         assert (done.code, "--measure names no tool" in done.err) == (2, True)
 
 
-def test_results_need_a_file(run, manifest, folder):
-    done = run("batch", str(manifest), "-o", "-", "--measure", "PSNR")
-    assert (done.code, "--output is a file" in done.err) == (2, True)
-    assert not (folder / "-").exists()
+# --- other inputs and outputs ---
+
+
+def test_results_on_standard_output_stand_in_the_order_of_the_manifest(run, manifest, folder):
+    done = run("batch", str(manifest), "-o", "-", "--measure", "PSNR", "--workers", "2")
+    assert done.code == 0, done.err
+    assert [json.loads(line)["sample_id"] for line in done.out.splitlines()] == ["s0", "s1", "s2", "s3"]
+    assert "4 of 4 samples have a result: standard output" in done.err
+    assert list(folder.iterdir()) == []
+    for option in ("--resume", "--overwrite", "--json"):
+        assert "--output - prints JSON Lines" in run("batch", str(manifest), "-o", "-", option).err
+
+
+def test_reader_that_has_seen_enough_ends_the_batch_quietly(environment, tmp_path, folder):
+    manifest = make_manifest(tmp_path / "set", 3000)
+    command = Path(sys.executable).with_name("agenticiqa")
+    arguments = [str(command), "batch", str(manifest), "-o", "-", "--measure", "PSNR", "-w", "1"]
+    process = subprocess.Popen(
+        arguments, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["sample_id"] == "s0"
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=60) != 0
+
+
+def test_csv_by_name_with_its_lines_beside_it(run, manifest, folder):
+    with manifest.open("a") as file:
+        file.write(json.dumps({"sample_id": "late", "image_path": "late.png", "reference_path": "clean0.png"}) + "\n")
+    options = ("-o", "r.csv", "--measure", "PSNR", "--workers", "1")
+    assert run("batch", str(manifest), *options).code == 2
+    with (folder / "r.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["sample_id"], row["error_kind"], row["mos"]) for row in rows[3:]] == [
+        ("s3", "", "3.0"),
+        ("late", "image_not_found", ""),
+    ]
+    lines = records(folder / "r.csv.jsonl")
+    assert [float(row["PSNR"]) for row in rows[:4]] == [line["measurements"][0]["raw"] for line in lines[:4]]
+    assert "is there already" in run("batch", str(manifest), *options).err
+    (manifest.parent / "late.png").write_bytes((manifest.parent / "noisy0.png").read_bytes())
+    assert run("batch", str(manifest), *options, "--resume", "--json").json["done_earlier"] == 4
+    with (folder / "r.csv").open(newline="", encoding="utf-8") as file:
+        assert [row["status"] for row in csv.DictReader(file)] == ["ok"] * 5
+
+
+def test_name_that_says_no_format_is_refused_before_any_work(run, manifest, folder):
+    done = run("batch", str(manifest), "-o", "r.xlsx", "--measure", "PSNR")
+    assert (done.code, "not written as .xlsx" in done.err, list(folder.iterdir())) == (1, True, [])
+    assert run("batch", str(manifest), "-o", "r.txt", "--format", "jsonl", "--measure", "PSNR", "-w", "1").code == 0
+    assert len(records(folder / "r.txt")) == 4
+
+
+def test_quoted_pattern_and_several_pictures(run, tmp_path, folder):
+    make_pictures(tmp_path / "set", 3)
+    options = ("--measure", "sharpness", "--workers", "1")
+    assert run("batch", str(tmp_path / "set" / "n*.png"), "-o", "a.jsonl", *options).code == 0
+    named = [str(tmp_path / "set" / f"noisy{number}.png") for number in range(3)]
+    assert run("batch", *named, "-o", "b.jsonl", *options).code == 0
+    assert settled(folder / "a.jsonl") == settled(folder / "b.jsonl")
+    assert len(records(folder / "a.jsonl")) == 3
+
+
+def test_several_questions_about_one_picture_need_no_ids(run, model, manifest, folder):
+    rows = [{"image_path": "noisy0.png", "query": text} for text in ("Is it sharp?", "Is it noisy?")]
+    write_jsonl(manifest, rows)
+    assert run("batch", str(manifest), "-o", "r.jsonl").code == 0
+    assert [(each["sample_id"], each["query"]) for each in records(folder / "r.jsonl")] == [
+        ("noisy0.png", "Is it sharp?"),
+        ("noisy0.png#2", "Is it noisy?"),
+    ]
+    assert run("batch", str(manifest), "-o", "r.jsonl", "--resume", "--json").json["done_earlier"] == 2
+
+
+def test_samples_are_not_recorded_as_runs(run, model, manifest, environment):
+    assert run("batch", str(manifest), "-o", "r.jsonl").code == 0
+    assert run("runs", "list", "--json").json == []
 
 
 def test_second_ctrl_c_may_come_while_the_first_is_being_answered(environment, tmp_path, folder):

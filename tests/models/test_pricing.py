@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from pydantic import ValidationError
 
 from agenticiqa.models.client import TokenUsage
-from agenticiqa.models.pricing import PRICES, PRICES_AS_OF, estimate_cost, price_of
-from agenticiqa.models.wire.model_names import model_id
+from agenticiqa.models.known_models import Feature, KnownModels, known_models, known_provider, model_id
+from agenticiqa.models.pricing import Price, estimate_cost, price_of
 
 USAGE = TokenUsage(prompt=2000, completion=500)
 
@@ -40,15 +41,38 @@ def test_unknown_token_counts_have_no_cost():
 
 
 def test_the_table_has_a_date_and_sane_figures():
-    assert date.fromisoformat(PRICES_AS_OF)
-    assert all(0 < price.prompt <= price.completion for table in PRICES.values() for price in table.values())
+    assert date.fromisoformat(known_models().prices_as_of)
+    prices = [
+        model.price for each in known_models().providers.values() for model in each.models.values() if model.price
+    ]
+    assert len(prices) >= 24
+    assert all(0 < prompt <= completion for prompt, completion in prices)
 
 
 def test_every_friendly_claude_name_with_a_price_resolves():
     assert model_id("anthropic", "claude-3.5-sonnet") == "claude-3-5-sonnet-20241022"
-    assert price_of("anthropic.claude-sonnet-4.5") == PRICES["anthropic"]["claude-sonnet-4-5"]
+    assert price_of("anthropic.claude-sonnet-4.5") == Price(3.0, 15.0)
+    assert price_of("anthropic.claude-sonnet-4-5") == Price(3.0, 15.0)
+    assert price_of("anthropic.claude-opus-4.5") is None
+    assert price_of("openai.gpt-4o-audio-preview") is None
 
 
 def test_any_other_id_passes_through():
     assert model_id("compatible", "org/model:latest") == "org/model:latest"
     assert model_id("nobody", "x") == "x"
+
+
+def test_what_models_cannot_take():
+    assert known_provider("anthropic").cannot_take == {Feature.LOGPROBS, Feature.JSON_OBJECT, Feature.THINKING_BUDGET}
+    reasoning = known_provider("openai").find("gpt-5-2025-08-07")
+    assert reasoning is not None
+    assert reasoning.cannot_take == {Feature.TEMPERATURE, Feature.TOP_P, Feature.LOGPROBS}
+    assert known_provider("google").may_skip_thinking("gemini-2.5-flash-lite-preview")
+    assert not known_provider("google").may_skip_thinking("gemini-2.5-pro")
+
+
+def test_a_misspelt_fact_is_an_error():
+    with pytest.raises(ValidationError, match="cannot_tke"):
+        KnownModels.model_validate(
+            {"prices_as_of": "2025-11-01", "providers": {"openai": {"cannot_tke": ["temperature"]}}}
+        )

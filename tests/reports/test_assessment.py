@@ -10,6 +10,7 @@ from PIL import Image
 
 from agenticiqa import AgenticIQA
 from agenticiqa.reports.assessment import ReportItem, overlay, render_report, report_item, write_report
+from agenticiqa.runtime.config import ImageLimits
 from support.scripted import ScriptedClient
 
 pytestmark = pytest.mark.usefixtures("isolated")
@@ -26,7 +27,7 @@ def assessed(query: str = "Rate the quality.", picture: Path = PICTURE):
 
 def test_the_page_stands_alone_and_shows_answer_evidence_and_chart(tmp_path):
     result = assessed()
-    write_report(tmp_path / "report.html", [report_item(result)])
+    write_report(tmp_path / "report.html", [report_item(result, ImageLimits())])
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "http://" not in page
     assert "https://" not in page

@@ -17,7 +17,8 @@ import numpy as np
 from PIL import Image
 
 from agenticiqa.batch.engines.base import Engine, ThreadEngine
-from agenticiqa.batch.engines.processes import ProcessEngine, serve
+from agenticiqa.batch.engines.processes import ProcessEngine
+from agenticiqa.batch.engines.worker import serve
 from agenticiqa.batch.manifest.reading import open_manifest
 from agenticiqa.batch.preparing import Request, prepare_job
 from agenticiqa.batch.results.result_lines import without_volatile
@@ -101,12 +102,12 @@ def settled(path: Path) -> list[str]:
 # --- workers that misbehave ---
 
 
-def serve_with_faults(pipe: Connection, job: Job, threads: int, scratch: str, finished: ctypes.c_uint64) -> None:
+def serve_with_faults(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
     """A real worker process in which some samples, by their ids, end it or never end."""
-    result = SampleWorker._found
+    result = SampleWorker._result
 
-    def faulty(self: SampleWorker, task: Task, image: str, reference: str | None) -> dict[str, Any]:
-        name = task.sample.sample_id
+    def faulty(self: SampleWorker, task: Task) -> dict[str, Any]:
+        name, image = task.sample.sample_id, task.sample.image_path
         flag = Path(image).with_name(f"{name}.seen")
         if name.startswith("once") and not flag.exists():
             flag.touch()
@@ -122,19 +123,19 @@ def serve_with_faults(pipe: Connection, job: Job, threads: int, scratch: str, fi
             os.write(1, b"written by a library\n")
         if name.startswith("stuck"):
             ctypes.PyDLL(None).sleep(60)  # keeps every thread of the worker from running
-        return result(self, task, image, reference)
+        return result(self, task)
 
-    SampleWorker._found = faulty  # type: ignore[method-assign]
-    serve(pipe, job, threads, scratch, finished)
+    SampleWorker._result = faulty  # type: ignore[method-assign]
+    serve(pipe, job, threads, scratch)
 
 
-def serve_interrupted(pipe: Connection, job: Job, threads: int, scratch: str, finished: ctypes.c_uint64) -> None:
+def serve_interrupted(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
     """A worker that Ctrl-C reaches before it has begun."""
     os.kill(os.getpid(), signal.SIGINT)
-    serve(pipe, job, threads, scratch, finished)
+    serve(pipe, job, threads, scratch)
 
 
-def serve_nothing(pipe: Connection, job: Job, threads: int, scratch: str, finished: ctypes.c_uint64) -> None:
+def serve_nothing(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
     """A worker that cannot even start."""
     os._exit(9)
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agenticiqa.errors import ToolUnavailableError
+from agenticiqa.errors import ToolError, ToolUnavailableError
 from agenticiqa.pictures.distortions import PROTOCOL
 from agenticiqa.runtime.config import ToolSettings, load_settings
 from agenticiqa.tools import catalogue, pyiqa_adapter
 from agenticiqa.tools.calibration import load_calibrations, save_calibrations
 from agenticiqa.tools.catalogue import availability, fetch, load_catalogue
-from agenticiqa.tools.metrics import CATEGORIES, METRICS, Metric, MetricSpec
-from agenticiqa.tools.perceptual import sessions
+from agenticiqa.tools.metrics import METRICS, Metric, MetricSpec
 from agenticiqa.tools.registry import Tool, ToolRegistry, build_registry, default_registry
+from agenticiqa.vocabulary import CATEGORIES
 
 PAPER_FR = [
     "TOPIQ_FR", "AHIQ", "FSIM", "LPIPS", "DISTS", "WaDIQaM_FR", "PieAPP", "MS-SSIM", "GMSD", "SSIM", "CKDN", "VIF",
@@ -31,7 +32,6 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with the plain package only."""
     monkeypatch.setattr(pyiqa_adapter, "find_spec", lambda _: None)
     monkeypatch.setattr(catalogue, "find_spec", lambda _: None)
-    monkeypatch.setattr(sessions, "find_spec", lambda _: None)
 
 
 def test_the_papers_28_tools_and_all_native_ones_are_there():
@@ -71,14 +71,14 @@ def test_ranges_contain_those_of_the_calibrations():
 
 
 @pytest.mark.usefixtures("nothing_installed")
-def test_plain_installation_runs_native_tools_only(tmp_path: Path):
+def test_a_plain_installation_runs_the_tools_it_carries(tmp_path: Path):
     registry = build_registry(ToolSettings(), tmp_path)
     assert set(METRICS) <= set(registry.names())
-    assert {"LPIPS", "TOPIQ_FR", "QAlign"} <= set(registry.unavailable)
+    assert {"DISTS", "TOPIQ_FR", "QAlign"} <= set(registry.unavailable)
     for has_reference in (True, False):
         offered = registry.offered(has_reference=has_reference)
         assert offered
-        assert {tool.name for tool in offered} <= {*METRICS, "AIQA_FR", "AIQA_NR"}
+        assert {tool.name for tool in offered} <= {*METRICS, "LPIPS", "AIQA_FR", "AIQA_NR"}
         for category in (*CATEGORIES, "overall"):
             best = registry.best_for(category, has_reference=has_reference)
             assert best.needs_reference == has_reference
@@ -91,8 +91,8 @@ def test_naming_a_tool_that_cannot_run_explains_why(tmp_path: Path):
         ToolUnavailableError, match=r"QAlign cannot run here: pyiqa is not installed.*agenticiqa\[pyiqa\]"
     ):
         registry.find("q-align")
-    with pytest.raises(ToolUnavailableError, match=r"LPIPS cannot run here: ONNX Runtime.*agenticiqa\[perceptual\]"):
-        registry.find("lpips")
+    with pytest.raises(ToolUnavailableError, match="DISTS cannot run here: its network has not been converted"):
+        registry.find("dists")
     with pytest.raises(ToolUnavailableError, match="Did you mean HaarPSI"):
         registry.find("HarrPSI")
     assert registry.named_in("What does QAlign say, and PSNR?") == ["PSNR", "QAlign"]
@@ -100,7 +100,7 @@ def test_naming_a_tool_that_cannot_run_explains_why(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("nothing_installed")
-@pytest.mark.parametrize("name", ["LPIPS", "DISTS", "TOPIQ_FR"])
+@pytest.mark.parametrize("name", ["AHIQ", "TOPIQ_FR"])
 def test_fetching_needs_the_extra_first(name: str, tmp_path: Path):
     with pytest.raises(ToolUnavailableError, match=r"pip install 'agenticiqa\["):
         fetch(load_catalogue()[name], folder=tmp_path)
@@ -146,3 +146,9 @@ def test_calibrations_setting_replaces_curves_tool_by_tool(tmp_path: Path):
 def test_availability_names_its_provider():
     assert availability(load_catalogue()["SSIM"]).provider == "native"
     assert availability(load_catalogue()["QAlign"]).provider == "pyiqa"
+
+
+def test_a_tool_for_a_category_that_does_not_exist_is_refused():
+    metric = METRICS["PSNR"]
+    with pytest.raises(ToolError, match="PSNR is good at Beauty, which is no category"):
+        Tool(Metric(replace(metric.spec, good_at=("Noise", "Beauty")), metric.measure))

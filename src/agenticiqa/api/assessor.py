@@ -19,11 +19,11 @@ from agenticiqa.models.client import BackendChoice, VLMClient
 from agenticiqa.nodes.results import Assessment, show_in_notebooks
 from agenticiqa.nodes.run_context import RunContext
 from agenticiqa.nodes.run_state import PipelineEvent, initial_state
-from agenticiqa.pictures.images import ImageLimits, LoadedImage, check_allowed
+from agenticiqa.pictures.images import LoadedImage, check_allowed
 from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
 from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.cache import DiskCache, open_cache
-from agenticiqa.runtime.config import ROLES, Settings, load_settings
+from agenticiqa.runtime.config import ROLES, ImageLimits, Settings, load_settings
 from agenticiqa.runtime.logs import configure_logging, run_id_for_logs
 from agenticiqa.runtime.runs import INTERRUPTED, RunRecord, RunStore, StopRun, new_run_id, open_database
 from agenticiqa.state import AgenticIQAState
@@ -112,8 +112,7 @@ class AgenticIQA:
     @property
     def limits(self) -> ImageLimits:
         """What is refused before a picture is decoded."""
-        images = self.settings.pipeline.images
-        return ImageLimits(images.max_pixels, images.max_bytes)
+        return self.settings.pipeline.images
 
     def open_picture(self, image: PictureInput) -> LoadedImage:
         """Decode a picture under the same limits, and from the same folders, as a run would."""
@@ -462,7 +461,7 @@ def _open_checkpoints(runs_database: Path) -> SqliteSaver | None:
 def _notebook_view(result: Assessment) -> str:
     from agenticiqa.reports.assessment import notebook_view
 
-    return notebook_view(result)
+    return notebook_view(result, load_settings().pipeline.images)
 
 
 show_in_notebooks(_notebook_view)

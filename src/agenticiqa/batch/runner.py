@@ -8,12 +8,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate, islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from agenticiqa.batch.engines.base import Engine
 from agenticiqa.batch.ledger import FAILED, Ledger
 from agenticiqa.batch.manifest.checking import Checked, Selection, check_manifest
-from agenticiqa.batch.manifest.reading import Manifest
+from agenticiqa.batch.manifest.rows import Manifest
 from agenticiqa.batch.results.results_file import ResultsFile
 from agenticiqa.batch.tally import StopReason, Summary, Tally, summarize
 from agenticiqa.batch.work import Job, Outcome, Task
@@ -52,6 +52,8 @@ class Batch:
     """What one sample probably costs, until some have shown it."""
     on_progress: ProgressListener = field(default=lambda _: None)
     stop: StopSwitch = field(default_factory=StopSwitch)
+    stream: BinaryIO | None = None
+    """Gets every line as well, in the manifest's order, as soon as those before it are there."""
 
     def run(self) -> Summary:
         """Work through the selected samples. Raises before anything is spent when manifest or output are unfit."""
@@ -85,7 +87,8 @@ class Batch:
             tally.earlier = counts.get("ok", 0) + counts.get("partial", 0)
             run = _Run(self, ledger, results, tally, bounds, spent)
             stopped = run.work_through() if tally.earlier < tally.total else None
-            results.put_in_order(ledger.spans())
+            if self.stream is None:
+                results.put_in_order(ledger.spans())
             self.on_progress(tally)
             return summarize(tally, ledger, bounds, str(self.output), stopped)
         finally:
@@ -136,6 +139,7 @@ class _Run:
     bounds: tuple[int, int]
     spent_before: float
     in_flight: int = 0
+    streamed: int = 0
 
     def work_through(self) -> StopReason | None:
         with closing(self.batch.make_engine()) as engine, closing(self._tasks()) as tasks:
@@ -166,7 +170,7 @@ class _Run:
         rows = islice(self.batch.manifest.rows(), first, last)
         for row, entry in zip(rows, self.ledger.entries(first, last), strict=True):
             if entry.status in (None, FAILED):
-                yield Task(entry.position, row, entry.run_id)
+                yield Task(entry.position, row, entry.run_id, entry.sample_id)
 
     def _keep(self, outcomes: Sequence[Outcome]) -> None:
         start = self.results.append(b"".join(outcome.line for outcome in outcomes))
@@ -178,6 +182,14 @@ class _Run:
         self.in_flight -= len(outcomes)
         for outcome in outcomes:
             self.tally.add(outcome)
+        if self.batch.stream is not None:
+            self._pass_on(self.batch.stream)
+
+    def _pass_on(self, stream: BinaryIO) -> None:
+        for start, length in self.ledger.spans_from(self.bounds[0] + self.streamed):
+            stream.write(self.results.read(start, length))
+            self.streamed += 1
+        stream.flush()
 
     def _may_start(self) -> bool:
         if self.batch.stop.asked:

@@ -29,6 +29,9 @@ class Sample(BaseModel):
     task_type: TaskType | None = None
     carried: dict[str, Any] = Field(default_factory=dict)
 
+    def renamed(self, sample_id: str) -> Sample:
+        return self if sample_id == self.sample_id else self.model_copy(update={"sample_id": sample_id})
+
     def as_row(self) -> dict[str, Any]:
         """The flat form a manifest holds: no empty fields, carried columns beside the others.
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from agenticiqa.api.measure import Align, Measurer
 from agenticiqa.batch.manifest.fields import is_url
-from agenticiqa.batch.manifest.reading import Row
-from agenticiqa.batch.manifest.remote_pictures import fetched
-from agenticiqa.batch.measured_sample import Measured, measure_sample
+from agenticiqa.batch.manifest.remote_pictures import picture_at
+from agenticiqa.batch.manifest.rows import Row
+from agenticiqa.batch.measured_sample import measure_sample
 from agenticiqa.batch.rate_limits import ProviderLimits, RateLimits, limited_clients
 from agenticiqa.batch.results.result_lines import result_line
 from agenticiqa.batch.sample import Sample
@@ -26,7 +26,6 @@ from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
-    from agenticiqa.nodes.results import Assessment
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +46,8 @@ class Job:
     """The question of samples that bring none."""
     timeout_s: float = 600.0
     limits: RateLimits = field(default_factory=RateLimits)
+    leaves_nothing: bool = False
+    """No cache and no log file: results are all that is left."""
 
     @property
     def measures_only(self) -> bool:
@@ -83,12 +84,13 @@ class Task:
     position: int
     row: Row
     run_id: str
+    sample_id: str
 
     @property
     def sample(self) -> Sample:
         if self.row.sample is None:
             raise ManifestError(f"Line {self.row.line} holds no sample: {self.row.problem}")
-        return self.row.sample
+        return self.row.sample.renamed(self.sample_id)
 
 
 @dataclass(frozen=True)
@@ -101,16 +103,6 @@ class Outcome:
     error_kind: str | None = None
     calls: int = 0
     cost_usd: float | None = 0.0
-
-
-@dataclass(frozen=True)
-class Done:
-    """A sample that was worked on: what was found, not written down yet."""
-
-    task: Task
-    found: Assessment | Measured | AgenticIQAError
-    fetched: Mapping[str, str | None] | None = None
-    """Where copies of its pictures were, if they had to be fetched."""
 
 
 def failure(job: Job, task: Task, error: AgenticIQAError) -> Outcome:
@@ -132,7 +124,6 @@ class SampleWorker:
 
     def __init__(self, job: Job, limits: ProviderLimits | None = None) -> None:
         self._job = job
-        self._max_bytes = job.settings.pipeline.images.max_bytes
         self._assessor: AgenticIQA | None = None
         self._measurer: Measurer | None = None
         if job.measures_only:
@@ -142,57 +133,30 @@ class SampleWorker:
 
     def work(self, task: Task) -> Outcome:
         """The sample's result; whatever goes wrong with it stays with it."""
-        return self.outcome(self.do(task))
-
-    def do(self, task: Task) -> Done:
-        """The part that takes time."""
-        sample = task.sample
-        pictures = {"image": sample.image_path, "reference": sample.reference_path}
-        if not any(path and is_url(path) for path in pictures.values()):
-            return self._done(task, pictures)
         try:
-            with fetched(pictures, max_bytes=self._max_bytes) as local:
-                return replace(self._done(task, local), fetched=local)
+            return _answered(task, self._result(task))
         except AgenticIQAError as error:
-            return Done(task, error)
-
-    def _done(self, task: Task, pictures: Mapping[str, str | None]) -> Done:
-        try:
-            return Done(task, self._found(task, str(pictures["image"]), pictures["reference"]))
-        except AgenticIQAError as error:
-            return Done(task, error)
+            return failure(self._job, task, error)
         except Exception as error:
             # A defect, not a failure we know: one sample must not take the others with it.
             logger.exception("Sample %s: internal error", task.sample.sample_id)
-            return Done(task, _InternalError(f"{type(error).__name__}: {error}"))
+            return failure(self._job, task, _InternalError(f"{type(error).__name__}: {error}"))
 
-    def outcome(self, done: Done) -> Outcome:
-        """The part that writes down what was found."""
-        task, found = done.task, done.found
-        try:
-            outcome = failure(self._job, task, found) if isinstance(found, AgenticIQAError) else _answered(task, found)
-        except Exception as error:
-            logger.exception("Sample %s: its result cannot be written", task.sample.sample_id)
-            outcome = failure(self._job, task, _InternalError(f"{type(error).__name__}: {error}"))
-        if done.fetched is None:
-            return outcome
-        own = {"image": task.sample.image_path, "reference": task.sample.reference_path}
-        return replace(outcome, line=_with_own_names(outcome.line, done.fetched, own))
-
-    def _found(self, task: Task, image: str, reference: str | None) -> Assessment | Measured:
+    def _result(self, task: Task) -> dict[str, Any]:
         sample = task.sample
         if self._measurer is not None:
-            return measure_sample(self._measurer, image, reference, sample.regions)
+            return measure_sample(self._measurer, sample, task.run_id)
         if self._assessor is None:
             raise AssertionError("a worker assesses or measures")
-        return self._assessor.assess(
-            image,
+        assessment = self._assessor.assess(
+            picture_at(sample.image_path),
             sample.query or self._job.query,
-            reference=reference,
+            reference=picture_at(sample.reference_path) if sample.reference_path else None,
             options=sample.options,
             regions=sample.regions,
             run_id=task.run_id,
         )
+        return assessment.model_dump(mode="json")
 
     def close(self) -> None:
         if self._assessor is not None:
@@ -201,13 +165,11 @@ class SampleWorker:
             self._measurer.cache.close()
 
 
-def _answered(task: Task, found: Assessment | Measured) -> Outcome:
-    result = found.as_result(task.run_id) if isinstance(found, Measured) else found.model_dump(mode="json")
-    sample, about = task.sample, result["metadata"]
-    result["image_path"], result["reference_path"] = sample.image_path, sample.reference_path
+def _answered(task: Task, result: dict[str, Any]) -> Outcome:
+    about = result["metadata"]
     return Outcome(
         task.position,
-        result_line(sample, result),
+        result_line(task.sample, result),
         result["status"],
         about["error_kind"] if result["status"] == ERROR else None,
         about.get("calls", 0),
@@ -223,17 +185,6 @@ class _InternalError(AgenticIQAError):
         return "internal"
 
 
-def _with_own_names(line: bytes, local: Mapping[str, str | None], own: Mapping[str, str | None]) -> bytes:
-    """Messages name the picture as the manifest does, not the copy that was fetched."""
-    for name, path in local.items():
-        if path and path != own[name]:
-            told = json.dumps(own[name], ensure_ascii=False)[1:-1].encode()
-            # A line holds other alphabets as they are, or escaped: the folder for temporary files may need either.
-            for as_ascii in (False, True):
-                line = line.replace(json.dumps(path, ensure_ascii=as_ascii)[1:-1].encode(), told)
-    return line
-
-
 # --- with agents -----------------------------------------------------------------------------------------
 
 
@@ -241,7 +192,7 @@ def _assessor(job: Job, limits: ProviderLimits | None) -> AgenticIQA:
     from agenticiqa.api.assessor import AgenticIQA
 
     clients = limited_clients(job.settings, job.backends, limits) if limits is not None else None
-    return AgenticIQA(settings=job.settings, clients=clients)
+    return AgenticIQA(settings=job.settings, clients=clients, record=not job.leaves_nothing)
 
 
 def backends_of(settings: Settings) -> dict[str, str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
-from agenticiqa.runtime.files import read_yaml
+from agenticiqa._data import read_data
 
 
 @dataclass(frozen=True)
@@ -19,8 +18,7 @@ class PublishedCorrelation:
 
 @cache
 def _published() -> dict[str, Any]:
-    text = resources.files(__package__).joinpath("paper_results.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = read_yaml(text)
+    loaded: dict[str, Any] = read_data("evaluation/paper_results.yaml")
     return loaded
 
 

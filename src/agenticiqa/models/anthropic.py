@@ -16,7 +16,6 @@ from agenticiqa.models.wire.faults import (
 from agenticiqa.models.wire.transport import (
     CONNECT_LIMIT_S,
     Call,
-    Feature,
     JsonMode,
     TransportClient,
     checked_text,
@@ -33,7 +32,6 @@ class AnthropicVLMClient(TransportClient):
     """Messages with structured output where the model and the schema allow it."""
 
     provider = "anthropic"
-    features = frozenset({Feature.TEMPERATURE, Feature.TOP_P, Feature.JSON_SCHEMA})
 
     def _make_sdk_client(self) -> sdk.Anthropic:
         import anthropic

@@ -16,9 +16,9 @@ from pydantic import BaseModel
 
 from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.models.mind import Asked, Mind
-from agenticiqa.pictures.images import ImageLimits, LoadedImage
+from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.inputs import PictureInput, given_picture
-from agenticiqa.runtime.config import ProviderSettings, RoleSettings, Settings, load_settings
+from agenticiqa.runtime.config import ImageLimits, ProviderSettings, RoleSettings, Settings, load_settings
 
 TEST_IMAGE_LABEL = "test image"
 REFERENCE_IMAGE_LABEL = "reference image"

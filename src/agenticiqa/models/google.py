@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agenticiqa.errors import AuthenticationError, BackendError, BadResponseError
 from agenticiqa.models.client import ModelReply, Provider, Readiness, TokenUsage
+from agenticiqa.models.known_models import Feature, known_provider
 from agenticiqa.models.wire.answer_logprobs import Token, answer_logprobs
 from agenticiqa.models.wire.faults import (
     connection_error,
@@ -20,7 +21,6 @@ from agenticiqa.models.wire.faults import (
 from agenticiqa.models.wire.transport import (
     TOP_LOGPROBS,
     Call,
-    Feature,
     JsonMode,
     TransportClient,
     checked_text,
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 API_VERSION = "v1beta"
 # The service refuses shorter deadlines than this.
 SHORTEST_SERVER_DEADLINE_S = 10
-# Their hidden thoughts count against the reply's token limit; a short JSON answer would be cut off before it starts.
-MODELS_WITH_OPTIONAL_THINKING = ("gemini-2.5-flash",)
 REFUSALS = frozenset(
     {
         "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
@@ -104,7 +102,8 @@ class GoogleVLMClient(TransportClient):
             config.response_mime_type = "application/json"
         if call.json_mode is JsonMode.SCHEMA and call.schema is not None:
             config.response_json_schema = call.schema.schema
-        if self.model.startswith(MODELS_WITH_OPTIONAL_THINKING) and Feature.THINKING_BUDGET not in call.without:
+        # Hidden thoughts count against the reply's token limit: a short JSON answer would be cut off before it starts.
+        if known_provider(self.provider).may_skip_thinking(self.model) and Feature.THINKING_BUDGET not in call.without:
             config.thinking_config = types.ThinkingConfig(thinking_budget=0)
         return config
 

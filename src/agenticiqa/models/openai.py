@@ -20,7 +20,6 @@ from agenticiqa.models.wire.transport import (
     CONNECT_LIMIT_S,
     TOP_LOGPROBS,
     Call,
-    Feature,
     JsonMode,
     TransportClient,
     checked_text,
@@ -38,7 +37,6 @@ class OpenAIVLMClient(TransportClient):
     """Chat completions with structured output and token log-probabilities."""
 
     provider = "openai"
-    features = frozenset(Feature) - {Feature.THINKING_BUDGET}
     max_tokens_parameter = "max_completion_tokens"
     # "auto" may look at a thumbnail only, and fine detail is what a quality question is about.
     image_detail: str | None = "high"

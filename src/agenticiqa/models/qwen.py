@@ -22,8 +22,8 @@ from agenticiqa.models.client import (
     RichVLMClient,
     TokenUsage,
 )
+from agenticiqa.models.known_models import model_id
 from agenticiqa.models.wire.answer_logprobs import Token, answer_logprobs
-from agenticiqa.models.wire.model_names import model_id
 from agenticiqa.models.wire.reply_schema import reply_schema
 from agenticiqa.models.wire.transport import TOP_LOGPROBS, checked_text, installed
 from agenticiqa.runtime.config import ProviderSettings

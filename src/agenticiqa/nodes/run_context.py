@@ -18,7 +18,7 @@ from agenticiqa.models.answers import lettered, split_question
 from agenticiqa.models.client import BackendChoice, VLMClient, choose_backend, create_vlm_client
 from agenticiqa.models.mind import Asked, Mind
 from agenticiqa.nodes.asking import Asker, CallLog, Deadline
-from agenticiqa.pictures.images import ImageLimits, LoadedImage, load_image
+from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.inputs import GivenPicture
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import Settings, load_settings
@@ -68,8 +68,7 @@ class RunContext:
         """The picture, decoded once per run."""
         with self._lock:
             if path not in self._images:
-                images = self.settings.pipeline.images
-                limits = ImageLimits(images.max_pixels, images.max_bytes)
+                limits = self.settings.pipeline.images
                 given = self.pictures.get(path)
                 self._images[path] = given.open(limits) if given else load_image(path, limits)
             return self._images[path]

@@ -32,6 +32,7 @@ from agenticiqa.errors import (
     ImageTooLargeError,
     RegionError,
 )
+from agenticiqa.runtime.config import ImageLimits
 
 UInt8Image = npt.NDArray[np.uint8]
 FloatImage = npt.NDArray[np.float32]
@@ -52,14 +53,6 @@ UPRIGHT: dict[int, Callable[[npt.NDArray[np.uint16]], npt.NDArray[np.uint16]]] =
     7: lambda samples: samples[::-1, ::-1].swapaxes(0, 1),
     8: lambda samples: samples.swapaxes(0, 1)[::-1],
 }
-
-
-@dataclass(frozen=True)
-class ImageLimits:
-    """What is refused before decoding."""
-
-    max_pixels: int = 200_000_000
-    max_bytes: int = 512 * 1024 * 1024
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ import numpy.typing as npt
 from PIL import Image
 
 from agenticiqa.errors import ImageFormatError
-from agenticiqa.pictures.images import ImageLimits, LoadedImage, decode_image, load_image, png_bytes
+from agenticiqa.pictures.images import LoadedImage, decode_image, load_image, png_bytes
+from agenticiqa.runtime.config import ImageLimits
 
 CHANNELS = (1, 3, 4)
 _MODES_KEPT = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")

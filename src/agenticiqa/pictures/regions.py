@@ -16,6 +16,7 @@ import numpy as np
 from agenticiqa.errors import RegionError
 from agenticiqa.pictures.images import Box, LoadedImage, load_image
 from agenticiqa.pictures.masks import bounding_box, inner_box
+from agenticiqa.runtime.config import ImageLimits
 
 logger = logging.getLogger(__name__)
 
@@ -39,20 +40,20 @@ def parse_region(text: str) -> tuple[str, Box]:
     return name.strip(), Box.parse(numbers)
 
 
-def read_region(text: str, picture: Path) -> tuple[str, Box]:
+def read_region(text: str, picture: Path, limits: ImageLimits) -> tuple[str, Box]:
     """``NAME=x,y,width,height``, or ``NAME=mask.png`` with a mask of the picture's size, white where the object is."""
     name, separator, place = text.partition("=")
     if separator and name.strip() and re.search("[^-0-9, ]", place):
-        return name.strip(), region_from_mask(Path(place.strip()), picture, name.strip())
+        return name.strip(), region_from_mask(Path(place.strip()), picture, limits, name.strip())
     return parse_region(text)
 
 
-def region_from_mask(mask: Path, picture: Path, name: str = "region") -> Box:
+def region_from_mask(mask: Path, picture: Path, limits: ImageLimits, name: str = "region") -> Box:
     """The box that a mask stands for: the largest one inside it, or the one around it where the mask is too ragged.
 
     Which of the two was taken is logged, because the box around a mask holds other things too.
     """
-    marks, size = load_image(mask), load_image(picture).size
+    marks, size = load_image(mask, limits), load_image(picture, limits).size
     if marks.size != size:
         raise RegionError(
             f"The mask {str(mask)!r} is {marks.size[0]}×{marks.size[1]} pixels, the picture {size[0]}×{size[1]}.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from agenticiqa.errors import BackendUnavailableError, ImageError
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.overlays import overlay
+from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.files import write_whole
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES
 
@@ -57,6 +58,7 @@ class ReportItem:
 
     result: Assessment
     quality_map: Floats | None = None
+    limits: ImageLimits = field(default_factory=ImageLimits)
 
 
 def render_report(items: Iterable[ReportItem], title: str = "AgenticIQA report") -> str:
@@ -73,24 +75,24 @@ def page(content: str, title: str) -> str:
     )
 
 
-def notebook_view(result: Assessment) -> str:
+def notebook_view(result: Assessment, limits: ImageLimits) -> str:
     """A result inside somebody else's page: the style is kept to this part of it."""
     style = STYLE.replace(":root {", "& {").replace("body {", "& {")
-    article = picture_article(report_item(result))
+    article = picture_article(report_item(result, limits))
     return f'<div class="agenticiqa"><style>.agenticiqa {{ {style} }}</style>{article}</div>'
 
 
-def report_item(result: Assessment) -> ReportItem:
+def report_item(result: Assessment, limits: ImageLimits) -> ReportItem:
     """A result with its quality map, where the embedded vision model is installed."""
     from agenticiqa.vision.quality_map import quality_map
 
-    picture = _opened(result.image_path)
+    picture = _opened(result.image_path, limits)
     if picture is None:
-        return ReportItem(result)
+        return ReportItem(result, limits=limits)
     try:
-        return ReportItem(result, quality_map(picture))
+        return ReportItem(result, quality_map(picture), limits)
     except BackendUnavailableError:
-        return ReportItem(result)
+        return ReportItem(result, limits=limits)
 
 
 def write_report(path: Path, items: Iterable[ReportItem], title: str = "AgenticIQA report") -> None:
@@ -115,14 +117,14 @@ def picture_article(item: ReportItem) -> str:
 
 def _pictures(item: ReportItem) -> str:
     figures = []
-    picture = _opened(item.result.image_path)
+    picture = _opened(item.result.image_path, item.limits)
     if picture is not None:
         shown = thumbnail(picture)
         figures.append(figure(shown, "picture"))
         if item.quality_map is not None:
             figures.append(figure(overlay(shown, item.quality_map), "where quality is lost (red) and kept (blue)"))
     if item.result.reference_path:
-        reference = _opened(item.result.reference_path)
+        reference = _opened(item.result.reference_path, item.limits)
         if reference is not None:
             figures.append(figure(thumbnail(reference), "reference"))
     if not figures:
@@ -130,9 +132,9 @@ def _pictures(item: ReportItem) -> str:
     return f'<div class="pictures">{"".join(figures)}</div>'
 
 
-def _opened(path: str) -> LoadedImage | None:
+def _opened(path: str, limits: ImageLimits) -> LoadedImage | None:
     try:
-        return load_image(path)
+        return load_image(path, limits)
     except ImageError:
         return None
 

@@ -11,14 +11,15 @@ from agenticiqa.errors import ImageError
 from agenticiqa.nodes.results import Comparison
 from agenticiqa.reports.assessment import NO_PICTURES, figure, page, picture_article, report_item, table, thumbnail
 from agenticiqa.reports.difference import Pictures, difference_of, open_pictures
+from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.files import write_whole
 
 MAP_CAPTION = "blue: A is better there; orange: B is"
 
 
-def write_difference(found: Comparison, path: Path) -> bool:
+def write_difference(found: Comparison, path: Path, limits: ImageLimits) -> bool:
     """Write the difference map as PNG; False when none can be made of these pictures."""
-    pictures = _pictures(found)
+    pictures = _pictures(found, limits)
     difference = difference_of(pictures)
     if difference is None:
         return False
@@ -27,31 +28,31 @@ def write_difference(found: Comparison, path: Path) -> bool:
     return True
 
 
-def write_page(found: Comparison, path: Path) -> None:
+def write_page(found: Comparison, path: Path, limits: ImageLimits) -> None:
     """Write the page whole or not at all."""
-    write_whole(path, render_page(found).encode("utf-8"))
+    write_whole(path, render_page(found, limits).encode("utf-8"))
 
 
-def render_page(found: Comparison) -> str:
+def render_page(found: Comparison, limits: ImageLimits) -> str:
     """The verdict first, then both pictures with their own reports."""
     parts = [
         f"<article><h2>{escape(found.verdict)}</h2>",
-        _figures(found),
+        _figures(found, limits),
         _reasons(found),
         _tools(found),
         "</article>",
     ]
-    parts += [picture_article(report_item(result)) for result in (found.a, found.b) if result is not None]
+    parts += [picture_article(report_item(result, limits)) for result in (found.a, found.b) if result is not None]
     return page("".join(parts), f"{Path(found.image_a).name} or {Path(found.image_b).name}?")
 
 
-def _pictures(found: Comparison) -> Pictures:
-    return open_pictures(found.image_a, found.image_b, found.reference_path)
+def _pictures(found: Comparison, limits: ImageLimits) -> Pictures:
+    return open_pictures(found.image_a, found.image_b, found.reference_path, limits)
 
 
-def _figures(found: Comparison) -> str:
+def _figures(found: Comparison, limits: ImageLimits) -> str:
     try:
-        pictures = _pictures(found)
+        pictures = _pictures(found, limits)
     except ImageError:
         return f'<p class="dim">{NO_PICTURES}</p>'
     shown = [figure(thumbnail(pictures.a), "A"), figure(thumbnail(pictures.b), "B")]

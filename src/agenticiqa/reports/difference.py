@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.nodes.results import Place, Side, Winner
-from agenticiqa.pictures.images import ImageLimits, LoadedImage, load_image
+from agenticiqa.pictures.images import LoadedImage, load_image
+from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.tools.metrics import METRICS, MetricInputError, Views
 
 logger = logging.getLogger(__name__)
@@ -102,7 +103,7 @@ def difference_of(pictures: Pictures) -> Difference | None:
 
 
 def open_pictures(
-    image_a: Path | str, image_b: Path | str, reference: Path | str | None, limits: ImageLimits | None = None
+    image_a: Path | str, image_b: Path | str, reference: Path | str | None, limits: ImageLimits
 ) -> Pictures:
     """Decode what is compared."""
     a, b = (load_image(path, limits) for path in (image_a, image_b))

@@ -6,19 +6,20 @@ from pathlib import Path
 
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.pictures.images import Box, load_image
+from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.state import ToolExecutionLog
 from agenticiqa.tools.maps import MapFolder
 from agenticiqa.tools.measuring import Bench, Job
 from agenticiqa.tools.registry import ToolRegistry
 
 
-def write_maps(result: Assessment, tools: ToolRegistry, folder: Path) -> list[Path]:
+def write_maps(result: Assessment, tools: ToolRegistry, folder: Path, limits: ImageLimits) -> list[Path]:
     """Run the tools that gave scores once more, this time for their maps; returns the overlays written."""
     logs = [log for log in _logs(result) if log.error is None]
     if not logs:
         return []
-    test = load_image(result.image_path)
-    reference = load_image(result.reference_path) if result.reference_path else None
+    test = load_image(result.image_path, limits)
+    reference = load_image(result.reference_path, limits) if result.reference_path else None
     bench = Bench(test, reference, keep_maps=True)
     maps = MapFolder(folder)
     written = []

@@ -109,7 +109,9 @@ class FusionSettings(_Strict):
         return value
 
 
-class ImageSettings(_Strict):
+class ImageLimits(_Strict):
+    """What is refused before a picture is decoded."""
+
     max_pixels: int = Field(200_000_000, ge=1)
     max_bytes: int = Field(512 * 1024 * 1024, ge=1)
 
@@ -151,7 +153,7 @@ class PipelineSettings(_Strict):
     max_query_chars: int = Field(20_000, ge=1)
     allowed_roots: tuple[Path, ...] = ()
     fusion: FusionSettings = FusionSettings()
-    images: ImageSettings = ImageSettings()
+    images: ImageLimits = ImageLimits()
     tools: ToolSettings = ToolSettings()
     cache: CacheSettings = CacheSettings()
     logging: LoggingSettings = LoggingSettings()

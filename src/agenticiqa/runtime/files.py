@@ -1,4 +1,4 @@
-"""Files: written whole or not at all; YAML read fast."""
+"""Files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,19 +7,9 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import yaml
+from typing import BinaryIO
 
 from agenticiqa.errors import OutputError
-
-# LibYAML reads ten times faster than the parser in Python; some builds of PyYAML lack it.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def read_yaml(text: str) -> Any:
-    """Plain values only, as ``yaml.safe_load`` gives them."""
-    return yaml.load(text, Loader=_LOADER)  # noqa: S506 - either loader is a safe one
 
 
 def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:

@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
-from agenticiqa.runtime.files import read_yaml
+from agenticiqa._data import read_data
 from agenticiqa.tools.calibration import HIGHEST, LOWEST, Calibration, CalibrationError
 from agenticiqa.tools.metrics import METRICS, Array, FloatArray, Measurement, MetricSpec, Picture, Views
 
@@ -94,8 +93,7 @@ class FusedModel:
 @cache
 def fused_model() -> FusedModel:
     """The shipped model."""
-    text = resources.files(__package__).joinpath(_DATA_FILE).read_text(encoding="utf-8")
-    return read_model(read_yaml(text))
+    return read_model(read_data(f"tools/{_DATA_FILE}"))
 
 
 def read_model(fields: Any) -> FusedModel:

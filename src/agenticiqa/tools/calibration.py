@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
+from agenticiqa._data import parse_yaml
 from agenticiqa.errors import ToolError
-from agenticiqa.runtime.files import read_yaml, write_whole
+from agenticiqa.runtime.files import write_whole
 
 Floats = npt.NDArray[np.float64]
 Coefficients = tuple[float, float, float, float, float]
@@ -181,7 +182,7 @@ def _section(name: str, path: str | Path | None = None) -> dict[str, Any]:
             text = resources.files(__package__).joinpath(_DATA_FILE).read_text(encoding="utf-8")
         else:
             text = Path(path).read_text(encoding="utf-8")
-        section = read_yaml(text)[name]
+        section = parse_yaml(text)[name]
     except OSError as error:
         raise CalibrationError(f"The calibration file {str(path)!r} cannot be read: {error.strerror}.") from error
     except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError) as error:

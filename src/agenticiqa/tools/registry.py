@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from importlib import metadata
 from pathlib import Path
 
-from agenticiqa.errors import ToolUnavailableError
+from agenticiqa.errors import ToolError, ToolUnavailableError
 from agenticiqa.runtime.config import ToolSettings
 from agenticiqa.tools.calibration import Calibration, load_calibrations
 from agenticiqa.tools.catalogue import (
@@ -27,13 +27,13 @@ from agenticiqa.tools.catalogue import (
     make_metric,
     tools_folder,
 )
-from agenticiqa.tools.metrics import CATEGORIES, Metric, MetricSpec
+from agenticiqa.tools.metrics import Metric, MetricSpec
+from agenticiqa.tools.names import ENGLISH_WORDS, plain_name, same_tool
+from agenticiqa.vocabulary import CATEGORIES
 
 ENTRY_POINT_GROUP = "agenticiqa.tools"
 OVERALL = "all"
 """The catalogue's key for agreement over all distortions together."""
-# Tools whose names are words too: only the exact spelling names them.
-ENGLISH_WORDS = frozenset({"unique"})
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,11 @@ class Tool:
     """What the catalogue says about it; None for a plug-in's tool."""
     max_megapixels: float | None = None
     """Larger pictures are refused; None: no limit but the machine's memory."""
+
+    def __post_init__(self) -> None:
+        unknown = {*self.spec.good_at} - {*CATEGORIES}
+        if unknown:
+            raise ToolError(f"{self.name} is good at {', '.join(sorted(unknown))}, which is no category of damage.")
 
     @property
     def spec(self) -> MetricSpec:
@@ -123,12 +128,12 @@ class ToolRegistry:
 
     @cached_property
     def _tools(self) -> dict[str, Tool]:
-        return {_plain(tool.name): tool for tool in self._given}
+        return {plain_name(tool.name): tool for tool in self._given}
 
     @cached_property
     def unavailable(self) -> dict[str, str]:
         """The tools that cannot run here, and why."""
-        return {name: reason for name, reason in self._given_unavailable.items() if _plain(name) not in self._tools}
+        return {name: reason for name, reason in self._given_unavailable.items() if plain_name(name) not in self._tools}
 
     def known_names(self) -> list[str]:
         """Of all tools, whether or not they can run here."""
@@ -142,7 +147,7 @@ class ToolRegistry:
 
     def get(self, name: str) -> Tool | None:
         """The tool if it runs here."""
-        return self._tools.get(_plain(name))
+        return self._tools.get(plain_name(name))
 
     def find(self, name: str) -> Tool:
         """The tool a user or model means; case, hyphens and underscores do not matter."""
@@ -157,8 +162,8 @@ class ToolRegistry:
         raise ToolUnavailableError(f"There is no tool {name!r} here.{self._meant(name)}", hint=self._hint())
 
     def _meant(self, name: str) -> str:
-        spelled = {_plain(each): each for each in self.known_names()}
-        close = difflib.get_close_matches(_plain(name), spelled, n=1)
+        spelled = {plain_name(each): each for each in self.known_names()}
+        close = difflib.get_close_matches(plain_name(name), spelled, n=1)
         return f" Did you mean {spelled[close[0]]}?" if close else ""
 
     def _hint(self) -> str:
@@ -169,9 +174,9 @@ class ToolRegistry:
 
         Probes are named like ordinary words ("noise"), so they do not count here.
         """
-        words = {_plain(word) for word in re.findall(r"[\w-]+", text)}
+        words = {plain_name(word) for word in re.findall(r"[\w-]+", text)}
         proper = [name for name in self.known_names() if not name.islower()]
-        return [name for name in proper if _plain(name) in words - ENGLISH_WORDS or name in text.split()]
+        return [name for name in proper if plain_name(name) in words - ENGLISH_WORDS or name in text.split()]
 
     def offered(self, *, has_reference: bool, size: tuple[int, int] | None = None) -> list[Tool]:
         """Tools that can score a picture of this size; those that use the reference come first when there is one."""
@@ -194,18 +199,6 @@ class ToolRegistry:
         if not ranked:
             raise ToolUnavailableError("No measuring tool can run on this picture.")
         return ranked[0]
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
-def same_tool(left: str, right: str) -> bool:
-    """
-    >>> same_tool("MS-SSIM", "ms_ssim")
-    True
-    """
-    return _plain(left) == _plain(right)
 
 
 def default_calibration(name: str) -> Calibration | None:

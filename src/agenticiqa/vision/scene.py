@@ -12,9 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from agenticiqa.pictures.images import UInt8Image
-from agenticiqa.vision.kinds import model_kinds_for
 from agenticiqa.vision.network import Floats, Judgement, Sight, Vision
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
+from agenticiqa.vocabulary import kinds_seen_as
 
 LEVELS = (1, 2, 3, 4, 5)
 KEPT_SIGHTS = 12
@@ -110,7 +110,7 @@ class Scene:
     def kind_share(self, category: str, kind: str, reading: Reading) -> float | None:
         """The share of a kind that a person named within its category; None where the model knows no such kind."""
         own = self._kinds_of(category, reading)
-        wanted, total = model_kinds_for(kind) & own.keys(), sum(own.values())
+        wanted, total = kinds_seen_as().get(kind, frozenset()) & own.keys(), sum(own.values())
         return sum(own[name] for name in wanted) / total if wanted and total > 0 else None
 
 

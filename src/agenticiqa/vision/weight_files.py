@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from numpy.typing import NDArray
 
 from agenticiqa.errors import BackendUnavailableError
 
@@ -17,19 +20,21 @@ def thread_limit() -> int:
     return int(first) if first.isdigit() else 0
 
 
-def open_session(data: bytes, threads: int = 0) -> Any:
-    """An ONNX graph ready to run on the CPU; ``threads`` 0 takes the usual number."""
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise BackendUnavailableError(
-            "The embedded model needs onnxruntime.", hint="Install it: pip install onnxruntime"
-        ) from error
+def open_session(data: bytes, threads: int = 0, weights: Mapping[str, NDArray[Any]] | None = None) -> Any:
+    """An ONNX graph ready to run on the CPU; ``threads`` 0 takes the usual number.
+
+    ``weights`` are the tensors that the graph itself only names. Every session of this package is opened here.
+    """
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or thread_limit()
     options.log_severity_level = 3
     # Threads that wait by spinning take the processor from whatever else runs: tools, other requests.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if weights:
+        values = [onnxruntime.OrtValue.ortvalue_from_numpy(each) for each in weights.values()]
+        options.add_external_initializers(list(weights), values)
     return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
 
 

@@ -14,7 +14,7 @@ from agenticiqa.api.comparison import Comparison, compare_pictures
 from agenticiqa.pictures.distortions import distort
 from agenticiqa.reports.comparison import render_page, write_difference
 from agenticiqa.reports.difference import difference_of, open_pictures
-from agenticiqa.runtime.config import ROLES
+from agenticiqa.runtime.config import ROLES, ImageLimits
 from support.scripted import ScriptedClient
 
 pytestmark = pytest.mark.usefixtures("isolated")
@@ -114,7 +114,7 @@ def test_two_sizes_are_compared_without_a_map(assessor, pictures):
     assert found.status != "error"
     assert found.places == []
     assert "differ in size" in " ".join(found.notes)
-    assert difference_of(open_pictures(pictures["original"], pictures["small"], None)) is None
+    assert difference_of(open_pictures(pictures["original"], pictures["small"], None, ImageLimits())) is None
 
 
 def test_only_allowed_roots_hold_for_both(pictures, tmp_path):
@@ -133,10 +133,10 @@ def test_the_result_survives_json_and_its_page_is_safe(assessor, pictures, tmp_p
     hostile.write_bytes(pictures["heavy"].read_bytes())
     found = compare_pictures(assessor, pictures["original"], hostile)
     assert Comparison.model_validate_json(found.model_dump_json()) == found
-    page = render_page(found)
+    page = render_page(found, ImageLimits())
     assert "<script" not in page
     assert page.count("data:image/jpeg;base64,") == 7  # A, B, where they differ; each again with its quality map
-    assert write_difference(found, tmp_path / "maps" / "difference.png")
+    assert write_difference(found, tmp_path / "maps" / "difference.png", ImageLimits())
     with Image.open(tmp_path / "maps" / "difference.png") as shown:
         assert shown.size == (320, 224)
 

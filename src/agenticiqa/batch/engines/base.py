@@ -9,7 +9,7 @@ from typing import Protocol
 
 from agenticiqa.batch.rate_limits import ProviderLimits, SampleClock, current_clock
 from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task, failure
-from agenticiqa.errors import SampleTimeoutError
+from agenticiqa.errors import SampleTimeoutError, WorkerDiedError
 
 
 class Engine(Protocol):
@@ -33,6 +33,28 @@ class Engine(Protocol):
 
 def overtime(job: Job, task: Task) -> Outcome:
     return failure(job, task, SampleTimeoutError(f"The sample took longer than {job.timeout_s:g} s."))
+
+
+class LostWorkers:
+    """How often a worker died on which sample: it is tried again at another one, a few times."""
+
+    def __init__(self, job: Job, tries: int) -> None:
+        self._job = job
+        self._tries = tries
+        self._deaths: dict[int, int] = {}
+
+    def count(self, task: Task, worker: str, how: str) -> Outcome | None:
+        """The sample's failure, or None while it may be tried again."""
+        deaths = self._deaths.get(task.position, 0) + 1
+        self._deaths[task.position] = deaths
+        if deaths < self._tries:
+            return None
+        self.forget(task.position)
+        error = WorkerDiedError(f"The {worker} died {deaths} times on this sample (last: {how}).")
+        return failure(self._job, task, error)
+
+    def forget(self, position: int) -> None:
+        self._deaths.pop(position, None)
 
 
 @dataclass

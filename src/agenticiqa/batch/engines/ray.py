@@ -8,10 +8,10 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agenticiqa.batch.engines.base import overtime
+from agenticiqa.batch.engines.base import LostWorkers, overtime
 from agenticiqa.batch.rate_limits import ProviderLimits
-from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task, failure
-from agenticiqa.errors import ConfigError, MissingExtraError, WorkerDiedError
+from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task
+from agenticiqa.errors import ConfigError, MissingExtraError
 
 EXTRA = "ray"
 TASKS_AT_ONCE = 2
@@ -54,7 +54,7 @@ class RayEngine:
         # Stored once: the settings do not travel again with every new actor.
         self._stored_job = self._ray.put(job)
         self._waiting: deque[Task] = deque()
-        self._tries: dict[int, int] = {}
+        self._lost = LostWorkers(job, TRIES)
         self._actors = [self._started() for _ in range(workers)]
 
     def _connect(self, address: str | None) -> None:
@@ -108,23 +108,19 @@ class RayEngine:
         actor.references.popleft()
         actor.tasks.popleft()
         actor.since = time.monotonic()
-        self._tries.pop(outcome.position, None)
+        self._lost.forget(outcome.position)
         return [outcome]
 
     # --- actors that end early ---
 
     def _replace_dead(self, actor: _Actor, error: Exception) -> list[Outcome]:
-        blamed = actor.tasks.popleft()
+        task = actor.tasks.popleft()
         self._replace(actor)
-        tries = self._tries.get(blamed.position, 0) + 1
-        self._tries[blamed.position] = tries
-        if tries < TRIES:
-            self._waiting.appendleft(blamed)
-            return []
-        del self._tries[blamed.position]
         why = str(error).strip().splitlines()[0]
-        died = WorkerDiedError(f"The Ray worker died {tries} times on this sample (last: {why}).")
-        return [failure(self._job, blamed, died)]
+        if failed := self._lost.count(task, "Ray worker", why):
+            return [failed]
+        self._waiting.appendleft(task)
+        return []
 
     def _replace_overdue(self) -> list[Outcome]:
         now = time.monotonic()

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from agenticiqa.batch.ledger import Ledger
 from agenticiqa.batch.manifest.fields import is_url
-from agenticiqa.batch.manifest.reading import Manifest
 from agenticiqa.batch.manifest.remote_pictures import check_protocol
+from agenticiqa.batch.manifest.rows import Manifest
 from agenticiqa.batch.sample import Sample
 from agenticiqa.batch.work import Job
 from agenticiqa.errors import ManifestError
@@ -34,8 +34,8 @@ class Checked:
     def refuse_problems(self, name: str) -> None:
         if self.problems:
             more = self.problems - len(self.first_problems)
-            told = "\n".join([*self.first_problems, *([f"… and {more} more"] if more else [])])
-            raise ManifestError(f"{name} has {self.problems} rows that cannot be used:\n{told}")
+            listed = "\n".join([*self.first_problems, *([f"… and {more} more"] if more else [])])
+            raise ManifestError(f"{name} has {self.problems} rows that cannot be used:\n{listed}")
         if not self.ledger.count:
             raise ManifestError(f"{name} holds no samples.", hint="Check that it is the right file or folder.")
 
@@ -58,11 +58,14 @@ def check_manifest(
         if row.sample is None:
             report(row.line, row.problem or "no sample.")
             continue
-        taken = checked.ledger.add(row.sample.sample_id, row.line, job.run_id(row.sample))
+        sample = row.sample
+        if not row.has_id:
+            sample = sample.renamed(checked.ledger.free_id(sample.sample_id))
+        taken = checked.ledger.add(sample.sample_id, row.line, job.run_id(sample))
         if taken is not None:
-            report(row.line, f"sample_id {row.sample.sample_id!r} is already used on line {taken}.")
+            report(row.line, f"sample_id {sample.sample_id!r} is already used on line {taken}.")
         missing_before = checked.missing
-        for path in _pictures(row.sample):
+        for path in _pictures(sample):
             if is_url(path):
                 checked.remote += 1
                 _check_once(path, protocols)

@@ -60,7 +60,7 @@ def sample_from_row(row: Mapping[str, Any], base: str) -> Sample:
     if image is None:
         raise ManifestError("image_path is missing.")
     known: dict[str, Any] = {
-        # Without an id the path is the name; two questions about one picture then need ids of their own.
+        # Of several questions about one picture without ids, all but the first get numbers: see checking.py.
         "sample_id": _text(values, "sample_id") or image,
         "image_path": resolved_path(image, base),
         "query": _text(values, "query"),

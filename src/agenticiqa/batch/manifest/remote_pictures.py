@@ -1,16 +1,16 @@
-"""Pictures that live elsewhere (s3://, gs://, …): fetched for one sample at a time, removed right after."""
+"""Pictures that live elsewhere (s3://, gs://, …): read into memory, known by their address."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
 from agenticiqa.batch.manifest.fields import is_url
 from agenticiqa.errors import ImageError, ImageNotFoundError, ImageTooLargeError, MissingExtraError
+from agenticiqa.pictures.images import decode_image
+from agenticiqa.pictures.inputs import GivenPicture, given_picture
 
 EXTRA = "remote"
 CHUNK = 1024 * 1024
@@ -29,32 +29,23 @@ def check_protocol(url: str) -> None:
         ) from None
 
 
-@contextmanager
-def fetched(paths: dict[str, str | None], *, max_bytes: int) -> Iterator[dict[str, str | None]]:
-    """The same names with local paths; copies of remote files are gone afterwards."""
-    if not any(path and is_url(path) for path in paths.values()):
-        yield paths
-        return
-    with tempfile.TemporaryDirectory(prefix="agenticiqa-pictures-") as folder:
-        local: dict[str, str | None] = {}
-        for name, path in paths.items():
-            local[name] = path
-            if path and is_url(path):
-                # The ending stays: it is part of how people recognise a file in a message.
-                target = Path(folder) / f"{name}{Path(path.partition('::')[0]).suffix}"
-                _fetch(path, target, max_bytes)
-                local[name] = str(target)
-        yield local
+def picture_at(path: str) -> GivenPicture:
+    """A picture in a file or behind an address; messages name it as ``path`` does, wherever its bytes are."""
+    if not is_url(path):
+        return given_picture(path)
+    return GivenPicture(
+        path, lambda limits: decode_image(_fetched(path, limits.max_bytes), path=path, limits=limits), in_memory=True
+    )
 
 
-def _fetch(url: str, target: Path, max_bytes: int) -> None:
-    left = max_bytes
-    with open_remote(url) as source, target.open("wb") as copy:
+def _fetched(url: str, max_bytes: int) -> bytes:
+    found = bytearray()
+    with open_remote(url) as source:
         while chunk := _read(url, source):
-            left -= len(chunk)
-            if left < 0:
+            found += chunk
+            if len(found) > max_bytes:
                 raise ImageTooLargeError(f"{url!r} has more bytes than the limit of {max_bytes:,}.")
-            copy.write(chunk)
+    return bytes(found)
 
 
 def _read(url: str, source: IO[bytes]) -> bytes:

@@ -1,4 +1,4 @@
-"""The results on disk: one JSON object a line, appended whole; put into the manifest's order at the end.
+"""The results on disk: one JSON object per line, appended whole; put into the manifest's order at the end.
 
 Results arrive in whatever order the workers finish. Each is appended at once, so that a killed run loses only what
 was being worked on. When a run ends, the file is written anew in order, beside the old one, and takes its place.
@@ -88,6 +88,11 @@ class ResultsFile:
         self._size += len(line)
         self._flush_now_and_then()
         return start
+
+    def read(self, start: int, length: int) -> bytes:
+        """A line that was appended."""
+        os.lseek(self._file, start, os.SEEK_SET)
+        return os.read(self._file, length)
 
     def _flush_now_and_then(self) -> None:
         """After a power cut at most some seconds are missing; waiting for the disk at every line would be slow."""

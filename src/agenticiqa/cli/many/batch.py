@@ -7,10 +7,12 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
 
@@ -18,7 +20,8 @@ from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MaxR
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_SOME, error_console, print_json
 
 if TYPE_CHECKING:
-    from agenticiqa.batch.manifest.reading import Manifest
+    from agenticiqa.batch.manifest.rows import Manifest
+    from agenticiqa.batch.results.outputs import BatchOutput, Format
     from agenticiqa.batch.runner import Batch, StopSwitch
     from agenticiqa.batch.tally import Summary
     from agenticiqa.batch.work import Job
@@ -28,12 +31,20 @@ STANDARD_ERROR = 2
 
 
 def batch(
-    source: Annotated[
-        str,
-        typer.Argument(metavar="INPUT", help="A JSONL or CSV manifest, a folder of pictures, or - for standard input."),
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INPUT...",
+            help="A JSONL or CSV manifest, or pictures, folders and patterns; - reads a manifest or a list of paths.",
+        ),
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where results go, one JSON a line.")] = None,
-    output_format: Annotated[str, typer.Option("--format", help="'jsonl' or 'parquet'.")] = "jsonl",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Where results go: .jsonl, .csv or .parquet; - prints JSON Lines."),
+    ] = None,
+    output_format: Annotated[
+        str | None, typer.Option("--format", help="'jsonl', 'csv' or 'parquet', whatever the output's name says.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Keep what succeeded, try again what failed.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace results that are there.")] = False,
     measure: Annotated[
@@ -49,9 +60,9 @@ def batch(
     engine: Annotated[str, typer.Option("--engine", help="'local' or 'ray'.")] = "local",
     address: Annotated[str | None, typer.Option("--address", help="The Ray cluster; default: one made here.")] = None,
     rpm: Annotated[
-        str | None, typer.Option("--rpm", help="Requests a minute: 500, or openai=500,anthropic=50.")
+        str | None, typer.Option("--rpm", help="Requests per minute: 500, or openai=500,anthropic=50.")
     ] = None,
-    tpm: Annotated[str | None, typer.Option("--tpm", help="Tokens a minute, written likewise.")] = None,
+    tpm: Annotated[str | None, typer.Option("--tpm", help="Tokens per minute, written likewise.")] = None,
     timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds a sample may take.")] = 600.0,
     budget_usd: Annotated[
         float | None, typer.Option("--budget-usd", min=0, help="Start nothing that would probably exceed this.")
@@ -65,7 +76,7 @@ def batch(
     json_output: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Assess or measure many pictures; each result is written whole, at once, once.
+    """Assess or measure many pictures; each result is written whole, at once.
 
     Exit code 0 when every sample has an answer, 2 when some have, 1 when none has, 130 after Ctrl-C.
     """
@@ -73,7 +84,8 @@ def batch(
     from agenticiqa.batch.preparing import Request, prepare_job, replaced_backends
     from agenticiqa.batch.rate_limits import RateLimits, parse_limit
 
-    _check_words(output, output_format, align, engine, resume=resume, overwrite=overwrite, dry_run=dry_run)
+    _check_words(align, engine, resume=resume, overwrite=overwrite)
+    place = None if dry_run else _output(output, output_format, resume=resume, overwrite=overwrite, json=json_output)
     _check_measuring(measure, align, {"--backend": backend, "--query": query, "--max-replan": max_replan})
     request = Request(
         backend=backend,
@@ -89,16 +101,15 @@ def batch(
     job = prepare_job(request)
     for note in replaced_backends(job):
         error_console().print(f"Warning: {note}", highlight=False, markup=False, soft_wrap=True)
-    manifest = open_manifest(source)
+    manifest = open_manifest(*sources)
     try:
-        if dry_run:
+        if place is None:
             code = _dry_run(manifest, job, sample_range, max_samples, json_output=json_output)
         else:
             code = _run(
                 manifest,
                 job,
-                output,
-                as_parquet=output_format == "parquet",
+                place,
                 json_output=json_output,
                 engine=engine,
                 workers=workers,
@@ -114,21 +125,32 @@ def batch(
     raise typer.Exit(code)
 
 
-def _check_words(
-    output: Path | None, output_format: str, align: str, engine: str, *, resume: bool, overwrite: bool, dry_run: bool
-) -> None:
-    if output_format not in ("jsonl", "parquet"):
-        raise typer.BadParameter("--format is 'jsonl' or 'parquet'.")
+def _check_words(align: str, engine: str, *, resume: bool, overwrite: bool) -> None:
     if align not in ("none", "resize"):
         raise typer.BadParameter("--align is 'none' or 'resize'.")
     if engine not in ("local", "ray"):
         raise typer.BadParameter("--engine is 'local' or 'ray'.")
     if resume and overwrite:
         raise typer.BadParameter("--resume and --overwrite contradict each other: choose one.")
-    if output is None and not dry_run:
-        raise typer.BadParameter("--output is missing: name the file for the results.")
-    if output == Path("-"):
-        raise typer.BadParameter("--output is a file: results on standard output could not be resumed or put in order.")
+
+
+def _output(
+    output: Path | None, output_format: str | None, *, resume: bool, overwrite: bool, json: bool
+) -> BatchOutput | TextIO:
+    """The file for the results, or standard output itself."""
+    from agenticiqa.batch.results.outputs import BatchOutput
+
+    if output_format not in (None, "jsonl", "csv", "parquet"):
+        raise typer.BadParameter("--format is 'jsonl', 'csv' or 'parquet'.")
+    if output is None:
+        raise typer.BadParameter("--output is missing: name the file for the results, or - for standard output.")
+    if output != Path("-"):
+        return BatchOutput.named(output, cast("Format | None", output_format))
+    if resume or overwrite or json or output_format not in (None, "jsonl"):
+        raise typer.BadParameter(
+            "--output - prints JSON Lines: --resume, --overwrite and other formats need a file, --json the same place."
+        )
+    return sys.stdout
 
 
 def _check_measuring(measure: str | None, align: str, of_agents: dict[str, object]) -> None:
@@ -153,9 +175,8 @@ def tools_named(measure: str | None) -> tuple[str, ...]:
 def _run(
     manifest: Manifest,
     job: Job,
-    output: Path | None,
+    output: BatchOutput | TextIO,
     *,
-    as_parquet: bool,
     json_output: bool,
     engine: str,
     workers: int | None,
@@ -168,35 +189,36 @@ def _run(
 ) -> int:
     from agenticiqa.batch.manifest.checking import Selection
     from agenticiqa.batch.preparing import engine_factory, expected_cost
-    from agenticiqa.batch.results.parquet import check_installed, write_parquet
+    from agenticiqa.batch.results.outputs import BatchOutput
     from agenticiqa.batch.runner import Batch
-    from agenticiqa.runtime.locks import locked
 
-    if output is None:
-        raise typer.BadParameter("--output is missing.")
-    if as_parquet:
-        check_installed()
-    lines = output.with_name(output.name + ".jsonl") if as_parquet else output
-    batch = Batch(
-        manifest=manifest,
-        job=job,
-        output=lines,
-        make_engine=engine_factory(job, engine=engine, workers=workers, address=address),
-        selection=Selection.parse(sample_range, max_samples),
-        resume=resume,
-        overwrite=overwrite,
-        budget_usd=budget_usd,
-        expected_cost_usd=expected_cost(job) if budget_usd is not None else 0.0,
-    )
-    # The Parquet file is written after the lines, so it has a lock of its own.
-    with locked(output) if as_parquet else nullcontext():
+    with ExitStack() as stack:
+        if isinstance(output, BatchOutput):
+            stack.enter_context(output.held(resume=resume, overwrite=overwrite))
+            lines, stream = output.lines, None
+        else:
+            # Results wait there for those before them.
+            folder = stack.enter_context(TemporaryDirectory(prefix="agenticiqa-batch-"))
+            lines, stream = Path(folder) / "results.jsonl", output.buffer
+        batch = Batch(
+            manifest=manifest,
+            job=job,
+            output=lines,
+            make_engine=engine_factory(job, engine=engine, workers=workers, address=address),
+            selection=Selection.parse(sample_range, max_samples),
+            resume=resume,
+            overwrite=overwrite,
+            budget_usd=budget_usd,
+            expected_cost_usd=expected_cost(job) if budget_usd is not None else 0.0,
+            stream=stream,
+        )
         summary = _with_progress(batch)
-        if as_parquet:
-            write_parquet(lines, output)
     if json_output:
         print_json(summary.as_dict())
+    elif isinstance(output, BatchOutput):
+        _print_summary(summary, str(output.path))
     else:
-        _print_summary(summary, output)
+        _print_summary(summary, "standard output", to_stderr=True)
     return summary.exit_code
 
 
@@ -217,10 +239,10 @@ def stopping_on_signals(stop: StopSwitch) -> Iterator[None]:
 
     def ask(*_: Any) -> None:
         stop.ask()
-        told = "Finishing what has begun; press Ctrl-C again to drop it." if stop.asked == 1 else "Stopping."
+        said = "Finishing what has begun; press Ctrl-C again to drop it." if stop.asked == 1 else "Stopping."
         # Written past everything that buffers, locks or imports: this may interrupt any of it, itself included.
         with suppress(OSError):
-            os.write(STANDARD_ERROR, f"\n{told}\n".encode())
+            os.write(STANDARD_ERROR, f"\n{said}\n".encode())
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -230,22 +252,23 @@ def stopping_on_signals(stop: StopSwitch) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _print_summary(summary: Summary, output: Path) -> None:
+def _print_summary(summary: Summary, output: str, *, to_stderr: bool = False) -> None:
+    say = partial(typer.echo, err=to_stderr)
     done = summary.ok + summary.partial
-    partial = f" ({summary.partial} partial)" if summary.partial else ""
-    typer.echo(f"{done} of {summary.total} samples have a result{partial}: {output}")
+    incomplete = f" ({summary.partial} partial)" if summary.partial else ""
+    say(f"{done} of {summary.total} samples have a result{incomplete}: {output}")
     if summary.failed:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
-        typer.echo(f"{summary.failed} failed: {kinds}")
+        say(f"{summary.failed} failed: {kinds}")
         more = summary.failed - SHOWN_IDS
-        typer.echo(f"  {', '.join(summary.failed_ids[:SHOWN_IDS])}{f' and {more} more' if more > 0 else ''}")
+        say(f"  {', '.join(summary.failed_ids[:SHOWN_IDS])}{f' and {more} more' if more > 0 else ''}")
     if summary.not_done:
         why = {"interrupted": "you stopped it", "budget": "the budget is used up"}.get(summary.stopped or "", "")
-        typer.echo(f"{summary.not_done} not done{f': {why}' if why else ''}")
-    if summary.failed or summary.not_done:
-        typer.echo("The same command with --resume continues: what succeeded is kept, what failed is tried again.")
+        say(f"{summary.not_done} not done{f': {why}' if why else ''}")
+    if (summary.failed or summary.not_done) and not to_stderr:
+        say("The same command with --resume continues: what succeeded is kept, what failed is tried again.")
     cost = "cost unknown" if summary.cost_usd is None else f"${summary.cost_usd:.4f}"
-    typer.echo(f"{summary.seconds:.1f} s, {summary.samples_per_second:.2f} samples/s, {summary.calls} calls, {cost}")
+    say(f"{summary.seconds:.1f} s, {summary.samples_per_second:.2f} samples/s, {summary.calls} calls, {cost}")
 
 
 # --- checking only ---------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ def report(
 
     from agenticiqa.evaluation.report import prepare, render_markdown, render_page
     from agenticiqa.evaluation.results import read_results
+    from agenticiqa.runtime.config import load_settings
     from agenticiqa.runtime.files import write_whole
 
     if output.suffix.lower() not in (".html", ".htm", ".md"):
@@ -41,7 +42,9 @@ def report(
         if output.suffix.lower() == ".md":
             text = render_markdown(prepared)
         else:
-            text = render_page(prepared, lambda step: status.update(escape(f"Drawing {step}")))
+            text = render_page(
+                prepared, lambda step: status.update(escape(f"Drawing {step}")), load_settings().pipeline.images
+            )
     write_whole(output, text)
     if json_output:
         print_json({"output": str(output), **prepared.as_dict()})

@@ -27,6 +27,7 @@ from agenticiqa.vocabulary import DEFAULT_QUERY
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
     from agenticiqa.nodes.results import Assessment
+    from agenticiqa.runtime.config import ImageLimits
 
 ImageArgument = Annotated[Path, typer.Argument(help="The picture to judge.", show_default=False)]
 QueryOption = Annotated[
@@ -64,11 +65,11 @@ def assess(
         raise typer.BadParameter("--json and --quiet contradict each other: choose one.")
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
-    boxes = [read_region(text, image) for text in region or []]
-    regions = {name: box.as_list() for name, box in boxes}
-    if len(regions) < len(boxes):
-        raise typer.BadParameter("two --region options have the same name.")
     with open_assessor(backend, config, no_cache=no_cache, quiet=quiet) as assessor:
+        boxes = [read_region(text, image, assessor.limits) for text in region or []]
+        regions = {name: box.as_list() for name, box in boxes}
+        if len(regions) < len(boxes):
+            raise typer.BadParameter("two --region options have the same name.")
         result = run_with_progress(
             assessor,
             quiet=quiet or json_output,
@@ -83,14 +84,14 @@ def assess(
             _write_maps(assessor, result, maps, quiet=quiet or json_output)
     show(result, json_output=json_output, quiet=quiet)
     if report is not None:
-        _write_report(result, report, quiet=quiet or json_output)
+        _write_report(result, report, assessor.limits, quiet=quiet or json_output)
     raise typer.Exit(exit_code(result, fail_under))
 
 
-def _write_report(result: Assessment, path: Path, *, quiet: bool) -> None:
+def _write_report(result: Assessment, path: Path, limits: ImageLimits, *, quiet: bool) -> None:
     from agenticiqa.reports.assessment import report_item, write_report
 
-    write_report(path, [report_item(result)])
+    write_report(path, [report_item(result, limits)])
     if not quiet:
         error_console().print(f"Report: {path}", highlight=False, markup=False, soft_wrap=True)
 
@@ -98,7 +99,7 @@ def _write_report(result: Assessment, path: Path, *, quiet: bool) -> None:
 def _write_maps(assessor: AgenticIQA, result: Assessment, folder: Path, *, quiet: bool) -> None:
     from agenticiqa.reports.evidence_maps import write_maps
 
-    written = write_maps(result, assessor.tools, folder)
+    written = write_maps(result, assessor.tools, folder, assessor.limits)
     if not quiet:
         told = f"Maps: {len(written)} in {folder}" if written else "Maps: none of the tools that ran has one"
         error_console().print(told, highlight=False, markup=False, soft_wrap=True)

@@ -14,6 +14,7 @@ from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, error_console, output_c
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
     from agenticiqa.api.comparison import Comparison
+    from agenticiqa.runtime.config import ImageLimits
 
 EXIT_NOT_BETTER = 3
 
@@ -54,7 +55,7 @@ def compare(
         found = _run(assessor, a, b, reference, silent=silent)
     _show(found, json_output=json_output, quiet=quiet)
     if found.status != "error":
-        _write_files(found, map_file, report, silent=silent)
+        _write_files(found, map_file, report, assessor.limits, silent=silent)
     raise typer.Exit(_exit_code(found, expect))
 
 
@@ -83,18 +84,20 @@ def _show(found: Comparison, *, json_output: bool, quiet: bool) -> None:
         print_comparison(output_console(), found)
 
 
-def _write_files(found: Comparison, map_file: Path | None, report: Path | None, *, silent: bool) -> None:
+def _write_files(
+    found: Comparison, map_file: Path | None, report: Path | None, limits: ImageLimits, *, silent: bool
+) -> None:
     from agenticiqa.reports.comparison import write_difference, write_page
 
     told = []
     if map_file is not None:
-        if write_difference(found, map_file):
+        if write_difference(found, map_file, limits):
             told.append(f"Map: {map_file}")
         else:
             # Said in any case: whoever asked for the file would look for it in vain.
             _tell(f"No map can be made of these pictures; {map_file} was not written.")
     if report is not None:
-        write_page(found, report)
+        write_page(found, report, limits)
         told.append(f"Report: {report}")
     for line in told if not silent else ():
         _tell(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,19 +14,29 @@ from agenticiqa.cli.options import ConfigOption, JsonOption, MapsOption, NoCache
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_USAGE, error_console, output_console, print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from agenticiqa.api.measure import Measurer, Pairing, Record
+    from agenticiqa.batch.results.outputs import Format
     from agenticiqa.pictures.images import Box
+    from agenticiqa.runtime.config import ImageLimits
 
 ToolsOption = Annotated[
     list[str] | None, typer.Option("--tool", "-t", help="A tool to run; give one for each.", show_default=False)
 ]
+STANDARD_OUTPUT = Path("-")
 ExitCodes = {"all": EXIT_OK, "some": EXIT_USAGE, "none": EXIT_ERROR}
 
 
 def measure(
-    image: Annotated[Path, typer.Argument(help="A picture, or a folder of pictures.", show_default=False)],
+    images: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="IMAGE...",
+            help="Pictures, folders and patterns; - reads a list of paths from standard input.",
+            show_default=False,
+        ),
+    ],
     reference: ReferenceOption = None,
     tool: ToolsOption = None,
     all_tools: Annotated[bool, typer.Option("--all", help="Every tool that can run on the picture.")] = False,
@@ -33,6 +44,10 @@ def measure(
     align: Annotated[
         str, typer.Option("--align", help="'resize' scales a picture to its reference's size; 'none' refuses.")
     ] = "none",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Where measurements go: .jsonl, .csv or .parquet; - prints JSON Lines."),
+    ] = None,
     json_output: JsonOption = False,
     csv_output: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
     maps: MapsOption = None,
@@ -44,22 +59,41 @@ def measure(
     Exit code 0 when every measurement worked, 2 when some did, 1 when none did.
     """
     from agenticiqa.api.measure import find_pairs
-    from agenticiqa.pictures.regions import read_region
 
-    if json_output and csv_output:
-        raise typer.BadParameter("--json and --csv contradict each other: choose one.")
+    if sum((json_output, csv_output, output is not None)) > 1:
+        raise typer.BadParameter("--json, --csv and --output contradict each other: choose one.")
     if tool and all_tools:
         raise typer.BadParameter("--tool and --all contradict each other: choose one.")
     if align not in ("none", "resize"):
         raise typer.BadParameter("--align is 'none' or 'resize'.")
-    pairing = find_pairs(image, reference)
+    table = _table_format(output)
+    pairing = find_pairs(images, reference)
     measurer = _measurer(tool, all_tools, reference, align, config, no_cache=no_cache, maps=maps)
-    regions = dict(read_region(text, image) for text in region or [])
-    records = _with_progress(pairing, measurer, regions, quiet=json_output or csv_output)
-    _print(records, json_output=json_output, csv_output=csv_output)
+    regions = _regions(region or [], pairing, measurer.limits)
+    listener = _print_json_line if output == STANDARD_OUTPUT else None
+    records = _with_progress(pairing, measurer, regions, quiet=json_output or csv_output, on_record=listener)
+    if output is not None and table is not None:
+        _write(records, output, table)
+    elif listener is None:
+        _print(records, json_output=json_output, csv_output=csv_output)
     for path in pairing.without_partner:
         error_console().print(f"No partner by name: {path}", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(_exit_code(records))
+
+
+def _table_format(output: Path | None) -> Format | None:
+    """Of the file that is written when all is measured. Told beforehand: a name that says nothing wastes no work."""
+    from agenticiqa.batch.results.outputs import format_of
+
+    return None if output in (None, STANDARD_OUTPUT) else format_of(output)
+
+
+def _regions(texts: list[str], pairing: Pairing, limits: ImageLimits) -> dict[str, Box]:
+    from agenticiqa.pictures.regions import read_region
+
+    # A mask is compared with the first picture; a box that leaves another one is that picture's error.
+    first = [Path(pair.image.name) for pair in pairing.pairs[:1]]
+    return dict(read_region(text, picture, limits) for picture in first for text in texts)
 
 
 def _measurer(
@@ -85,23 +119,46 @@ def _measurer(
             default_registry(settings.pipeline.tools), names, all_tools=all_tools, has_reference=reference is not None
         ),
         tool_settings=settings.pipeline.tools,
-        image_settings=settings.pipeline.images,
+        limits=settings.pipeline.images,
         cache=open_cache(settings.cache_folder, settings.pipeline.cache.size_limit_mb) if cached else None,
         align="resize" if align == "resize" else "none",
         maps=MapFolder(maps) if maps else None,
     )
 
 
-def _with_progress(pairing: Pairing, measurer: Measurer, regions: Mapping[str, Box], *, quiet: bool) -> list[Record]:
+def _with_progress(
+    pairing: Pairing,
+    measurer: Measurer,
+    regions: Mapping[str, Box],
+    *,
+    quiet: bool,
+    on_record: Callable[[Record], None] | None,
+) -> list[Record]:
     from rich.progress import Progress
 
     records: list[Record] = []
     with Progress(console=error_console(), transient=True, disable=quiet or len(pairing.pairs) < 2) as progress:
         task = progress.add_task("Measuring", total=len(pairing.pairs))
         for pair in pairing.pairs:
-            records += measurer.measure(pair, regions or None)
+            for record in measurer.measure(pair, regions or None):
+                records.append(record)
+                if on_record:
+                    on_record(record)
             progress.advance(task)
     return records
+
+
+def _print_json_line(record: Record) -> None:
+    sys.stdout.write(json.dumps(record.as_dict()) + "\n")
+    sys.stdout.flush()
+
+
+def _write(records: list[Record], output: Path, form: Format) -> None:
+    from agenticiqa.batch.results.outputs import write_table
+
+    write_table(lambda: (record.as_dict() for record in records), output, form)
+    said = f"{len(records)} measurements: {output}"
+    error_console().print(said, highlight=False, markup=False, soft_wrap=True)
 
 
 def _print(records: list[Record], *, json_output: bool, csv_output: bool) -> None:

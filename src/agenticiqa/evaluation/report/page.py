@@ -24,7 +24,9 @@ from agenticiqa.evaluation.results import Result
 from agenticiqa.evaluation.tables import tables
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.reports.assessment import STYLE, picture_article, report_item, table
+from agenticiqa.runtime.config import ImageLimits
 
+DEFAULT_LIMITS = ImageLimits()
 MOST_ROWS = 2000
 MOST_ERRORS = 200
 
@@ -53,7 +55,7 @@ th[aria-sort="ascending"] button::after { content: " ▲"; } th[aria-sort="desce
 """
 
 
-def render_page(report: BatchReport, progress: Progress | None = None) -> str:
+def render_page(report: BatchReport, progress: Progress | None = None, limits: ImageLimits = DEFAULT_LIMITS) -> str:
     """The page as text; ``progress`` is told which case is drawn, because maps take time."""
     script = resources.files(__package__).joinpath("sorting.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
@@ -66,7 +68,7 @@ def render_page(report: BatchReport, progress: Progress | None = None) -> str:
         _section("agreement", "Agreement with people", _agreement(report)),
         _section("distortions", "By distortion", _heat(report)),
         _section("cost", "Time and cost", _cost(report)),
-        _section("cases", "Cases", "".join(_cases(report, progress))),
+        _section("cases", "Cases", "".join(_cases(report, progress, limits))),
         _section("errors", "Errors", _errors(report)),
         _section("all", "All samples", _samples(report)),
     ]
@@ -205,16 +207,16 @@ def _cost(report: BatchReport) -> str:
 # --- cases ---
 
 
-def _cases(report: BatchReport, progress: Progress | None) -> Iterator[str]:
+def _cases(report: BatchReport, progress: Progress | None, limits: ImageLimits) -> Iterator[str]:
     for title, cases in report.cases.items():
         yield f"<h3>{escape(title)}</h3>"
         for case in cases:
             if progress:
                 progress(f"{title}: {case.result.sample_id}")
-            yield f'<div class="case">{_nothing(f"{case.result.sample_id}: {case.why}")}{_article(case)}</div>'
+            yield f'<div class="case">{_nothing(f"{case.result.sample_id}: {case.why}")}{_article(case, limits)}</div>'
 
 
-def _article(case: Case) -> str:
+def _article(case: Case, limits: ImageLimits) -> str:
     line = case.result.line
     if line.get("summarizer_result") is None and line.get("plan") is None:
         return _measured(case.result)
@@ -223,7 +225,7 @@ def _article(case: Case) -> str:
     except ValidationError as error:
         lacks = f"{error.error_count()} fields are missing or malformed"
         return f"<article>{_nothing(f'The line is no complete result ({lacks}): no details are shown.')}</article>"
-    return picture_article(report_item(found))
+    return picture_article(report_item(found, limits))
 
 
 def _measured(result: Result) -> str:

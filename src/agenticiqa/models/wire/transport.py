@@ -31,8 +31,8 @@ from agenticiqa.errors import (
     TruncatedReplyError,
 )
 from agenticiqa.models.client import ModelReply, ModelRequest, Readiness, RichVLMClient
+from agenticiqa.models.known_models import Feature, known_provider
 from agenticiqa.models.wire.faults import timeout_error
-from agenticiqa.models.wire.model_names import model_id
 from agenticiqa.models.wire.reply_schema import ReplySchema, reply_schema
 from agenticiqa.pictures.images import EncodedImage
 from agenticiqa.runtime.config import ProviderSettings
@@ -44,17 +44,6 @@ FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
 # A host that drops packets should not use up a whole call's time before it counts as unreachable.
 CONNECT_LIMIT_S = 10.0
-
-
-class Feature(str, Enum):
-    """A part of a request that some models refuse."""
-
-    TEMPERATURE = "temperature"
-    TOP_P = "top_p"
-    LOGPROBS = "token log-probabilities"
-    JSON_SCHEMA = "an enforced JSON schema"
-    JSON_OBJECT = "JSON mode"
-    THINKING_BUDGET = "a thinking budget"
 
 
 _SCHEMA_WORDS = (
@@ -135,8 +124,6 @@ class TransportClient(RichVLMClient):
     """A remote model. Safe to use from several threads: the SDK's client is made once and shared."""
 
     provider = ""
-    features: frozenset[Feature] = frozenset(Feature)
-    """What this provider's wire format can carry at all."""
     schema_limits = False
     """Whether a schema may limit lengths. Servers with grammars take that, the large providers refuse it."""
 
@@ -154,14 +141,17 @@ class TransportClient(RichVLMClient):
                 f"The backend {backend!r} names no model.", hint=f"Write {self.provider}.MODEL."
             )
         self.backend = backend
-        self.model = model_id(self.provider, model)
+        known = known_provider(self.provider)
+        self.model = known.model_id(model)
+        self._features = frozenset(Feature) - known.cannot_take
+        facts = known.find(self.model)
         self.settings = settings
         self.key = _checked_key(backend, settings.key)
         self.base_url = _checked_address(backend, settings.base_url)
         self._sleep = sleep
         self._clock = clock
         self._lock = threading.Lock()
-        self._refused: set[Feature] = set()
+        self._refused: set[Feature] = set(facts.cannot_take) if facts else set()
         self._sdk_client: Any = None
 
     # --- for providers -----------------------------------------------------------------------------------
@@ -289,7 +279,7 @@ class TransportClient(RichVLMClient):
             Feature.JSON_OBJECT: request.schema is not None,
             Feature.THINKING_BUDGET: True,
         }
-        return {feature for feature, yes in wanted.items() if yes and feature in self.features}
+        return {feature for feature, yes in wanted.items() if yes and feature in self._features}
 
     def _feature_notes(self, call: Call) -> tuple[str, ...]:
         missing = self._wanted(call.request) & call.without

@@ -23,8 +23,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from agenticiqa.errors import AgenticIQAError, ConfigError
 from agenticiqa.models.client import VLMClient
-from agenticiqa.pictures.images import ImageLimits
-from agenticiqa.runtime.config import Settings
+from agenticiqa.runtime.config import ImageLimits, Settings
 from agenticiqa.serve.http.guard.keys import KeyFile
 from agenticiqa.serve.http.guard.origins import OriginGuard
 from agenticiqa.serve.http.guard.request_guard import RequestGuard
@@ -108,7 +107,9 @@ def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[s
         desk=desk,
         batch_desk=batch_desk,
         shelf=shelf,
-        reader=RequestReader(service, shelf, ImageLimits(pipeline.limits.max_pixels, service.max_upload_bytes)),
+        reader=RequestReader(
+            service, shelf, ImageLimits(max_pixels=pipeline.limits.max_pixels, max_bytes=service.max_upload_bytes)
+        ),
         metrics=metrics,
         keys=keys,
         painter=Painter(),

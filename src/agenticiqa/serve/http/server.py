@@ -34,7 +34,12 @@ MAX_HEADER_BYTES = 32 * 1024
 
 
 def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
-    """A connection that does not finish its request's headers in time is closed: slow headers cost nothing."""
+    """A connection that does not finish its request's headers in time is closed: slow headers cost nothing.
+
+    uvicorn has no such limit: a thousand connections that send one byte of a header each, again and again, would use up
+    ``MAX_CONNECTIONS`` for as long as they like (tests/serve/http/test_attacks.py does that). Only the protocol knows
+    where one request of a connection ends and the next begins, so it is derived from; pyproject.toml bounds uvicorn.
+    """
 
     class PatientProtocol(H11Protocol):
         _header_timer: asyncio.TimerHandle | None = None

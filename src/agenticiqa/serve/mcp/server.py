@@ -32,6 +32,7 @@ from agenticiqa.pictures.images import load_image
 from agenticiqa.pictures.overlays import overlay
 from agenticiqa.reports.assessment import render_report, report_item, thumbnail
 from agenticiqa.reports.difference import difference_of, open_pictures
+from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.runs import StopRun
 from agenticiqa.serve.mcp.pictures import PictureStore
 from agenticiqa.serve.mcp.replies import (
@@ -120,7 +121,7 @@ def _add_assess(server: MCPServer[Any], assessor: AgenticIQA, pictures: PictureS
             reply = assess_reply(result)
             content: list[ContentBlock] = [TextContent(text=answer_text(reply))]
             if include_map:
-                content += await anyio.to_thread.run_sync(_map_content, result)
+                content += await anyio.to_thread.run_sync(_map_content, result, assessor.limits)
         return CallToolResult(content=[*content, *_links(reply.run_id)], structured_content=dumped(reply))
 
 
@@ -171,7 +172,7 @@ def _add_compare(server: MCPServer[Any], assessor: AgenticIQA, pictures: Picture
             reply = compare_reply(found)
             content: list[ContentBlock] = [TextContent(text=verdict_text(reply))]
             if include_map:
-                content += await anyio.to_thread.run_sync(_difference_content, a, b, original)
+                content += await anyio.to_thread.run_sync(_difference_content, a, b, original, assessor.limits)
         return CallToolResult(content=content, structured_content=dumped(reply))
 
 
@@ -200,7 +201,7 @@ def _add_resources(server: MCPServer[Any], assessor: AgenticIQA) -> None:
     @server.resource(f"{RUN_URI}/report", title="A run's report", mime_type="text/html")
     def run_report(run_id: str) -> str:
         """The result as one self-contained HTML page."""
-        return render_report([report_item(_recorded(assessor, run_id))])
+        return render_report([report_item(_recorded(assessor, run_id), assessor.limits)])
 
 
 def _recorded(assessor: AgenticIQA, run_id: str) -> Assessment:
@@ -224,19 +225,19 @@ def _links(run_id: str) -> list[ResourceLink]:
 # --- pictures in replies ---
 
 
-def _map_content(result: Assessment) -> list[ImageContent]:
+def _map_content(result: Assessment, limits: ImageLimits) -> list[ImageContent]:
     """The picture with its quality map; none where the vision model is not installed."""
     from agenticiqa.vision.quality_map import quality_map
 
-    picture = load_image(result.image_path)
+    picture = load_image(result.image_path, limits)
     try:
         return [_png(Image.fromarray(overlay(thumbnail(picture), quality_map(picture))))]
     except BackendUnavailableError:
         return []
 
 
-def _difference_content(a: Path, b: Path, reference: Path | None) -> list[ImageContent]:
-    pictures = open_pictures(a, b, reference)
+def _difference_content(a: Path, b: Path, reference: Path | None, limits: ImageLimits) -> list[ImageContent]:
+    pictures = open_pictures(a, b, reference, limits)
     difference = difference_of(pictures)
     return [] if difference is None else [_png(Image.fromarray(difference.picture(pictures.a.rgb)))]
 

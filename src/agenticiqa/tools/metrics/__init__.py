@@ -18,7 +18,6 @@ import threading
 from collections.abc import Iterator, Mapping
 
 from agenticiqa.tools.metrics.base import (
-    CATEGORIES,
     Array,
     FloatArray,
     Measurement,
@@ -29,7 +28,6 @@ from agenticiqa.tools.metrics.base import (
 from agenticiqa.tools.metrics.views import Picture, Views
 
 __all__ = [
-    "CATEGORIES",
     "METRICS",
     "Array",
     "FloatArray",

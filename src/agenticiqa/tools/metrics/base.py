@@ -15,17 +15,6 @@ ByteArray = npt.NDArray[np.uint8]
 
 Kind = Literal["FR", "NR", "probe"]
 
-CATEGORIES = (
-    "Blurs",
-    "Color distortions",
-    "Compression",
-    "Noise",
-    "Brightness change",
-    "Sharpness",
-    "Contrast",
-    "Spatial distortions",
-)
-
 
 class MetricInputError(ValueError):
     """The picture cannot be measured as given; the message says what to change."""
@@ -50,6 +39,7 @@ class MetricSpec:
     variant: str
     paper: str
     good_at: tuple[str, ...]
+    """Categories of damage that the metric follows; which there are is not for a metric to say."""
     minimum_size: tuple[int, int] = (1, 1)
     unit: str = ""
     version: str = "1"
@@ -69,11 +59,6 @@ class MetricSpec:
         """Whether large values of the map are good (similarities), rather than bad (errors)."""
         pointing = self.higher_is_better if self.map_higher_is_better is None else self.map_higher_is_better
         return bool(pointing)
-
-    def __post_init__(self) -> None:
-        unknown = [name for name in self.good_at if name not in CATEGORIES]
-        if unknown:
-            raise ValueError(f"{self.name}: unknown categories {unknown}; choose from {CATEGORIES}")
 
 
 @dataclass(frozen=True, eq=False)

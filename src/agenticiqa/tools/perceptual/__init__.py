@@ -1,1 +1,1 @@
-"""LPIPS and DISTS on ONNX Runtime: no torch, no pyiqa, no download (extra ``perceptual``)."""
+"""LPIPS and DISTS on ONNX Runtime: no torch, no pyiqa."""

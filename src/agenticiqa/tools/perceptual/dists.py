@@ -9,12 +9,15 @@ import numpy as np
 
 from agenticiqa.tools.metrics import Array, FloatArray, Measurement, Metric, MetricSpec, Picture, Views
 from agenticiqa.tools.perceptual.lpips import check_size
-from agenticiqa.tools.perceptual.networks import VGG_CHANNELS, dists_model
 from agenticiqa.tools.perceptual.sessions import outputs
 
+GRAPH = Path(__file__).with_name("weights") / "dists_vgg16.onnx"
 HEADS = Path(__file__).with_name("weights") / "dists_heads.npz"
 WEIGHTS_FILE = "dists_vgg16.npz"
-# The first stage holds 64 numbers a pixel of both pictures, several times over.
+VGG_STAGES = (2, 2, 3, 3, 3)
+"""Convolutions per stage; DISTS reads the picture and the end of each stage."""
+VGG_CHANNELS = (3, 64, 128, 256, 512, 512)
+# The first stage holds 64 numbers per pixel of both pictures, several times over.
 MAX_MEGAPIXELS = 6.0
 _C = 1e-6
 
@@ -40,7 +43,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None, *, we
     """0 for identical pictures; ``details`` splits the distance into structure and texture."""
     views = Views.of(test, reference, SPEC)
     check_size(views, SPEC, MAX_MEGAPIXELS)
-    found = outputs(weights, dists_model, views)
+    found = outputs(GRAPH, views, weights)
     alpha, beta = _heads()
     texture = structure = 0.0
     start = 0
@@ -52,6 +55,20 @@ def measure(test: Array | Views, reference: Array | Picture | None = None, *, we
         start += channels
     details = {"texture": float(alpha.sum()) - texture, "structure": float(beta.sum()) - structure}
     return Measurement(max(0.0, 1.0 - texture - structure), details=details)
+
+
+def kernel_shapes() -> dict[str, tuple[int, ...]]:
+    """The kernels that the graph wants to be given, output × input × height × width.
+
+    >>> kernel_shapes()["conv12_kernel"]
+    (512, 512, 3, 3)
+    """
+    stages = [stage for stage, layers in enumerate(VGG_STAGES) for _ in range(layers)]
+    before = [0, *(stage + 1 for stage in stages)]
+    return {
+        f"conv{index}_kernel": (VGG_CHANNELS[stage + 1], VGG_CHANNELS[before[index]], 3, 3)
+        for index, stage in enumerate(stages)
+    }
 
 
 def _similarity(above: Array, below: Array) -> Array:

@@ -8,10 +8,9 @@ import cv2
 import numpy as np
 
 from agenticiqa.tools.metrics import Array, FloatArray, Measurement, MetricInputError, MetricSpec, Picture, Views
-from agenticiqa.tools.perceptual.networks import lpips_model
 from agenticiqa.tools.perceptual.sessions import outputs
 
-WEIGHTS = Path(__file__).with_name("weights") / "lpips_alex.npz"
+GRAPH = Path(__file__).with_name("weights") / "lpips_alex.onnx"
 MAX_MEGAPIXELS = 50.0
 
 SPEC = MetricSpec(
@@ -35,7 +34,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     """The distance; the map shows where it comes from and has the picture's size."""
     views = Views.of(test, reference, SPEC)
     check_size(views, SPEC, MAX_MEGAPIXELS)
-    maps = [each[0, 0] for each in outputs(WEIGHTS, lpips_model, views)]
+    maps = [each[0, 0] for each in outputs(GRAPH, views)]
     details = {f"layer_{index + 1}": float(each.mean(dtype=np.float64)) for index, each in enumerate(maps)}
     return Measurement(sum(details.values()), map=_enlarged(maps, views.size), details=details)
 

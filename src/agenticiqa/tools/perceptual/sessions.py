@@ -1,32 +1,24 @@
-"""ONNX Runtime sessions: imported when first needed, one a network and process."""
+"""The networks as sessions of ONNX Runtime: opened when first needed, one per graph, weights and process."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from agenticiqa.errors import ToolError, ToolUnavailableError
-from agenticiqa.tools.metrics import Array, FloatArray, Views
-from agenticiqa.tools.perceptual.conversion import expanded
-from agenticiqa.vision.weight_files import thread_limit
+from agenticiqa.tools.metrics import FloatArray, Views
+from agenticiqa.vision.weight_files import open_session
 
-EXTRA = "perceptual"
 _lock = threading.Lock()
-_sessions: dict[tuple[str, str], Any] = {}
+_sessions: dict[tuple[Path, Path | None], Any] = {}
 
 
-def runtime_installed() -> bool:
-    return find_spec("onnxruntime") is not None
-
-
-def outputs(weights: Path, build: Callable[[dict[str, Array]], bytes], views: Views) -> list[FloatArray]:
-    """Everything that the network of ``build`` with the arrays in ``weights`` says about a pair of pictures."""
-    session = _session(weights, build)
+def outputs(graph: Path, views: Views, weights: Path | None = None) -> list[FloatArray]:
+    """Everything that the network in ``graph`` says about a pair of pictures; ``weights`` for a graph without any."""
+    session = _session(graph, weights)
     pictures = {"test": _planes(views.test.rgb()), "reference": _planes(views.reference.rgb())}
     try:
         return [np.asarray(each, np.float32) for each in session.run(None, pictures)]
@@ -36,38 +28,29 @@ def outputs(weights: Path, build: Callable[[dict[str, Array]], bytes], views: Vi
 
 
 def forget(weights: Path) -> None:
-    """Drop the networks made from a file that will not stay."""
+    """Drop the networks with weights from a file that will not stay."""
     with _lock:
-        for key in [key for key in _sessions if key[1] == str(weights)]:
+        for key in [key for key in _sessions if key[1] == weights]:
             del _sessions[key]
 
 
-def _session(weights: Path, build: Callable[[dict[str, Array]], bytes]) -> Any:
-    key = (build.__name__, str(weights))
+def _session(graph: Path, weights: Path | None) -> Any:
     with _lock:
-        if key not in _sessions:
-            _sessions[key] = _load(weights, build)
-        return _sessions[key]
+        if (graph, weights) not in _sessions:
+            _sessions[graph, weights] = _open(graph, weights)
+        return _sessions[graph, weights]
 
 
-def _load(weights: Path, build: Callable[[dict[str, Array]], bytes]) -> Any:
+def _open(graph: Path, weights: Path | None) -> Any:
     try:
-        import onnxruntime
-    except ImportError as error:
-        raise ToolUnavailableError(
-            "ONNX Runtime is not installed.", hint=f"pip install 'agenticiqa[{EXTRA}]'"
-        ) from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = thread_limit()
-    options.log_severity_level = 3  # warnings about the host's processors say nothing about the picture
-    try:
+        if weights is None:
+            return open_session(graph.read_bytes())
         with np.load(weights, allow_pickle=False) as stored:
-            model = build(expanded({name: stored[name] for name in stored.files}))
-        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            return open_session(graph.read_bytes(), weights={name: stored[name] for name in stored.files})
     except Exception as error:
         raise ToolUnavailableError(
-            f"The weights in {str(weights)!r} cannot be used: {error}.",
-            hint="Fetch them again with `agenticiqa tools fetch`.",
+            f"The weights in {str(weights or graph)!r} cannot be used: {error}.",
+            hint="Fetch them again with `agenticiqa tools fetch`." if weights else "Install the package again.",
         ) from error
 
 

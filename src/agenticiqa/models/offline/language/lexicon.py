@@ -8,13 +8,10 @@ from functools import lru_cache
 from itertools import product
 from typing import Literal
 
-from agenticiqa.models.offline.language import word_classes as classes
-from agenticiqa.models.offline.language.distortion_words import DISTORTION_TERMS, DistortionTerm, compared
-from agenticiqa.models.offline.language.picture_nouns import PICTURE_NOUNS
 from agenticiqa.models.offline.language.positions import POSITION_MODIFIERS, REGION_NOUNS
-from agenticiqa.models.offline.language.subject_words import AESTHETIC_WORDS, CONTENT_WORDS
-from agenticiqa.models.offline.language.tokens import plain_spelling
-from agenticiqa.models.offline.language.tool_names import TOOL_BY_ALIAS
+from agenticiqa.models.offline.language.word_lists import vocabulary, word_list
+from agenticiqa.tools.names import tool_by_alias
+from agenticiqa.vocabulary import DistortionTerm, compared, distortion_terms, plain_spelling
 
 Tag = Literal[
     "tool", "distortion", "aesthetic", "position", "noun", "adjective", "generic", "generic modifier", "abstract",
@@ -31,37 +28,13 @@ class Entry:
     term: DistortionTerm | None = None
 
 
-# Phrases that would mislead if they were read word by word.
-_FILLERS = (
-    "at all", "sign of", "signs of", "any sign", "any signs",
-    "in detail", "in details", "more detail", "more details", "in general", "as a whole", "of the following",
-    "would people", "most people", "do people", "a lot", "a little", "a bit", "a little bit", "out of 5", "out of 10",
-    "out of five", "out of ten", "out of 100", "right now", "kind of", "sort of", "in order to", "for me", "tell me",
-    "let me know", "i think", "all over", "by far", "point of view", "in my opinion", "to what extent",
-    "to what degree", "in any way", "no matter", "the most", "in light of", "focus on", "focuses on", "light on",
-    "at first sight", "at first glance", "in the light of", "shed light", "human eye", "naked eye",
-    "human eyes", "on a scale", "time of day",
-    "detailed analysis", "detailed description", "detailed report", "detailed explanation", "detailed assessment",
-    "detailed evaluation", "detailed answer", "clear answer",
-)  # fmt: skip
-
-_COLORS = ["red", "green", "blue", "yellow", "orange", "purple", "pink", "brown", "gray"]
-_TONES = ["light", "dark", "bright", "pale", "deep"]
-_TONAL = ["dark", "bright", "shadow", "shadowed", "shaded", "black", "white", "highlight", "darker", "brighter"]
-_AREAS = [
-    "area",
-    "areas",
-    "region",
-    "regions",
-    "part",
-    "parts",
-    "zone",
-    "zones",
-    "spot",
-    "spots",
-    "section",
-    "sections",
-]
+# Beauty, feeling, style: with one of these a question is not about technical quality, whatever else it mentions.
+AESTHETIC_WORDS = frozenset(map(plain_spelling, word_list("subjects", "aesthetic")))
+# Quality as such: these make a question technical when nothing speaks against it.
+QUALITY_WORDS = frozenset(map(plain_spelling, word_list("subjects", "quality")))
+# What is in the picture: decides only where nothing technical is named.
+CONTENT_WORDS = frozenset(map(plain_spelling, word_list("subjects", "content")))
+PICTURE_NOUNS = frozenset().union(*(word_list("picture_nouns", group) for group in vocabulary("picture_nouns")))
 
 
 def _verb_forms(base: str) -> tuple[str, ...]:
@@ -76,41 +49,44 @@ def _entries() -> dict[tuple[str, ...], Entry]:
     """Later lines win: a word that names a tool or a distortion is that before it is anything else."""
     table: dict[tuple[str, ...], Entry] = {}
 
-    def add(tag: Tag, words: Iterable[str]) -> None:
-        for word in words:
+    def of(name: str) -> frozenset[str]:
+        return word_list("word_classes", name)
+
+    def add(tag: Tag, listed: Iterable[str]) -> None:
+        for word in listed:
             table[tuple(plain_spelling(word.replace("-", " ")).split())] = Entry(tag)
 
-    add("adjective", classes.ADJECTIVES)
-    add("adjective", [form for word in classes.ADJECTIVES | classes.GENERIC_MODIFIERS for form in compared(word)])
-    add("generic modifier", classes.GENERIC_MODIFIERS)
-    add("verb", [form for base in classes.VERBS for form in _verb_forms(base)])
-    add("verb", classes.IRREGULAR_VERBS)
+    add("adjective", of("adjectives"))
+    add("adjective", [form for word in of("adjectives") | of("generic_modifiers") for form in compared(word)])
+    add("generic modifier", of("generic_modifiers"))
+    add("verb", [form for base in of("verbs") for form in _verb_forms(base)])
+    add("verb", of("irregular_verbs"))
     add("noun", PICTURE_NOUNS)
-    add("abstract", classes.ABSTRACT_NOUNS)
-    add("generic", classes.GENERIC_NOUNS)
-    add("degree", classes.DEGREE_WORDS)
-    add("tie", classes.TYING_PREPOSITIONS)
-    add("preposition", classes.OTHER_PREPOSITIONS)
-    add("determiner", classes.DETERMINERS)
-    add("pronoun", classes.PRONOUNS)
-    add("auxiliary", classes.AUXILIARIES)
-    add("conjunction", classes.CONJUNCTIONS)
-    add("question", classes.QUESTION_WORDS)
-    add("negation", classes.NEGATIONS)
+    add("abstract", of("abstract_nouns"))
+    add("generic", of("generic_nouns"))
+    add("degree", of("degree_words"))
+    add("tie", of("tying_prepositions"))
+    add("preposition", of("other_prepositions"))
+    add("determiner", of("determiners"))
+    add("pronoun", of("pronouns"))
+    add("auxiliary", of("auxiliaries"))
+    add("conjunction", of("conjunctions"))
+    add("question", of("question_words"))
+    add("negation", of("negations"))
     add("position", REGION_NOUNS | POSITION_MODIFIERS | {"left hand side", "right hand side"})
     add("aesthetic", AESTHETIC_WORDS)
-    for word, term in DISTORTION_TERMS.items():
+    for word, term in distortion_terms().items():
         table[tuple(word.split())] = Entry("distortion", term)
-    add("adjective", [f"{tone} {color}" for tone, color in product(_TONES, _COLORS)])
-    add("noun", [f"{tone} {area}" for tone, area in product(_TONAL, _AREAS)])
+    add("adjective", [f"{tone} {color}" for tone, color in product(of("tones"), of("colors"))])
+    add("noun", [f"{tone} {area}" for tone, area in product(of("tonal"), of("areas"))])
     add("noun", [noun for noun in PICTURE_NOUNS if " " in noun])
-    add("filler", _FILLERS)
-    add("tool", list(TOOL_BY_ALIAS))
+    add("filler", of("fillers"))
+    add("tool", tool_by_alias())
     return table
 
 
 ENTRIES = _entries()
-LONGEST_PHRASE = max(len(words) for words in ENTRIES)
+LONGEST_PHRASE = max(map(len, ENTRIES))
 
 
 @lru_cache(maxsize=1)

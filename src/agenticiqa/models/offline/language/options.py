@@ -7,29 +7,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from agenticiqa._data import by_word
 from agenticiqa.models.answers import MAX_OPTIONS, lettered, parse_options, question_without_options
-from agenticiqa.models.offline.language.distortion_words import DistortionTerm
 from agenticiqa.models.offline.language.noun_phrases import ScopeObject, mentions, parse_object
-from agenticiqa.models.offline.language.option_words import (
-    COMPLAINING,
-    DEGREES,
-    JUST_RIGHT,
-    LEVELS,
-    LONGEST_DEGREE,
-    NO,
-    NO_ANSWER,
-    PRAISING,
-    SIDES,
-    STRENGTHENING,
-    YES,
-)
 from agenticiqa.models.offline.language.tagging import Item, tagged
-from agenticiqa.models.offline.language.tokens import plain_spelling
-from agenticiqa.vocabulary import canonical_severity
+from agenticiqa.models.offline.language.word_lists import vocabulary, word_list
+from agenticiqa.vocabulary import DistortionTerm, canonical_severity, plain_spelling
 
 ClaimKind = Literal["yes", "no", "distortion", "degree", "level", "region", "comparison", "nothing"]
 
 _MAX_OPTION_WORDS = 12
+_YES, _NO = word_list("options", "yes"), word_list("options", "no")
+_LEVELS: dict[str, int] = by_word(vocabulary("options")["levels"])
+_DEGREES: dict[str, str] = by_word(vocabulary("options")["degrees"])
+_LONGEST_DEGREE = max(len(phrase.split()) for phrase in _DEGREES)
+# The first of these that an option says counts.
+_SIDES: dict[str, str] = {}
+for _group in vocabulary("options")["sides"]:
+    _SIDES |= by_word(_group)
+_JUST_RIGHT, _NO_ANSWER = word_list("options", "just_right"), word_list("options", "no_answer")
+# Said of an attribute: "appropriate brightness", "poor contrast".
+_PRAISING, _COMPLAINING = word_list("options", "praising"), word_list("options", "complaining")
+_STRENGTHENING = word_list("options", "strengthening")
 
 _COMPARATIVE = re.compile(r"\b(more|less|better|worse|than)\b")
 _YES_OR_NO = re.compile(r"\s*(yes|no)\s*[,;:.–-]+\s*(?=\w)", re.IGNORECASE)
@@ -133,21 +132,21 @@ def claim_of(text: str) -> Claim:
 def _level_claim(words: str) -> Claim | None:
     """A level with a word before it: "fairly good", "not acceptable", "5 excellent"."""
     lead, _, rest = words.partition(" ")
-    level = LEVELS.get(rest)
-    if level and (lead in STRENGTHENING or lead.isdigit()):
+    level = _LEVELS.get(rest)
+    if level and (lead in _STRENGTHENING or lead.isdigit()):
         return Claim("level", level=level)
     return Claim("level", level=min(level - 1, 2) or 1) if level and lead == "not" else None
 
 
 def _fixed_claims() -> dict[str, Claim]:
     """Options of a few fixed words; where lists share a word, the later line wins."""
-    claims = {words: Claim("degree", degree=degree) for words, degree in DEGREES.items()}
-    claims |= {words: Claim("comparison", side=side) for words, side in SIDES.items()}
-    claims |= {words: Claim("level", level=level) for words, level in LEVELS.items()}
+    claims = {words: Claim("degree", degree=degree) for words, degree in _DEGREES.items()}
+    claims |= {words: Claim("comparison", side=side) for words, side in _SIDES.items()}
+    claims |= {words: Claim("level", level=level) for words, level in _LEVELS.items()}
     claims |= {f"{words} quality": claim for words, claim in claims.items() if claim.kind == "level"}
-    claims |= {words: Claim("degree", degree="none") for words in JUST_RIGHT}
-    claims |= {words: Claim("nothing") for words in NO_ANSWER}
-    return claims | {words: Claim("no") for words in NO} | {words: Claim("yes") for words in YES}
+    claims |= {words: Claim("degree", degree="none") for words in _JUST_RIGHT}
+    claims |= {words: Claim("nothing") for words in _NO_ANSWER}
+    return claims | {words: Claim("no") for words in _NO} | {words: Claim("yes") for words in _YES}
 
 
 def _distortion_claim(words: str, items: Sequence[Item], term: DistortionTerm) -> Claim:
@@ -169,16 +168,16 @@ def _distortion_claim(words: str, items: Sequence[Item], term: DistortionTerm) -
 
 def _polarity(term: DistortionTerm, lead: Sequence[str]) -> str:
     """An attribute is praised or blamed by the words beside it."""
-    if term.polarity == "neutral" and PRAISING & set(lead):
+    if term.polarity == "neutral" and _PRAISING & set(lead):
         return "good"
-    return "bad" if term.polarity == "neutral" and COMPLAINING & set(lead) else term.polarity
+    return "bad" if term.polarity == "neutral" and _COMPLAINING & set(lead) else term.polarity
 
 
 def _degree_in(words: str) -> str | None:
     parts = words.split()
-    for length in range(LONGEST_DEGREE, 0, -1):
+    for length in range(_LONGEST_DEGREE, 0, -1):
         for at in range(len(parts) - length + 1):
-            degree = DEGREES.get(" ".join(parts[at : at + length]))
+            degree = _DEGREES.get(" ".join(parts[at : at + length]))
             if degree:
                 return degree
     return None
@@ -190,7 +189,7 @@ def _side(words: str) -> str | None:
     if found:
         return "more" if found[1] == "than" else found[1]
     padded = f" {words} "
-    return next((side for said, side in SIDES.items() if f" {said} " in padded), None)
+    return next((side for said, side in _SIDES.items() if f" {said} " in padded), None)
 
 
 def _plain_claim(items: Sequence[Item], words: str) -> Claim:

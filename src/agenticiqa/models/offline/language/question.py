@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agenticiqa.models.offline.language.clauses import negated, said_of
-from agenticiqa.models.offline.language.distortion_words import Polarity
-from agenticiqa.models.offline.language.lexicon import known_words
+from agenticiqa.models.offline.language.lexicon import CONTENT_WORDS, QUALITY_WORDS, known_words
 from agenticiqa.models.offline.language.noun_phrases import Mention, ScopeObject, mentions
 from agenticiqa.models.offline.language.options import Option, read_options, split_options
 from agenticiqa.models.offline.language.question_form import Form, form_of
-from agenticiqa.models.offline.language.subject_words import CONTENT_WORDS, QUALITY_WORDS
 from agenticiqa.models.offline.language.tagging import Item, tagged
 from agenticiqa.models.offline.language.tokens import MAX_CHARS, singular_forms
-from agenticiqa.models.offline.language.tool_names import tool_for
+from agenticiqa.tools.names import tool_for
+from agenticiqa.vocabulary import Polarity
 
 _MIN_ENGLISH_SHARE = 0.3
 # "the sky", "man's face": so few words that a thing among them must be what is meant.

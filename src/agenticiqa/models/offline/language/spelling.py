@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from agenticiqa.models.offline.language.false_friends import FALSE_FRIENDS
 from agenticiqa.models.offline.language.lexicon import correctable_words, known_words
 from agenticiqa.models.offline.language.tokens import singular_forms
+from agenticiqa.models.offline.language.word_lists import word_list
 
 # Too short for counting slips.
 _SHORT = {"teh": "the", "hte": "the", "adn": "and", "si": "is", "iamge": "image", "imgae": "image", "waht": "what"}
 _LONGEST = 20
+# Everyday words that only look like typing errors.
+_FALSE_FRIENDS = word_list("false_friends", "words")
 
 
 @lru_cache(maxsize=4096)
@@ -26,7 +28,7 @@ def corrected(word: str) -> str:
         return _SHORT[word]
     if not 4 <= len(word) <= _LONGEST or not word.isascii() or not word.isalpha():
         return word
-    if any(form in known_words() or form in FALSE_FRIENDS for form in singular_forms(word)):
+    if any(form in known_words() or form in _FALSE_FRIENDS for form in singular_forms(word)):
         return word
     return _nearest(word)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agenticiqa.models.offline.language.distortion_words import DistortionTerm
 from agenticiqa.models.offline.language.lexicon import ENTRIES, LONGEST_PHRASE, Entry, Tag
 from agenticiqa.models.offline.language.spelling import corrected
 from agenticiqa.models.offline.language.tokens import Token, singular_forms, tokenize
-from agenticiqa.models.offline.language.word_classes import NOT_ADVERBS
-from agenticiqa.models.offline.language.word_lists import word_set
+from agenticiqa.models.offline.language.word_lists import word_list, word_set
+from agenticiqa.vocabulary import DistortionTerm
 
+_THINGS_IN_LY = word_list("word_classes", "not_adverbs")
 _THINGS_IN_ITY = word_set("university celebrity harness facility witness wilderness electricity nativity")
 _CLAUSE_MARKS = frozenset(",;.:?!()-–—")
 
@@ -95,7 +95,7 @@ def _tag_of_unlisted(token: Token) -> Tag:
         return "generic" if owner and owner.tag == "generic" else "noun"
     if token.plain.isdigit():
         return "number"
-    if token.plain.endswith("ly") and len(token.plain) > 4 and token.plain not in NOT_ADVERBS:
+    if token.plain.endswith("ly") and len(token.plain) > 4 and token.plain not in _THINGS_IN_LY:
         return "adverb"
     return _tag_by_ending(token.plain)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 
 from agenticiqa.models.offline.language.word_lists import word_set
+from agenticiqa.vocabulary import plain_spelling
 
 # Reading a question costs time in proportion to its length; nobody's question is longer than this.
 MAX_CHARS = 4000
@@ -26,31 +26,6 @@ _CONTRACTIONS = {
 _NOT = re.compile(r"(is|are|was|were|do|does|did|has|have|had|should|would|could|must|need)n'?t")
 _IS_AFTER = word_set("what who where how it that there here this which why he she when")
 
-_SPELLINGS = (
-    ("colour", "color"),
-    ("artefact", "artifact"),
-    ("centred", "centered"),
-    ("centre", "center"),
-    ("grey", "gray"),
-    ("focuss", "focus"),
-    ("harbour", "harbor"),
-    ("neighbour", "neighbor"),
-    ("behaviour", "behavior"),
-    ("favour", "favor"),
-    ("vapour", "vapor"),
-    ("modell", "model"),
-    ("quantis", "quantiz"),
-    ("stylis", "styliz"),
-    ("emphasise", "emphasize"),
-    ("emphasising", "emphasizing"),
-    ("optimis", "optimiz"),
-    ("equalis", "equaliz"),
-    ("stabilis", "stabiliz"),
-    ("pixellat", "pixelat"),
-    ("recognis", "recogniz"),
-    ("programme", "program"),
-)
-
 
 @dataclass(frozen=True)
 class Token:
@@ -67,20 +42,6 @@ class Token:
     @property
     def is_mark(self) -> bool:
         return not self.plain[:1].isalnum()
-
-
-def plain_spelling(word: str) -> str:
-    """Lower case, no accents, American spelling.
-
-    >>> [plain_spelling(w) for w in ("Colours", "moiré", "ARTEFACT", "centre")]
-    ['colors', 'moire', 'artifact', 'center']
-    """
-    decomposed = unicodedata.normalize("NFKD", word.casefold())
-    text = "".join(c for c in decomposed if not unicodedata.combining(c))
-    for british, american in _SPELLINGS:
-        if british in text:
-            text = text.replace(british, american)
-    return text
 
 
 def tokenize(text: str) -> list[Token]:

@@ -12,19 +12,17 @@ import json
 import re
 import secrets
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from agenticiqa.errors import ConfigError, OutputError
+from agenticiqa.errors import ConfigError
 from agenticiqa.runtime.files import write_whole
 from agenticiqa.runtime.locks import locked
 
 PREFIX = "aiqa"
-PATIENCE_S = 10.0
+WAIT_S = 10.0
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # Compared with when no key has the id, so that an unknown id takes as long as a wrong secret.
 _NOBODY = hashlib.sha256(b"nobody").hexdigest()
@@ -81,21 +79,10 @@ class KeyFile:
             self._write([revoked if record.id == active.id else record for record in records])
         return revoked
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self) -> AbstractContextManager[None]:
         """Between reading and writing nobody else writes: of two keys made at once, both stay."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as held:
-            latest = time.monotonic() + PATIENCE_S
-            while True:
-                try:
-                    held.enter_context(locked(self.path))
-                    break
-                except OutputError:
-                    if time.monotonic() > latest:
-                        raise
-                    time.sleep(0.02)
-            yield
+        return locked(self.path, wait_s=WAIT_S)
 
     def owner_of(self, key: str) -> KeyRecord | None:
         """The record that a presented key belongs to, or None where it is unknown, wrong or revoked."""

@@ -10,8 +10,9 @@ import numpy as np
 from PIL import Image
 
 from agenticiqa.errors import ToolError
-from agenticiqa.pictures.images import Box, ImageLimits, LoadedImage, load_image, png_bytes
+from agenticiqa.pictures.images import Box, LoadedImage, load_image, png_bytes
 from agenticiqa.pictures.overlays import coloured, overlay
+from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.serve.http.store.shelf import ShelvedPicture
 from agenticiqa.tools.maps import badness_of
 from agenticiqa.tools.measuring import Bench, Job

@@ -15,6 +15,7 @@ from agenticiqa.errors import ImageNotFoundError
 from agenticiqa.pictures.images import Box
 from agenticiqa.reports.assessment import render_report, report_item
 from agenticiqa.reports.comparison import render_page
+from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.serve.http.guard.access import Caller
 from agenticiqa.serve.http.parts import Parts, parts_of, stored_pictures
 from agenticiqa.serve.http.problems import ServiceError
@@ -255,17 +256,17 @@ async def run_report(request: Request, run_id: RunId, caller: Caller) -> Respons
     row = await _row(parts, run_id, caller)
     if row.result is None:
         raise ServiceError(409, "no_result", "Only a run with a result has a report.")
-    page = await parts.painter.draw(lambda: _report_page(row))
+    page = await parts.painter.draw(lambda: _report_page(row, parts.pipeline.limits))
     return HTMLResponse(page, headers={"Content-Security-Policy": REPORT_POLICY})
 
 
-def _report_page(row: JobRow) -> str:
+def _report_page(row: JobRow, limits: ImageLimits) -> str:
     pictures = stored_pictures(row.request)
     result = row.result or {}
     if row.kind == "compare":
-        page = render_page(comparison_of(result, pictures))
+        page = render_page(comparison_of(result, pictures), limits)
     else:
-        page = render_report([report_item(assessment_of(result, pictures))])
+        page = render_report([report_item(assessment_of(result, pictures), limits)])
     # The page was made from the server's files: what they are called here is not the reader's business.
     for picture in pictures.values():
         page = page.replace(str(picture.path), escape(picture.name)).replace(picture.path.name, escape(picture.name))

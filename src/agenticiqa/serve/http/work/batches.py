@@ -19,7 +19,8 @@ from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect
 
 from agenticiqa.batch.engines.base import ThreadEngine
-from agenticiqa.batch.manifest.reading import Manifest, open_manifest
+from agenticiqa.batch.manifest.reading import open_manifest
+from agenticiqa.batch.manifest.rows import Manifest
 from agenticiqa.batch.runner import Batch, StopSwitch
 from agenticiqa.batch.sample import Sample
 from agenticiqa.batch.tally import Tally

@@ -23,7 +23,8 @@ from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect
 
 from agenticiqa.errors import ImageError
-from agenticiqa.pictures.images import ImageLimits, check_allowed, check_header
+from agenticiqa.pictures.images import check_allowed, check_header
+from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.serve.http.page.example_pictures import EXAMPLES
 from agenticiqa.serve.http.problems import ServiceError, invalid_fields
 from agenticiqa.serve.http.settings import ServiceSettings

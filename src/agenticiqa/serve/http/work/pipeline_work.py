@@ -22,7 +22,7 @@ from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, QueryErr
 from agenticiqa.models.client import BackendName, VLMClient, choose_backend, find_provider
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.nodes.run_state import PipelineEvent
-from agenticiqa.pictures.images import Box, ImageLimits, LoadedImage, load_image
+from agenticiqa.pictures.images import Box, LoadedImage, load_image
 from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.config import ROLES, Settings
 from agenticiqa.serve.http.problems import ServiceError, without_addresses
@@ -42,7 +42,7 @@ class Pipeline:
     ) -> None:
         self.settings = settings
         self.selectable = _selectable(settings, allowed_backends)
-        self.limits = ImageLimits(settings.pipeline.images.max_pixels, settings.pipeline.images.max_bytes)
+        self.limits = settings.pipeline.images
         self._clients = dict(clients or {})
         self._assessors: dict[str | None, AgenticIQA] = {}
         self._lock = threading.Lock()

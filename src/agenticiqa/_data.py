@@ -1,0 +1,45 @@
+"""Facts that the package ships as YAML: word lists, tables, figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_FOLDER = Path(__file__).parent
+# The parser in C is about eight times as fast; PyYAML has it wherever libyaml was there when it was built.
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def read_data(name: str) -> Any:
+    """The content of a YAML file of ours, named from the package's folder; its readers keep what they make of it."""
+    # importlib.resources would take longer to import than all files to read.
+    return parse_yaml((_FOLDER / name).read_text(encoding="utf-8"))
+
+
+def parse_yaml(text: str) -> Any:
+    """Plain values from YAML, as ``yaml.safe_load`` gives them.
+
+    >>> parse_yaml("{blur: [soft, hazy]}")
+    {'blur': ['soft', 'hazy']}
+    """
+    return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader, in C or in Python
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Words and phrases between commas, as the word lists are written.
+
+    >>> listed("blur, out of focus")
+    ('blur', 'out of focus')
+    """
+    return tuple(each.strip() for each in text.split(","))
+
+
+def by_word(groups: dict[Any, str]) -> dict[str, Any]:
+    """From a group's words to each word's group.
+
+    >>> by_word({5: "excellent, perfect", 4: "good"})
+    {'excellent': 5, 'perfect': 5, 'good': 4}
+    """
+    return {word: group for group, words in groups.items() for word in listed(words)}

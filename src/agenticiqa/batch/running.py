@@ -1,0 +1,174 @@
+"""Many pictures from Python: :func:`run_batch`, and what it hands back."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from agenticiqa.api.measure import Align
+from agenticiqa.batch.manifest.reading import RowsManifest, open_manifest
+from agenticiqa.batch.manifest.rows import Manifest
+from agenticiqa.batch.preparing import Request, default_workers, engine_factory, expected_cost, prepare_job
+from agenticiqa.batch.rate_limits import RateLimits
+from agenticiqa.batch.results.flat_rows import flat_rows
+from agenticiqa.batch.results.outputs import BatchOutput
+from agenticiqa.batch.results.results_file import read_results
+from agenticiqa.batch.runner import Batch, ProgressListener
+from agenticiqa.batch.tally import Summary
+from agenticiqa.errors import ConfigError
+from agenticiqa.nodes.results import dataframe
+
+PicturePath = str | PathLike[str]
+Pictures = PicturePath | Iterable[PicturePath | Mapping[str, Any]]
+"""A manifest, a folder, a pattern or a picture; or a list of paths and of rows with the columns of a manifest."""
+PerMinute = float | Mapping[str, float]
+"""For every provider, or by provider."""
+
+
+def run_batch(  # noqa: PLR0913 - each says what it is
+    pictures: Pictures,
+    query: str | None = None,
+    *,
+    output: PicturePath | None = None,
+    backend: str | None = None,
+    tools: Sequence[str] = (),
+    align: Align = "none",
+    max_replan_iterations: int | None = None,
+    workers: int | None = None,
+    timeout_s: float = 600.0,
+    resume: bool = True,
+    overwrite: bool = False,
+    requests_per_minute: PerMinute | None = None,
+    tokens_per_minute: PerMinute | None = None,
+    budget_usd: float | None = None,
+    use_cache: bool = False,
+    config_dir: PicturePath | None = None,
+    on_progress: ProgressListener | None = None,
+) -> BatchResults:
+    """Assess many pictures, or with ``tools`` measure them. A picture that fails says why and stops no other.
+
+    ``query`` is the question of rows that bring none. ``output`` names a .jsonl, .csv or .parquet file; with
+    ``resume`` what succeeded there is kept and the rest is done, with ``overwrite`` all is done anew. Without
+    ``output`` nothing is written but temporary files, which go with the results; ``use_cache`` keeps replies and
+    scores in the home folder. ``workers`` are processes of this machine, or threads where a remote model does the work.
+
+    Raises before anything is spent when a row, a tool, a backend or the output cannot be used.
+    """
+    request = Request(
+        backend=backend,
+        config=Path(config_dir) if config_dir is not None else None,
+        query=query,
+        max_replan=max_replan_iterations,
+        tools=_checked_tools(tools, backend, query, max_replan_iterations),
+        align=align,
+        timeout_s=timeout_s,
+        limits=RateLimits(_by_provider(requests_per_minute), _by_provider(tokens_per_minute)),
+        use_cache=use_cache,
+    )
+    job = replace(prepare_job(request), leaves_nothing=not use_cache)
+    manifest = _manifest(pictures)
+    if output is not None:
+        temporary, target = None, BatchOutput.named(Path(output))
+    else:
+        temporary = Path(tempfile.mkdtemp(prefix="agenticiqa-batch-"))
+        target = BatchOutput(temporary / "results.jsonl", "jsonl")
+    count = workers or default_workers(job)
+    if isinstance(manifest, RowsManifest):
+        count = max(1, min(count, len(manifest)))
+    batch = Batch(
+        manifest=manifest,
+        job=job,
+        output=target.lines,
+        make_engine=engine_factory(job, workers=count),
+        resume=resume and not overwrite,
+        overwrite=overwrite,
+        budget_usd=budget_usd,
+        expected_cost_usd=expected_cost(job) if budget_usd is not None else 0.0,
+        on_progress=on_progress or (lambda _: None),
+    )
+    try:
+        with target.held(resume=resume, overwrite=overwrite):
+            summary = batch.run()
+    except BaseException:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    finally:
+        manifest.close()
+    return BatchResults(target.lines, summary, temporary)
+
+
+class BatchResults:
+    """The results of a batch in the order of its pictures, read from disk as they are needed.
+
+    Each is a dictionary with the keys of docs/result-format.md; ``status`` says whether it is an answer.
+    """
+
+    def __init__(self, lines: Path, summary: Summary, temporary: Path | None = None) -> None:
+        self._lines = lines
+        self._summary = summary
+        if temporary is not None:
+            weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return (line.record for line in read_results(self._lines))
+
+    def __len__(self) -> int:
+        return self._summary.total - self._summary.not_done
+
+    def summary(self) -> Summary:
+        """How many have a result, which failed and why, what it cost."""
+        return self._summary
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Flat rows: answer, score, kind of error, cost and one column per tool, nested parts as JSON texts."""
+        return [dict(row) for row in flat_rows(self._lines)()]
+
+    def to_dataframe(self) -> Any:
+        """:meth:`to_rows` as a pandas table."""
+        return dataframe(self.to_rows())
+
+    def __str__(self) -> str:
+        found = self._summary
+        failed = f", {found.failed} failed ({', '.join(found.errors)})" if found.failed else ""
+        not_done = f", {found.not_done} not done ({found.stopped})" if found.not_done else ""
+        return f"{found.ok + found.partial} of {found.total} have a result{failed}{not_done}"
+
+    def __repr__(self) -> str:
+        return f"<BatchResults: {self}>"
+
+
+def _checked_tools(tools: Sequence[str], *of_agents: object) -> tuple[str, ...]:
+    if isinstance(tools, str):
+        raise ConfigError(f"tools={tools!r} is one text.", hint=f"Write tools=[{tools!r}].")
+    if tools and any(given is not None for given in of_agents):
+        raise ConfigError("With tools no model is asked: backend, query and max_replan_iterations have no effect.")
+    return tuple(tools)
+
+
+def _by_provider(limit: PerMinute | None) -> dict[str, float]:
+    if limit is None:
+        return {}
+    limits = dict(limit) if isinstance(limit, Mapping) else {"*": limit}
+    for name, number in limits.items():
+        if not 0 < number < float("inf"):
+            raise ConfigError(f"{number!r} is no limit for {name}.", hint="Give a number above 0.")
+    return limits
+
+
+def _manifest(pictures: Pictures) -> Manifest:
+    if isinstance(pictures, (str, PathLike)):
+        return open_manifest(fspath(pictures))
+    return RowsManifest(_row(each) for each in pictures)
+
+
+def _row(picture: PicturePath | Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(picture, Mapping):
+        return {"image_path": fspath(picture)}
+    return {key: fspath(value) if isinstance(value, PathLike) else value for key, value in picture.items()}

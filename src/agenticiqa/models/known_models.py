@@ -1,0 +1,90 @@
+"""What ``models.yaml`` tells of the providers' models: ids, prices, and what they cannot take."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import cache
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agenticiqa._data import read_data
+
+_DATE_SUFFIX = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
+_Dollars = Annotated[float, Field(ge=0)]
+
+
+class Feature(str, Enum):
+    """A part of a request that some models refuse."""
+
+    TEMPERATURE = "temperature"
+    TOP_P = "top_p"
+    LOGPROBS = "token log-probabilities"
+    JSON_SCHEMA = "an enforced JSON schema"
+    JSON_OBJECT = "JSON mode"
+    THINKING_BUDGET = "a thinking budget"
+
+
+class _Facts(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class KnownModel(_Facts):
+    """One model of a provider."""
+
+    id: str | None = None
+    price: tuple[_Dollars, _Dollars] | None = None
+    """US dollars for a million tokens, in and out."""
+    cannot_take: frozenset[Feature] = frozenset()
+    thinking: Literal["optional"] | None = None
+
+
+class KnownProvider(_Facts):
+    """One provider and its models, by the name that users write."""
+
+    cannot_take: frozenset[Feature] = frozenset()
+    local: bool = False
+    models: dict[str, KnownModel] = Field(default_factory=dict)
+
+    def model_id(self, name: str) -> str:
+        known = self.models.get(name)
+        return known.id if known and known.id else name
+
+    def find(self, model: str) -> KnownModel | None:
+        """The facts of a model named by its friendly name, its id, or the id of another snapshot of its family."""
+        exact = {known.id or name: known for name, known in self.models.items()} | self.models
+        families = {_DATE_SUFFIX.sub("", name): known for name, known in exact.items() if _DATE_SUFFIX.search(name)}
+        family = _DATE_SUFFIX.sub("", model)
+        return exact.get(model) or exact.get(family) or families.get(family)
+
+    def may_skip_thinking(self, model: str) -> bool:
+        return any(model.startswith(name) for name, known in self.models.items() if known.thinking == "optional")
+
+
+class KnownModels(_Facts):
+    """The whole file."""
+
+    prices_as_of: str
+    providers: dict[str, KnownProvider]
+
+
+@cache
+def known_models() -> KnownModels:
+    return KnownModels.model_validate(read_data("models/models.yaml"))
+
+
+def known_provider(name: str) -> KnownProvider:
+    """What is known of a provider; nothing, of one that a plug-in brings."""
+    return known_models().providers.get(name, KnownProvider())
+
+
+def model_id(provider: str, name: str) -> str:
+    """The provider's id for a model name. Any name that is not listed passes through unchanged.
+
+    >>> model_id("anthropic", "claude-3.5-sonnet")
+    'claude-3-5-sonnet-20241022'
+    >>> model_id("openai", "gpt-4.1-mini")
+    'gpt-4.1-mini'
+    """
+    return known_provider(provider).model_id(name)
