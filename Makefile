@@ -11,11 +11,13 @@ TORCH  ?= torch==2.13.0 torchvision==0.28.0
 # Python keeps what it compiled: hundreds of processes start here, and compiling is most of what a start takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint browser ray parity bench eval-embedded clean
+.PHONY: help demo test fuzz snippets lint browser ray parity bench eval-embedded clean
 
 help:
 	@echo "make demo    install, then assess the sample pictures"
 	@echo "make test    install with development tools, then every check and test"
+	@echo "make fuzz    the service under minutes of invented requests"
+	@echo "make snippets   everything the documentation shows, in a fresh environment with the built wheel"
 	@echo "make lint    style, types and architecture only"
 	@echo "make parity  compare with other libraries and a tiny Qwen2.5-VL (installs torch; slow)"
 	@echo "make browser the web page in a real Chromium, with axe (needs chromium and npm)"
@@ -56,8 +58,14 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/lint-imports --no-logo
 
 test: lint
-	$(BIN)/python -m pytest -n 2 --cov
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov
 	$(BIN)/python tests/requirement_coverage.py
+
+fuzz: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m fuzz tests
+
+snippets: $(VENV)/.installed-dev
+	$(BIN)/python tests/run_snippets.py
 
 # axe-core comes from npm into build/; AXE_CORE names another copy of axe.min.js, CHROMIUM another browser.
 build/browser/node_modules/axe-core/axe.min.js:

@@ -1,43 +1,91 @@
-"""The documentation tells the truth: its commands run, its links lead somewhere, its make targets exist."""
+"""The documentation tells the truth: its commands and programs run, links lead somewhere, make targets exist."""
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import io
+import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-
-
-def commands() -> list[str]:
-    """Lines that begin with ``$`` in console blocks."""
-    found = []
-    for page in PAGES:
-        for block in re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
-            found += [line[2:].strip() for line in block.splitlines() if line.startswith("$ ")]
-    return sorted(set(found))
+from agenticiqa import Assessment
+from agenticiqa.cli.main import main
+from support.snippets import GIVEN_NAMES, PAGES, ROOT, Snippet, commands, make_workshop, python_blocks
 
 
-@pytest.mark.parametrize("command", commands())
-def test_command_runs_as_printed(command, tmp_path, monkeypatch):
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AGENTICIQA_HOME", str(tmp_path))
-    words = shlex.split(command)
-    assert words[0] == "agenticiqa"
-    program = Path(sys.executable).with_name("agenticiqa")
-    done = subprocess.run([program, *words[1:]], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_workshop(tmp_path_factory.mktemp("documentation") / "workshop")
 
 
-def test_readme_has_commands_to_run():
-    assert len(commands()) >= 8
+@pytest.fixture
+def reader(workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody without keys or configuration, in a folder with the files that the documentation speaks of."""
+    for name in list(os.environ):
+        if name.startswith("AGENTICIQA_") or name.endswith(("_API_KEY", "_BASE_URL")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("AGENTICIQA_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.chdir(workshop)
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("command", commands(), ids=lambda command: command.text)
+def test_command_runs_as_printed(
+    command: Snippet, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In this process; ``make snippets`` runs the installed command."""
+    assert command.words[0] == "agenticiqa"
+    monkeypatch.setattr(sys, "argv", command.words)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    captured = capsys.readouterr()
+    assert (stop.value.code or 0) in command.exit_codes, captured.err
+    assert command.is_silent or captured.out.strip()
+
+
+def run_cell(code: str, name: str) -> Any:
+    """Run Python as a notebook does: the value of the last line is what is shown."""
+    tree = ast.parse(code, name)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(GIVEN_NAMES, names)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, name, "exec"), names)
+    return eval(compile(ast.Expression(last.value), name, "eval"), names) if isinstance(last, ast.Expr) else None
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("block", python_blocks(), ids=lambda block: block.id)
+def test_python_runs_as_printed(block: Snippet) -> None:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        shown = run_cell(block.text, block.id)
+    assert ("print(" in block.text) == bool(printed.getvalue())
+    if isinstance(shown, Assessment):
+        assert shown.status == "ok", shown.error
+
+
+@pytest.mark.usefixtures("reader")
+def test_a_notebook_shows_an_answer_about_an_array() -> None:
+    """Through the formatter with which notebooks choose what to show."""
+    (cell,) = [block for block in python_blocks() if "np.random" in block.text and "assess" in block.text]
+    data, _ = DisplayFormatter().format(run_cell(cell.text, cell.id))
+    assert "text/html" in data
+    assert 'class="agenticiqa"' in data["text/html"]
+    assert "of 5" in data["text/html"]
+
+
+def test_there_is_something_to_run() -> None:
+    assert len(commands()) >= 30
+    assert len(python_blocks()) >= 7
+    assert {"README.md", "batch.md", "comparison.md"} <= {each.page for each in commands()}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -48,10 +96,13 @@ def test_links_lead_to_files(page):
             assert (page.parent / target).exists(), target
 
 
+TARGETS = {"demo", "test", "fuzz", "snippets", "lint", "parity", "bench"}
+
+
 def test_make_targets_of_the_readme_exist():
     text = (ROOT / "README.md").read_text(encoding="utf-8") + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    targets = set(re.findall(r"\bmake ([a-z-]+)\b(?=[`\s])", text)) & {"demo", "test", "lint", "parity", "bench"}
-    assert targets == {"demo", "test", "lint", "parity", "bench"}
+    targets = set(re.findall(r"\bmake ([a-z-]+)\b(?=[`\s])", text)) & TARGETS
+    assert targets == TARGETS
     for target in targets:
         done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

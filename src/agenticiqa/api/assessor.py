@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping, Sequence
@@ -370,7 +371,11 @@ class AgenticIQA:
 
         # A run that died before its first checkpoint has nothing stored: it starts from the beginning. Tasks rather
         # than next: a node that ended while the run was being stopped is not among the next ones.
-        stored = resume and bool(self._graph.get_state({"configurable": {"thread_id": run_id}}).tasks)
+        stored = (
+            resume
+            and self._saver is not None
+            and bool(self._graph.get_state({"configurable": {"thread_id": run_id}}).tasks)
+        )
         return stream_pipeline(state, context=context, graph=self._graph, thread_id=run_id, resume=stored)
 
     def _given(self, image: PictureInput) -> GivenPicture:
@@ -438,14 +443,19 @@ def _open_runs(database: Path) -> RunStore | None:
         return None
 
 
-def _open_checkpoints(runs_database: Path) -> SqliteSaver:
+def _open_checkpoints(runs_database: Path) -> SqliteSaver | None:
+    """Where runs can be resumed from, or None with a warning where it cannot be kept."""
     from langgraph.checkpoint.sqlite import SqliteSaver
 
     from agenticiqa.graph import state_serializer
 
     file = runs_database.with_name(runs_database.stem + ".checkpoints.sqlite")
-    saver = SqliteSaver(open_database(file, check_same_thread=False), serde=state_serializer())
-    saver.setup()
+    try:
+        saver = SqliteSaver(open_database(file, check_same_thread=False), serde=state_serializer())
+        saver.setup()
+    except sqlite3.Error as error:
+        logger.warning("Interrupted runs cannot be resumed: %s cannot be used (%s)", file, error)
+        return None
     return saver
 
 

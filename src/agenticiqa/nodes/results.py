@@ -66,10 +66,10 @@ class Assessment(BaseModel):
         'a.png: no answer (no such file)'
         """
         if self.status == "error" or self.summarizer_result is None:
-            return f"{self.image_path}: no answer ({self.error or 'it did not finish'})"
+            return _one_line(f"{self.image_path}: no answer ({self.error or 'it did not finish'})")
         score = "" if self.score is None else f" ({self.score:.2f} of 5)"
         doubt = " (partial)" if self.status == "partial" else ""
-        return f"{self.image_path}: {self.answer}{score}{doubt}"
+        return _one_line(f"{self.image_path}: {self.answer}{score}{doubt}")
 
     def to_row(self) -> dict[str, Any]:
         """One flat record, for tables: what was asked and answered, and what it took."""
@@ -99,6 +99,10 @@ class Assessment(BaseModel):
         if self.status == "error" or self.summarizer_result is None:
             raise AssessmentFailedError(f"This run has no answer: {self.error or 'it did not finish'}")
         return self.summarizer_result
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines())
 
 
 def _as_text(result: Assessment) -> str:
@@ -173,8 +177,8 @@ class Comparison(BaseModel):
         """
         names = f"{self.image_a} or {self.image_b}"
         if self.status == "error":
-            return f"{names}: no verdict ({self.error})"
-        return f"{names}: {self.verdict}"
+            return _one_line(f"{names}: no verdict ({self.error})")
+        return _one_line(f"{names}: {self.verdict}")
 
     def to_row(self) -> dict[str, Any]:
         """One flat record, for tables."""

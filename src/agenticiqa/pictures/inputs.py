@@ -25,6 +25,8 @@ from agenticiqa.runtime.config import ImageLimits
 CHANNELS = (1, 3, 4)
 _MODES_KEPT = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
 """Modes of PIL images that PNG stores as they are."""
+_MODES_WITH_ALPHA = {"PA": "RGBA", "RGBa": "RGBA", "La": "LA"}
+"""Modes that PNG does not store, and those that keep their transparency."""
 
 
 @runtime_checkable
@@ -101,13 +103,30 @@ def _from_file(file: ReadableFile) -> GivenPicture:
 
 
 def _from_pil(picture: Image.Image) -> GivenPicture:
-    name = _named(picture.tobytes(), picture.mode)
+    # The samples alone do not tell a wide picture from a tall one, nor one palette from another.
+    about = (picture.mode, picture.size, picture.getpalette(), picture.info.get("transparency"))
+    name = _named(picture.tobytes(), repr(about))
+    return GivenPicture(
+        name,
+        lambda limits: decode_image(png_bytes(_storable(picture, name)), path=name, limits=limits),
+        in_memory=True,
+    )
 
-    def opened(limits: ImageLimits) -> LoadedImage:
-        kept = picture if picture.mode in _MODES_KEPT else picture.convert("RGB")
-        return decode_image(png_bytes(kept), path=name, limits=limits)
 
-    return GivenPicture(name, opened, in_memory=True)
+def _storable(picture: Image.Image, name: str) -> Image.Image:
+    """The picture in a mode that PNG stores; samples that no mode of PNG holds are refused, not clipped."""
+    if picture.mode in _MODES_KEPT:
+        return picture
+    if picture.mode.startswith("I"):
+        samples = np.asarray(picture)
+        if samples.min() >= 0 and samples.max() <= 65535:
+            return Image.fromarray(samples.astype(np.uint16))
+    if picture.mode[0] in "IF":
+        raise ImageFormatError(
+            f"The picture {name} holds {picture.mode!r} samples, whose white is not defined.",
+            hint="Give 8 or 16 bits per sample, or a NumPy array of floats (0..1).",
+        )
+    return picture.convert(_MODES_WITH_ALPHA.get(picture.mode, "RGB"))
 
 
 def _from_array(samples: npt.NDArray[Any]) -> GivenPicture:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -89,6 +90,18 @@ class JsonLinesFormatter(logging.Formatter):
         return json.dumps({key: value for key, value in entry.items() if value is not None}, ensure_ascii=False)
 
 
+class _LogFile(RotatingFileHandler):
+    """A log that cannot be written, from the start or from some moment on, costs the log and one warning."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            super().handleError(record)
+            return
+        self.setLevel(logging.CRITICAL + 1)
+        logging.getLogger(PACKAGE_LOGGER).warning("No log file: %s cannot be written (%s)", self.baseFilename, error)
+
+
 def configure_logging(file: Path | None, level: str = "INFO", secrets: Iterable[str] = ()) -> None:
     """Send the package's records to a JSON-lines file. Calling it again replaces the earlier set-up."""
     logger = logging.getLogger(PACKAGE_LOGGER)
@@ -100,7 +113,7 @@ def configure_logging(file: Path | None, level: str = "INFO", secrets: Iterable[
         return
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        handler = RotatingFileHandler(file, maxBytes=MAX_LOG_BYTES, backupCount=2, encoding="utf-8", delay=True)
+        handler = _LogFile(file, maxBytes=MAX_LOG_BYTES, backupCount=2, encoding="utf-8", delay=True)
     except OSError as error:
         logger.warning("No log file: %s cannot be written (%s)", file, error)
         return

@@ -32,20 +32,32 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, s
             yield running, key
 
 
-@pytest.mark.parametrize("phase", ["examples", "coverage", "fuzzing", "stateful"])
-def test_no_server_error_and_no_answer_that_the_document_does_not_know(
-    keyed: tuple[Running, str], phase: str, tmp_path: Path
-):
+def try_document(keyed: tuple[Running, str], folder: Path, phases: str, examples: int) -> None:
+    """No server error, and no answer that the document does not know."""
     running, key = keyed
     done = subprocess.run(
         [
             str(COMMAND), "run", f"{running.url}/openapi.json", "-H", f"Authorization: Bearer {key}",
-            "--phases", phase, "--max-examples", "6", "--seed", "7", "--no-shrink",
+            "--phases", phases, "--max-examples", str(examples), "--seed", "7", "--no-shrink",
             "--continue-on-failure", "--exclude-checks", NOT_CHECKED, "--request-timeout", "60",
         ],
-        capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path,
+        capture_output=True, text=True, timeout=1200, check=False, cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+
+
+def test_the_examples_and_some_invented_requests_are_answered_as_the_document_says(
+    keyed: tuple[Running, str], tmp_path: Path
+):
+    try_document(keyed, tmp_path, "examples,fuzzing,stateful", 2)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize(("phase", "examples"), [("coverage", 6), ("fuzzing", 60), ("stateful", 30)])
+def test_many_requests_are_answered_as_the_document_says(
+    keyed: tuple[Running, str], phase: str, examples: int, tmp_path: Path
+):
+    try_document(keyed, tmp_path, phase, examples)
 
 
 def test_document_describes_bodies_problems_and_keys(keyed: tuple[Running, str]):

@@ -9,13 +9,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx
 import numpy as np
 import pytest
+from anyio.from_thread import start_blocking_portal
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from PIL import Image
 
@@ -24,29 +26,31 @@ GOOD, BAD = PICTURES / "dandelion.jpg", PICTURES / "dandelion_compressed.jpg"
 COMMAND = str(Path(sys.executable).with_name("agenticiqa"))
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("mcp")
     kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-    return {**kept, "AGENTICIQA_HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path)}
+    return {**kept, "AGENTICIQA_HOME": str(folder / "home"), "XDG_CONFIG_HOME": str(folder)}
 
 
 def stdio(home: dict[str, str], *options: str) -> StdioServerParameters:
     return StdioServerParameters(command=COMMAND, args=["mcp", "--backend", "embedded", *options], env=home)
 
 
-def asked(home: dict[str, str], work, *options: str):
-    async def main():
-        async with Client(stdio_client(stdio(home, *options))) as client:
-            return await work(client)
+@pytest.fixture(scope="module")
+def asked(home: dict[str, str]) -> Iterator[Callable[..., Any]]:
+    """Runs work with a client of one server over standard input and output, which all tests of the file share."""
+    with start_blocking_portal() as portal:
+        connection = Client(stdio_client(stdio(home)))
+        with portal.wrap_async_context_manager(connection) as client:
+            yield lambda work: portal.call(work, client)
 
-    return anyio.run(main)
 
-
-def test_four_tools_with_typed_schemas(home):
+def test_four_tools_with_typed_schemas(asked):
     async def work(client):
         return (await client.list_tools()).tools
 
-    tools = {tool.name: tool for tool in asked(home, work)}
+    tools = {tool.name: tool for tool in asked(work)}
     assert set(tools) == {"assess_image", "measure_image", "compare_images", "list_tools"}
     for tool in tools.values():
         assert tool.input_schema["type"] == "object"
@@ -56,7 +60,7 @@ def test_four_tools_with_typed_schemas(home):
     assert tools["assess_image"].input_schema["properties"]["image"]["description"]
 
 
-def test_assess_gives_answer_map_links_and_progress(home):
+def test_assess_gives_answer_map_links_and_progress(asked):
     steps = []
 
     async def progress(done, total, message):
@@ -72,7 +76,7 @@ def test_assess_gives_answer_map_links_and_progress(home):
         read = [(await client.read_resource(link.uri)).contents[0] for link in links]
         return result, read
 
-    result, (whole, report) = asked(home, work)
+    result, (whole, report) = asked(work)
     assert not result.is_error
     kinds = [block.type for block in result.content]
     assert kinds == ["text", "image", "resource_link", "resource_link"]
@@ -86,7 +90,7 @@ def test_assess_gives_answer_map_links_and_progress(home):
     assert all(done < total for done, total, _ in steps)
 
 
-def test_measure_compare_and_list(home):
+def test_measure_compare_and_list(asked):
     inline = "data:image/jpeg;base64," + base64.b64encode(BAD.read_bytes()).decode()
 
     async def work(client):
@@ -96,7 +100,7 @@ def test_measure_compare_and_list(home):
             await client.call_tool("list_tools", {}),
         )
 
-    measured, compared, listed = asked(home, work)
+    measured, compared, listed = asked(work)
     (score,) = measured.structured_content["scores"]
     assert score["tool"] == "PSNR"
     assert 20 < score["raw"] < 40
@@ -119,22 +123,22 @@ FAILING_CALLS = [
 ]
 
 
-def test_errors_say_what_to_do_and_are_no_answers(home):
+def test_errors_say_what_to_do_and_are_no_answers(asked):
     async def work(client):
         return [await client.call_tool(tool, arguments) for tool, arguments, _ in FAILING_CALLS]
 
-    for result, (_, arguments, says) in zip(asked(home, work), FAILING_CALLS, strict=True):
+    for result, (_, arguments, says) in zip(asked(work), FAILING_CALLS, strict=True):
         assert result.is_error, arguments
         assert says in result.content[0].text
         assert "Traceback" not in result.content[0].text
 
 
-def test_a_strange_run_is_not_found(home):
+def test_a_strange_run_is_not_found(asked):
     async def work(client):
         with pytest.raises(MCPError, match="run"):
             await client.read_resource("agenticiqa://runs/nosuchrun")
 
-    asked(home, work)
+    asked(work)
 
 
 def test_paths_stay_inside_the_allowed_folder(home, tmp_path):
@@ -149,13 +153,17 @@ def test_paths_stay_inside_the_allowed_folder(home, tmp_path):
             await client.call_tool("measure_image", {"image": str(inside / name), "tools": ["noise"]}) for name in calls
         ]
 
-    good, link, outside = asked(home, work, "--allowed-root", str(inside))
+    async def main():
+        async with Client(stdio_client(stdio(home, "--allowed-root", str(inside)))) as client:
+            return await work(client)
+
+    good, link, outside = anyio.run(main)
     assert not good.is_error
     assert link.is_error
     assert outside.is_error
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def http_server(home: dict[str, str]) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -1,0 +1,98 @@
+"""What the documentation shows, as things to run: commands, Python, and the folder in which they make sense.
+
+Standard library only: ``tests/run_snippets.py`` uses it beside an environment that holds nothing but the product.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+_BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+
+# Commands of plain shell blocks that do not end by themselves, or need what only the reader has.
+_NOT_RUN = ("agenticiqa serve", "agenticiqa mcp", "agenticiqa tools fetch", "agenticiqa tools calibrate")
+
+# Names that a page introduces in words: two pictures as arrays.
+GIVEN_NAMES = """\
+import numpy as _numpy
+from PIL import Image as _Image
+reference = _numpy.asarray(_Image.open("original.png").convert("RGB"))
+test = damaged = _numpy.asarray(_Image.open("photo.png").convert("RGB"))
+"""
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """One piece of the documentation that can be run."""
+
+    page: str
+    line: int
+    text: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.page}:{self.line}"
+
+    @property
+    def words(self) -> list[str]:
+        """A command's words, without the remark behind it."""
+        return shlex.split(self.text, comments=True)
+
+    @property
+    def exit_codes(self) -> tuple[int, ...]:
+        """A gate may say no: that is its work."""
+        return (0, 3) if "--fail-under" in self.words else (0,)
+
+    @property
+    def is_silent(self) -> bool:
+        return "--quiet" in self.words
+
+
+def _blocks(*kinds: str) -> list[Snippet]:
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for block in _BLOCK.finditer(text):
+            if block["kind"] in kinds:
+                line = text.count("\n", 0, block.start()) + 2
+                found.append(Snippet(page.name, line, block["text"]))
+    return found
+
+
+def commands() -> list[Snippet]:
+    """Lines behind ``$`` in console blocks, and the product's own commands in shell blocks; each once."""
+    found: dict[str, Snippet] = {}
+    for block in _blocks("console", "bash", "sh"):
+        for number, line in enumerate(block.text.replace("\\\n", " ").splitlines()):
+            text = line.removeprefix("$ ").strip()
+            shown = line.startswith("$ ") or (text.startswith("agenticiqa ") and not text.startswith(_NOT_RUN))
+            if shown:
+                found.setdefault(text, Snippet(block.page, block.line + number, text))
+    return list(found.values())
+
+
+def python_blocks() -> list[Snippet]:
+    return _blocks("python")
+
+
+def make_workshop(folder: Path) -> Path:
+    """A folder with the files that the documentation speaks of: the examples, photo.jpg, a.png, pairs.csv …"""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(ROOT / "examples", folder / "examples", dirs_exist_ok=True)
+    pictures = ROOT / "examples" / "pictures"
+    clean, damaged = pictures / "dandelion.jpg", pictures / "dandelion_compressed.jpg"
+    # Programs go by the content; the documentation's names end in what readers have.
+    for name in ("original.png", "b.png", "two.jpg"):
+        shutil.copy(clean, folder / name)
+    for name in ("photo.jpg", "photo.png", "a.png", "one.jpg"):
+        shutil.copy(damaged, folder / name)
+    (folder / "pairs.csv").write_text(
+        "sample_id,image_path,reference_path\n1,photo.png,original.png\n2,b.png,original.png\n", encoding="utf-8"
+    )
+    return folder
