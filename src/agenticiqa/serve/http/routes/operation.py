@@ -24,15 +24,15 @@ async def healthz() -> Response:
 @router.get("/readyz", summary="Work is accepted", response_model=ReadinessReply, responses=problems(503))
 async def readyz(request: Request) -> Response:
     parts = parts_of(request)
-    if parts.desk.draining or not parts.ready:
-        why = "stopping" if parts.desk.draining else "loading its model"
+    if parts.queue.draining or not parts.ready:
+        why = "stopping" if parts.queue.draining else "loading its model"
         raise ServiceError(503, "not_ready", f"The server is {why}.", headers={"Retry-After": "2"})
-    running = parts.desk.running
+    running = parts.queue.running
     shown = ReadinessReply(
         version=metadata.version("agenticiqa"),
         workers=parts.settings.workers,
         running=running,
-        waiting=parts.desk.taken - running,
+        waiting=parts.queue.taken - running,
     )
     return JSONResponse(shown.model_dump(mode="json"))
 

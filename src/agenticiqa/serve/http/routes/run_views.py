@@ -44,7 +44,7 @@ def _summary(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
     return {
         "id": row.id,
         "kind": row.kind,
-        # The record learns of a job's end only: what happens before is known to the desk.
+        # The record learns of a job's end only: what happens before is known to the queue.
         "status": row.status if row.finished_at or job is None else job.status,
         "created_at": row.created_at,
         "finished_at": row.finished_at,

@@ -60,7 +60,7 @@ Async = Annotated[bool, Depends(_wants_async)]
 )
 async def assess(request: Request, caller: Caller, respond_async: Async) -> Response:
     parts = parts_of(request)
-    with parts.desk.reserve() as slot:
+    with parts.queue.reserve() as slot:
         intake = await parts.reader.read(request, AssessFields, AssessBody, ASSESS_PICTURES)
         parts.pipeline.check_query(intake.fields.query)
         parts.pipeline.check_backend(intake.fields.backend)
@@ -78,7 +78,7 @@ async def assess(request: Request, caller: Caller, respond_async: Async) -> Resp
 )
 async def compare(request: Request, caller: Caller, respond_async: Async) -> Response:
     parts = parts_of(request)
-    with parts.desk.reserve() as slot:
+    with parts.queue.reserve() as slot:
         intake = await parts.reader.read(request, CompareFields, CompareBody, COMPARE_PICTURES)
         parts.pipeline.check_query(intake.fields.query)
         parts.pipeline.check_backend(intake.fields.backend)
@@ -96,9 +96,9 @@ async def compare(request: Request, caller: Caller, respond_async: Async) -> Res
 )
 async def measure(request: Request, caller: Caller) -> Response:
     parts = parts_of(request)
-    with parts.desk.reserve() as slot:
+    with parts.queue.reserve() as slot:
         intake = await parts.reader.read(request, MeasureFields, MeasureBody, ASSESS_PICTURES)
-        job = await parts.desk.submit(
+        job = await parts.queue.submit(
             slot, new_run_id(), caller, "measure", lambda job: parts.pipeline.measure(job, intake), holds=intake.files
         )
         await _finished(request, job)
@@ -121,7 +121,7 @@ async def _run(
             name: {"file": str(picture.path), "name": picture.name} for name, picture in intake.pictures.items()
         },
     }
-    job = await parts.desk.submit(slot, new_run_id(), caller, kind, work, asked, intake.files)
+    job = await parts.queue.submit(slot, new_run_id(), caller, kind, work, asked, intake.files)
     links = links_of(job.id, kind, set(intake.pictures))
     if respond_async:
         row = await asyncio.to_thread(parts.record.find, job.id, caller)

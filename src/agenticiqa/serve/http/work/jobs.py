@@ -136,8 +136,8 @@ def _told_by(job: ServiceJob) -> list[dict[str, Any]]:
 class Slot:
     """A place in the queue, held while a request's body is read."""
 
-    def __init__(self, desk: JobDesk) -> None:
-        self._desk = desk
+    def __init__(self, queue: JobQueue) -> None:
+        self._desk = queue
         self.used = False
 
     def __enter__(self) -> Slot:
@@ -148,7 +148,7 @@ class Slot:
             self._desk.free_place()
 
 
-class JobDesk:
+class JobQueue:
     """Takes work, hands it to workers, remembers what is under way."""
 
     def __init__(self, record: JobRecord, *, workers: int, queue_length: int, timeout_s: float) -> None:
