@@ -12,14 +12,13 @@ from agenticiqa.errors import BackendServerError
 from agenticiqa.nodes import executor as module
 from agenticiqa.nodes.asking import Deadline
 from agenticiqa.nodes.executor import executor_node
-from agenticiqa.nodes.run_context import with_context
 from agenticiqa.runtime.cache import DiskCache
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, SummarizerOutput
 from agenticiqa.tools.calibration import load_calibrations
 from agenticiqa.tools.metrics import METRICS, Measurement, MetricSpec
 from agenticiqa.tools.registry import Tool, ToolRegistry, default_registry
 from agenticiqa.vocabulary import CATEGORIES
-from support.builders import RATE, make_context, make_plan, make_settings
+from support.builders import RATE, make_context, make_plan, make_settings, with_context
 from support.scripted import (
     ALL_OFF,
     ScriptedClient,

@@ -11,10 +11,10 @@ import pytest
 from agenticiqa.errors import AuthenticationError
 from agenticiqa.nodes import planner as module
 from agenticiqa.nodes.planner import PLANNER_PROMPT_TEMPLATE, PLANNER_SYSTEM_PROMPT, PlanReply, planner_node
-from agenticiqa.nodes.run_context import RunContext, with_context
+from agenticiqa.nodes.run_context import RunContext
 from agenticiqa.state import AgenticIQAState, PlannerOutput, SummarizerOutput
 from agenticiqa.vocabulary import CATEGORIES
-from support.builders import RATE, make_context, make_plan, make_settings
+from support.builders import RATE, make_context, make_plan, make_settings, with_context
 from support.scripted import ALL_OFF, ScriptedClient, plan_reply
 
 pytestmark = pytest.mark.usefixtures("isolated")

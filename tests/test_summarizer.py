@@ -15,7 +15,7 @@ from langchain_core.runnables import RunnableConfig
 
 from agenticiqa.errors import AuthenticationError, BackendTimeoutError
 from agenticiqa.nodes import summarizer as module
-from agenticiqa.nodes.run_context import RunContext, with_context
+from agenticiqa.nodes.run_context import RunContext
 from agenticiqa.nodes.summarizer import (
     EXPLANATION_PROMPT_TEMPLATE,
     NO_EVIDENCE_SENTENCE,
@@ -24,7 +24,7 @@ from agenticiqa.nodes.summarizer import (
     summarizer_node,
 )
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, SummarizerOutput
-from support.builders import RATE, make_context, make_evidence, make_plan, make_settings, make_state
+from support.builders import RATE, make_context, make_evidence, make_plan, make_settings, make_state, with_context
 from support.scripted import ALL_OFF, RichScriptedClient, ScriptedClient, answer_reply
 
 pytestmark = pytest.mark.usefixtures("isolated")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
+
 from agenticiqa.models.client import VLMClient
-from agenticiqa.nodes.run_context import RunContext
+from agenticiqa.nodes.run_context import CONTEXT_KEY, RunContext
 from agenticiqa.runtime.config import ROLES, Settings, load_settings
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, PlannerOutput
 from support.scripted import plan_reply
@@ -70,3 +72,8 @@ def make_context(client: VLMClient, *, fallback: VLMClient | None = None, **more
     if fallback is not None:
         clients.update({f"{role}.fallback": fallback for role in ROLES})
     return RunContext(settings=more.pop("settings", None) or packaged_settings(), clients=clients, **more)
+
+
+def with_context(context: RunContext) -> RunnableConfig:
+    """Configuration that hands a context to nodes called directly."""
+    return {"configurable": {CONTEXT_KEY: context}}

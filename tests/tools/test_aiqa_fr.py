@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from agenticiqa.pictures.distortions import distort
-from agenticiqa.tools.aiqa_fr import SPEC, explain, fused_model, fused_reference, measure, read_model
+from agenticiqa.tools.aiqa_fr import SPEC, explain, fused_model, measure, read_model
 from agenticiqa.tools.calibration import CalibrationError, load_calibrations
 from agenticiqa.tools.metrics import METRICS, MetricInputError
 
@@ -32,7 +32,7 @@ def test_an_unchanged_picture_gets_the_top(scene: Picture) -> None:
 
 @pytest.mark.parametrize("kind", ["gaussian_blur", "jpeg", "jpeg2000", "white_noise", "color_saturation_2", "darken"])
 def test_more_damage_scores_lower(scene: Picture, kind: str) -> None:
-    scores = [fused_reference(distort(scene, kind, level), scene) for level in (2, 3, 4, 5)]
+    scores = [measure(distort(scene, kind, level), scene).value for level in (2, 3, 4, 5)]
     assert scores == sorted(scores, reverse=True)
     assert 1 <= scores[-1] < scores[0] - 0.3
 

@@ -231,11 +231,6 @@ def context_of(config: RunnableConfig | None) -> RunContext:
     return context if isinstance(context, RunContext) else RunContext()
 
 
-def with_context(context: RunContext) -> RunnableConfig:
-    """Configuration that hands a context to nodes called directly."""
-    return {"configurable": {CONTEXT_KEY: context}}
-
-
 StepReporter = Callable[[str, dict[str, Any]], None]
 
 

@@ -36,7 +36,6 @@ CONFIG_DIR_VARIABLE = "AGENTICIQA_CONFIG_DIR"
 BACKEND_VARIABLE = "AGENTICIQA_BACKEND"
 HOME_VARIABLE = "AGENTICIQA_HOME"
 ROLES: tuple[str, ...] = ("planner", "executor", "summarizer")
-Role = Literal["planner", "executor", "summarizer"]
 
 
 class _Strict(BaseModel):

@@ -144,18 +144,15 @@ def _spec() -> MetricSpec:
 SPEC = _spec()
 
 
-def fused_reference(test: Array | Views, reference: Array | None = None) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Opinion from 1 (bad) to about 4.6, which is what people give an unchanged picture.
 
+    ``details`` holds each part's raw value and how many points it took (``lowered_by_…``).
+
     >>> ramp = np.tile(np.linspace(0, 1, 128), (128, 1))
-    >>> round(fused_reference(ramp, ramp), 1)
+    >>> round(measure(ramp, ramp).value, 1)
     4.6
     """
-    return measure(test, reference).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
-    """The score; ``details`` holds each part's raw value and how many points it took (``lowered_by_…``)."""
     views = Views.of(test, reference, SPEC)
     model = fused_model()
     raw = {name: _raw(part, views) for name, part in model.parts.items()}

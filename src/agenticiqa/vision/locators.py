@@ -126,11 +126,11 @@ _LOCK = threading.Lock()
 
 
 @cache
-def _loaded(folder: Path) -> Locators:
-    return Locators(folder)
+def _loaded() -> Locators:
+    return Locators(LOCATORS)
 
 
-def load_locators(folder: Path = LOCATORS) -> Locators:
-    """The shipped networks, loaded once in a process when first needed."""
+def load_locators() -> Locators:
+    """The shipped networks, loaded once per process, when first needed."""
     with _LOCK:
-        return _loaded(folder)
+        return _loaded()

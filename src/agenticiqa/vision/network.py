@@ -71,8 +71,6 @@ class Sight:
     cells: Floats
     """rows × columns × statistics."""
     content: Floats
-    size: tuple[int, int]
-    """Height and width in the picture's own pixels."""
     scale: float
     """Looked-at pixels per own pixel."""
     farther: Floats | None = None
@@ -106,7 +104,7 @@ class Vision:
         content = self._content(opened, mirrored)
         cells = self._cells(picture, mirrored)
         farther = _mean(self._cells(_reduced(opened, FAR / longer), mirrored)) if longer > FAR_FROM else None
-        return Sight(cells, content, (height, width), 1.0, farther)
+        return Sight(cells, content, 1.0, farther)
 
     def _large(self, picture: Bytes, scale: float) -> Sight:
         """One look at the whole, without its mirror image, and a few native windows."""
@@ -119,7 +117,6 @@ class Vision:
         return Sight(
             cells=self._cells(reduced, mirrored=False),
             content=self._content(Image.fromarray(reduced), mirrored=False),
-            size=(height, width),
             scale=scale,
             closer=_mean(np.concatenate([cells.reshape(-1, cells.shape[-1]) for cells in windows])),
         )
@@ -143,18 +140,6 @@ class Vision:
             asked = np.isin(self.categories, SEEN_CLOSELY)[None, :, None]
             found = replace(found, severities=np.where(asked, closer.severities, found.severities))
         return found
-
-    def judge_box(self, sight: Sight, box: tuple[int, int, int, int]) -> Judgement:
-        """Judge x, y, width, height in the picture's own pixels: all cells that the box touches by half or more."""
-        return self.judge(sight, self.cells_of(sight, box))
-
-    def cells_of(self, sight: Sight, box: tuple[int, int, int, int]) -> npt.NDArray[np.bool_]:
-        x, y, wide, high = (value * sight.scale / int(self.about["cell"]) for value in box)
-        rows, columns = sight.cells.shape[:2]
-        chosen = np.zeros((rows, columns), bool)
-        top, left = min(round(y), rows - 1), min(round(x), columns - 1)
-        chosen[top : max(top + 1, round(y + high)), left : max(left + 1, round(x + wide))] = True
-        return chosen
 
     def map(self, sight: Sight) -> Judgement:
         """A judgement for every cell with its neighbours: arrays of rows × columns places, flattened row by row."""
@@ -199,9 +184,9 @@ class Vision:
         return found
 
 
-def weights_version(folder: Path = WEIGHTS) -> str:
+def weights_version() -> str:
     """Changes with the weights; known without loading them."""
-    hashes = "".join(sorted(described(folder)["files"].values()))
+    hashes = "".join(sorted(described(WEIGHTS)["files"].values()))
     return hashlib.sha256(hashes.encode()).hexdigest()[:12]
 
 
@@ -245,11 +230,11 @@ _LOCK = threading.Lock()
 
 
 @cache
-def _loaded(folder: Path) -> Vision:
-    return Vision(folder)
+def _loaded() -> Vision:
+    return Vision(WEIGHTS)
 
 
-def load_vision(folder: Path = WEIGHTS) -> Vision:
-    """The shipped model, loaded once in a process."""
+def load_vision() -> Vision:
+    """The shipped model, loaded once per process."""
     with _LOCK:
-        return _loaded(folder)
+        return _loaded()

@@ -31,8 +31,6 @@ class Reading:
     """For each category the chances of none, slight, moderate, severe, extreme."""
     kinds: dict[str, float]
     """Probability of each finer kind, ``unchanged`` among them."""
-    trust_in_damage: float
-    """Near 1 for processed pictures, near 0 for photographs judged as taken."""
 
     @property
     def severity(self) -> dict[str, float]:
@@ -88,7 +86,6 @@ class Scene:
                 name: tuple(map(float, severities[place])) for place, name in enumerate(self.vision.categories)
             },
             kinds=dict(zip(self.vision.kinds, map(float, judged.kinds[0]), strict=True)),
-            trust_in_damage=float(judged.trust[0]),
         )
 
     # --- finer kinds ---

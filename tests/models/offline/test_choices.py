@@ -29,7 +29,6 @@ def look_with(kinds: dict[str, float], *damaged: str, score: float = 2.5) -> Any
         level_probabilities={1: 0.1, 2: 0.5, 3: 0.3, 4: 0.1, 5: 0.0},
         severity_probabilities={name: SEVERE if name in damaged else CLEAN for name in CATEGORIES},
         kinds=dict.fromkeys(vision.kinds, 1e-4) | kinds,
-        trust_in_damage=1.0,
     )
     scene = Scene(vision, None, facts_of(np.zeros((64, 64, 3), np.uint8)))  # type: ignore[arg-type]
     return SimpleNamespace(reading=reading, scene=scene, severity=lambda name: reading.severity[name])

@@ -42,7 +42,7 @@ class _Actor:
 class RayEngine:
     """A fixed number of actors, each with models of its own; a dead one is replaced wherever there is room."""
 
-    def __init__(self, job: Job, workers: int, *, address: str | None = None, cpus_each: float = 1.0) -> None:
+    def __init__(self, job: Job, workers: int, *, address: str | None = None) -> None:
         self._ray = _ray()
         self._job = job
         self._count = workers
@@ -50,7 +50,7 @@ class RayEngine:
         self._own_cluster = not self._ray.is_initialized()
         if self._own_cluster:
             self._connect(address)
-        self._make = self._ray.remote(num_cpus=cpus_each, max_restarts=0)(ActorBody)
+        self._make = self._ray.remote(num_cpus=1, max_restarts=0)(ActorBody)
         # Stored once: the settings do not travel again with every new actor.
         self._stored_job = self._ray.put(job)
         self._waiting: deque[Task] = deque()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 from agenticiqa.errors import BackendError
@@ -43,8 +42,6 @@ def _create(backend: str, model: str, settings: ProviderSettings) -> OfflineClie
 
 
 def _readiness(settings: ProviderSettings) -> Readiness:  # noqa: ARG001 - every provider is made alike
-    if find_spec("onnxruntime") is None:
-        return Readiness(ready=False, reason="onnxruntime is missing: pip install onnxruntime")
     if not (WEIGHTS / "model.json").is_file():
         return Readiness(ready=False, reason="its weights are missing: install agenticiqa again")
     return Readiness(ready=True, reason="runs here, without key, GPU or network")

@@ -52,10 +52,6 @@ class Question:
     english: bool = True
     """False when the text does not look like English: answers should then be hedged."""
 
-    @property
-    def is_global(self) -> bool:
-        return not self.scope
-
 
 def understand(query: str, options: Sequence[str] | None = None, *, has_reference: bool = False) -> Question:
     """Read a question.

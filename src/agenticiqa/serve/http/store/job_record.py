@@ -33,6 +33,7 @@ CREATE INDEX IF NOT EXISTS jobs_by_owner ON jobs (owner, number);
 CREATE INDEX IF NOT EXISTS jobs_by_end ON jobs (finished_at);
 """
 QUEUED = "queued"
+FORGOTTEN_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -118,11 +119,12 @@ class JobRecord:
             )
             return done.rowcount
 
-    def forget_ended_before(self, moment: datetime, most: int = 500) -> list[JobRow]:
+    def forget_ended_before(self, moment: datetime) -> list[JobRow]:
         """Remove the jobs that ended longest ago; returns what is gone."""
         with self._lock, self._connection:
             rows = self._connection.execute(
-                "SELECT * FROM jobs WHERE finished_at < ? ORDER BY finished_at LIMIT ?", (_text(moment), most)
+                "SELECT * FROM jobs WHERE finished_at < ? ORDER BY finished_at LIMIT ?",
+                (_text(moment), FORGOTTEN_AT_ONCE),
             ).fetchall()
             self._connection.executemany("DELETE FROM jobs WHERE id=?", [(row["id"],) for row in rows])
         return [_row(row) for row in rows]
