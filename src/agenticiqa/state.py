@@ -20,7 +20,14 @@ from pydantic import (
 )
 from typing_extensions import NotRequired, TypedDict
 
-from agenticiqa.vocabulary import GLOBAL, CategoryName, SeverityName, canonical_category, canonical_severity
+from agenticiqa.vocabulary import (
+    GLOBAL,
+    CategoryName,
+    SeverityName,
+    canonical_category,
+    canonical_severity,
+    letters_and_digits,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -29,14 +36,13 @@ DEFAULT_MAX_REPLAN_ITERATIONS = 2
 NO_REASON = "No reason provided"
 
 
-def _squeezed(value: Any) -> Any:
-    """'No-reference', 'no reference' and 'NO_REFERENCE' all become 'noreference'."""
-    return "".join(c for c in value.lower() if c.isalnum()) if isinstance(value, str) else value
-
-
 def _choice(table: dict[str, str]) -> BeforeValidator:
     """Map loose spellings to the literal; an unknown word passes through and fails the literal check."""
-    return BeforeValidator(lambda value: table.get(_squeezed(value), value))
+
+    def canonical(value: Any) -> Any:
+        return table.get(letters_and_digits(value), value) if isinstance(value, str) else value
+
+    return BeforeValidator(canonical)
 
 
 QueryType = Annotated[

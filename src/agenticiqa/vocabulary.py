@@ -121,7 +121,7 @@ def canonical_category(text: str) -> CategoryName | None:
     >>> canonical_category("Motion blur"), canonical_category("over-exposure"), canonical_category("beauty")
     ('Blurs', 'Brightness change', None)
     """
-    words = _words(text)
+    words = plain_words(text)
     term = distortion_terms().get(words)
     return term.category if term else _category_names().get(words)
 
@@ -137,7 +137,7 @@ def canonical_severity(text: str) -> SeverityName | None:
     >>> canonical_severity("Mild"), canonical_severity("heavy"), canonical_severity("terrible")
     ('slight', 'severe', None)
     """
-    return _severity_names().get(_words(text))
+    return _severity_names().get(plain_words(text))
 
 
 @cache
@@ -145,8 +145,12 @@ def _severity_names() -> dict[str, SeverityName]:
     return {name: name for name in SEVERITIES} | by_word(_data()["severities"])
 
 
-def _words(text: str) -> str:
-    """In plain spelling, with single blanks."""
+def plain_words(text: str) -> str:
+    """In plain spelling, with single blanks where there were blanks, hyphens or underscores.
+
+    >>> plain_words("Colour_shift"), plain_words(" JPEG-2000 ")
+    ('color shift', 'jpeg 2000')
+    """
     return " ".join(plain_spelling(text).replace("_", " ").replace("-", " ").split())
 
 
@@ -157,3 +161,12 @@ def same_name(left: str, right: str) -> bool:
     True
     """
     return left.strip().casefold() == right.strip().casefold()
+
+
+def letters_and_digits(text: str) -> str:
+    """Lower case, and nothing but letters and digits: names compare so however they are spelled.
+
+    >>> letters_and_digits("MS-SSIM") == letters_and_digits("ms_ssim"), letters_and_digits("No-reference")
+    (True, 'noreference')
+    """
+    return "".join(character for character in text.casefold() if character.isalnum())

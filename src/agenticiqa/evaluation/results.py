@@ -241,7 +241,7 @@ def _chosen(line: Mapping[str, Any], options: Mapping[str, str]) -> str | None:
     answer = _at(line, ["summarizer_result", "final_answer"])
     if not isinstance(answer, str) or same_name(answer, UNABLE_TO_DETERMINE):
         return None
-    return parse_choice(answer, options) if options else _plain(answer)
+    return parse_choice(answer, options) if options else _comparable(answer)
 
 
 def _right(line: Mapping[str, Any], options: Mapping[str, str], where: str) -> str | None:
@@ -249,7 +249,7 @@ def _right(line: Mapping[str, Any], options: Mapping[str, str], where: str) -> s
     if answer is None or not str(answer).strip():
         return None
     if not options:
-        return _plain(str(answer))
+        return _comparable(str(answer))
     letter = parse_choice(str(answer), options)
     if letter is None:
         raise EvaluationError(
@@ -259,7 +259,8 @@ def _right(line: Mapping[str, Any], options: Mapping[str, str], where: str) -> s
     return letter
 
 
-def _plain(text: str) -> str:
+def _comparable(text: str) -> str:
+    """An open answer without what makes no difference: case, blanks around it, its full stop."""
     if len(text.strip()) == 1:
         # A bare letter: the run failed before it noted the options.
         return text.strip().upper()

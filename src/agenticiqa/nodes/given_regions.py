@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agenticiqa.pictures.regions import find_region, plain_name
+from agenticiqa.pictures.regions import find_region, without_article
 from agenticiqa.state import PlannerOutput
 from agenticiqa.vocabulary import GLOBAL
 
@@ -78,7 +78,7 @@ def named_regions(question: str, regions: Regions) -> list[str]:
 
 
 def _place(name: str, question: str) -> int | None:
-    words = r"\s+".join(map(re.escape, plain_name(name).split()))
+    words = r"\s+".join(map(re.escape, without_article(name).split()))
     if not words:
         return None
     for match in re.finditer(rf"(?<!\w){words}(?!\w)", question, re.IGNORECASE):
@@ -96,7 +96,7 @@ def _only_one(plan: PlannerOutput, question: str, regions: Regions) -> list[str]
     return [
         name
         for name in regions
-        if len(regions) == 1 and not names_something and plain_name(name) not in question.casefold()
+        if len(regions) == 1 and not names_something and without_article(name) not in question.casefold()
     ]
 
 
@@ -123,10 +123,10 @@ def _with_region(plan: PlannerOutput, name: str, question: str) -> PlannerOutput
 
 def _says_more_of(longer: str, name: str) -> bool:
     """ "purple flowers" are the region "flowers"; "the edge of the flowers" is something else."""
-    before, found, after = plain_name(longer).rpartition(f" {plain_name(name)}")
+    before, found, after = without_article(longer).rpartition(f" {without_article(name)}")
     return bool(found) and not after and not _TIES & set(before.split())
 
 
 def _position(name: str, question: str) -> int:
-    at = question.casefold().find(plain_name(name))
+    at = question.casefold().find(without_article(name))
     return at if at >= 0 else len(question)

@@ -25,6 +25,7 @@ from agenticiqa.state import (
     QueryType,
     ReferenceMode,
 )
+from agenticiqa.tools.names import tool_key
 from agenticiqa.vocabulary import CATEGORIES
 
 logger = logging.getLogger(__name__)
@@ -214,8 +215,8 @@ def _user_message(state: AgenticIQAState) -> str:
 def _held_to_facts(plan: PlannerOutput, *, has_reference: bool, named_tools: Sequence[str]) -> PlannerOutput:
     """Two things are facts, not judgements: whether a reference is there, and that a named tool runs."""
     updates: dict[str, Any] = {}
-    known = {_letters(name) for name in plan.named_tools}
-    forgotten = [name for name in named_tools if _letters(name) not in known] if plan.query_type == "IQA" else []
+    known = {tool_key(name) for name in plan.named_tools}
+    forgotten = [name for name in named_tools if tool_key(name) not in known] if plan.query_type == "IQA" else []
     if forgotten:
         logger.info("Plan corrected: the question names %s", ", ".join(forgotten))
         first, *rest = [*plan.named_tools, *forgotten]
@@ -228,7 +229,3 @@ def _held_to_facts(plan: PlannerOutput, *, has_reference: bool, named_tools: Seq
         logger.info("Plan corrected: %s was asked for, so tools run", ", ".join(plan.named_tools))
         updates["plan"] = plan.plan.model_copy(update={"tool_execution": True})
     return plan.model_copy(update=updates) if updates else plan
-
-
-def _letters(name: str) -> str:
-    return "".join(c for c in name.casefold() if c.isalnum())

@@ -95,8 +95,8 @@ def find_region(name: str, regions: Mapping[str, Sequence[int]] | None) -> Box |
     >>> find_region("the Vehicle", {"vehicle": [0, 0, 8, 8]})
     Box(x=0, y=0, width=8, height=8)
     """
-    wanted = plain_name(name)
-    boxes = {plain_name(known): Box(*numbers) for known, numbers in (regions or {}).items()}
+    wanted = without_article(name)
+    boxes = {without_article(known): Box(*numbers) for known, numbers in (regions or {}).items()}
     if wanted in boxes:
         return boxes[wanted]
     # A question may say more of the object than the box's name does: "building on the left" is the box "building".
@@ -109,6 +109,6 @@ def known_boxes(names: Sequence[str], regions: Mapping[str, Sequence[int]] | Non
     return {name: box for name, box in found.items() if box is not None}
 
 
-def plain_name(name: str) -> str:
+def without_article(name: str) -> str:
     """Without article and capitals."""
     return _ARTICLE.sub("", name.strip()).casefold()

@@ -13,10 +13,10 @@ ENGLISH_WORDS = frozenset({"unique"})
 _WADIQAM = "wadiqam"
 
 
-def plain_name(name: str) -> str:
-    """Case, hyphens, underscores and blanks do not matter.
+def tool_key(name: str) -> str:
+    """ASCII letters and digits alone, so that case, hyphens and the characters of other scripts do not matter.
 
-    >>> plain_name("MS-SSIM") == plain_name("ms_ssim")
+    >>> tool_key("MS-SSIM") == tool_key("ms_ssim") == tool_key("请用MS-SSIM")
     True
     """
     return re.sub(r"[^a-z0-9]", "", name.lower())
@@ -27,7 +27,7 @@ def same_tool(left: str, right: str) -> bool:
     >>> same_tool("MS-SSIM", "ms_ssim")
     True
     """
-    return plain_name(left) == plain_name(right)
+    return tool_key(left) == tool_key(right)
 
 
 @cache

@@ -28,7 +28,7 @@ from agenticiqa.tools.catalogue import (
     tools_folder,
 )
 from agenticiqa.tools.metrics import Metric, MetricSpec
-from agenticiqa.tools.names import ENGLISH_WORDS, plain_name, same_tool
+from agenticiqa.tools.names import ENGLISH_WORDS, same_tool, tool_key
 from agenticiqa.vocabulary import CATEGORIES
 
 ENTRY_POINT_GROUP = "agenticiqa.tools"
@@ -128,12 +128,12 @@ class ToolRegistry:
 
     @cached_property
     def _tools(self) -> dict[str, Tool]:
-        return {plain_name(tool.name): tool for tool in self._given}
+        return {tool_key(tool.name): tool for tool in self._given}
 
     @cached_property
     def unavailable(self) -> dict[str, str]:
         """The tools that cannot run here, and why."""
-        return {name: reason for name, reason in self._given_unavailable.items() if plain_name(name) not in self._tools}
+        return {name: reason for name, reason in self._given_unavailable.items() if tool_key(name) not in self._tools}
 
     def known_names(self) -> list[str]:
         """Of all tools, whether or not they can run here."""
@@ -147,7 +147,7 @@ class ToolRegistry:
 
     def get(self, name: str) -> Tool | None:
         """The tool if it runs here."""
-        return self._tools.get(plain_name(name))
+        return self._tools.get(tool_key(name))
 
     def find(self, name: str) -> Tool:
         """The tool a user or model means; case, hyphens and underscores do not matter."""
@@ -162,8 +162,8 @@ class ToolRegistry:
         raise ToolUnavailableError(f"There is no tool {name!r} here.{self._meant(name)}", hint=self._hint())
 
     def _meant(self, name: str) -> str:
-        spelled = {plain_name(each): each for each in self.known_names()}
-        close = difflib.get_close_matches(plain_name(name), spelled, n=1)
+        spelled = {tool_key(each): each for each in self.known_names()}
+        close = difflib.get_close_matches(tool_key(name), spelled, n=1)
         return f" Did you mean {spelled[close[0]]}?" if close else ""
 
     def _hint(self) -> str:
@@ -174,9 +174,9 @@ class ToolRegistry:
 
         Probes are named like ordinary words ("noise"), so they do not count here.
         """
-        words = {plain_name(word) for word in re.findall(r"[\w-]+", text)}
+        words = {tool_key(word) for word in re.findall(r"[\w-]+", text)}
         proper = [name for name in self.known_names() if not name.islower()]
-        return [name for name in proper if plain_name(name) in words - ENGLISH_WORDS or name in text.split()]
+        return [name for name in proper if tool_key(name) in words - ENGLISH_WORDS or name in text.split()]
 
     def offered(self, *, has_reference: bool, size: tuple[int, int] | None = None) -> list[Tool]:
         """Tools that can score a picture of this size; those that use the reference come first when there is one."""

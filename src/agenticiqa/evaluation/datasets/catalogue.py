@@ -5,6 +5,7 @@ from __future__ import annotations
 from agenticiqa.evaluation.datasets import authentic, questions, synthetic
 from agenticiqa.evaluation.datasets.description import Dataset
 from agenticiqa.evaluation.datasets.folder import DatasetError
+from agenticiqa.vocabulary import letters_and_digits
 
 ALL: tuple[Dataset, ...] = (*synthetic.DATASETS, *authentic.DATASETS, *questions.DATASETS)
 _OTHER_NAMES = {
@@ -20,18 +21,14 @@ _OTHER_NAMES = {
 }
 
 
-def _plain(name: str) -> str:
-    return "".join(character for character in name.casefold() if character.isalnum())
-
-
 def find(name: str) -> Dataset:
     """The dataset of a name, however it is spelled.
 
     >>> find("KADID-10k").name, find("CID:IQ").name, find("LIVE-itW").name
     ('kadid10k', 'cidiq', 'clive')
     """
-    wanted = _plain(_OTHER_NAMES.get(_plain(name), name))
+    wanted = letters_and_digits(_OTHER_NAMES.get(letters_and_digits(name), name))
     for dataset in ALL:
-        if _plain(dataset.name) == wanted:
+        if letters_and_digits(dataset.name) == wanted:
             return dataset
     raise DatasetError(f"There is no dataset {name!r}.", hint=f"Known: {', '.join(dataset.name for dataset in ALL)}.")

@@ -109,5 +109,13 @@ def number(value: Any, where: str) -> float:
 
 def first_key(row: dict[str, Any], names: Sequence[str]) -> Any:
     """The first of several column names that a row has; column names compare without case and spaces."""
-    plain = {"".join(key.casefold().split()): value for key, value in row.items()}
-    return next((plain[key] for name in names if (key := "".join(name.casefold().split())) in plain), None)
+    by_key = {column_key(name): value for name, value in row.items()}
+    return next((by_key[key] for name in names if (key := column_key(name)) in by_key), None)
+
+
+def column_key(name: str) -> str:
+    """
+    >>> column_key("DMOS Realigned") == column_key("dmosRealigned ")
+    True
+    """
+    return "".join(name.casefold().split())

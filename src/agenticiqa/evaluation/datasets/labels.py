@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from agenticiqa.evaluation.datasets.folder import DatasetError, DatasetFolder
+from agenticiqa.evaluation.datasets.folder import DatasetError, DatasetFolder, column_key
 
 
 def text_lines(file: Path) -> Iterator[str]:
@@ -27,20 +27,16 @@ def table_rows(
 ) -> Iterator[dict[str, Any]]:
     """Rows of a CSV file or spreadsheet as dictionaries; the header is the first row that has all ``columns``."""
     rows = _sheet_rows(file, sheet) if file.suffix.casefold() == ".xlsx" else _csv_rows(file)
-    wanted = {_plain(column) for column in columns}
+    wanted = {column_key(column) for column in columns}
     header: list[str] | None = None
     for row in rows:
         if header is None:
             names = ["" if cell is None else str(cell).strip() for cell in row]
-            header = names if wanted <= {_plain(name) for name in names} else None
+            header = names if wanted <= {column_key(name) for name in names} else None
         elif any(cell not in (None, "") for cell in row):
             yield {name: cell for name, cell in zip(header, row, strict=False) if name}
     if header is None:
         raise folder.malformed(file, f"no row has the columns {', '.join(columns)}")
-
-
-def _plain(name: str) -> str:
-    return "".join(name.casefold().split())
 
 
 def _csv_rows(file: Path) -> Iterator[Sequence[Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from agenticiqa.batch.sample import Sample
 from agenticiqa.evaluation.datasets.description import Dataset, scored_sample
-from agenticiqa.evaluation.datasets.folder import DatasetFolder, first_key, joined, number
+from agenticiqa.evaluation.datasets.folder import DatasetFolder, column_key, first_key, joined, number
 from agenticiqa.evaluation.datasets.labels import matlab_column, table_rows, text_lines
 from agenticiqa.pictures.distortions.protocol import DISTORTIONS
 
@@ -157,7 +157,7 @@ def _csiq_labels(folder: DatasetFolder) -> Iterator[tuple[str, str, int, float]]
         return
     file = folder.file("csiq.DMOS.csv", "csiq.DMOS.xlsx")
     for row in table_rows(folder, file, ("image", "dst_type", "dst_lev", "dmos"), sheet="all_by_image"):
-        kind = "".join(str(first_key(row, ["dst_type"])).casefold().split())
+        kind = column_key(str(first_key(row, ["dst_type"])))
         if kind not in _CSIQ_KINDS:
             raise folder.malformed(file, f"the distortion {first_key(row, ['dst_type'])!r} is unknown")
         level = int(number(first_key(row, ["dst_lev"]), str(file)))

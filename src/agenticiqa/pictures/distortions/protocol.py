@@ -7,10 +7,11 @@ distorted IQA database, QoMEX, 2019. The opinions are means over 81 photographs 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from functools import cache
 
 from agenticiqa.pictures.distortions.failure import DistortionError
+from agenticiqa.vocabulary import plain_words
 
 SOURCE = "Lin, Hosu and Saupe, KADID-10k: A large-scale artificially distorted IQA database, QoMEX, 2019"
 UNCHANGED_OPINION = 4.6
@@ -21,7 +22,7 @@ Five = tuple[float, float, float, float, float]
 
 @dataclass(frozen=True)
 class Distortion:
-    """One kind of damage. ``amounts``, ``opinions`` and ``deviations`` have one entry a level."""
+    """One kind of damage. ``amounts``, ``opinions`` and ``deviations`` have one entry per level."""
 
     number: int
     name: str
@@ -387,15 +388,13 @@ PROTOCOL: tuple[Distortion, ...] = (
 DISTORTIONS: dict[str, Distortion] = {distortion.name: distortion for distortion in PROTOCOL}
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[\s_-]+", " ", name.strip().lower()).replace("colour", "color")
-
-
-_BY_WORD = {
-    _plain(word): distortion
-    for distortion in PROTOCOL
-    for word in (distortion.name, distortion.title, *distortion.aliases)
-}
+@cache
+def _by_word() -> dict[str, Distortion]:
+    return {
+        plain_words(word): distortion
+        for distortion in PROTOCOL
+        for word in (distortion.name, distortion.title, *distortion.aliases)
+    }
 
 
 def find(kind: str) -> Distortion:
@@ -404,7 +403,7 @@ def find(kind: str) -> Distortion:
     >>> find("Colour shift").name, find("blur").name, find("JPEG 2000").name
     ('color_shift', 'gaussian_blur', 'jpeg2000')
     """
-    found = _BY_WORD.get(_plain(kind))
+    found = _by_word().get(plain_words(kind))
     if found is None:
         raise DistortionError(f"There is no distortion {kind!r}.", hint=f"Choose from {', '.join(DISTORTIONS)}.")
     return found
