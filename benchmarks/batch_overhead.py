@@ -30,7 +30,7 @@ from PIL import Image
 
 from agenticiqa.batch.engines.processes import ProcessEngine
 from agenticiqa.batch.manifest.reading import open_manifest
-from agenticiqa.batch.preparing import Request, prepare_job
+from agenticiqa.batch.preparing import BatchRequest, prepare_job
 from agenticiqa.batch.runner import Batch
 from agenticiqa.batch.tally import Tally
 
@@ -157,7 +157,7 @@ def count_lines(manifest: Path) -> int:
 
 def steady_batch(folder: Path, manifest: Path, workers: int) -> Ran:
     """One sample's share of a running batch: from the first result to shortly before the last, start-up left out."""
-    job = prepare_job(Request(tools=tuple(TOOLS.split(","))))
+    job = prepare_job(BatchRequest(tools=tuple(TOOLS.split(","))))
     marks: list[tuple[int, float, float]] = []
     end = count_lines(manifest) - 50
 

@@ -173,11 +173,11 @@ def _must_work(result: Any) -> object:
 def batch_sample() -> Callable[[Path], object]:
     """What a worker does with one row, in this process."""
     from agenticiqa.batch.manifest.reading import Row
-    from agenticiqa.batch.work import Job, SampleWorker, Task, backends_of
+    from agenticiqa.batch.work import BatchJob, SampleWorker, Task, backends_of
     from agenticiqa.runtime.config import load_settings
 
     settings = load_settings(overrides={"backend": "embedded"})
-    worker = SampleWorker(Job(settings, backends_of(settings)))
+    worker = SampleWorker(BatchJob(settings, backends_of(settings)))
 
     def work(picture: Path) -> object:
         row = json.dumps({"sample_id": "1", "image_path": str(picture), "query": QUESTION}).encode()

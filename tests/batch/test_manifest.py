@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agenticiqa.batch.manifest.checking import Selection, check_manifest
+from agenticiqa.batch.manifest.checking import SampleRange, check_manifest
 from agenticiqa.batch.manifest.reading import open_manifest
 from agenticiqa.batch.manifest.rows import Row
 from agenticiqa.batch.sample import Sample
@@ -298,15 +298,15 @@ def test_address_that_cannot_be_read_here_is_refused_at_once(tmp_path):
     [(None, None, (0, 10)), ("2:5", None, (2, 5)), (":3", None, (0, 3)), ("8:", 1, (8, 9)), ("5:100", 3, (5, 8))],
 )
 def test_selection(text, at_most, bounds):
-    assert Selection.parse(text, at_most).bounds(10) == bounds
+    assert SampleRange.parse(text, at_most).bounds(10) == bounds
 
 
 @pytest.mark.parametrize("text", ["5", "5:5", "7:2", "a:b", "-3:5"])
 def test_unusable_selection(text):
     with pytest.raises(ManifestError, match="not a range"):
-        Selection.parse(text, None)
+        SampleRange.parse(text, None)
     with pytest.raises(ManifestError, match="none of the 4 samples"):
-        Selection.parse("9:", None).bounds(4)
+        SampleRange.parse("9:", None).bounds(4)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import fsspec
 import pytest
 
 from agenticiqa.batch.manifest.remote_pictures import picture_at
-from agenticiqa.batch.preparing import Request, prepare_job
+from agenticiqa.batch.preparing import BatchRequest, prepare_job
 from agenticiqa.errors import ImageError, ImageNotFoundError, ImageTooLargeError
 from agenticiqa.pictures.images import ImageLimits
 from support.batches import make_pictures, measuring_job, records, run_batch, write_jsonl
@@ -82,7 +82,7 @@ def test_agents_know_a_remote_picture_by_its_address(tmp_path, temporary, bucket
         {"sample_id": "broken", "image_path": f"{bucket}/broken.png"},
     ]
     manifest = write_jsonl(tmp_path / "set" / "m.jsonl", rows)
-    summary = run_batch(manifest, tmp_path / "r.jsonl", job=prepare_job(Request(backend="embedded")))
+    summary = run_batch(manifest, tmp_path / "r.jsonl", job=prepare_job(BatchRequest(backend="embedded")))
     good, broken = records(tmp_path / "r.jsonl")
     assert (summary.ok + summary.partial, summary.errors) == (1, {"image_format": 1})
     assert (good["image_path"], good["reference_path"]) == ("memory://bucket/noisy0.png", "memory://bucket/clean0.png")

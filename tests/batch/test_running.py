@@ -14,13 +14,13 @@ import pytest
 
 from agenticiqa.batch.engines.base import ThreadEngine
 from agenticiqa.batch.engines.processes import ProcessEngine
-from agenticiqa.batch.manifest.checking import Selection
+from agenticiqa.batch.manifest.checking import SampleRange
 from agenticiqa.batch.manifest.reading import open_manifest
-from agenticiqa.batch.preparing import Request, prepare_job
+from agenticiqa.batch.preparing import BatchRequest, prepare_job
 from agenticiqa.batch.results.result_lines import result_line, without_volatile
 from agenticiqa.batch.runner import StopSwitch
 from agenticiqa.batch.sample import Sample
-from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task
+from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task
 from agenticiqa.errors import ConfigError, ToolUnavailableError, WorkerDiedError
 from support.batches import (
     DeadEngine,
@@ -161,7 +161,7 @@ def test_defect_in_one_sample_stays_with_it(tmp_path, monkeypatch):
 
 def test_unknown_tool_is_refused_before_anything_starts():
     with pytest.raises(ToolUnavailableError, match="PSNRR"):
-        prepare_job(Request(tools=("PSNRR",)))
+        prepare_job(BatchRequest(tools=("PSNRR",)))
 
 
 # --- order and selection ---
@@ -172,14 +172,14 @@ class Backwards:
 
     slots = 4
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: BatchJob) -> None:
         self._worker = SampleWorker(job)
         self._tasks: list[Task] = []
 
     def submit(self, task: Task) -> None:
         self._tasks.append(task)
 
-    def finished(self, timeout_s: float) -> list[Outcome]:
+    def finished(self, timeout_s: float) -> list[SampleOutcome]:
         return [self._worker.work(self._tasks.pop())]
 
     def close(self) -> None:
@@ -199,7 +199,7 @@ def test_parts_of_a_manifest_come_together_in_one_file(tmp_path):
     run_batch(manifest, tmp_path / "whole.jsonl")
     output = tmp_path / "parts.jsonl"
     for part in ("6:", "0:3", "3:6"):
-        summary = run_batch(manifest, output, selection=Selection.parse(part, None), resume=True)
+        summary = run_batch(manifest, output, selection=SampleRange.parse(part, None), resume=True)
         assert (summary.total, summary.ok, summary.exit_code) == (3, 3, 0)
     assert settled(output) == settled(tmp_path / "whole.jsonl")
 
@@ -225,12 +225,12 @@ class Priced(Backwards):
 
     slots = 2
 
-    def finished(self, timeout_s: float) -> list[Outcome]:
+    def finished(self, timeout_s: float) -> list[SampleOutcome]:
         (outcome,) = super().finished(timeout_s)
         record = json.loads(outcome.line)
         record["metadata"]["cost_usd"] = 0.5
         line = json.dumps(record).encode() + b"\n"
-        return [Outcome(outcome.position, line, outcome.status, None, 5, 0.5)]
+        return [SampleOutcome(outcome.position, line, outcome.status, None, 5, 0.5)]
 
 
 def test_budget_is_kept_over_all_runs_of_an_output(tmp_path):
@@ -247,7 +247,7 @@ def test_budget_needs_prices():
     from agenticiqa.batch.preparing import expected_cost
 
     with pytest.raises(ConfigError, match="price of compatible"):
-        expected_cost(Job(settings=measuring_job().settings, backends={"planner": "compatible.tiny"}))
+        expected_cost(BatchJob(settings=measuring_job().settings, backends={"planner": "compatible.tiny"}))
 
 
 # --- engines ---
@@ -322,7 +322,7 @@ def test_large_rows_for_a_worker_that_is_stuck_do_not_stop_the_runner_s_clock(tm
 class WeighingEngine(ProcessEngine):
     """Notes how much was on its way at once."""
 
-    def __init__(self, job: Job, workers: int) -> None:
+    def __init__(self, job: BatchJob, workers: int) -> None:
         super().__init__(job, workers)
         self.sizes: dict[int, int] = {}
         self.most = 0
@@ -332,7 +332,7 @@ class WeighingEngine(ProcessEngine):
         self.most = max(self.most, sum(self.sizes.values()))
         super().submit(task)
 
-    def finished(self, timeout_s: float) -> list[Outcome]:
+    def finished(self, timeout_s: float) -> list[SampleOutcome]:
         done = super().finished(timeout_s)
         for outcome in done:
             del self.sizes[outcome.position]
@@ -345,7 +345,7 @@ def test_few_large_rows_are_on_their_way_at_once_however_quick_the_samples_are(t
     manifest = write_jsonl(tmp_path / "set" / "m.jsonl", [*small, *large_rows(*map(str, range(40)))])
     engines: list[WeighingEngine] = []
 
-    def weighing(job: Job) -> WeighingEngine:
+    def weighing(job: BatchJob) -> WeighingEngine:
         engines.append(WeighingEngine(job, 1))
         return engines[0]
 
@@ -379,7 +379,7 @@ def test_result_of_a_sample_is_there_before_the_next_one_ends(tmp_path):
     engine = FaultyEngine(measuring_job(), 1)
     for position, row in enumerate(manifest.rows()):
         engine.submit(Task(position, row, "run", names[position]))
-    done: list[Outcome] = []
+    done: list[SampleOutcome] = []
     while not (tmp_path / "set" / "slow.seen").exists():
         done += engine.finished(0.1)
     engine.close()
@@ -406,7 +406,7 @@ def test_worker_that_dies_takes_only_its_own_sample_along(tmp_path):
 def test_worker_that_is_killed_while_it_waits_costs_no_sample(tmp_path):
     manifest = make_manifest(tmp_path / "set", 6)
 
-    def with_a_dead_worker(job: Job) -> ProcessEngine:
+    def with_a_dead_worker(job: BatchJob) -> ProcessEngine:
         engine = ProcessEngine(job, 1)
         worker = engine._workers[0]
         while not worker.ready:

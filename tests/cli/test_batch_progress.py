@@ -7,20 +7,20 @@ import io
 from rich.console import Console
 
 from agenticiqa.batch.tally import Tally
-from agenticiqa.batch.work import Outcome
+from agenticiqa.batch.work import SampleOutcome
 from agenticiqa.cli.many import batch_progress
 from agenticiqa.cli.many.batch_progress import described, progress_display
 
 
-def tally_of(*outcomes: Outcome, total: int = 10) -> Tally:
+def tally_of(*outcomes: SampleOutcome, total: int = 10) -> Tally:
     tally = Tally(total=total)
     for outcome in outcomes:
         tally.add(outcome)
     return tally
 
 
-OK = Outcome(0, b"", "ok", None, 5, 0.25)
-FAILED = Outcome(1, b"", "error", "rate_limit", 1, 0.0)
+OK = SampleOutcome(0, b"", "ok", None, 5, 0.25)
+FAILED = SampleOutcome(1, b"", "error", "rate_limit", 1, 0.0)
 
 
 def test_one_line_tells_rate_time_left_errors_and_cost():
@@ -34,11 +34,11 @@ def test_one_line_tells_rate_time_left_errors_and_cost():
 
 
 def test_cost_that_is_not_known_is_not_made_up():
-    assert described(tally_of(OK, Outcome(1, b"", "ok", None, 5, None))).endswith("cost unknown")
+    assert described(tally_of(OK, SampleOutcome(1, b"", "ok", None, 5, None))).endswith("cost unknown")
 
 
 def test_nothing_is_said_of_cost_where_no_model_is_asked():
-    assert "$" not in described(tally_of(Outcome(0, b"", "ok")))
+    assert "$" not in described(tally_of(SampleOutcome(0, b"", "ok")))
 
 
 def test_plain_lines_where_nobody_watches(monkeypatch):

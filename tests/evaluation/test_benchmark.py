@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from agenticiqa.batch.engines.base import ThreadEngine
-from agenticiqa.batch.preparing import Request
+from agenticiqa.batch.preparing import BatchRequest
 from agenticiqa.batch.runner import StopSwitch
 from agenticiqa.errors import OutputError
 from agenticiqa.evaluation.agreement import FigureSettings
@@ -47,7 +47,7 @@ def plan(kadid: Path, tmp_path: Path, **changes) -> Plan:
         "work": tmp_path / "run",
         "page": tmp_path / "docs" / "results.md",
         "command": "agenticiqa benchmark kadid10k FOLDER",
-        "request": Request(tools=("PSNR", "SSIM")),
+        "request": BatchRequest(tools=("PSNR", "SSIM")),
         "workers": 1,
         "settings": FigureSettings(resamples=20),
     }
@@ -79,7 +79,7 @@ def test_tools_are_run_evaluated_and_written_down(kadid, tmp_path):
 
 
 def test_the_embedded_backend_is_benchmarked_blind(kadid, tmp_path):
-    done = run_benchmark(plan(kadid, tmp_path, request=Request(backend="embedded"), max_samples=2, blind=True))
+    done = run_benchmark(plan(kadid, tmp_path, request=BatchRequest(backend="embedded"), max_samples=2, blind=True))
     assert done.summary.total == 2
     page = (tmp_path / "docs/results.md").read_text()
     assert "2 drawn from 15 of 15" in page

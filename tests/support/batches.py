@@ -20,11 +20,11 @@ from agenticiqa.batch.engines.base import Engine, ThreadEngine
 from agenticiqa.batch.engines.processes import ProcessEngine
 from agenticiqa.batch.engines.worker import serve
 from agenticiqa.batch.manifest.reading import open_manifest
-from agenticiqa.batch.preparing import Request, prepare_job
+from agenticiqa.batch.preparing import BatchRequest, prepare_job
 from agenticiqa.batch.results.result_lines import without_volatile
 from agenticiqa.batch.runner import Batch
-from agenticiqa.batch.tally import Summary
-from agenticiqa.batch.work import Job, SampleWorker, Task
+from agenticiqa.batch.tally import BatchSummary
+from agenticiqa.batch.work import BatchJob, SampleWorker, Task
 
 TOOLS = ("PSNR", "SSIM")
 
@@ -61,11 +61,13 @@ def write_jsonl(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
     return path
 
 
-def measuring_job(**changes: Any) -> Job:
-    return prepare_job(Request(**{"tools": TOOLS, **changes}))
+def measuring_job(**changes: Any) -> BatchJob:
+    return prepare_job(BatchRequest(**{"tools": TOOLS, **changes}))
 
 
-def run_batch(manifest: Path, output: Path, *, job: Job | None = None, engine: Any = None, **options: Any) -> Summary:
+def run_batch(
+    manifest: Path, output: Path, *, job: BatchJob | None = None, engine: Any = None, **options: Any
+) -> BatchSummary:
     """A whole batch on two threads of this process, unless told otherwise."""
     job = job or measuring_job()
 
@@ -102,7 +104,7 @@ def settled(path: Path) -> list[str]:
 # --- workers that misbehave ---
 
 
-def serve_with_faults(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
+def serve_with_faults(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
     """A real worker process in which some samples, by their ids, end it or never end."""
     result = SampleWorker._result
 
@@ -129,13 +131,13 @@ def serve_with_faults(pipe: Connection, job: Job, threads: int, scratch: str) ->
     serve(pipe, job, threads, scratch)
 
 
-def serve_interrupted(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
+def serve_interrupted(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
     """A worker that Ctrl-C reaches before it has begun."""
     os.kill(os.getpid(), signal.SIGINT)
     serve(pipe, job, threads, scratch)
 
 
-def serve_nothing(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
+def serve_nothing(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
     """A worker that cannot even start."""
     os._exit(9)
 

@@ -15,7 +15,7 @@ FAILED = "error"
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One sample. ``status`` is None while it has no result."""
 
     position: int
@@ -60,12 +60,12 @@ class Ledger:
         self._database.execute("INSERT OR REPLACE INTO unnamed VALUES (?, ?)", (path, number))
         return found
 
-    def find(self, sample_id: str) -> Entry | None:
+    def find(self, sample_id: str) -> LedgerEntry | None:
         query = "SELECT position, sample_id, run_id, status FROM samples WHERE sample_id=?"
         row = self._database.execute(query, (sample_id,)).fetchone()
-        return Entry(*row) if row else None
+        return LedgerEntry(*row) if row else None
 
-    def entries(self, first: int, last: int) -> Iterator[Entry]:
+    def entries(self, first: int, last: int) -> Iterator[LedgerEntry]:
         """Positions first ≤ p < last in order. Results may be noted meanwhile for those that were handed out."""
         query = (
             "SELECT position, sample_id, run_id, status FROM samples WHERE position >= ? AND position < ?"
@@ -73,7 +73,7 @@ class Ledger:
         )
         with closing(self._database.execute(query, (first, last))) as rows:
             for row in rows:
-                yield Entry(*row)
+                yield LedgerEntry(*row)
 
     def note_result(self, position: int, start: int, length: int, status: str, kind: str | None) -> None:
         """A later result of the same sample takes the place of an earlier one."""

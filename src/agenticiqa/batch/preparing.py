@@ -11,7 +11,7 @@ from agenticiqa.api.measure import Align
 from agenticiqa.batch.engines.base import Engine, ThreadEngine
 from agenticiqa.batch.engines.processes import ProcessEngine, usable_cores
 from agenticiqa.batch.rate_limits import RateLimits
-from agenticiqa.batch.work import Job, backends_of
+from agenticiqa.batch.work import BatchJob, backends_of
 from agenticiqa.errors import ConfigError
 from agenticiqa.models.client import BackendName, TokenUsage, choose_backend, find_provider, provider_names
 from agenticiqa.models.pricing import estimate_cost
@@ -28,7 +28,7 @@ NO_NODE_LIMIT_S = 7 * 24 * 3600.0
 
 
 @dataclass(frozen=True)
-class Request:
+class BatchRequest:
     """What the user said, before it is checked."""
 
     backend: str | None = None
@@ -43,7 +43,7 @@ class Request:
     """None: replies of models that cost something are kept, everything else is computed afresh."""
 
 
-def prepare_job(request: Request) -> Job:
+def prepare_job(request: BatchRequest) -> BatchJob:
     """A job that can run here; raises when a backend or tool cannot be used, before any sample is touched."""
     overrides: dict[str, Any] = {
         "backend": request.backend,
@@ -61,7 +61,7 @@ def prepare_job(request: Request) -> Job:
     asks_elsewhere = any(not _is_local(backend) for backend in backends.values())
     _check_limits(request.limits, asks_elsewhere=asks_elsewhere)
     use_cache = asks_elsewhere if request.use_cache is None else request.use_cache
-    return Job(
+    return BatchJob(
         settings=_for_many(settings, request, use_cache=use_cache, asks_elsewhere=asks_elsewhere),
         backends=backends,
         tools=tools,
@@ -84,7 +84,7 @@ def _check_limits(limits: RateLimits, *, asks_elsewhere: bool) -> None:
         raise ConfigError("Nothing here asks a remote model: --rpm and --tpm would have no effect.")
 
 
-def replaced_backends(job: Job) -> list[str]:
+def replaced_backends(job: BatchJob) -> list[str]:
     """What a user should know before a long run: roles that do not run on the backend that is configured."""
     reasons: dict[str, list[str]] = {}
     for role, backend in job.backends.items():
@@ -94,7 +94,7 @@ def replaced_backends(job: Job) -> list[str]:
     return [f"{', '.join(roles).capitalize()} {reason}" for reason, roles in reasons.items()]
 
 
-def _for_many(settings: Settings, request: Request, *, use_cache: bool, asks_elsewhere: bool) -> Settings:
+def _for_many(settings: Settings, request: BatchRequest, *, use_cache: bool, asks_elsewhere: bool) -> Settings:
     """The same settings, fit for thousands of samples: short logs, a limit for each sample instead of each agent."""
     pipeline = settings.pipeline
     level = "WARNING" if pipeline.logging.level == "INFO" else pipeline.logging.level
@@ -123,7 +123,7 @@ def _is_local(backend: str) -> bool:
 # --- engines ---------------------------------------------------------------------------------------------
 
 
-def default_workers(job: Job) -> int:
+def default_workers(job: BatchJob) -> int:
     """One for each core; more where workers mostly wait; one where each would fill a GPU."""
     if any(not _is_local(backend) for backend in job.backends.values()):
         return REMOTE_WORKERS
@@ -133,7 +133,7 @@ def default_workers(job: Job) -> int:
 
 
 def engine_factory(
-    job: Job, *, engine: str = "local", workers: int | None = None, address: str | None = None
+    job: BatchJob, *, engine: str = "local", workers: int | None = None, address: str | None = None
 ) -> Callable[[], Engine]:
     """Makes the engine once it is known that there is work."""
     count = workers or default_workers(job)
@@ -152,7 +152,7 @@ def engine_factory(
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """Calls and cost of a number of samples: without any replan, and with every replan that is allowed."""
 
     calls: tuple[int, int]
@@ -160,18 +160,18 @@ class Estimate:
     """None where a price is not known."""
 
 
-def estimate(job: Job, samples: int) -> Estimate:
+def estimate(job: BatchJob, samples: int) -> CostEstimate:
     passes = max(1, job.settings.pipeline.max_replan_iterations)
     calls = sum(CALLS_PER_PASS[role] for role in job.backends)
     costs = [estimate_cost(backend, TYPICAL_CALL) for backend in job.backends.values()]
     known = [cost for cost in costs if cost is not None]
     if len(known) < len(costs):
-        return Estimate((calls * samples, calls * samples * passes), None)
+        return CostEstimate((calls * samples, calls * samples * passes), None)
     one_pass = sum(cost * CALLS_PER_PASS[role] for role, cost in zip(job.backends, known, strict=True)) * samples
-    return Estimate((calls * samples, calls * samples * passes), (round(one_pass, 4), round(one_pass * passes, 4)))
+    return CostEstimate((calls * samples, calls * samples * passes), (round(one_pass, 4), round(one_pass * passes, 4)))
 
 
-def expected_cost(job: Job) -> float:
+def expected_cost(job: BatchJob) -> float:
     """What one sample probably costs. A budget needs prices: without them this raises."""
     found = estimate(job, 1).cost_usd
     if found is None:

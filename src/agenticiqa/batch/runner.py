@@ -12,11 +12,11 @@ from typing import Any, BinaryIO
 
 from agenticiqa.batch.engines.base import Engine
 from agenticiqa.batch.ledger import FAILED, Ledger
-from agenticiqa.batch.manifest.checking import Checked, Selection, check_manifest
+from agenticiqa.batch.manifest.checking import Checked, SampleRange, check_manifest
 from agenticiqa.batch.manifest.rows import Manifest
 from agenticiqa.batch.results.results_file import ResultsFile
-from agenticiqa.batch.tally import StopReason, Summary, Tally, summarize
-from agenticiqa.batch.work import Job, Outcome, Task
+from agenticiqa.batch.tally import BatchSummary, StopReason, Tally, summarize
+from agenticiqa.batch.work import BatchJob, SampleOutcome, Task
 from agenticiqa.errors import OutputError
 from agenticiqa.runtime.locks import locked
 
@@ -41,10 +41,10 @@ class Batch:
     """What to run and where its results go."""
 
     manifest: Manifest
-    job: Job
+    job: BatchJob
     output: Path
     make_engine: Callable[[], Engine]
-    selection: Selection = field(default_factory=Selection)
+    selection: SampleRange = field(default_factory=SampleRange)
     resume: bool = False
     overwrite: bool = False
     budget_usd: float | None = None
@@ -55,7 +55,7 @@ class Batch:
     stream: BinaryIO | None = None
     """Gets every line as well, in the manifest's order, as soon as those before it are there."""
 
-    def run(self) -> Summary:
+    def run(self) -> BatchSummary:
         """Work through the selected samples. Raises before anything is spent when manifest or output are unfit."""
         with locked(self.output), _temporary_files_that_fit():
             self._refuse_unasked_overwriting()
@@ -76,7 +76,7 @@ class Batch:
                 hint="--resume continues it, --overwrite starts afresh.",
             )
 
-    def _run(self, checked: Checked) -> Summary:
+    def _run(self, checked: Checked) -> BatchSummary:
         ledger = checked.ledger
         bounds = self.selection.bounds(ledger.count)
         results = ResultsFile(self.output, fresh=self.overwrite and not self.resume)
@@ -172,7 +172,7 @@ class _Run:
             if entry.status in (None, FAILED):
                 yield Task(entry.position, row, entry.run_id, entry.sample_id)
 
-    def _keep(self, outcomes: Sequence[Outcome]) -> None:
+    def _keep(self, outcomes: Sequence[SampleOutcome]) -> None:
         start = self.results.append(b"".join(outcome.line for outcome in outcomes))
         ends = list(accumulate((len(outcome.line) for outcome in outcomes), initial=start))
         self.ledger.note_results(

@@ -14,13 +14,13 @@ from typing import Any
 from agenticiqa.api.measure import Align
 from agenticiqa.batch.manifest.reading import RowsManifest, open_manifest
 from agenticiqa.batch.manifest.rows import Manifest
-from agenticiqa.batch.preparing import Request, default_workers, engine_factory, expected_cost, prepare_job
+from agenticiqa.batch.preparing import BatchRequest, default_workers, engine_factory, expected_cost, prepare_job
 from agenticiqa.batch.rate_limits import RateLimits
 from agenticiqa.batch.results.flat_rows import flat_rows
 from agenticiqa.batch.results.outputs import BatchOutput
 from agenticiqa.batch.results.results_file import read_results
 from agenticiqa.batch.runner import Batch, ProgressListener
-from agenticiqa.batch.tally import Summary
+from agenticiqa.batch.tally import BatchSummary
 from agenticiqa.errors import ConfigError
 from agenticiqa.nodes.results import dataframe
 
@@ -60,7 +60,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
 
     Raises before anything is spent when a row, a tool, a backend or the output cannot be used.
     """
-    request = Request(
+    request = BatchRequest(
         backend=backend,
         config=Path(config_dir) if config_dir is not None else None,
         query=query,
@@ -110,7 +110,7 @@ class BatchResults:
     Each is a dictionary with the keys of docs/result-format.md; ``status`` says whether it is an answer.
     """
 
-    def __init__(self, lines: Path, summary: Summary, temporary: Path | None = None) -> None:
+    def __init__(self, lines: Path, summary: BatchSummary, temporary: Path | None = None) -> None:
         self._lines = lines
         self._summary = summary
         if temporary is not None:
@@ -122,7 +122,7 @@ class BatchResults:
     def __len__(self) -> int:
         return self._summary.total - self._summary.not_done
 
-    def summary(self) -> Summary:
+    def summary(self) -> BatchSummary:
         """How many have a result, which failed and why, what it cost."""
         return self._summary
 

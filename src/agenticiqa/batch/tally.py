@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agenticiqa.batch.ledger import FAILED, Ledger
-from agenticiqa.batch.work import Outcome
+from agenticiqa.batch.work import SampleOutcome
 
 StopReason = Literal["interrupted", "budget"]
 RATE_WINDOW_S = 60.0
@@ -30,7 +30,7 @@ class Tally:
     started: float = field(default_factory=time.monotonic)
     _recent: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=512), repr=False)
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: SampleOutcome) -> None:
         self.done[outcome.status] += 1
         if outcome.error_kind:
             self.errors[outcome.error_kind] += 1
@@ -70,7 +70,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Summary:
+class BatchSummary:
     """How a batch ended. Counts are of all selected samples, whichever run did them."""
 
     output: str
@@ -103,14 +103,14 @@ class Summary:
 
 def summarize(
     tally: Tally, ledger: Ledger, bounds: tuple[int, int], output: str, stopped: StopReason | None
-) -> Summary:
+) -> BatchSummary:
     counts = ledger.counts(*bounds)
     failed_ids = []
     errors: Counter[str] = Counter()
     for sample_id, kind in ledger.failed(*bounds):
         failed_ids.append(sample_id)
         errors[kind] += 1
-    return Summary(
+    return BatchSummary(
         output=output,
         total=tally.total,
         ok=counts.get("ok", 0),

@@ -33,7 +33,7 @@ ERROR = "error"
 
 
 @dataclass(frozen=True)
-class Job:
+class BatchJob:
     """What every sample of a batch is put through. Small, so that it can travel to other processes and machines."""
 
     settings: Settings
@@ -53,7 +53,7 @@ class Job:
     def measures_only(self) -> bool:
         return bool(self.tools)
 
-    def with_tool_threads(self, threads: int) -> Job:
+    def with_tool_threads(self, threads: int) -> BatchJob:
         """The same job with at most so many tools side by side: workers share the cores already."""
         tools = self.settings.pipeline.tools
         fewer = tools.model_copy(update={"max_workers": min(threads, tools.max_workers)})
@@ -94,7 +94,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SampleOutcome:
     """A finished sample: its line, and what the accounts need of it."""
 
     position: int
@@ -105,7 +105,7 @@ class Outcome:
     cost_usd: float | None = 0.0
 
 
-def failure(job: Job, task: Task, error: AgenticIQAError) -> Outcome:
+def failure(job: BatchJob, task: Task, error: AgenticIQAError) -> SampleOutcome:
     """The result of a sample that nobody could finish."""
     sample = task.sample
     result: dict[str, Any] = {
@@ -116,13 +116,13 @@ def failure(job: Job, task: Task, error: AgenticIQAError) -> Outcome:
         "error": str(error),
         "metadata": {"run_id": task.run_id, "error_kind": error.kind},
     }
-    return Outcome(task.position, result_line(sample, result), ERROR, error.kind)
+    return SampleOutcome(task.position, result_line(sample, result), ERROR, error.kind)
 
 
 class SampleWorker:
     """Does the work; loads models and tools once and keeps them."""
 
-    def __init__(self, job: Job, limits: ProviderLimits | None = None) -> None:
+    def __init__(self, job: BatchJob, limits: ProviderLimits | None = None) -> None:
         self._job = job
         self._assessor: AgenticIQA | None = None
         self._measurer: Measurer | None = None
@@ -131,7 +131,7 @@ class SampleWorker:
         else:
             self._assessor = _assessor(job, limits)
 
-    def work(self, task: Task) -> Outcome:
+    def work(self, task: Task) -> SampleOutcome:
         """The sample's result; whatever goes wrong with it stays with it."""
         try:
             return _answered(task, self._result(task))
@@ -165,9 +165,9 @@ class SampleWorker:
             self._measurer.cache.close()
 
 
-def _answered(task: Task, result: dict[str, Any]) -> Outcome:
+def _answered(task: Task, result: dict[str, Any]) -> SampleOutcome:
     about = result["metadata"]
-    return Outcome(
+    return SampleOutcome(
         task.position,
         result_line(task.sample, result),
         result["status"],
@@ -188,7 +188,7 @@ class _InternalError(AgenticIQAError):
 # --- with agents -----------------------------------------------------------------------------------------
 
 
-def _assessor(job: Job, limits: ProviderLimits | None) -> AgenticIQA:
+def _assessor(job: BatchJob, limits: ProviderLimits | None) -> AgenticIQA:
     from agenticiqa.api.assessor import AgenticIQA
 
     clients = limited_clients(job.settings, job.backends, limits) if limits is not None else None
@@ -205,7 +205,7 @@ def backends_of(settings: Settings) -> dict[str, str]:
 # --- with tools alone ------------------------------------------------------------------------------------
 
 
-def _measurer(job: Job) -> Measurer:
+def _measurer(job: BatchJob) -> Measurer:
     pipeline = job.settings.pipeline
     registry = default_registry(pipeline.tools)
     scores: DiskCache | None = None

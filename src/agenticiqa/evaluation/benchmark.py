@@ -12,10 +12,10 @@ from pathlib import Path
 
 from agenticiqa.batch.engines.base import Engine
 from agenticiqa.batch.manifest.reading import open_manifest
-from agenticiqa.batch.preparing import Request, engine_factory, prepare_job
+from agenticiqa.batch.preparing import BatchRequest, engine_factory, prepare_job
 from agenticiqa.batch.runner import Batch, ProgressListener, StopSwitch
-from agenticiqa.batch.tally import Summary
-from agenticiqa.batch.work import Job
+from agenticiqa.batch.tally import BatchSummary
+from agenticiqa.batch.work import BatchJob
 from agenticiqa.evaluation.agreement import FigureSettings
 from agenticiqa.evaluation.datasets.checking import Check, write_manifest
 from agenticiqa.evaluation.datasets.description import Dataset
@@ -39,7 +39,7 @@ class Plan:
     """Keeps the manifest and the results, so that a run can be resumed and evaluated again."""
     page: Path
     command: str
-    request: Request = field(default_factory=Request)
+    request: BatchRequest = field(default_factory=BatchRequest)
     subset: str | None = None
     max_samples: int | None = None
     partial: bool = False
@@ -55,7 +55,7 @@ class Benchmark:
     """How a benchmark ended. ``section`` is what was appended to the results page."""
 
     check: Check
-    summary: Summary
+    summary: BatchSummary
     evaluations: list[Evaluation]
     section: str
 
@@ -65,7 +65,7 @@ def run_benchmark(
     *,
     on_progress: ProgressListener | None = None,
     stop: StopSwitch | None = None,
-    make_engine: Callable[[Job], Engine] | None = None,
+    make_engine: Callable[[BatchJob], Engine] | None = None,
 ) -> Benchmark:
     """Carry a plan out. A run that was stopped, or that has no answer at all, is not written to the page.
 
@@ -99,8 +99,8 @@ def run_benchmark(
 
 
 def _run_batch(
-    plan: Plan, job: Job, make_engine: Callable[[], Engine], on_progress: ProgressListener, stop: StopSwitch
-) -> Summary:
+    plan: Plan, job: BatchJob, make_engine: Callable[[], Engine], on_progress: ProgressListener, stop: StopSwitch
+) -> BatchSummary:
     manifest = open_manifest(str(plan.work / MANIFEST))
     try:
         return Batch(
@@ -117,7 +117,7 @@ def _run_batch(
         manifest.close()
 
 
-def _evaluations(plan: Plan, job: Job) -> list[Evaluation]:
+def _evaluations(plan: Plan, job: BatchJob) -> list[Evaluation]:
     """One for the fused score, or one for each tool of a run that only measured."""
     scores = [f"{TOOL_PREFIX}{tool}" for tool in job.tools] or [FUSED]
     return [evaluate(read_results(plan.work / RESULTS, score=score), settings=plan.settings) for score in scores]
@@ -132,7 +132,7 @@ def append_section(page: Path, section: str) -> None:
     write_whole(page, f"{old.rstrip()}\n\n{section.strip()}\n")
 
 
-def _section(plan: Plan, job: Job, check: Check, summary: Summary, evaluations: Sequence[Evaluation]) -> str:
+def _section(plan: Plan, job: BatchJob, check: Check, summary: BatchSummary, evaluations: Sequence[Evaluation]) -> str:
     method = ", ".join(job.tools) or ", ".join(sorted(set(job.backends.values())))
     now = datetime.now(timezone.utc)
     lines = [
@@ -148,7 +148,7 @@ def result_tables(evaluations: Sequence[Evaluation]) -> Iterator[Table]:
     yield from tables(evaluations[0]) if len(evaluations) == 1 else side_by_side(evaluations)
 
 
-def _facts(plan: Plan, job: Job, check: Check, summary: Summary, now: datetime) -> dict[str, str]:
+def _facts(plan: Plan, job: BatchJob, check: Check, summary: BatchSummary, now: datetime) -> dict[str, str]:
     drawn = f"{summary.total} drawn from" if plan.max_samples else "all"
     gaps = f", {check.listed - check.present} without their pictures left out" if check.listed > check.present else ""
     return {
@@ -165,7 +165,7 @@ def _facts(plan: Plan, job: Job, check: Check, summary: Summary, now: datetime) 
     }
 
 
-def _protocol(plan: Plan, job: Job) -> str:
+def _protocol(plan: Plan, job: BatchJob) -> str:
     references = check_references(plan)
     if job.tools:
         return f"tools alone, calibrated scores, {references}"

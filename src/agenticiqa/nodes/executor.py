@@ -21,7 +21,7 @@ from agenticiqa.errors import AgenticIQAError, BadResponseError
 from agenticiqa.models.client import LabelledImage, ModelRequest, create_vlm_client
 from agenticiqa.models.mind import Analysis, Distortions, Mind, OfferedTool, Selection
 from agenticiqa.nodes.asking import Deadline, Step, parse_as
-from agenticiqa.nodes.measurement import OVERALL, Measured, carry_out, place_orders
+from agenticiqa.nodes.measurement import OVERALL, MeasuredScores, carry_out, place_orders
 from agenticiqa.nodes.pictures import labelled_pictures
 from agenticiqa.nodes.reply_limits import Few, Name, Sentences
 from agenticiqa.nodes.run_context import RunContext, StepReporter, context_of, step_reporter
@@ -269,7 +269,7 @@ class _Execution:
 
     # --- execution ---
 
-    def _measure(self, distortions: Distortions, selected: Selection | None) -> Measured:
+    def _measure(self, distortions: Distortions, selected: Selection | None) -> MeasuredScores:
         if selected is None and not self.plan.named_tools:
             # Tools are to run, but nobody chose any: the catalogue does.
             selected = self._catalogue_choice({name: distortions.get(name) or [OVERALL] for name in self.scope})

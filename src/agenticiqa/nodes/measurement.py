@@ -38,7 +38,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredScores:
     """Scores in the documents' shape, and a log entry for every run of a tool."""
 
     scores: Scores | None
@@ -85,12 +85,12 @@ def _order(tool: Tool, name: str, kinds: tuple[str, ...], box: Box | None) -> Or
     return Order(tool, None, GLOBAL, kinds, f"{name!r} has no known region: measured on the whole picture")
 
 
-def carry_out(orders: Sequence[Order], bench: Bench, settings: ToolSettings) -> Measured:
+def carry_out(orders: Sequence[Order], bench: Bench, settings: ToolSettings) -> MeasuredScores:
     """Run each distinct tool and region once and file the results."""
     jobs = list(dict.fromkeys(order.job for order in orders))
     results = bench.run(jobs, max_workers=settings.max_workers, timeout_s=settings.timeout_s)
     by_job = dict(zip(jobs, results, strict=True))
-    return Measured(_filed(orders, by_job) or None, list(_logs(orders, by_job)))
+    return MeasuredScores(_filed(orders, by_job) or None, list(_logs(orders, by_job)))
 
 
 def _logs(orders: Sequence[Order], results: Mapping[ToolJob, JobResult]) -> Iterable[ToolExecutionLog]:

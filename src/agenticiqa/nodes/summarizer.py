@@ -178,7 +178,7 @@ class _Summary:
 
     # --- asking ---
 
-    def _ask(self) -> Answered[_Reply]:
+    def _ask(self) -> Answered[_Answer]:
         step = Step(
             "answer",
             request=self._request,
@@ -236,7 +236,7 @@ class _Summary:
         self.used["tools_only_score"] = round(score, 4)
         return f"Tool scores fused, 1 (bad) to 5 (excellent): {score:.2f}, level {letter}. {RATING_OPTIONS[letter]}"
 
-    def _parse(self, reply: ModelReply) -> _Reply:
+    def _parse(self, reply: ModelReply) -> _Answer:
         data = parse_json_object(reply.text)
         missing = [key for key in ("final_answer", "quality_reasoning") if key not in data]
         if missing:
@@ -247,12 +247,12 @@ class _Summary:
             raise BadResponseError("final_answer and quality_reasoning must be text.", output=reply.text)
         draft = SummarizerOutput(final_answer=str(answer), quality_reasoning=data["quality_reasoning"])
         final = self._canonical_answer(draft.final_answer, reply.text)
-        return _Reply(final, draft.quality_reasoning, reply.answer_logprobs)
+        return _Answer(final, draft.quality_reasoning, reply.answer_logprobs)
 
-    def _understood(self, verdict: Verdict) -> _Reply:
+    def _understood(self, verdict: Verdict) -> _Answer:
         """A mind's verdict in the form of a parsed reply."""
         logprobs = {letter: math.log(max(p, LEAST_PROBABILITY)) for letter, p in verdict.probabilities.items()}
-        return _Reply(self._canonical_answer(verdict.answer, verdict.reasoning), verdict.reasoning, logprobs or None)
+        return _Answer(self._canonical_answer(verdict.answer, verdict.reasoning), verdict.reasoning, logprobs or None)
 
     def _canonical_answer(self, answer: str, said: str) -> str:
         if self.mode == "explanation" and same_name(answer, UNABLE_TO_DETERMINE):
@@ -269,7 +269,7 @@ class _Summary:
 
     # --- concluding ---
 
-    def _conclude(self, answered: Answered[_Reply]) -> dict[str, Any]:
+    def _conclude(self, answered: Answered[_Answer]) -> dict[str, Any]:
         reply = answered.value
         reasoning = [reply.reasoning]
         score = self._fused_score(answered, reasoning)
@@ -291,7 +291,7 @@ class _Summary:
         )
         return {"summarizer_result": result, "error": None, **self._iteration_update(result)}
 
-    def _fused_score(self, answered: Answered[_Reply], reasoning: list[str]) -> float | None:
+    def _fused_score(self, answered: Answered[_Answer], reasoning: list[str]) -> float | None:
         logprobs = answered.value.logprobs
         if self.mode != "scoring":
             if logprobs and self.options:
@@ -321,7 +321,7 @@ class _Summary:
             )
         return score if 1 <= score <= 5 else None
 
-    def _used_evidence(self, answered: Answered[_Reply]) -> dict[str, Any]:
+    def _used_evidence(self, answered: Answered[_Answer]) -> dict[str, Any]:
         scores = self.evidence.quality_scores or {}
         analysis = self.evidence.distortion_analysis or {}
         return {
@@ -409,7 +409,7 @@ class _Summary:
 
 
 @dataclass(frozen=True)
-class _Reply:
+class _Answer:
     answer: str
     reasoning: str
     logprobs: Mapping[str, float] | None = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agenticiqa.batch.rate_limits import ProviderLimits, SampleClock, current_clock
-from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task, failure
+from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task, failure
 from agenticiqa.errors import SampleTimeoutError, WorkerDiedError
 
 
@@ -22,7 +22,7 @@ class Engine(Protocol):
 
     def submit(self, task: Task) -> None: ...
 
-    def finished(self, timeout_s: float) -> list[Outcome]:
+    def finished(self, timeout_s: float) -> list[SampleOutcome]:
         """What has ended; waits up to ``timeout_s`` for the first."""
         ...
 
@@ -31,19 +31,19 @@ class Engine(Protocol):
         ...
 
 
-def overtime(job: Job, task: Task) -> Outcome:
+def overtime(job: BatchJob, task: Task) -> SampleOutcome:
     return failure(job, task, SampleTimeoutError(f"The sample took longer than {job.timeout_s:g} s."))
 
 
 class LostWorkers:
     """How often a worker died on which sample: it is tried again at another one, a few times."""
 
-    def __init__(self, job: Job, tries: int) -> None:
+    def __init__(self, job: BatchJob, tries: int) -> None:
         self._job = job
         self._tries = tries
         self._deaths: dict[int, int] = {}
 
-    def count(self, task: Task, worker: str, how: str) -> Outcome | None:
+    def count(self, task: Task, worker: str, how: str) -> SampleOutcome | None:
         """The sample's failure, or None while it may be tried again."""
         deaths = self._deaths.get(task.position, 0) + 1
         self._deaths[task.position] = deaths
@@ -67,12 +67,12 @@ class _Running:
 class ThreadEngine:
     """Threads around one set of clients: for models that answer from elsewhere, where a worker mostly waits."""
 
-    def __init__(self, job: Job, workers: int) -> None:
+    def __init__(self, job: BatchJob, workers: int) -> None:
         self.slots = workers
         self._job = job
         self._worker = SampleWorker(job, ProviderLimits(job.limits))
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
-        self._outcomes: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
+        self._outcomes: queue.SimpleQueue[SampleOutcome] = queue.SimpleQueue()
         self._running: dict[int, _Running] = {}
         self._lock = threading.Lock()
         for _ in range(workers):
@@ -98,7 +98,7 @@ class ThreadEngine:
     def submit(self, task: Task) -> None:
         self._tasks.put(task)
 
-    def finished(self, timeout_s: float) -> list[Outcome]:
+    def finished(self, timeout_s: float) -> list[SampleOutcome]:
         done = self._abandon_overdue()
         try:
             done.append(self._outcomes.get(timeout=0 if done else timeout_s))
@@ -107,7 +107,7 @@ class ThreadEngine:
         except queue.Empty:
             return done
 
-    def _abandon_overdue(self) -> list[Outcome]:
+    def _abandon_overdue(self) -> list[SampleOutcome]:
         """A thread cannot be stopped: its sample is given up, another thread takes its place."""
         with self._lock:
             overdue = [each for each in self._running.values() if each.clock.seconds() > self._job.timeout_s]

@@ -25,7 +25,7 @@ from types import ModuleType
 
 from agenticiqa.batch.engines.base import LostWorkers, overtime
 from agenticiqa.batch.engines.worker import READY, serve
-from agenticiqa.batch.work import Job, Outcome, Task
+from agenticiqa.batch.work import BatchJob, SampleOutcome, Task
 from agenticiqa.errors import WorkerDiedError
 
 TRIES = 2
@@ -47,10 +47,10 @@ class _Worker:
 class ProcessEngine:
     """A fixed number of worker processes, each with models of its own, replaced when they die or overrun."""
 
-    target: Callable[[Connection, Job, int, str], None] = staticmethod(serve)
+    target: Callable[[Connection, BatchJob, int, str], None] = staticmethod(serve)
     """What a worker process runs."""
 
-    def __init__(self, job: Job, workers: int, threads_each: int | None = None) -> None:
+    def __init__(self, job: BatchJob, workers: int, threads_each: int | None = None) -> None:
         # As many waiting here as are being worked on: the next one is handed out before results are written down.
         self.slots = 2 * workers
         self._job = job
@@ -78,9 +78,9 @@ class ProcessEngine:
     def submit(self, task: Task) -> None:
         self._waiting.append(task)
 
-    def finished(self, timeout_s: float) -> list[Outcome]:
+    def finished(self, timeout_s: float) -> list[SampleOutcome]:
         self._hand_out()
-        done: list[Outcome] = []
+        done: list[SampleOutcome] = []
         readable = connection.wait([worker.pipe for worker in self._workers], timeout_s)
         for worker in [each for each in self._workers if each.pipe in readable]:
             try:
@@ -102,11 +102,11 @@ class ProcessEngine:
                     continue
                 worker.task, worker.since = self._waiting.popleft(), time.monotonic()
 
-    def _received(self, worker: _Worker, message: object) -> list[Outcome]:
+    def _received(self, worker: _Worker, message: object) -> list[SampleOutcome]:
         if message == READY:
             worker.ready = True
             return []
-        if not isinstance(message, Outcome):
+        if not isinstance(message, SampleOutcome):
             raise TypeError(f"a worker sent {type(message).__name__}")
         worker.task = None
         self._failed_starts = 0
@@ -115,7 +115,7 @@ class ProcessEngine:
 
     # --- workers that end early ---
 
-    def _replace_dead(self, worker: _Worker) -> list[Outcome]:
+    def _replace_dead(self, worker: _Worker) -> list[SampleOutcome]:
         worker.process.join()
         self._failed_starts += not worker.ready
         if self._failed_starts >= FAILED_STARTS:
@@ -130,7 +130,7 @@ class ProcessEngine:
         self._waiting.appendleft(worker.task)
         return []
 
-    def _replace_overdue(self) -> list[Outcome]:
+    def _replace_overdue(self) -> list[SampleOutcome]:
         done = []
         for worker in self._workers[:]:
             if worker.task and time.monotonic() - worker.since > self._job.timeout_s:

@@ -10,7 +10,7 @@ from typing import Any
 
 from agenticiqa.batch.engines.base import LostWorkers, overtime
 from agenticiqa.batch.rate_limits import ProviderLimits
-from agenticiqa.batch.work import Job, Outcome, SampleWorker, Task
+from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task
 from agenticiqa.errors import ConfigError, MissingExtraError
 
 EXTRA = "ray"
@@ -24,7 +24,7 @@ NAMESPACE = "agenticiqa"
 class ActorBody(SampleWorker):
     """What runs inside an actor: the local worker, with this actor's share of the rate limits."""
 
-    def __init__(self, job: Job, actors: int) -> None:
+    def __init__(self, job: BatchJob, actors: int) -> None:
         super().__init__(
             replace(job, limits=job.limits.shared_by(actors)), ProviderLimits(job.limits.shared_by(actors))
         )
@@ -42,7 +42,7 @@ class _Actor:
 class RayEngine:
     """A fixed number of actors, each with models of its own; a dead one is replaced wherever there is room."""
 
-    def __init__(self, job: Job, workers: int, *, address: str | None = None) -> None:
+    def __init__(self, job: BatchJob, workers: int, *, address: str | None = None) -> None:
         self._ray = _ray()
         self._job = job
         self._count = workers
@@ -84,8 +84,8 @@ class RayEngine:
                     actor.tasks.append(task)
                     actor.references.append(actor.handle.work.remote(task))
 
-    def finished(self, timeout_s: float) -> list[Outcome]:
-        done: list[Outcome] = []
+    def finished(self, timeout_s: float) -> list[SampleOutcome]:
+        done: list[SampleOutcome] = []
         heads = {actor.references[0]: actor for actor in self._actors if actor.references}
         for reference in self._ready(list(heads), timeout_s):
             done += self._received(heads[reference], reference)
@@ -100,9 +100,9 @@ class RayEngine:
         ready: list[Any] = self._ray.wait(references, num_returns=len(references), timeout=0)[0]
         return ready
 
-    def _received(self, actor: _Actor, reference: Any) -> list[Outcome]:
+    def _received(self, actor: _Actor, reference: Any) -> list[SampleOutcome]:
         try:
-            outcome: Outcome = self._ray.get(reference)
+            outcome: SampleOutcome = self._ray.get(reference)
         except self._ray.exceptions.RayActorError as error:
             return self._replace_dead(actor, error)
         actor.references.popleft()
@@ -113,7 +113,7 @@ class RayEngine:
 
     # --- actors that end early ---
 
-    def _replace_dead(self, actor: _Actor, error: Exception) -> list[Outcome]:
+    def _replace_dead(self, actor: _Actor, error: Exception) -> list[SampleOutcome]:
         task = actor.tasks.popleft()
         self._replace(actor)
         why = str(error).strip().splitlines()[0]
@@ -122,7 +122,7 @@ class RayEngine:
         self._waiting.appendleft(task)
         return []
 
-    def _replace_overdue(self) -> list[Outcome]:
+    def _replace_overdue(self) -> list[SampleOutcome]:
         now = time.monotonic()
         done = []
         for actor in [each for each in self._actors if each.tasks and now - each.since > self._job.timeout_s]:

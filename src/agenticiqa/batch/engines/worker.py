@@ -12,14 +12,14 @@ from contextlib import suppress
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 
-from agenticiqa.batch.work import Job, SampleWorker
+from agenticiqa.batch.work import BatchJob, SampleWorker
 
 READY = "ready"
 ABANDONED = 70
 """The exit code of a worker whose runner is gone."""
 
 
-def serve(pipe: Connection, job: Job, threads: int, scratch: str) -> None:
+def serve(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
     """Do tasks until the other end closes: the runner is done, or gone."""
     import cv2
 

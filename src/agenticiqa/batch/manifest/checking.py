@@ -11,7 +11,7 @@ from agenticiqa.batch.manifest.fields import is_url
 from agenticiqa.batch.manifest.remote_pictures import check_protocol
 from agenticiqa.batch.manifest.rows import Manifest
 from agenticiqa.batch.sample import Sample
-from agenticiqa.batch.work import Job
+from agenticiqa.batch.work import BatchJob
 from agenticiqa.errors import ManifestError
 
 SHOWN_PROBLEMS = 10
@@ -41,7 +41,7 @@ class Checked:
 
 
 def check_manifest(
-    manifest: Manifest, job: Job, *, on_problem: ProblemListener | None = None, look_for_files: bool = False
+    manifest: Manifest, job: BatchJob, *, on_problem: ProblemListener | None = None, look_for_files: bool = False
 ) -> Checked:
     """Read all rows once. ``on_problem`` hears of every problem, and with ``look_for_files`` of missing pictures."""
     checked = Checked(Ledger())
@@ -89,7 +89,7 @@ def _check_once(url: str, known: set[str]) -> None:
 
 
 @dataclass(frozen=True)
-class Selection:
+class SampleRange:
     """Which part of the manifest is worked on: positions first ≤ p < last."""
 
     first: int = 0
@@ -97,11 +97,11 @@ class Selection:
     at_most: int | None = None
 
     @classmethod
-    def parse(cls, sample_range: str | None, at_most: int | None) -> Selection:
+    def parse(cls, sample_range: str | None, at_most: int | None) -> SampleRange:
         """``100:200`` is the 101st to the 200th sample; either side may be left out.
 
-        >>> Selection.parse("100:", None)
-        Selection(first=100, last=None, at_most=None)
+        >>> SampleRange.parse("100:", None)
+        SampleRange(first=100, last=None, at_most=None)
         """
         first, separator, last = (sample_range or ":").partition(":")
         try:

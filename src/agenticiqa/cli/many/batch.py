@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from agenticiqa.batch.manifest.rows import Manifest
     from agenticiqa.batch.results.outputs import BatchOutput, Format
     from agenticiqa.batch.runner import Batch, StopSwitch
-    from agenticiqa.batch.tally import Summary
-    from agenticiqa.batch.work import Job
+    from agenticiqa.batch.tally import BatchSummary
+    from agenticiqa.batch.work import BatchJob
 
 SHOWN_IDS = 20
 STANDARD_ERROR = 2
@@ -81,13 +81,13 @@ def batch(
     Exit code 0 when every sample has an answer, 2 when some have, 1 when none has, 130 after Ctrl-C.
     """
     from agenticiqa.batch.manifest.reading import open_manifest
-    from agenticiqa.batch.preparing import Request, prepare_job, replaced_backends
+    from agenticiqa.batch.preparing import BatchRequest, prepare_job, replaced_backends
     from agenticiqa.batch.rate_limits import RateLimits, parse_limit
 
     _check_words(align, engine, resume=resume, overwrite=overwrite)
     place = None if dry_run else _output(output, output_format, resume=resume, overwrite=overwrite, json=json_output)
     _check_measuring(measure, align, {"--backend": backend, "--query": query, "--max-replan": max_replan})
-    request = Request(
+    request = BatchRequest(
         backend=backend,
         config=config,
         query=query,
@@ -174,7 +174,7 @@ def tools_named(measure: str | None) -> tuple[str, ...]:
 
 def _run(
     manifest: Manifest,
-    job: Job,
+    job: BatchJob,
     output: BatchOutput | TextIO,
     *,
     json_output: bool,
@@ -187,7 +187,7 @@ def _run(
     overwrite: bool,
     budget_usd: float | None,
 ) -> int:
-    from agenticiqa.batch.manifest.checking import Selection
+    from agenticiqa.batch.manifest.checking import SampleRange
     from agenticiqa.batch.preparing import engine_factory, expected_cost
     from agenticiqa.batch.results.outputs import BatchOutput
     from agenticiqa.batch.runner import Batch
@@ -205,7 +205,7 @@ def _run(
             job=job,
             output=lines,
             make_engine=engine_factory(job, engine=engine, workers=workers, address=address),
-            selection=Selection.parse(sample_range, max_samples),
+            selection=SampleRange.parse(sample_range, max_samples),
             resume=resume,
             overwrite=overwrite,
             budget_usd=budget_usd,
@@ -222,7 +222,7 @@ def _run(
     return summary.exit_code
 
 
-def _with_progress(batch: Batch) -> Summary:
+def _with_progress(batch: Batch) -> BatchSummary:
     from agenticiqa.cli.many.batch_progress import progress_display
 
     # Standard output is for the summary: what libraries print meanwhile (Ray does) goes where messages go.
@@ -254,7 +254,7 @@ def stopping_on_signals(stop: StopSwitch) -> Iterator[None]:
             signal.signal(number, signal.SIG_IGN if answered else handler)
 
 
-def _print_summary(summary: Summary, output: str, *, to_stderr: bool = False) -> None:
+def _print_summary(summary: BatchSummary, output: str, *, to_stderr: bool = False) -> None:
     say = partial(typer.echo, err=to_stderr)
     done = summary.ok + summary.partial
     incomplete = f" ({summary.partial} partial)" if summary.partial else ""
@@ -277,9 +277,9 @@ def _print_summary(summary: Summary, output: str, *, to_stderr: bool = False) ->
 
 
 def _dry_run(
-    manifest: Manifest, job: Job, sample_range: str | None, max_samples: int | None, *, json_output: bool
+    manifest: Manifest, job: BatchJob, sample_range: str | None, max_samples: int | None, *, json_output: bool
 ) -> int:
-    from agenticiqa.batch.manifest.checking import Selection, check_manifest
+    from agenticiqa.batch.manifest.checking import SampleRange, check_manifest
     from agenticiqa.batch.preparing import estimate
 
     problems: list[dict[str, Any]] = []
@@ -292,7 +292,7 @@ def _dry_run(
 
     checked = check_manifest(manifest, job, on_problem=listen, look_for_files=True)
     count = checked.ledger.count
-    first, last = Selection.parse(sample_range, max_samples).bounds(count) if count else (0, 0)
+    first, last = SampleRange.parse(sample_range, max_samples).bounds(count) if count else (0, 0)
     expected = estimate(job, last - first)
     found = {
         "samples": count,

@@ -47,7 +47,7 @@ def benchmark(
     config: ConfigOption = None,
 ) -> None:
     """Run a dataset, evaluate it, and append a section with protocol, versions and hardware to a results page."""
-    from agenticiqa.batch.preparing import Request
+    from agenticiqa.batch.preparing import BatchRequest
     from agenticiqa.batch.runner import StopSwitch
     from agenticiqa.cli.many.batch import stopping_on_signals, tools_named
     from agenticiqa.cli.many.batch_progress import progress_display
@@ -66,7 +66,7 @@ def benchmark(
         work=work or Path("benchmarks") / f"{dataset.name}-{method}",
         page=results,
         command=shlex.join(["agenticiqa", *sys.argv[1:]]),
-        request=Request(backend=backend, config=config, max_replan=max_replan, tools=tools),
+        request=BatchRequest(backend=backend, config=config, max_replan=max_replan, tools=tools),
         subset=subset,
         max_samples=max_samples,
         partial=partial,

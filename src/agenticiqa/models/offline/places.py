@@ -38,20 +38,20 @@ SMALLEST_SKY = 0.08
 
 
 @dataclass(frozen=True)
-class Place:
+class ObjectPlace:
     """Where something is, ``note`` saying how it was found; ``box`` None stands for the whole picture."""
 
     box: Box | None
     note: str | None = None
 
 
-def locate(item: ScopeObject, image: LoadedImage) -> Place:
+def locate(item: ScopeObject, image: LoadedImage) -> ObjectPlace:
     """The region a question means, or the whole picture with a note that says so."""
     noun = item.noun.casefold()
-    found: Place | None = None
+    found: ObjectPlace | None = None
     if noun in SKY_WORDS:
         box = sky_box(image.rgb)
-        found = Place(box) if box else None
+        found = ObjectPlace(box) if box else None
     elif noun in FACE_WORDS:
         found = face_place(item.name, image.rgb)
     elif noun in SUBJECT_WORDS or (item.is_region and item.position == "foreground"):
@@ -60,17 +60,17 @@ def locate(item: ScopeObject, image: LoadedImage) -> Place:
         found = salient_place(item.name, image.rgb, inside=False)
     elif item.is_region and item.position:
         box = side_box(item.position, *image.size)
-        found = Place(box) if box else None
+        found = ObjectPlace(box) if box else None
     elif labels := labels_meant(item):
         found = object_place(item, labels, image.rgb)
     return found or _nowhere(item)
 
 
-def _nowhere(item: ScopeObject, more: str = "") -> Place:
-    return Place(None, f"{item.name!r} cannot be located by this backend, so the whole picture was judged{more}")
+def _nowhere(item: ScopeObject, more: str = "") -> ObjectPlace:
+    return ObjectPlace(None, f"{item.name!r} cannot be located by this backend, so the whole picture was judged{more}")
 
 
-def object_place(item: ScopeObject, labels: frozenset[str], rgb: UInt8Image) -> Place:
+def object_place(item: ScopeObject, labels: frozenset[str], rgb: UInt8Image) -> ObjectPlace:
     """The largest object of the kind, on the side that the question names if it names one."""
     detector = load_detector()
     if detector is None:
@@ -80,12 +80,12 @@ def object_place(item: ScopeObject, labels: frozenset[str], rgb: UInt8Image) -> 
     if side is not None:
         finds = [find for find in finds if _has_its_centre_in(side, find.box)]
     if not finds:
-        return Place(None, f"{item.name!r} was not found in the picture, so the whole picture was judged")
+        return ObjectPlace(None, f"{item.name!r} was not found in the picture, so the whole picture was judged")
     largest = finds[0]
     core = _core(rgb, largest.box)
     which = f"the largest of {len(finds)} found" if len(finds) > 1 else "what was found"
     taken_for = f"{largest.label}, chance {largest.chance:.2f}"
-    return Place(core, f"{item.name!r} was judged in the inner part of {which} ({taken_for}), at {_said(core)}")
+    return ObjectPlace(core, f"{item.name!r} was judged in the inner part of {which} ({taken_for}), at {_said(core)}")
 
 
 def _core(rgb: UInt8Image, box: Box) -> Box:
@@ -106,17 +106,17 @@ def _has_its_centre_in(side: Box, box: Box) -> bool:
     return side.x <= x < side.x + side.width and side.y <= y < side.y + side.height
 
 
-def face_place(name: str, rgb: UInt8Image) -> Place | None:
+def face_place(name: str, rgb: UInt8Image) -> ObjectPlace | None:
     """The largest face that the detector is sure of."""
     faces = load_locators().faces(rgb)
     if not faces:
         return None
     box = max(faces, key=lambda face: face.width * face.height)
     which = f"the largest of {len(faces)} faces found" if len(faces) > 1 else "the face found"
-    return Place(box, f"{name!r} was judged in {which}, at {_said(box)}")
+    return ObjectPlace(box, f"{name!r} was judged in {which}, at {_said(box)}")
 
 
-def salient_place(name: str, rgb: UInt8Image, *, inside: bool) -> Place | None:
+def salient_place(name: str, rgb: UInt8Image, *, inside: bool) -> ObjectPlace | None:
     """What stands out, or the rest: the largest box that holds nothing else, so that the other does not mix in."""
     stands_out: Mask = np.asarray(load_locators().saliency(rgb) >= STANDS_OUT)
     share = float(stands_out.mean())
@@ -126,11 +126,11 @@ def salient_place(name: str, rgb: UInt8Image, *, inside: bool) -> Place | None:
     of_frame = f"{share if inside else 1 - share:.0%} of the frame by what stands out"
     inner = inner_box(mask)
     if inner and min(inner.width, inner.height) >= SMALLEST_INNER:
-        return Place(inner, f"{name!r} ({of_frame}) was judged in its largest box, at {_said(inner)}")
+        return ObjectPlace(inner, f"{name!r} ({of_frame}) was judged in its largest box, at {_said(inner)}")
     around = bounding_box(mask)
     if around is None or not inside:
         return None
-    return Place(around, f"{name!r} ({of_frame}) was judged in the box around it, with what else is there")
+    return ObjectPlace(around, f"{name!r} ({of_frame}) was judged in the box around it, with what else is there")
 
 
 def _said(box: Box) -> str:

@@ -236,7 +236,7 @@ class MeasuredValue(BaseModel):
     reference: str | None
 
 
-class MeasureReply(BaseModel):
+class MeasurementList(BaseModel):
     measurements: list[MeasuredValue]
 
 

@@ -68,10 +68,10 @@ def understand(query: str, options: Sequence[str] | None = None, *, has_referenc
 
 def read_question(text: str, options: Mapping[str, str], *, has_reference: bool = False) -> Question:
     """:func:`understand` for a question whose options are known already."""
-    return _Reading(text[:MAX_CHARS], read_options(options), has_reference).result()
+    return _QuestionReader(text[:MAX_CHARS], read_options(options), has_reference).result()
 
 
-class _Reading:
+class _QuestionReader:
     """One question on its way from text to meaning."""
 
     def __init__(self, text: str, options: tuple[Option, ...], has_reference: bool) -> None:

@@ -54,14 +54,14 @@ class RequestGuard:
         request_id = secrets.token_hex(6)
         scope.setdefault("state", {})["request_id"] = request_id
         body = _Body(scope, receive, self.settings)
-        reply = _Reply(scope, send, body, request_id)
+        reply = _Response(scope, send, body, request_id)
         started = time.monotonic()
         try:
             await self._serve(scope, body, reply, request_id)
         finally:
             self.observe(scope, reply.status, time.monotonic() - started)
 
-    async def _serve(self, scope: Scope, body: _Body, reply: _Reply, request_id: str) -> None:
+    async def _serve(self, scope: Scope, body: _Body, reply: _Response, request_id: str) -> None:
         try:
             body.check_announced()
             await self.app(scope, body.receive, reply.send)
@@ -130,7 +130,7 @@ class _Body:
             self.complete = message["type"] != "http.request" or not message.get("more_body", False)
 
 
-class _Reply:
+class _Response:
     """The response on its way out."""
 
     def __init__(self, scope: Scope, send: Send, body: _Body, request_id: str) -> None:

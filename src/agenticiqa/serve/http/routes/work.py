@@ -25,7 +25,7 @@ from agenticiqa.serve.http.wire import (
     CompareFields,
     MeasureBody,
     MeasureFields,
-    MeasureReply,
+    MeasurementList,
     Run,
 )
 from agenticiqa.serve.http.work.intake import Intake
@@ -90,7 +90,7 @@ async def compare(request: Request, caller: Caller, respond_async: Async) -> Res
 @router.post(
     "/measure",
     summary="Measure a picture with tools, without any model",
-    response_model=MeasureReply,
+    response_model=MeasurementList,
     responses=WORK_PROBLEMS,
     openapi_extra=body_of(MeasureBody, MeasureFields, ASSESS_PICTURES),
 )

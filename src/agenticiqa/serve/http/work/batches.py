@@ -24,8 +24,7 @@ from agenticiqa.batch.manifest.rows import Manifest
 from agenticiqa.batch.runner import Batch, StopSwitch
 from agenticiqa.batch.sample import Sample
 from agenticiqa.batch.tally import Tally
-from agenticiqa.batch.work import Job as BatchJob
-from agenticiqa.batch.work import backends_of
+from agenticiqa.batch.work import BatchJob, backends_of
 from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.files import write_whole
 from agenticiqa.serve.http.problems import ServiceError, invalid_fields
