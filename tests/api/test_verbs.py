@@ -20,10 +20,11 @@ from PIL import Image
 
 import agenticiqa
 from agenticiqa import AgenticIQA, Assessment, Comparison
+from agenticiqa.errors import ImageTooLargeError
 from agenticiqa.models.client import ModelReply, ModelRequest, RichVLMClient
 from agenticiqa.nodes import executor, planner, run_context, summarizer
 from agenticiqa.nodes.run_state import PipelineEvent
-from agenticiqa.runtime.config import ROLES
+from agenticiqa.runtime.config import ROLES, ImageLimits
 from support.http_service import encoded
 from support.pictures import distorted, save, scene
 from support.scripted import ScriptedClient, answer_reply
@@ -243,6 +244,8 @@ def test_generate_takes_a_picture_however_it_is_held(tmp_path: Path) -> None:
     assert {Shown().generate("?", held(NOISY, tmp_path)) for held in HELD.values()} == {expected}
     assert Shown().generate("?", [NOISY, encoded(CLEAN)]) == f"{expected} reference image: {CLEAN.tobytes().hex()}"
     assert Shown().generate("?") == ""
+    with pytest.raises(ImageTooLargeError):
+        Shown().generate("?", NOISY, limits=ImageLimits(max_pixels=100))
 
 
 # --- nothing is left behind ---

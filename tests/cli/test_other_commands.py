@@ -168,6 +168,13 @@ def test_distort_writes_a_damaged_picture(run, pictures, tmp_path: Path):
     assert run("distort", pictures[1], "--type", "nonsense").code == 1
 
 
+def test_distort_keeps_to_the_configured_limits(run, pictures, tmp_path: Path):
+    (tmp_path / "pipeline.yaml").write_text("images: {max_pixels: 100}\n", encoding="utf-8")
+    refused = run("distort", pictures[1], "--config", str(tmp_path), "--output", str(tmp_path / "out.png"))
+    assert refused.code == 1
+    assert "images.max_pixels" in refused.err
+
+
 def test_help_of_every_command_works(run):
     for command in (["--help"], ["assess", "-h"], ["runs", "-h"], ["tools", "-h"], ["measure", "-h"], ["--version"]):
         assert run(*command).code == 0

@@ -97,7 +97,11 @@ class VLMClient(ABC):
 
     @abstractmethod
     def generate(self, prompt: str, images: Images = None, **kwargs: Any) -> str:
-        """The model's text for a prompt and any number of pictures."""
+        """The model's text for a prompt and any number of pictures.
+
+        Keywords are fields of :class:`ModelRequest`, such as ``temperature``. Backends that derive from
+        :class:`RichVLMClient` also take ``limits``, the largest pictures that are opened.
+        """
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """The full form of :meth:`generate`. Here: the text alone, for backends that know nothing more."""
@@ -130,12 +134,13 @@ class RichVLMClient(VLMClient):
     @abstractmethod
     def complete(self, request: ModelRequest) -> ModelReply: ...
 
-    def generate(self, prompt: str, images: Images = None, **kwargs: Any) -> str:
-        return self.complete(ModelRequest(user=prompt, images=labelled(images), **kwargs)).text
+    def generate(self, prompt: str, images: Images = None, *, limits: ImageLimits | None = None, **kwargs: Any) -> str:
+        """``limits`` are the packaged ones unless given; those of a configuration are ``settings.pipeline.images``."""
+        return self.complete(ModelRequest(user=prompt, images=labelled(images, limits), **kwargs)).text
 
 
-def labelled(images: Images) -> tuple[LabelledImage, ...]:
-    """One picture, several, or none, each with a label."""
+def labelled(images: Images, limits: ImageLimits | None = None) -> tuple[LabelledImage, ...]:
+    """One picture, several, or none, opened within the limits (by default the packaged ones), each with a label."""
     if images is None:
         return ()
     # Bytes and text are sequences too, of something else.
@@ -145,7 +150,7 @@ def labelled(images: Images) -> tuple[LabelledImage, ...]:
     return tuple(
         item
         if isinstance(item, LabelledImage)
-        else LabelledImage(names[i] if i < 2 else f"image {i + 1}", given_picture(item).open(ImageLimits()))
+        else LabelledImage(names[i] if i < 2 else f"image {i + 1}", given_picture(item).open(limits or ImageLimits()))
         for i, item in enumerate(several)
     )
 

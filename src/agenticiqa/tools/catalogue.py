@@ -25,6 +25,7 @@ from agenticiqa.tools.perceptual import conversion, dists, lpips, sessions
 from agenticiqa.vocabulary import CATEGORIES
 
 Provider = Literal["native", "perceptual", "pyiqa"]
+Purpose = Literal["compare", "measure_image"]
 State = Literal["ready", "needs extra", "needs weights", "not in this build"]
 _DATA_FILE = "catalogue.yaml"
 _FUSED_MODEL = "fused_reference.yaml"
@@ -102,6 +103,20 @@ def catalogue_names() -> list[str]:
     True
     """
     return list(_content()["tools"])
+
+
+def default_tools(purpose: Purpose, *, has_reference: bool) -> list[str]:
+    """What runs when nobody names a tool.
+
+    >>> default_tools("measure_image", has_reference=False)
+    ['AIQA_NR', 'NIQE']
+    """
+    content = _content()
+    names: list[str] = content["defaults"][purpose]["with_reference" if has_reference else "without_reference"]
+    unknown = [name for name in names if name not in content["tools"]]
+    if unknown:
+        raise ToolError(f"{_DATA_FILE}: the defaults name {', '.join(unknown)}, which nobody knows.")
+    return list(names)
 
 
 @cache

@@ -14,6 +14,7 @@ from agenticiqa.nodes.run_state import PipelineEvent
 from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
 from agenticiqa.reports.difference import Pictures, difference_of
 from agenticiqa.state import ToolExecutionLog
+from agenticiqa.tools.catalogue import default_tools
 from agenticiqa.tools.measuring import Bench, JobResult, ToolJob
 from agenticiqa.tools.registry import Tool
 from agenticiqa.vocabulary import DEFAULT_QUERY
@@ -22,8 +23,6 @@ logger = logging.getLogger(__name__)
 
 SideListener = Callable[[Side, PipelineEvent], None]
 
-ALWAYS_WITH_REFERENCE = (WITH_REFERENCE.tool, "SSIM", "GMSD", "VIF", "PSNR")
-ALWAYS_WITHOUT = (WITHOUT_REFERENCE.tool, "NIQE", "PIQE")
 SAME_POINTS = 0.05
 """Calibrated scores closer than this count as equal."""
 CONTRADICTION_POINTS = 0.25
@@ -125,7 +124,8 @@ def _decided(assessor: AgenticIQA, pictures: Pictures, found: Comparison) -> Com
 def _tools(assessor: AgenticIQA, pictures: Pictures, found: Comparison) -> list[Tool]:
     """The tool that decides, the usual ones, and every tool that either assessment chose."""
     with_reference = pictures.reference is not None
-    names = [*(ALWAYS_WITH_REFERENCE if with_reference else ALWAYS_WITHOUT)]
+    decides = WITH_REFERENCE if with_reference else WITHOUT_REFERENCE
+    names = [decides.tool, *default_tools("compare", has_reference=with_reference)]
     names += [log.tool for result in (found.a, found.b) if result for log in _logs(result)]
     tools = [tool for tool in map(assessor.tools.get, dict.fromkeys(names)) if tool is not None]
     return [tool for tool in tools if tool.calibration and (with_reference or not tool.needs_reference)]

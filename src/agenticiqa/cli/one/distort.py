@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.options import JsonOption
+from agenticiqa.cli.options import ConfigOption, JsonOption
 from agenticiqa.cli.terminal import print_json
 
 
@@ -23,6 +23,7 @@ def distort(
     seed: Annotated[int, typer.Option("--seed", help="For kinds with chance in them.")] = 0,
     list_kinds: Annotated[bool, typer.Option("--list", help="List the kinds and exit.")] = False,
     json_output: JsonOption = False,
+    config: ConfigOption = None,
 ) -> None:
     """Apply one of the 25 distortions of the KADID-10k protocol and write the result as PNG, without further loss."""
     if list_kinds:
@@ -36,8 +37,9 @@ def distort(
     from agenticiqa.pictures.distortions import distort as apply
     from agenticiqa.pictures.distortions import expected_opinion
     from agenticiqa.pictures.images import load_image
+    from agenticiqa.runtime.config import load_settings
 
-    loaded = load_image(image)
+    loaded = load_image(image, load_settings(config).pipeline.images)
     damaged = apply(loaded.rgb, kind, level, seed=seed)
     target = output or image.with_name(f"{image.stem}_{kind}_{level:g}.png")
     Image.fromarray(np.asarray(damaged, dtype=np.uint8)).save(target, "PNG")

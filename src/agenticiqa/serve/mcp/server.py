@@ -50,6 +50,7 @@ from agenticiqa.serve.mcp.replies import (
     tools_reply,
     verdict_text,
 )
+from agenticiqa.tools.catalogue import default_tools
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 Result = TypeVar("Result")
@@ -60,8 +61,6 @@ INSTRUCTIONS = (
 )
 STEPS = ("plan", "detection", "selection", "analysis", "tools", "summary")
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-DEFAULT_TOOLS_WITH_REFERENCE = ["AIQA_FR", "PSNR", "SSIM"]
-DEFAULT_TOOLS = ["AIQA_NR", "NIQE"]
 
 Picture = Annotated[
     str, Field(description="Path of a picture on this machine, or the picture as a data: URL (base64).")
@@ -137,7 +136,7 @@ def _add_measure(server: MCPServer[Any], assessor: AgenticIQA, pictures: Picture
         """Run image quality metrics on a picture; no model is asked."""
         with _plain_errors(), pictures.in_use() as file:
             pair = Pair.of(file(image), file(reference) if reference else None)
-            names = tools or (DEFAULT_TOOLS_WITH_REFERENCE if reference else DEFAULT_TOOLS)
+            names = tools or default_tools("measure_image", has_reference=reference is not None)
             measurer = _measurer(assessor, names)
             records: list[Record] = await anyio.to_thread.run_sync(lambda: list(measurer.measure(pair)))
         failed = [record for record in records if record.error]
