@@ -1,6 +1,6 @@
 """What the graph costs on top of the calls it makes.
 
-One pass is run with a model that takes 200 ms a call, and the very same calls (and tool runs) are made in a bare loop
+One pass is run with a model that takes 200 ms per call, and the very same calls (and tool runs) are made in a bare loop
 in the same process. Printed: both medians and their ratio.
 
     python benchmarks/pipeline_overhead.py --passes 10

@@ -49,7 +49,7 @@ def wrong_fields(case: dict[str, Any], made: dict[str, Any]) -> list[str]:
 
 
 def measure(cases: Sequence[dict[str, Any]]) -> tuple[list[list[str]], float]:
-    """The wrong fields of every case, and questions a second."""
+    """The wrong fields of every case, and questions per second."""
     started = time.perf_counter()
     made = [made_plan(case) for case in cases]
     seconds = time.perf_counter() - started

@@ -193,7 +193,7 @@ class Watcher(threading.Thread):
 
 
 async def load(url: str, kind: str, pictures: Path, clients: int, seconds: float) -> tuple[Counter[str], float]:
-    """How each request ended, and answered requests a second."""
+    """How each request ended, and answered requests per second."""
     contents = cycle([file.read_bytes() for file in sorted(pictures.iterdir())])
     ended: Counter[str] = Counter()
     started = time.monotonic()
@@ -243,9 +243,9 @@ def measured(kind: str, pictures: Path, arguments: argparse.Namespace) -> dict[s
         "kind": kind,
         "ended": dict(ended),
         "failures other than 429": sum(ended.values()) - ended["200"] - ended["429"],
-        "answered a second": round(rate, 3),
-        "library a second, one thread": [round(value, 3) for value in (before[0], after[0])],
-        f"library a second, {arguments.workers} threads": [round(value, 3) for value in (before[1], after[1])],
+        "answered per second": round(rate, 3),
+        "library per second, one thread": [round(value, 3) for value in (before[0], after[0])],
+        f"library per second, {arguments.workers} threads": [round(value, 3) for value in (before[1], after[1])],
         "ratio to one thread": round(rate / single, 2),
         f"ratio to {arguments.workers} threads": round(rate / threaded, 2),
         "healthz ms (median, p99, max)": _spread(watcher.latencies),

@@ -2,9 +2,9 @@
 
     python benchmarks/tid2008_fit.py TID2008/metrics_values/vif.txt TID2008/mos.txt
 
-Both files are part of TID2008 (Ponomarenko et al. 2009): one number a line, 1,700 of them. Its authors print 0.750 and
-0.586 for VIF's rank correlations (Spearman, Kendall). Zhang, Zhang, Mou and Zhang (FSIM, IEEE TIP 2011) computed VIF
-themselves and print 0.749, 0.586, and after the curve PLCC 0.808 and RMSE 0.790.
+Both files are part of TID2008 (Ponomarenko et al. 2009): one number per line, 1,700 of them. Its authors print 0.750
+and 0.586 for VIF's rank correlations (Spearman, Kendall). Zhang, Zhang, Mou and Zhang (FSIM, IEEE TIP 2011) computed
+VIF themselves and print 0.749, 0.586, and after the curve PLCC 0.808 and RMSE 0.790.
 """
 
 from __future__ import annotations

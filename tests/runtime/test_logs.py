@@ -20,7 +20,7 @@ def lines_of(file: Path) -> list[dict[str, str]]:
 
 
 def test_json_lines(tmp_path: Path) -> None:
-    """D2-36: one object a line, whatever the message holds."""
+    """D2-36: one object per line, whatever the message holds."""
     file = tmp_path / "deep" / "log.jsonl"
     configure_logging(file, "DEBUG")
     logger = logging.getLogger(f"{PACKAGE_LOGGER}.test")

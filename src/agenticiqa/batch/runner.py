@@ -82,7 +82,7 @@ class Batch:
         results = ResultsFile(self.output, fresh=self.overwrite and not self.resume)
         try:
             tally = Tally(total=bounds[1] - bounds[0])
-            spent = self._take_up(results, ledger)
+            spent = self._note_earlier_results(results, ledger)
             counts = ledger.counts(*bounds)
             tally.earlier = counts.get("ok", 0) + counts.get("partial", 0)
             run = _Run(self, ledger, results, tally, bounds, spent)
@@ -94,7 +94,7 @@ class Batch:
         finally:
             results.close()
 
-    def _take_up(self, results: ResultsFile, ledger: Ledger) -> float:
+    def _note_earlier_results(self, results: ResultsFile, ledger: Ledger) -> float:
         """Note what earlier runs left, and return what it cost."""
         spent = 0.0
         for line in results.stored():
@@ -183,9 +183,9 @@ class _Run:
         for outcome in outcomes:
             self.tally.add(outcome)
         if self.batch.stream is not None:
-            self._pass_on(self.batch.stream)
+            self._stream_new_lines(self.batch.stream)
 
-    def _pass_on(self, stream: BinaryIO) -> None:
+    def _stream_new_lines(self, stream: BinaryIO) -> None:
         for start, length in self.ledger.spans_from(self.bounds[0] + self.streamed):
             stream.write(self.results.read(start, length))
             self.streamed += 1

@@ -120,7 +120,7 @@ def compare(first: ResultFile, second: ResultFile, settings: FigureSettings | No
 
 
 def _scores(common: Sequence[Pair], settings: FigureSettings) -> list[ScoreComparison]:
-    """One comparison a dataset: opinions of different sets are on different scales."""
+    """One comparison per dataset: opinions of different sets are on different scales."""
     by_dataset: dict[str | None, list[Pair]] = {}
     for pair in common:
         if pair[0].is_scored:

@@ -1,4 +1,4 @@
-"""Read result files: one JSON object a line, as `agenticiqa batch` writes them.
+"""Read result files: one JSON object per line, as `agenticiqa batch` writes them.
 
 A line is read generously (columns people carried along stay reachable) but never leniently: a line that is no JSON
 object, or a file without samples, is an error that names the line.

@@ -54,7 +54,7 @@ def markdown(evaluation: Evaluation, *, paper: bool = True) -> str:
 
 def side_by_side(evaluations: Sequence[Evaluation]) -> Iterator[Table]:
     """Several scores of the same samples, a row each; then the rank correlation of each in every group."""
-    yield _fate(evaluations[0].counts)
+    yield _outcomes(evaluations[0].counts)
     for reports in zip(*(evaluation.scores for evaluation in evaluations), strict=True):
         suffix = f", {reports[0].dataset}" if reports[0].dataset else ""
         names = [evaluation.score for evaluation in evaluations]
@@ -78,7 +78,7 @@ def side_by_side(evaluations: Sequence[Evaluation]) -> Iterator[Table]:
 
 def tables(evaluation: Evaluation, *, paper: bool = True) -> Iterator[Table]:
     """Every table of an evaluation, the fate of all samples first."""
-    yield _fate(evaluation.counts)
+    yield _outcomes(evaluation.counts)
     yield from _score_tables(evaluation, paper)
     for choices in evaluation.choices:
         yield from _choice_tables(choices, paper)
@@ -86,7 +86,7 @@ def tables(evaluation: Evaluation, *, paper: bool = True) -> Iterator[Table]:
         yield from _comparison_tables(evaluation.comparison)
 
 
-def _fate(counts: Counts) -> Table:
+def _outcomes(counts: Counts) -> Table:
     def share(count: int) -> str:
         return f"{count} ({count / counts.samples:.1%})"
 

@@ -1,1 +1,1 @@
-"""Everything that can play an agent: providers of language models, one a file, and our own offline."""
+"""Everything that can play an agent: providers of language models, one per file, and our own offline."""

@@ -1,6 +1,6 @@
 """Read questions and answers as people and models write them.
 
-Finds the options in a question ("A. … B. …", "(a) …", one a line or inline), tells whether it asks for a rating, and
+Finds the options in a question ("A. … B. …", "(a) …", one per line or inline), tells whether it asks for a rating, and
 turns a model's wording of an answer ("The answer is B.", "Excellent", "Answer: D") into the option or level it means.
 """
 

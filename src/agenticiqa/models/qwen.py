@@ -207,7 +207,7 @@ class QwenVLMClient(RichVLMClient):
 class _Recorder:
     """Notes the most likely tokens of each step, before any grammar or sampling changes them.
 
-    Keeping every step's full scores would take 600 kB a token with this vocabulary.
+    Keeping every step's full scores would take 600 kB per token with this vocabulary.
     """
 
     def __init__(self, torch: Any) -> None:

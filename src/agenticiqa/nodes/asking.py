@@ -128,14 +128,14 @@ class Asker:
             try:
                 mind = self.mind_of(client)
                 if mind is not None:
-                    return Answered(self._think(client, mind, step), client.backend, 1)
+                    return Answered(self._ask_mind(client, mind, step), client.backend, 1)
                 return self._prompt(client, step, tries)
             except BackendError as error:
                 failure = error
                 left -= tries
         raise failure or BadResponseError(f"The {self.role} has no backend to ask.")
 
-    def _think(self, client: VLMClient, mind: Mind, step: Step[T]) -> T:
+    def _ask_mind(self, client: VLMClient, mind: Mind, step: Step[T]) -> T:
         started = time.perf_counter()
         failure: BackendError | None = None
         try:

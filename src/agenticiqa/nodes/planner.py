@@ -172,7 +172,7 @@ def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
     answered = context.asker("planner", asked, create_vlm_client).ask(
         step, call_budget=REPLAN_CALL_BUDGET if again else None
     )
-    plan = _held_to_facts(
+    plan = _corrected_by_facts(
         answered.value,
         has_reference=asked.has_reference,
         named_tools=context.tools.named_in(asked.question),
@@ -212,7 +212,7 @@ def _user_message(state: AgenticIQAState) -> str:
     return "\n\n".join(lines)
 
 
-def _held_to_facts(plan: PlannerOutput, *, has_reference: bool, named_tools: Sequence[str]) -> PlannerOutput:
+def _corrected_by_facts(plan: PlannerOutput, *, has_reference: bool, named_tools: Sequence[str]) -> PlannerOutput:
     """Two things are facts, not judgements: whether a reference is there, and that a named tool runs."""
     updates: dict[str, Any] = {}
     known = {tool_key(name) for name in plan.named_tools}

@@ -114,7 +114,7 @@ _notebook_view: Callable[[Assessment], str] = _as_text
 
 def show_in_notebooks(view: Callable[[Assessment], str]) -> None:
     """Hand over how notebooks show an assessment: pages are built on results, so results cannot import them."""
-    global _notebook_view  # noqa: PLW0603 - one view a process, set where the pages are known
+    global _notebook_view  # noqa: PLW0603 - one view per process, set where the pages are known
     _notebook_view = view
 
 

@@ -160,7 +160,7 @@ class PipelineSettings(_Strict):
 
 
 class Settings(_Strict):
-    """Everything a run can be told, after all layers are merged."""
+    """Everything that can be set for a run, after all layers are merged."""
 
     planner: RoleSettings
     executor: RoleSettings

@@ -75,7 +75,7 @@ class RedactingFilter(logging.Filter):
 
 
 class JsonLinesFormatter(logging.Formatter):
-    """One JSON object a line."""
+    """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         entry = {

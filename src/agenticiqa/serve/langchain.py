@@ -51,11 +51,11 @@ def image_quality_tool(assessor: AgenticIQA | None = None) -> BaseTool:
         image: str, query: str = DEFAULT_QUERY, reference: str | None = None, options: list[str] | None = None
     ) -> tuple[str, Assessment]:
         with _tool_errors():
-            return _told(opened().assess(image, query, reference=reference, options=options))
+            return _content_and_artifact(opened().assess(image, query, reference=reference, options=options))
 
     async def ask_async(**question: Any) -> tuple[str, Assessment]:
         with _tool_errors():
-            return _told(await opened().aassess(**question))
+            return _content_and_artifact(await opened().aassess(**question))
 
     return StructuredTool.from_function(
         func=ask,
@@ -77,7 +77,7 @@ def _tool_errors() -> Iterator[None]:
         raise ToolException(str(error)) from error
 
 
-def _told(result: Assessment) -> tuple[str, Assessment]:
+def _content_and_artifact(result: Assessment) -> tuple[str, Assessment]:
     if result.status == "error":
         raise ToolException(result.error or "The run failed.")
     score = "" if result.score is None else f" (score {result.score:.2f} of 5)"

@@ -100,7 +100,7 @@ class Bench:
         waiting = deque(enumerate(jobs))
         overran = f"took longer than {timeout_s:g} s"
         results = [JobResult(job, seconds=timeout_s, error=overran) for job in jobs]
-        running = [pool.submit(self._work_off, waiting, results) for _ in range(threads)]
+        running = [pool.submit(self._run_waiting, waiting, results) for _ in range(threads)]
         ended, late = wait(running, timeout=timeout_s)
         if late:
             waiting.clear()
@@ -109,7 +109,7 @@ class Bench:
             future.result()
         return list(results)
 
-    def _work_off(self, waiting: deque[tuple[int, ToolJob]], results: list[JobResult]) -> None:
+    def _run_waiting(self, waiting: deque[tuple[int, ToolJob]], results: list[JobResult]) -> None:
         """Do jobs until none is left; other threads take theirs from the same place."""
         while True:
             try:

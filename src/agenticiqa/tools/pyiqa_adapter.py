@@ -1,6 +1,6 @@
 """Runs the learned metrics of pyiqa (extra ``pyiqa``, PolyForm Noncommercial licence).
 
-Nothing of pyiqa or torch is imported before a tool is used; an instance is made once a process. Weights come from the
+Nothing of pyiqa or torch is imported before a tool is used; an instance is made once per process. Weights come from the
 internet on first use, so a tool counts as ready only after :func:`fetch` has run it here once: a marker file says so,
 with the version it holds for.
 """

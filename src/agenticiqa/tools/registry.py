@@ -159,9 +159,9 @@ class ToolRegistry:
                 raise ToolUnavailableError(
                     f"{known} cannot run here: {reason.rstrip('.')}.", hint="`agenticiqa tools list` shows what can."
                 )
-        raise ToolUnavailableError(f"There is no tool {name!r} here.{self._meant(name)}", hint=self._hint())
+        raise ToolUnavailableError(f"There is no tool {name!r} here.{self._suggestion(name)}", hint=self._hint())
 
-    def _meant(self, name: str) -> str:
+    def _suggestion(self, name: str) -> str:
         spelled = {tool_key(each): each for each in self.known_names()}
         close = difflib.get_close_matches(tool_key(name), spelled, n=1)
         return f" Did you mean {spelled[close[0]]}?" if close else ""
@@ -207,7 +207,7 @@ def default_calibration(name: str) -> Calibration | None:
 
 
 def default_registry(settings: ToolSettings | None = None) -> ToolRegistry:
-    """Everything that runs on this machine under these settings; put together once a process.
+    """Everything that runs on this machine under these settings; put together once per process.
 
     >>> default_registry().find("ms_ssim").name
     'MS-SSIM'

@@ -22,7 +22,7 @@ _DAMAGED = dict.fromkeys(LEVELS, 0.2)
 _BAD = dict(zip(LEVELS, (0.9, 0.07, 0.01, 0.01, 0.01), strict=True))
 
 
-def sobered(reading: Reading, facts: PictureFacts) -> Reading:
+def tempered_by_facts(reading: Reading, facts: PictureFacts) -> Reading:
     """The model's reading, corrected where it cannot know better: no picture is bad, no photograph is less sure."""
     if facts.content == "photograph":
         return reading

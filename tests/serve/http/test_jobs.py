@@ -15,7 +15,7 @@ def test_steps_told_while_the_event_loop_is_busy_are_on_record(tmp_path: Path):
 
     def work(job: ServiceJob) -> WorkResult:
         for number in range(5):
-            job.tell("step", {"number": number})
+            job.report("step", {"number": number})
         return WorkResult("ok", {})
 
     async def main() -> tuple[ServiceJob, list[dict]]:

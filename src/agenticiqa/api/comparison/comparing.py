@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.api.comparison.reasons import reasons_for, verdict_for
-from agenticiqa.api.comparison.verdict import WITH_REFERENCE, WITHOUT_REFERENCE, doubted, told, winner_of
+from agenticiqa.api.comparison.verdict import WITH_REFERENCE, WITHOUT_REFERENCE, as_reported, less_certain, winner_of
 from agenticiqa.errors import AgenticIQAError, ImageError
 from agenticiqa.nodes.results import Assessment, Comparison, Side, ToolComparison, Winner
 from agenticiqa.nodes.run_state import PipelineEvent
@@ -183,7 +183,7 @@ def _weighed(found: Comparison) -> Comparison:
     notes = list(found.notes)
     own = _own_lead(found)
     if own is not None and own * (chance - 0.5) < 0 and abs(own) > CONTRADICTION_POINTS:
-        chance = doubted(chance)
+        chance = less_certain(chance)
         notes.append(
             f"The agents' own scores say the opposite by {abs(own):.2f} points; the confidence is lowered for it."
         )
@@ -193,8 +193,8 @@ def _weighed(found: Comparison) -> Comparison:
         update={
             "status": "partial" if partial else "ok",
             "winner": winner_of(chance),
-            "confidence": told(max(chance, 1 - chance)),
-            "chance_a": told(chance),
+            "confidence": as_reported(max(chance, 1 - chance)),
+            "chance_a": as_reported(chance),
             "decided_by": wanted.tool,
             "score_a": row.calibrated_a,
             "score_b": row.calibrated_b,

@@ -48,19 +48,19 @@ def winner_of(chance_a: float) -> Winner:
     return "A" if chance_a > 0.5 else "B"
 
 
-def doubted(chance_a: float) -> float:
+def less_certain(chance_a: float) -> float:
     """A chance that independent evidence contradicts: half as far from even.
 
-    >>> doubted(0.9)
+    >>> less_certain(0.9)
     0.7
     """
     return 0.5 + (chance_a - 0.5) / 2
 
 
-def told(chance: float) -> float:
+def as_reported(chance: float) -> float:
     """A chance as it is reported: four digits, and never nearer to certainty than was checked.
 
-    >>> told(0.93456), told(0.9999999), told(0.0000001)
+    >>> as_reported(0.93456), as_reported(0.9999999), as_reported(0.0000001)
     (0.9346, 0.999, 0.001)
     """
     return round(min(max(chance, 1 - SUREST), SUREST), 4)

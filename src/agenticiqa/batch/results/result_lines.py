@@ -24,7 +24,7 @@ _STRICT = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
 def result_line(sample: Sample, result: Mapping[str, Any]) -> bytes:
     """One line of JSON, ending included."""
-    record: dict[str, Any] = {"sample_id": sample.sample_id, **_settled(result)}
+    record: dict[str, Any] = {"sample_id": sample.sample_id, **_in_fixed_order(result)}
     given = {name: value for name in RECORDED_FIELDS if (value := getattr(sample, name)) is not None}
     for name, value in (given | sample.carried).items():
         free = name
@@ -45,18 +45,18 @@ def _json(record: Mapping[str, Any]) -> bytes:
     return _STRICT.encode(record).encode() if b"NaN" in line or b"Infinity" in line else line
 
 
-def _settled(result: Mapping[str, Any]) -> Mapping[str, Any]:
+def _in_fixed_order(result: Mapping[str, Any]) -> Mapping[str, Any]:
     """Steps that ran side by side are listed in one fixed order, whichever ended first."""
-    settled: dict[str, Any] = {}
+    ordered_parts: dict[str, Any] = {}
     calls = (result.get("metadata") or {}).get("call_log")
     if calls:
         by_role = groupby(calls, key=lambda call: call["role"])
         ordered = [call for _, group in by_role for call in sorted(group, key=lambda call: call["step"])]
-        settled["metadata"] = {**result["metadata"], "call_log": ordered}
+        ordered_parts["metadata"] = {**result["metadata"], "call_log": ordered}
     evidence = result.get("executor_evidence")
     if evidence and evidence.get("errors"):
-        settled["executor_evidence"] = {**evidence, "errors": sorted(evidence["errors"])}
-    return {**result, **settled} if settled else result
+        ordered_parts["executor_evidence"] = {**evidence, "errors": sorted(evidence["errors"])}
+    return {**result, **ordered_parts} if ordered_parts else result
 
 
 def without_volatile(record: Mapping[str, Any]) -> dict[str, Any]:

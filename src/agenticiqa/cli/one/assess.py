@@ -125,5 +125,5 @@ def _write_maps(assessor: AgenticIQA, result: Assessment, folder: Path, *, quiet
 
     written = write_maps(result, assessor.tools, folder, assessor.limits)
     if not quiet:
-        told = f"Maps: {len(written)} in {folder}" if written else "Maps: none of the tools that ran has one"
-        error_console().print(told, highlight=False, markup=False, soft_wrap=True)
+        line = f"Maps: {len(written)} in {folder}" if written else "Maps: none of the tools that ran has one"
+        error_console().print(line, highlight=False, markup=False, soft_wrap=True)

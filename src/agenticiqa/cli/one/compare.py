@@ -89,21 +89,21 @@ def _write_files(
 ) -> None:
     from agenticiqa.reports.comparison import write_difference, write_page
 
-    told = []
+    lines = []
     if map_file is not None:
         if write_difference(found, map_file, limits):
-            told.append(f"Map: {map_file}")
+            lines.append(f"Map: {map_file}")
         else:
             # Said in any case: whoever asked for the file would look for it in vain.
-            _tell(f"No map can be made of these pictures; {map_file} was not written.")
+            _print_line(f"No map can be made of these pictures; {map_file} was not written.")
     if report is not None:
         write_page(found, report, limits)
-        told.append(f"Report: {report}")
-    for line in told if not silent else ():
-        _tell(line)
+        lines.append(f"Report: {report}")
+    for line in lines if not silent else ():
+        _print_line(line)
 
 
-def _tell(line: str) -> None:
+def _print_line(line: str) -> None:
     error_console().print(line, highlight=False, markup=False, soft_wrap=True)
 
 

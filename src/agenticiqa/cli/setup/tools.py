@@ -99,16 +99,16 @@ def fetch_tool(
     settings = _settings(config)
     entry = load_catalogue().get(_find_facts(name, config)["name"])
     if entry is None:
-        told = f"{name} comes from a plug-in and needs nothing from us."
+        message = f"{name} comes from a plug-in and needs nothing from us."
     else:
         licence = entry.licences.get("pyiqa")
         if licence and "perceptual" not in entry.providers:
             typer.echo(f"Licence: {licence}.", err=True)
-        told = fetch(entry, settings, source=source)
+        message = fetch(entry, settings, source=source)
     if json_output:
-        print_json({"tool": entry.name if entry else name, "ready": True, "message": told})
+        print_json({"tool": entry.name if entry else name, "ready": True, "message": message})
     else:
-        typer.echo(told)
+        typer.echo(message)
 
 
 def _settings(config: Path | None) -> ToolSettings:

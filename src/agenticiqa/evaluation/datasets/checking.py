@@ -105,9 +105,9 @@ class DatasetReading:
         if (self.folder.root / found[0]).stat().st_size == 0:
             check.empty.append(found[0])
             return None
-        twins = self.folder.twins(found[0])
-        if twins:
-            check.duplicates.append(f"{' and '.join(twins)} differ in case only")
+        alike = self.folder.differing_in_case(found[0])
+        if alike:
+            check.duplicates.append(f"{' and '.join(alike)} differ in case only")
         if found[0] != name:
             check.renamed.append((name, found[0]))
         return found[0]
@@ -135,7 +135,7 @@ def write_manifest(
     blind: bool = False,
     on_sample: OnSample | None = None,
 ) -> Check:
-    """Write a manifest, one sample a line, whole or not at all.
+    """Write a manifest, one sample per line, whole or not at all.
 
     A folder that lacks pictures is refused unless ``partial``: a benchmark over fewer pictures than its name says
     would mislead. ``max_samples`` draws that many, the same ones every time, in the order of the set. ``blind``

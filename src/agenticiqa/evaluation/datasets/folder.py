@@ -41,7 +41,7 @@ class DatasetFolder:
         same = self._listings[parent].get(part.casefold(), [])
         return [part] if part in same else same
 
-    def twins(self, name: str) -> list[str]:
+    def differing_in_case(self, name: str) -> list[str]:
         """Files that differ from a found one in case only: nobody can tell which is meant."""
         parent, _, part = name.rpartition("/")
         self._entries(parent, part)

@@ -61,7 +61,7 @@ def render_page(report: BatchReport, progress: Progress | None = None, limits: I
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     sections = [
-        _section("summary", "Summary", _facts(report) + _fate(report)),
+        _section("summary", "Summary", _facts(report) + _outcomes(report)),
         _section(
             "distribution", "Scores", histogram(report.scores) if report.scores else _nothing("No sample has a score.")
         ),
@@ -116,7 +116,7 @@ def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def _fate(report: BatchReport) -> str:
+def _outcomes(report: BatchReport) -> str:
     file = report.file
     rows = [(name, str(file.count(name))) for name in ("ok", "partial", "error")]
     notes = []
@@ -124,8 +124,8 @@ def _fate(report: BatchReport) -> str:
         notes.append(f"{file.superseded} earlier lines were replaced by a later attempt.")
     if file.torn:
         notes.append("The last line is cut off: the run was killed or still goes on.")
-    told = "".join(_nothing(note) for note in [f"{file.path.name}; judged: {file.score}", *notes])
-    return table(("Status", "Samples"), rows) + told
+    remarks = "".join(_nothing(note) for note in [f"{file.path.name}; judged: {file.score}", *notes])
+    return table(("Status", "Samples"), rows) + remarks
 
 
 # --- agreement ---
@@ -201,7 +201,7 @@ def _cost(report: BatchReport) -> str:
         )
         for cost in report.agents
     ]
-    return table(("Agent", "Seconds", "Seconds a sample", "Calls", "Tokens", "US$"), rows)
+    return table(("Agent", "Seconds", "Seconds per sample", "Calls", "Tokens", "US$"), rows)
 
 
 # --- cases ---

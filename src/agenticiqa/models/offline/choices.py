@@ -1,4 +1,4 @@
-"""How well each answer option agrees with what was seen: one probability an option, or None for all."""
+"""How well each answer option agrees with what was seen: one probability per option, or None for all."""
 
 from __future__ import annotations
 

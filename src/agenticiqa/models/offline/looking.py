@@ -13,7 +13,7 @@ import numpy as np
 from agenticiqa.models.offline.measures import Measures
 from agenticiqa.pictures.images import Box, LoadedImage
 from agenticiqa.vision.network import Vision
-from agenticiqa.vision.photographic import sobered
+from agenticiqa.vision.photographic import tempered_by_facts
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
 from agenticiqa.vision.scene import Reading, Scene
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
@@ -36,7 +36,7 @@ class Look:
     def reading(self) -> Reading:
         found = self.scene.read()
         # A part may well be blank (a clear sky): only a whole picture is called no photograph.
-        return found if self.box else sobered(found, self.facts)
+        return found if self.box else tempered_by_facts(found, self.facts)
 
     @cached_property
     def facts(self) -> PictureFacts:

@@ -29,7 +29,7 @@ STANDS_OUT = 0.5
 SMALLEST_SUBJECT, LARGEST_SUBJECT = 0.02, 0.85
 """Shares of the frame between which something stands out from the rest."""
 SMALLEST_INNER = 64
-"""Pixels a side: an inner box smaller than this holds too little to judge."""
+"""Pixels per side: an inner box smaller than this holds too little to judge."""
 SMALLEST_CORE = 48
 MIDDLE = 0.7
 """Share of an object's width and height that is taken for its inner part."""
@@ -63,10 +63,10 @@ def locate(item: ScopeObject, image: LoadedImage) -> ObjectPlace:
         found = ObjectPlace(box) if box else None
     elif labels := labels_meant(item):
         found = object_place(item, labels, image.rgb)
-    return found or _nowhere(item)
+    return found or _not_located(item)
 
 
-def _nowhere(item: ScopeObject, more: str = "") -> ObjectPlace:
+def _not_located(item: ScopeObject, more: str = "") -> ObjectPlace:
     return ObjectPlace(None, f"{item.name!r} cannot be located by this backend, so the whole picture was judged{more}")
 
 
@@ -74,7 +74,7 @@ def object_place(item: ScopeObject, labels: frozenset[str], rgb: UInt8Image) -> 
     """The largest object of the kind, on the side that the question names if it names one."""
     detector = load_detector()
     if detector is None:
-        return _nowhere(item, f" (pip install 'agenticiqa[{EXTRA}]' adds a detector that may find it)")
+        return _not_located(item, f" (pip install 'agenticiqa[{EXTRA}]' adds a detector that may find it)")
     finds = detector.find(rgb, labels)
     side = side_box(item.position or "", rgb.shape[1], rgb.shape[0])
     if side is not None:
@@ -85,7 +85,9 @@ def object_place(item: ScopeObject, labels: frozenset[str], rgb: UInt8Image) -> 
     core = _core(rgb, largest.box)
     which = f"the largest of {len(finds)} found" if len(finds) > 1 else "what was found"
     taken_for = f"{largest.label}, chance {largest.chance:.2f}"
-    return ObjectPlace(core, f"{item.name!r} was judged in the inner part of {which} ({taken_for}), at {_said(core)}")
+    return ObjectPlace(
+        core, f"{item.name!r} was judged in the inner part of {which} ({taken_for}), at {_coordinates(core)}"
+    )
 
 
 def _core(rgb: UInt8Image, box: Box) -> Box:
@@ -113,7 +115,7 @@ def face_place(name: str, rgb: UInt8Image) -> ObjectPlace | None:
         return None
     box = max(faces, key=lambda face: face.width * face.height)
     which = f"the largest of {len(faces)} faces found" if len(faces) > 1 else "the face found"
-    return ObjectPlace(box, f"{name!r} was judged in {which}, at {_said(box)}")
+    return ObjectPlace(box, f"{name!r} was judged in {which}, at {_coordinates(box)}")
 
 
 def salient_place(name: str, rgb: UInt8Image, *, inside: bool) -> ObjectPlace | None:
@@ -126,14 +128,14 @@ def salient_place(name: str, rgb: UInt8Image, *, inside: bool) -> ObjectPlace | 
     of_frame = f"{share if inside else 1 - share:.0%} of the frame by what stands out"
     inner = inner_box(mask)
     if inner and min(inner.width, inner.height) >= SMALLEST_INNER:
-        return ObjectPlace(inner, f"{name!r} ({of_frame}) was judged in its largest box, at {_said(inner)}")
+        return ObjectPlace(inner, f"{name!r} ({of_frame}) was judged in its largest box, at {_coordinates(inner)}")
     around = bounding_box(mask)
     if around is None or not inside:
         return None
     return ObjectPlace(around, f"{name!r} ({of_frame}) was judged in the box around it, with what else is there")
 
 
-def _said(box: Box) -> str:
+def _coordinates(box: Box) -> str:
     return f"x {box.x}, y {box.y}, {box.width}×{box.height} pixels"
 
 

@@ -50,7 +50,7 @@ def switches(question: Question, *, names_distortion: bool) -> PlanControlFlags:
 
 
 def _distortions(question: Question) -> dict[str, list[str]] | None:
-    """One entry an object (or for the whole picture) with the categories said of it."""
+    """One entry per object (or for the whole picture) with the categories that the question names for it."""
     by_object: dict[str, list[str]] = {}
     for name in [item.name for item in question.scope] or [GLOBAL]:
         categories = [item.category for item in question.distortions if not item.objects or name in item.objects]

@@ -64,7 +64,7 @@ def connection_error(provider: str, error: BaseException, *, secret: str | None 
     innermost = causes[-1]
     words = scrubbed(str(innermost) or type(innermost).__name__, secret)
     mapped = BackendConnectionError(f"The connection to {provider} failed: {words}.")
-    if any(_nobody_there(cause) for cause in causes):
+    if any(_is_unreachable(cause) for cause in causes):
         mapped.retryable = False
     return mapped
 
@@ -82,7 +82,7 @@ def timeout_error(provider: str, seconds: float) -> BackendTimeoutError:
     return BackendTimeoutError(f"{provider} did not answer within {seconds:.3g} s.")
 
 
-def _nobody_there(cause: BaseException) -> bool:
+def _is_unreachable(cause: BaseException) -> bool:
     if isinstance(cause, socket.gaierror):
         return cause.errno != socket.EAI_AGAIN
     return isinstance(cause, ConnectionRefusedError) or (

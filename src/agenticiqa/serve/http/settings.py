@@ -1,4 +1,4 @@
-"""What the service may be told, and its limits."""
+"""What can be set for the service, and its limits."""
 
 from __future__ import annotations
 

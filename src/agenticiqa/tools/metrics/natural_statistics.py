@@ -22,7 +22,7 @@ NEIGHBOURS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
 class Shapes(NamedTuple):
-    """Asymmetric generalised Gaussians, one entry a block."""
+    """Asymmetric generalised Gaussians, one entry per block."""
 
     alpha: Array
     left: Array
@@ -143,7 +143,7 @@ def fit_asymmetric(blocks: Array) -> Shapes:
 
 
 def moments(blocks: Array) -> Array:
-    """What a fit needs of each row of ``blocks``, one column a row: add up columns to fit several rows as one.
+    """What a fit needs of each row of ``blocks``, one column per row: add up columns to fit several rows as one.
 
     Squares left and right of zero, counts left and right, and the sum of absolute values.
     """

@@ -72,7 +72,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
 
 
 def _features(image: Array, size: int) -> Array:
-    """18 numbers a block: the shape of its values and of its neighbour products."""
+    """18 numbers per block: the shape of its values and of its neighbour products."""
     return np.concatenate([_strip_features(part, size) for part in normalised_strips(image, REPLICATE, size)])
 
 

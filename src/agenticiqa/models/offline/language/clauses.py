@@ -42,7 +42,9 @@ def _other_term_between(items: Sequence[Item], start: int, end: int) -> bool:
     return parted and any(item.term for item in between)
 
 
-def said_of(items: Sequence[Item], spots: Sequence[int], found: Sequence[Mention]) -> dict[int, tuple[str, ...]]:
+def objects_by_distortion(
+    items: Sequence[Item], spots: Sequence[int], found: Sequence[Mention]
+) -> dict[int, tuple[str, ...]]:
     """Per distortion the objects of its clause, if every clause with an object has a distortion of its own.
 
     "Is the sky noisy and the bridge blurry?" tells them apart; "Are the sky and the bridge blurry?" does not.

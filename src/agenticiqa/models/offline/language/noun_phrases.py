@@ -77,7 +77,7 @@ def mentions(items: Sequence[Item]) -> list[Mention]:
     >>> [m.object.name for m in mentions(tagged("Are the sky and the man's face sharper than the left side?"))]
     ['sky', "man's face", 'left side']
     """
-    phrases = [phrase for phrase in _phrases(items) if not _set_aside(items, phrase)]
+    phrases = [phrase for phrase in _phrases(items) if not _is_beside_the_question(items, phrase)]
     found: dict[str, Mention] = {}
     at = 0
     while at < len(phrases) and len(found) < MAX_OBJECTS:
@@ -235,7 +235,7 @@ def _is_subject(items: Sequence[Item], phrase: _Phrase) -> bool:
     return phrase.end < len(items) and not items[phrase.end].ends_clause
 
 
-def _set_aside(items: Sequence[Item], phrase: _Phrase) -> bool:
+def _is_beside_the_question(items: Sequence[Item], phrase: _Phrase) -> bool:
     """A place said of another thing, a thing to leave out, or what the picture is wanted for."""
     window = [item.plain for item in items[max(0, phrase.introduced_at - 2) : phrase.introduced_at]]
     purpose = window[-1:] == ["for"] and window[0] in _FIT_FOR

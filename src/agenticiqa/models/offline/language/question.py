@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agenticiqa.models.offline.language.clauses import negated, said_of
+from agenticiqa.models.offline.language.clauses import negated, objects_by_distortion
 from agenticiqa.models.offline.language.lexicon import CONTENT_WORDS, QUALITY_WORDS, known_words
 from agenticiqa.models.offline.language.noun_phrases import Mention, ScopeObject, mentions
 from agenticiqa.models.offline.language.options import Option, read_options, split_options
@@ -138,7 +138,7 @@ class _QuestionReader:
 
     def _named(self, found: Sequence[Mention]) -> tuple[NamedDistortion, ...]:
         spots = [at for at, item in enumerate(self.items) if item.term and at not in _asked_colors(self.items)]
-        objects_of = said_of(self.items, spots, found)
+        objects_of = objects_by_distortion(self.items, spots, found)
         named: dict[tuple[str, str, tuple[str, ...]], NamedDistortion] = {}
         for at in spots:
             term = self.items[at].term

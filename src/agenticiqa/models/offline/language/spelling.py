@@ -1,4 +1,4 @@
-"""Typing errors: a word nobody knows is read as the known word one or two slips away, if there is only one."""
+"""Typing errors: a word nobody knows is read as the known word one or two typing errors away, if there is only one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agenticiqa.models.offline.language.lexicon import correctable_words, known_
 from agenticiqa.models.offline.language.tokens import singular_forms
 from agenticiqa.models.offline.language.word_lists import word_list
 
-# Too short for counting slips.
+# Too short for counting typing errors.
 _SHORT = {"teh": "the", "hte": "the", "adn": "and", "si": "is", "iamge": "image", "imgae": "image", "waht": "what"}
 _LONGEST = 20
 # Everyday words that only look like typing errors.
@@ -34,11 +34,11 @@ def corrected(word: str) -> str:
 
 
 def _nearest(word: str) -> str:
-    limit = slips_allowed(word)
+    limit = typing_errors_allowed(word)
     found: dict[str, int] = {}
     for target in correctable_words():
         if abs(len(target) - len(word)) <= limit and _starts_alike(word, target):
-            distance = slips(word, target, limit)
+            distance = typing_errors(word, target, limit)
             if distance <= limit:
                 found[target] = distance
     if not found:
@@ -54,7 +54,7 @@ def _nearest(word: str) -> str:
     return nearest[0] if agree else word
 
 
-def slips_allowed(word: str) -> int:
+def typing_errors_allowed(word: str) -> int:
     return 1 if len(word) < 8 else 2
 
 
@@ -63,13 +63,15 @@ def _starts_alike(word: str, target: str) -> bool:
     return word[0] == target[0] or (word[0] == target[1] and word[1] == target[0])
 
 
-def slips(word: str, target: str, limit: int) -> int:
+def typing_errors(word: str, target: str, limit: int) -> int:
     """Letters left out, added, exchanged or swapped between two words; more than ``limit`` counts as limit + 1.
 
-    In short words an exchanged letter makes another word ("dart", "dark") and is no slip.
+    In short words an exchanged letter makes another word ("dart", "dark") and is no typing error.
 
-    >>> slips("nosiy", "noisy", 1), slips("dart", "dark", 1), slips("compresion", "compression", 2)
-    (1, 2, 1)
+    >>> typing_errors("nosiy", "noisy", 1), typing_errors("dart", "dark", 1)
+    (1, 2)
+    >>> typing_errors("compresion", "compression", 2)
+    1
     """
     exchange = 1 if len(word) >= 6 else limit + 1
     before: list[int] = []

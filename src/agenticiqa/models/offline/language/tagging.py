@@ -58,7 +58,7 @@ def tagged(text: str) -> list[Item]:
         item = _phrase_at(tokens, at) or Item((tokens[at],), _tag_of_unlisted(tokens[at]))
         items.append(item)
         at += len(item.tokens)
-    return _with_shouted_names(items)
+    return _with_tools_in_capitals(items)
 
 
 def _respelled(token: Token) -> Token:
@@ -109,7 +109,7 @@ def _tag_by_ending(word: str) -> Tag:
     return "unknown"
 
 
-def _with_shouted_names(items: list[Item]) -> list[Item]:
+def _with_tools_in_capitals(items: list[Item]) -> list[Item]:
     """UNIQUE is a tool and unique a word: capitals decide, unless everything is in capitals."""
     words = [token.text for item in items for token in item.tokens if not token.is_mark]
     if words and all(word.isupper() or word in ("is", "not") for word in words):

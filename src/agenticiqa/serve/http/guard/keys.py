@@ -59,7 +59,7 @@ class KeyFile:
             raise ConfigError(f"{name!r} is not a name for a key.", hint="Letters, digits, '.', '_' and '-', up to 64.")
         key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
         key = f"{PREFIX}_{key_id}_{secret}"
-        with self._alone():
+        with self._locked_for_writing():
             records = self.records()
             if any(record.name == name and record.revoked_at is None for record in records):
                 raise ConfigError(
@@ -70,7 +70,7 @@ class KeyFile:
 
     def revoke(self, name: str) -> KeyRecord:
         """From now on the key opens nothing; what it made stays out of reach of later keys of the same name."""
-        with self._alone():
+        with self._locked_for_writing():
             records = self.records()
             active = next((record for record in records if record.name == name and record.revoked_at is None), None)
             if active is None:
@@ -79,7 +79,7 @@ class KeyFile:
             self._write([revoked if record.id == active.id else record for record in records])
         return revoked
 
-    def _alone(self) -> AbstractContextManager[None]:
+    def _locked_for_writing(self) -> AbstractContextManager[None]:
         """Between reading and writing nobody else writes: of two keys made at once, both stay."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         return locked(self.path, wait_s=WAIT_S)

@@ -1,1 +1,1 @@
-"""The endpoints, one group a file."""
+"""The endpoints, one group per file."""

@@ -157,7 +157,7 @@ async def cancel_batch(request: Request, batch_id: BatchId, caller: Caller) -> R
 @router.get(
     "/{batch_id}/results",
     summary="The results so far",
-    description="One JSON object a line, in the order of the samples once the batch has ended.",
+    description="One JSON object per line, in the order of the samples once the batch has ended.",
     response_class=StreamingResponse,
     responses={
         **problems(404, 422),

@@ -55,7 +55,7 @@ async def read_batch(request: Request, reader: RequestReader) -> BatchIntake:
     try:
         if kind == "application/json":
             body = await asyncio.to_thread(BatchBody.model_validate_json, await request.body(), strict=True)
-            return BatchIntake(body, await _shelved(body, {}, reader))
+            return BatchIntake(body, await _stored_pictures(body, {}, reader))
         if kind == "multipart/form-data":
             return await _from_form(request, reader)
     except ValidationError as error:
@@ -73,10 +73,10 @@ async def _from_form(request: Request, reader: RequestReader) -> BatchIntake:
             raise ServiceError(422, "invalid_request", "batch: the samples are needed, as JSON.")
         body = await asyncio.to_thread(BatchBody.model_validate_json, text, strict=True)
         files = {file.filename or "": file for file in form.getlist("files") if isinstance(file, UploadFile)}
-        return BatchIntake(body, await _shelved(body, files, reader))
+        return BatchIntake(body, await _stored_pictures(body, files, reader))
 
 
-async def _shelved(
+async def _stored_pictures(
     body: BatchBody, files: Mapping[str, UploadFile], reader: RequestReader
 ) -> list[dict[str, StoredPicture]]:
     if len(body.samples) > reader.settings.max_batch_samples:
@@ -96,7 +96,7 @@ async def _shelved(
                 given = display_name(source.upload), await files[source.upload].read()
             else:
                 given = await asyncio.to_thread(reader.bytes_of, where, source.as_picture())
-            pictures[name] = await asyncio.to_thread(reader.shelve, *given)
+            pictures[name] = await asyncio.to_thread(reader.store, *given)
         found.append(pictures)
     return found
 
@@ -108,16 +108,16 @@ def run_batch(job: ServiceJob, pipeline: Pipeline, intake: BatchIntake, output: 
     tools = dict.fromkeys(pipeline.assessor().tools.find(name).name for name in body.tools or ())
     batch_job = BatchJob(settings, {} if tools else backends_of(settings), tools=tuple(tools), query=body.query)
     switch = StopSwitch()
-    told_of = -1
+    reported = -1
 
     def progress(tally: Tally) -> None:
-        nonlocal told_of
+        nonlocal reported
         if job.stop_reason is not None:
             # Twice: what is being worked on is dropped as well.
             switch.asked = 2
-        elif tally.finished != told_of:
-            told_of = tally.finished
-            job.tell("progress", {"total": tally.total, "finished": told_of, "by_status": dict(tally.done)})
+        elif tally.finished != reported:
+            reported = tally.finished
+            job.report("progress", {"total": tally.total, "finished": reported, "by_status": dict(tally.done)})
 
     output.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     summary = Batch(
@@ -130,9 +130,9 @@ def run_batch(job: ServiceJob, pipeline: Pipeline, intake: BatchIntake, output: 
     ).run()
     if job.stop_reason is not None:
         raise StopWork
-    told = {key: value for key, value in summary.as_dict().items() if key not in ("output", "exit_code", "stopped")}
+    shown = {key: value for key, value in summary.as_dict().items() if key not in ("output", "exit_code", "stopped")}
     failed = summary.failed == summary.total
-    return WorkResult("error" if failed else "partial" if summary.failed else "ok", told)
+    return WorkResult("error" if failed else "partial" if summary.failed else "ok", shown)
 
 
 def _without_record(settings: Settings) -> Settings:
@@ -160,7 +160,7 @@ def _sample(sample: BatchSample, pictures: Mapping[str, StoredPicture]) -> Sampl
 
 
 def public_lines(output: Path, request: Mapping[str, Any]) -> Iterator[str]:
-    """The results so far, one JSON object a line, under the names that the pictures were sent with."""
+    """The results so far, one JSON object per line, under the names that the pictures were sent with."""
     names = {
         sample_id: {entry["file"]: entry["name"] for entry in pictures.values()}
         for sample_id, pictures in request.get("sample_pictures", {}).items()

@@ -85,8 +85,8 @@ class RequestReader:
         missing = [name for name, needed in pictures.items() if needed and name not in sources]
         if missing:
             raise ServiceError(422, "invalid_request", f"{missing[0]}: a picture is needed.")
-        shelved = {name: await asyncio.to_thread(self.shelve, *source) for name, source in sources.items()}
-        return Intake(found, shelved)
+        stored = {name: await asyncio.to_thread(self.store, *source) for name, source in sources.items()}
+        return Intake(found, stored)
 
     async def _from_json(
         self, request: Request, body: type[BaseModel], pictures: Mapping[str, bool]
@@ -146,7 +146,7 @@ class RequestReader:
         except (ImageError, OSError, ValueError):
             raise refusal from None
 
-    def shelve(self, name: str, data: bytes) -> StoredPicture:
+    def store(self, name: str, data: bytes) -> StoredPicture:
         """Keep a picture whose header says that it is one, of a size this server takes."""
         check_header(data, name=name, limits=self.limits)
         return self.uploads.put(data, name)

@@ -85,7 +85,7 @@ class ServiceJob:
         if self.stop_reason is not None:
             raise StopWork(_STOPPED[self.stop_reason][0])
 
-    def tell(self, event: str, data: dict[str, Any]) -> None:
+    def report(self, event: str, data: dict[str, Any]) -> None:
         """Report a step to whoever listens."""
         self.checkpoint()
         self._post(event, data)
@@ -123,12 +123,12 @@ def stopped_error(reason: StopReason, job_id: str) -> ServiceError:
     return ServiceError(status, reason, detail, run_id=job_id, headers=headers)
 
 
-def _told_by(job: ServiceJob) -> list[dict[str, Any]]:
+def _events_so_far(job: ServiceJob) -> list[dict[str, Any]]:
     """All events so far, asked for on the event loop: the last ones may still be on their way there."""
-    told: Future[list[dict[str, Any]]] = Future()
-    job.loop.call_soon_threadsafe(lambda: told.set_result(list(job.events)))
+    events: Future[list[dict[str, Any]]] = Future()
+    job.loop.call_soon_threadsafe(lambda: events.set_result(list(job.events)))
     try:
-        return told.result(LAST_WORD_S)
+        return events.result(LAST_WORD_S)
     except FutureTimeoutError:
         return list(job.events)
 
@@ -263,7 +263,11 @@ class JobQueue:
             started = time.monotonic()
             outcome = self._carried_out(job)
             outcome = JobOutcome(
-                outcome.status, outcome.result, outcome.problem, round(time.monotonic() - started, 4), _told_by(job)
+                outcome.status,
+                outcome.result,
+                outcome.problem,
+                round(time.monotonic() - started, 4),
+                _events_so_far(job),
             )
             self._keep(job, outcome)
             job.loop.call_soon_threadsafe(self._finish, job, outcome)

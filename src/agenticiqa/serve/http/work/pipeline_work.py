@@ -160,7 +160,7 @@ class Pipeline:
         measurer = Measurer(tools, pipeline.tools, pipeline.images, assessor.cache, fields.align)
         pair = Pair.of(image.path, reference.path if reference else None)
         names = _names(intake.pictures)
-        with _told_by_name(names):
+        with _failures_by_sent_name(names):
             opened, original = measurer.open(pair)
             check_regions(fields.regions or {}, opened)
         job.checkpoint()
@@ -171,7 +171,7 @@ class Pipeline:
     def _opened(
         self, image: StoredPicture, reference: StoredPicture | None, regions: Mapping[str, list[int]] | None
     ) -> tuple[LoadedImage, LoadedImage | None]:
-        with _told_by_name(_names({"image": image, **({"reference": reference} if reference else {})})):
+        with _failures_by_sent_name(_names({"image": image, **({"reference": reference} if reference else {})})):
             opened = load_image(image.path, self.limits)
             original = load_image(reference.path, self.limits) if reference is not None else None
             check_regions(regions or {}, opened)
@@ -179,7 +179,7 @@ class Pipeline:
 
 
 @contextmanager
-def _told_by_name(names: Mapping[str, str]) -> Iterator[None]:
+def _failures_by_sent_name(names: Mapping[str, str]) -> Iterator[None]:
     """Failures inside name pictures as their sender did."""
     try:
         yield
@@ -219,10 +219,10 @@ def _named(reply: dict[str, Any], image: StoredPicture, reference: StoredPicture
 
 def _report(job: ServiceJob, event: PipelineEvent, names: Mapping[str, str], **more: str) -> None:
     if event.kind == "state":
-        # The state repeats what the nodes have told.
+        # The state repeats what the nodes have reported.
         job.checkpoint()
         return
-    job.tell(event.kind, {"name": event.name, **more, "details": presentable(event.details, names)})
+    job.report(event.kind, {"name": event.name, **more, "details": presentable(event.details, names)})
 
 
 def presentable(value: BaseModel | Mapping[str, Any] | list[Any], names: Mapping[str, str]) -> Any:
