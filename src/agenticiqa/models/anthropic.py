@@ -138,10 +138,6 @@ def _detail(error: sdk.APIStatusError) -> str:
     return str(message or error.message)
 
 
-def _create(backend: str, model: str, settings: ProviderSettings) -> AnthropicVLMClient:
-    return AnthropicVLMClient(backend, model, settings)
-
-
 def _readiness(settings: ProviderSettings) -> Readiness:
     return sdk_readiness("anthropic", "anthropic", missing=None if settings.key else "ANTHROPIC_API_KEY")
 
@@ -149,7 +145,7 @@ def _readiness(settings: ProviderSettings) -> Readiness:
 PROVIDER = Provider(
     name="anthropic",
     description="Anthropic models through the official SDK",
-    create=_create,
+    create=AnthropicVLMClient,
     readiness=_readiness,
     extra="anthropic",
     options={"ANTHROPIC_API_KEY": "the key", "ANTHROPIC_BASE_URL": "another address of the same API"},

@@ -18,10 +18,6 @@ class CompatibleVLMClient(OpenAIVLMClient):
     schema_limits = True
 
 
-def _create(backend: str, model: str, settings: ProviderSettings) -> CompatibleVLMClient:
-    return CompatibleVLMClient(backend, model, settings)
-
-
 def _readiness(settings: ProviderSettings) -> Readiness:
     return sdk_readiness("openai", "openai", missing=None if settings.base_url else "COMPATIBLE_BASE_URL")
 
@@ -29,7 +25,7 @@ def _readiness(settings: ProviderSettings) -> Readiness:
 PROVIDER = Provider(
     name="compatible",
     description="Any OpenAI-compatible server: vLLM, Ollama, llama.cpp, LM Studio",
-    create=_create,
+    create=CompatibleVLMClient,
     readiness=_readiness,
     extra="openai",
     options={

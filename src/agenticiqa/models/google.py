@@ -215,10 +215,6 @@ def _retry_delay(details: Any) -> float | None:
     return None
 
 
-def _create(backend: str, model: str, settings: ProviderSettings) -> GoogleVLMClient:
-    return GoogleVLMClient(backend, model, settings)
-
-
 def _readiness(settings: ProviderSettings) -> Readiness:
     return sdk_readiness("google.genai", "google", missing=None if settings.key else "GOOGLE_API_KEY")
 
@@ -226,7 +222,7 @@ def _readiness(settings: ProviderSettings) -> Readiness:
 PROVIDER = Provider(
     name="google",
     description="Google's Gemini models through the official SDK",
-    create=_create,
+    create=GoogleVLMClient,
     readiness=_readiness,
     extra="google",
     options={"GOOGLE_API_KEY": "the key", "GOOGLE_BASE_URL": "another address of the same API"},

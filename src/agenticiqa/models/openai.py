@@ -184,10 +184,6 @@ def _pairs(items: Iterable[Any] | None) -> Iterable[tuple[str, float]]:
             yield text, float(logprob)
 
 
-def _create(backend: str, model: str, settings: ProviderSettings) -> OpenAIVLMClient:
-    return OpenAIVLMClient(backend, model, settings)
-
-
 def _readiness(settings: ProviderSettings) -> Readiness:
     return sdk_readiness("openai", "openai", missing=None if settings.key else "OPENAI_API_KEY")
 
@@ -195,7 +191,7 @@ def _readiness(settings: ProviderSettings) -> Readiness:
 PROVIDER = Provider(
     name="openai",
     description="OpenAI models through the official SDK",
-    create=_create,
+    create=OpenAIVLMClient,
     readiness=_readiness,
     extra="openai",
     options={"OPENAI_API_KEY": "the key", "OPENAI_BASE_URL": "another address of the same API"},

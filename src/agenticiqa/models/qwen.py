@@ -292,10 +292,6 @@ def _first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0]
 
 
-def _create(backend: str, model: str, settings: ProviderSettings) -> QwenVLMClient:
-    return QwenVLMClient(backend, model, settings)
-
-
 def _readiness(settings: ProviderSettings) -> Readiness:
     if not all(installed(module) for module in NEEDED):
         return Readiness(ready=False, reason=MISSING_EXTRA)
@@ -305,7 +301,7 @@ def _readiness(settings: ProviderSettings) -> Readiness:
 PROVIDER = Provider(
     name="qwen",
     description="Qwen2.5-VL on this machine through transformers",
-    create=_create,
+    create=QwenVLMClient,
     readiness=_readiness,
     extra="qwen",
     local=True,

@@ -26,17 +26,13 @@ FLAT = 4
 SMALLEST_STEP, LARGEST_STEP = 2, 24
 
 
-def banding(test: Array | Views) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Percent of pixels on false contours.
 
     >>> staircase = np.tile(np.repeat(np.arange(8), 8) * 8 / 255, (64, 1))
-    >>> banding(staircase) > 5
+    >>> measure(staircase).value > 5
     True
     """
-    return measure(test).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     luma = views.test.luma8()
     value = 100 * (_contours(luma, axis=1) + _contours(luma, axis=0)) / luma.size

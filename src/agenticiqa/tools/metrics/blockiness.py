@@ -23,17 +23,13 @@ PERIOD = 8
 LARGEST_STEP = np.float32(12 / 255)
 
 
-def blockiness(test: Array | Views) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Excess of steps on the block grid, 0 for none.
 
     >>> blocks = np.kron(np.random.default_rng(0).random((8, 8)) * 0.04, np.ones((8, 8)))
-    >>> blockiness(blocks) > 5
+    >>> measure(blocks).value > 5
     True
     """
-    return measure(test).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     luma = views.test.luma()
     across, offset_x = _excess(luma, axis=1)

@@ -20,16 +20,12 @@ SPEC = MetricSpec(
 )
 
 
-def brightness(test: Array | Views) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Mean luma in 8-bit levels.
 
-    >>> brightness(np.ones((4, 4, 3)))
+    >>> measure(np.ones((4, 4, 3))).value
     255.0
     """
-    return measure(test).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     picture = views.test
     counts = np.zeros(256, np.int64)

@@ -36,16 +36,6 @@ SPEC = MetricSpec(
 )
 
 
-def brisque(test: Array | Views) -> float:
-    """BRISQUE, lower is better; 0 to 100 for usual pictures.
-
-    >>> rng = np.random.default_rng(0)
-    >>> brisque(rng.random((64, 64))) > 30
-    True
-    """
-    return measure(test).value
-
-
 @lru_cache(maxsize=1)
 def _machine() -> dict[str, Array]:
     with np.load(Path(__file__).with_name("parameters") / "brisque.npz") as stored:
@@ -53,6 +43,12 @@ def _machine() -> dict[str, Array]:
 
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    """BRISQUE, lower is better; 0 to 100 for usual pictures.
+
+    >>> rng = np.random.default_rng(0)
+    >>> measure(rng.random((64, 64))).value > 30
+    True
+    """
     views = Views.of(test, reference, SPEC)
     luma: Array = views.test.luma8()
     features = np.concatenate([_features(luma), _features(halved(luma))])

@@ -34,18 +34,14 @@ DEGREE = np.float32(np.pi / 180)
 POWER_25_7 = np.float32(25.0**7)
 
 
-def ciede2000(test: Array | Views, reference: Array | None = None) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Mean colour difference, 0 for equal pictures.
 
     >>> red, blue = np.zeros((4, 4, 3)), np.zeros((4, 4, 3))
     >>> red[..., 0], blue[..., 2] = 1, 1
-    >>> round(ciede2000(red, blue), 2)
+    >>> round(measure(red, blue).value, 2)
     52.88
     """
-    return measure(test, reference).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     kept = np.empty(views.size, np.float32)
     for start, stop in strips(*views.size):

@@ -22,16 +22,12 @@ SPEC = MetricSpec(
 WHITE, BLACK = 252.5 / 255, 2.5 / 255
 
 
-def clipping(test: Array | Views) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Percent of pixels without detail at either end; the map marks them +1 (white) and -1 (black).
 
-    >>> clipping(np.array([[0.0, 1.0, 0.5, 0.5]]))
+    >>> measure(np.array([[0.0, 1.0, 0.5, 0.5]])).value
     50.0
     """
-    return measure(test).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     picture = views.test
     kept = np.zeros(picture.size, np.float32)

@@ -25,16 +25,12 @@ SPEC = MetricSpec(
 )
 
 
-def colour_cast(test: Array | Views) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Distance of the mean colour from grey.
 
-    >>> round(colour_cast(np.full((4, 4, 3), 0.5)), 2)
+    >>> round(measure(np.full((4, 4, 3), 0.5)).value, 2)
     0.0
     """
-    return measure(test).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     picture = views.test
     sums = np.zeros((2, 2))

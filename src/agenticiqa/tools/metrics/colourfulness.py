@@ -22,16 +22,12 @@ SPEC = MetricSpec(
 )
 
 
-def colourfulness(test: Array | Views) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Hasler and Süsstrunk's M3.
 
-    >>> colourfulness(np.full((4, 4, 3), 0.3))
+    >>> measure(np.full((4, 4, 3), 0.3)).value
     0.0
     """
-    return measure(test).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     picture = views.test
     sums = np.zeros((2, 2))

@@ -18,16 +18,12 @@ SPEC = MetricSpec(
 )
 
 
-def contrast(test: Array | Views) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """RMS contrast.
 
-    >>> contrast(np.array([[0.0, 1.0]]))
+    >>> measure(np.array([[0.0, 1.0]])).value
     0.5
     """
-    return measure(test).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     luma = views.test.luma()
     low, high = (float(value) for value in np.percentile(luma[:: 1 + luma.shape[0] // 1024], (1, 99)))

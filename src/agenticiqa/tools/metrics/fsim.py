@@ -31,16 +31,6 @@ YIQ = ((0.299, 0.587, 0.114), (0.5959, -0.2746, -0.3213), (0.2115, -0.5227, 0.31
 T_PHASE, T_GRADIENT, T_COLOUR, COLOUR_POWER = 0.85, 160.0, 200.0, 0.03
 
 
-def fsim(test: Array | Views, reference: Array | None = None) -> float:
-    """Feature similarity (FSIMc), 1 for equal pictures.
-
-    >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
-    >>> round(fsim(ramp, ramp), 5)
-    1.0
-    """
-    return measure(test, reference).value
-
-
 def _features(picture: Picture, factor: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     def make() -> tuple[FloatArray, FloatArray, FloatArray]:
         yiq = transform_colours(picture.pooled_rgb(factor), YIQ)
@@ -51,6 +41,12 @@ def _features(picture: Picture, factor: int) -> tuple[FloatArray, FloatArray, Fl
 
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    """Feature similarity (FSIMc), 1 for equal pictures.
+
+    >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
+    >>> round(measure(ramp, ramp).value, 5)
+    1.0
+    """
     views = Views.of(test, reference, SPEC)
     factor = viewing_factor(views.size)
     features = views.on_both(lambda picture: _features(picture, factor))

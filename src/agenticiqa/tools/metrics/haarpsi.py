@@ -39,17 +39,13 @@ NO_WEIGHT = 1e-25
 REACH = 4
 
 
-def haarpsi(test: Array | Views, reference: Array | None = None) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Haar wavelet perceptual similarity, 1 for equal pictures.
 
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
-    >>> round(haarpsi(ramp, ramp), 4)
+    >>> round(measure(ramp, ramp).value, 4)
     1.0
     """
-    return measure(test, reference).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     odd = max(views.test.height % 2, views.test.width % 2)
     padding = Padding(0, odd)

@@ -22,16 +22,12 @@ SPEC = MetricSpec(
 REACH = 15
 
 
-def haze(test: Array | Views) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Mean dark channel.
 
-    >>> haze(np.zeros((20, 20, 3)))
+    >>> measure(np.zeros((20, 20, 3))).value
     0.0
     """
-    return measure(test).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     rgb = views.test.rgb()
     darkest = np.minimum(np.minimum(rgb[..., 0], rgb[..., 1]), rgb[..., 2])

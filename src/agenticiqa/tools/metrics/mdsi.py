@@ -34,17 +34,13 @@ ALPHA = np.float32(0.6)
 POWER = 0.25
 
 
-def mdsi(test: Array | Views, reference: Array | None = None) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Mean deviation similarity index, 0 for equal pictures.
 
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
-    >>> mdsi(ramp, ramp)
+    >>> measure(ramp, ramp).value
     0.0
     """
-    return measure(test, reference).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     factor = viewing_factor(views.size)
     padding = Padding((factor - 1) // 2, factor // 2)

@@ -34,16 +34,12 @@ SHORTEST = 4
 HIGHEST_FREQUENCY = 0.3
 
 
-def motion_blur(test: Array | Views) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Length of motion blur in pixels, 0 for none found.
 
-    >>> motion_blur(np.zeros((64, 64)))
+    >>> measure(np.zeros((64, 64))).value
     0.0
     """
-    return measure(test).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     luma = _middle(views.test.luma())
     radians, directionality = _direction(luma)

@@ -34,16 +34,6 @@ SPEC = MetricSpec(
 BLOCK = 96
 
 
-def niqe(test: Array | Views) -> float:
-    """NIQE, lower is more natural.
-
-    >>> rng = np.random.default_rng(0)
-    >>> niqe(rng.random((192, 192))) > 10
-    True
-    """
-    return measure(test).value
-
-
 @lru_cache(maxsize=1)
 def _pristine() -> tuple[Array, Array]:
     with np.load(Path(__file__).with_name("parameters") / "niqe.npz") as stored:
@@ -51,6 +41,12 @@ def _pristine() -> tuple[Array, Array]:
 
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    """NIQE, lower is more natural.
+
+    >>> rng = np.random.default_rng(0)
+    >>> measure(rng.random((192, 192))).value > 10
+    True
+    """
     views = Views.of(test, reference, SPEC)
     luma = views.test.luma8()
     rows, columns = luma.shape[0] // BLOCK, luma.shape[1] // BLOCK

@@ -26,18 +26,14 @@ MOST_PATCHES = 30_000
 FEWEST_PATCHES = 4 * SIDE * SIDE
 
 
-def noise(test: Array | Views) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Noise sigma in 8-bit levels.
 
     >>> rng = np.random.default_rng(0)
     >>> flat = 0.5 + rng.normal(0, 10 / 255, (128, 128, 3))
-    >>> 9.5 < noise(flat.clip(0, 1)) < 10.5
+    >>> 9.5 < measure(flat.clip(0, 1)).value < 10.5
     True
     """
-    return measure(test).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     picture = views.test
     if picture.is_grey:

@@ -30,16 +30,12 @@ ACTIVE = 0.1
 SMOOTH = 0.1
 
 
-def piqe(test: Array | Views) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """PIQE, 0 (best) to 100; the map holds each block's share of the score.
 
-    >>> piqe(np.zeros((32, 32)))
+    >>> measure(np.zeros((32, 32))).value
     100.0
     """
-    return measure(test).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     found = [_block_scores(part) for part in normalised_strips(_stretched(views.test), REPLICATE, BLOCK)]
     scores, active, impaired, noisy = (np.concatenate([each[place] for each in found]) for place in range(4))

@@ -29,19 +29,15 @@ SPEC = MetricSpec(
 )
 
 
-def psnr(test: Array | Views, reference: Array | None = None) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """PSNR in decibels, 100 at most.
 
     >>> grey = np.full((8, 8, 3), 0.5)
-    >>> round(psnr(grey + 0.1, grey), 4)
+    >>> round(measure(grey + 0.1, grey).value, 4)
     20.0
-    >>> psnr(grey, grey)
+    >>> measure(grey, grey).value
     100.0
     """
-    return measure(test, reference).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     error = _squared_error(views)
     return Measurement(_decibels(error), details={"mse": error})

@@ -71,17 +71,13 @@ def _cosines() -> FloatArray:
 COSINES = _cosines()
 
 
-def psnr_hvs_m(test: Array | Views, reference: Array | None = None) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """PSNR-HVS-M in decibels, 100 at most.
 
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
-    >>> psnr_hvs_m(ramp, ramp)
+    >>> measure(ramp, ramp).value
     100.0
     """
-    return measure(test, reference).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     one, other = views.test.luma8(), views.reference.luma8()
     height, width = (side // BLOCK * BLOCK for side in one.shape)

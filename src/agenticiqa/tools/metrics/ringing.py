@@ -27,17 +27,13 @@ STRONG_EDGE = 0.06
 FEWEST_PIXELS = 64
 
 
-def ringing(test: Array | Views) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Ripple beside edges in 8-bit levels.
 
     >>> step = np.zeros((64, 64)); step[:, 32:] = 1
-    >>> ringing(step)
+    >>> measure(step).value
     0.0
     """
-    return measure(test).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     luma = views.test.luma()
     across = cv2.Sobel(luma, cv2.CV_32F, 1, 0, scale=1 / 8)

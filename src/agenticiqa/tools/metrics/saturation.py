@@ -20,16 +20,12 @@ SPEC = MetricSpec(
 )
 
 
-def saturation(test: Array | Views) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Mean saturation, 0 for grey, 1 for pure colours.
 
-    >>> saturation(np.array([[[1.0, 0.0, 0.0]]]))
+    >>> measure(np.array([[[1.0, 0.0, 0.0]]])).value
     1.0
     """
-    return measure(test).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     picture = views.test
     spread = value = 0.0

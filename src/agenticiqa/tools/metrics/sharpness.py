@@ -29,19 +29,15 @@ CLEAREST_SHARE = 0.3
 LARGEST_SAMPLE = 1 << 22
 
 
-def sharpness(test: Array | Views) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Median edge width in pixels: about 1 for a hard step, more for blur.
 
     >>> step = np.zeros((32, 32)); step[:, 16:] = 1
-    >>> sharpness(step)
+    >>> measure(step).value
     1.0
-    >>> sharpness(cv2.GaussianBlur(step, (0, 0), 2.0)) > 4
+    >>> measure(cv2.GaussianBlur(step, (0, 0), 2.0)).value > 4
     True
     """
-    return measure(test).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     luma = _sample(views.test.luma())
     widths, heights = _edges(luma)

@@ -53,17 +53,13 @@ ABSORBANCE = (
 BIAS = 0.0037930732552754493
 
 
-def ssimulacra2(test: Array | Views, reference: Array | None = None) -> float:
+def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """SSIMULACRA 2 score, 100 for equal pictures.
 
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
-    >>> ssimulacra2(ramp, ramp)
+    >>> measure(ramp, ramp).value
     100.0
     """
-    return measure(test, reference).value
-
-
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     views = Views.of(test, reference, SPEC)
     one, other = _linear_reader(views.test), _linear_reader(views.reference)
     size = views.size

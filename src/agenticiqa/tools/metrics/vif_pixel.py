@@ -32,16 +32,6 @@ SCALES = 4
 LITTLE = 0.01  # of the mean information: places that tell less have nothing to lose worth showing
 
 
-def vif_pixel(test: Array | Views, reference: Array | None = None) -> float:
-    """Visual information fidelity in the pixel domain, 1 for equal pictures.
-
-    >>> ramp = np.tile(np.linspace(0, 1, 64), (64, 1))
-    >>> round(vif_pixel(ramp, ramp), 5)
-    1.0
-    """
-    return measure(test, reference).value
-
-
 def make_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
     """Share of the information that was kept at each pixel; 1 where the reference tells next to nothing."""
     views = Views.of(test, reference, SPEC)
@@ -76,6 +66,12 @@ def _scales(views: Views) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]
 
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    """Visual information fidelity in the pixel domain, 1 for equal pictures.
+
+    >>> ramp = np.tile(np.linspace(0, 1, 64), (64, 1))
+    >>> round(measure(ramp, ramp).value, 5)
+    1.0
+    """
     views = Views.of(test, reference, SPEC)
     seen = available = 0.0
     details = {}

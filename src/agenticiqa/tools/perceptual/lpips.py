@@ -25,13 +25,8 @@ SPEC = MetricSpec(
 )
 
 
-def lpips(test: Array | Views, reference: Array | None = None) -> float:
-    """0 for identical pictures, near 1 for unrelated ones."""
-    return measure(test, reference).value
-
-
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
-    """The distance; the map shows where it comes from and has the picture's size."""
+    """The distance: 0 for identical pictures, near 1 for unrelated ones. The map has the picture's size."""
     views = Views.of(test, reference, SPEC)
     check_size(views, SPEC, MAX_MEGAPIXELS)
     maps = [each[0, 0] for each in outputs(GRAPH, views)]
