@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
@@ -37,6 +37,7 @@ router = APIRouter(prefix="/v1", tags=["work"])
 ASSESS_PICTURES = {"image": True, "reference": False}
 COMPARE_PICTURES = {"image_a": True, "image_b": True, "reference": False}
 ACCEPTED: dict[int | str, dict[str, Any]] = {202: {"model": Run, "description": "Accepted; see `links.events`"}}
+Question = TypeVar("Question", AssessFields, CompareFields)
 LATE_S = 1.0
 """How long past its time limit a job may still hand in its own word on it."""
 
@@ -62,11 +63,7 @@ async def assess(request: Request, caller: Caller, respond_async: Async) -> Resp
     parts = parts_of(request)
     with parts.queue.reserve() as slot:
         intake = await parts.reader.read(request, AssessFields, AssessBody, ASSESS_PICTURES)
-        parts.pipeline.check_query(intake.fields.query)
-        parts.pipeline.check_backend(intake.fields.backend)
-        return await _run(
-            request, slot, caller, "assess", intake, lambda job: parts.pipeline.assess(job, intake), respond_async
-        )
+        return await _asked(request, slot, caller, "assess", intake, parts.pipeline.assess, respond_async)
 
 
 @router.post(
@@ -80,11 +77,7 @@ async def compare(request: Request, caller: Caller, respond_async: Async) -> Res
     parts = parts_of(request)
     with parts.queue.reserve() as slot:
         intake = await parts.reader.read(request, CompareFields, CompareBody, COMPARE_PICTURES)
-        parts.pipeline.check_query(intake.fields.query)
-        parts.pipeline.check_backend(intake.fields.backend)
-        return await _run(
-            request, slot, caller, "compare", intake, lambda job: parts.pipeline.compare(job, intake), respond_async
-        )
+        return await _asked(request, slot, caller, "compare", intake, parts.pipeline.compare, respond_async)
 
 
 @router.post(
@@ -105,23 +98,26 @@ async def measure(request: Request, caller: Caller) -> Response:
         return JSONResponse(_reply_of(job))
 
 
-async def _run(
+async def _asked(
     request: Request,
     slot: Slot,
     caller: str,
     kind: str,
-    intake: Intake[Any],
-    work: Callable[[ServiceJob], WorkResult],
+    intake: Intake[Question],
+    work: Callable[[ServiceJob, Intake[Question]], WorkResult],
     respond_async: bool,
 ) -> Response:
+    """A question to the agents: recorded, and answered when it is done or at once with where to follow it."""
     parts: Parts = parts_of(request)
+    parts.pipeline.check_query(intake.fields.query)
+    parts.pipeline.check_backend(intake.fields.backend)
     asked = {
         **intake.fields.model_dump(mode="json", exclude_none=True),
         "pictures": {
             name: {"file": str(picture.path), "name": picture.name} for name, picture in intake.pictures.items()
         },
     }
-    job = await parts.queue.submit(slot, new_run_id(), caller, kind, work, asked, intake.files)
+    job = await parts.queue.submit(slot, new_run_id(), caller, kind, lambda job: work(job, intake), asked, intake.files)
     links = links_of(job.id, kind, set(intake.pictures))
     if respond_async:
         row = await asyncio.to_thread(parts.record.find, job.id, caller)
