@@ -21,6 +21,11 @@ PIXELS = scene()
 GREY = PIXELS[..., 0]
 
 
+def type_name(value: object) -> str:
+    """Ids that are the same in every worker; an object's own text is not."""
+    return type(value).__name__
+
+
 class Tensor:
     """What this package asks of a torch tensor, and no more; torch itself takes a minute to install."""
 
