@@ -248,7 +248,7 @@ class LimitedClient(RichVLMClient):
         return state.attempt_number > (max(self._retries, RATE_LIMIT_RETRIES) if patient else self._retries)
 
     def _own_wait(self, state: RetryCallState) -> float:
-        """Seconds until this client's next attempt; a provider that wants to be left alone is waited for by its limit."""
+        """Seconds until the next attempt; for a provider that wants to be left alone, its limit does the waiting."""
         return 0.0 if isinstance(failure_of(state), RateLimitError) else _backoff(state)
 
     def _before_sleep(self, state: RetryCallState) -> None:
