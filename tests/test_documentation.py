@@ -84,7 +84,7 @@ def test_a_notebook_shows_an_answer_about_an_array() -> None:
 
 def test_there_is_something_to_run() -> None:
     assert len(commands()) >= 30
-    assert len(python_blocks()) >= 7
+    assert len(python_blocks()) >= 6
     assert {"README.md", "batch.md", "comparison.md"} <= {each.page for each in commands()}
 
 
