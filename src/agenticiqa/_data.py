@@ -13,7 +13,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_data(name: str) -> Any:
-    """The content of a YAML file of ours, named from the package's folder; its readers keep what they make of it."""
+    """The content of one of the package's YAML files, by its path from the package's folder; nothing is cached here."""
     # importlib.resources would take longer to import than all files to read.
     return parse_yaml((_FOLDER / name).read_text(encoding="utf-8"))
 

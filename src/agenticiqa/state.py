@@ -247,7 +247,7 @@ class ExecutorOutput(BaseModel):
 
 
 class SummarizerOutput(BaseModel):
-    """The answer with its reasons, or the wish to plan again."""
+    """The answer with its reasons, or the request to plan again."""
 
     model_config = ConfigDict(
         json_schema_extra={

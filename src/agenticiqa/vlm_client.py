@@ -1,4 +1,4 @@
-"""The face of every vision-language model, under the name that the design documents give it.
+"""The interface of every vision-language model, under the name that the design documents give it.
 
 What it is made of lives in :mod:`agenticiqa.models`; the clients of providers are loaded when they are asked for.
 """

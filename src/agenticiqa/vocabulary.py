@@ -35,7 +35,7 @@ LETTER_LEVELS: dict[str, int] = {letter: level for level, letter in LEVEL_LETTER
 GLOBAL = "Global"
 UNABLE_TO_DETERMINE = "Unable to determine"
 DEFAULT_QUERY = "Rate the perceptual quality of the image."
-"""What is asked where nobody asks anything else."""
+"""What is asked where the user gives no question."""
 
 Polarity = Literal["bad", "good", "neutral"]
 """``bad`` names damage ("blurry"), ``good`` its absence ("sharp"), ``neutral`` an attribute ("exposure")."""

@@ -331,7 +331,7 @@ class AgenticIQA:
             result = assessment_from(final, context)
             result.keep_pictures(pictures)
         except BaseException as error:
-            # Whoever listens has had enough, Ctrl+C, a defect: the record must not call it running for ever.
+            # The listener stopped it, Ctrl+C, a defect: the record must not call it running for ever.
             if self._runs:
                 self._runs.stop(run_id, error.status if isinstance(error, StopRun) else INTERRUPTED)
             raise

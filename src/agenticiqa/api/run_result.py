@@ -91,7 +91,7 @@ def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
 
 
 def _replans(state: Mapping[str, Any]) -> int:
-    """Passes after the first. The counter also counts a wish that the limit refused."""
+    """Passes after the first. The counter also counts a replan that the limit refused."""
     result: SummarizerOutput | None = state.get("summarizer_result")
     count = int(state.get("iteration_count", 0))
     refused = result is not None and result.need_replan and not state.get("error")

@@ -101,7 +101,7 @@ def main() -> None:
         error_console().print("Interrupted. `agenticiqa runs list` shows runs that can be resumed.")
         sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output (head, say) has seen enough.
+        # The reader of our output (such as head) has closed it.
         sys.stderr.close()
         sys.exit(EXIT_ERROR)
     except Exception as error:

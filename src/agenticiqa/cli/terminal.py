@@ -56,7 +56,7 @@ def _console(*, stderr: bool = False) -> Console:
 
 
 def print_error(message: str) -> None:
-    """Square brackets in a message, from a file name say, are text and not markup; a path is not broken in two."""
+    """Square brackets in a message (as in file names) are text and not markup; a path is not broken in two."""
     from rich.text import Text
 
     error_console().print(Text.assemble(("Error: ", "bold red"), printable(message)), highlight=False, soft_wrap=True)

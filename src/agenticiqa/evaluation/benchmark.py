@@ -1,4 +1,4 @@
-"""Benchmark ourselves: a dataset's manifest, a batch over it, its evaluation, and a section in a results page."""
+"""Benchmark this package: a dataset's manifest, a batch over it, its evaluation, and a section in a results page."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def _row(cells: list[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text of a user's or a model's own: it neither ends the cell nor becomes a tag.
+    """Text that a user or a model wrote: it neither ends the cell nor becomes a tag.
 
     >>> _cell("a|b <img src=x>")
     'a\\\\|b &lt;img src=x>'
@@ -53,7 +53,7 @@ def markdown(evaluation: Evaluation, *, paper: bool = True) -> str:
 
 
 def side_by_side(evaluations: Sequence[Evaluation]) -> Iterator[Table]:
-    """Several scores of the same samples, a row each; then the rank correlation of each in every group."""
+    """Several scores of the same samples, one row per score; then the rank correlation of each in every group."""
     yield _outcomes(evaluations[0].counts)
     for reports in zip(*(evaluation.scores for evaluation in evaluations), strict=True):
         suffix = f", {reports[0].dataset}" if reports[0].dataset else ""
@@ -77,7 +77,7 @@ def side_by_side(evaluations: Sequence[Evaluation]) -> Iterator[Table]:
 
 
 def tables(evaluation: Evaluation, *, paper: bool = True) -> Iterator[Table]:
-    """Every table of an evaluation, the fate of all samples first."""
+    """Every table of an evaluation, what became of all samples first."""
     yield _outcomes(evaluation.counts)
     yield from _score_tables(evaluation, paper)
     for choices in evaluation.choices:

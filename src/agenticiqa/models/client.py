@@ -1,4 +1,4 @@
-"""One face for every vision-language model.
+"""One interface for every vision-language model.
 
 A backend needs one method, :meth:`VLMClient.generate`. Backends that can do more (structured output, token
 probabilities, usage) derive from :class:`RichVLMClient` and implement :meth:`VLMClient.complete`.

@@ -1,4 +1,4 @@
-"""What ``models.yaml`` tells of the providers' models: ids, prices, and what they cannot take."""
+"""What ``models.yaml`` says about the providers' models: ids, prices, and what they cannot take."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Step(Generic[T]):
 
 @dataclass(frozen=True)
 class Answered(Generic[T]):
-    """What a step found out, and who said it."""
+    """What a step found out, and which backend answered."""
 
     value: T
     backend: str

@@ -106,7 +106,7 @@ def _is_key(executor_output: ExecutorOutput, name: str, kind: str) -> bool:
 
 
 def _has_score(executor_output: ExecutorOutput, name: str, kind: str, tool: str) -> bool:
-    """Filed under the object, or under the whole picture where nobody knows the object's place."""
+    """Filed under the object, or under the whole picture where the object's place is not known."""
     filed = {**_scores_of(executor_output, GLOBAL), **_scores_of(executor_output, name)}
     return any(by == tool and key in (kind, f"{kind} ({tool})") for key, (by, _) in filed.items())
 

@@ -271,7 +271,7 @@ class _Execution:
 
     def _measure(self, distortions: Distortions, selected: Selection | None) -> MeasuredScores:
         if selected is None and not self.plan.named_tools:
-            # Tools are to run, but nobody chose any: the catalogue does.
+            # Tools are to run, but none was chosen: the catalogue chooses.
             selected = self._catalogue_choice({name: distortions.get(name) or [OVERALL] for name in self.scope})
         orders, refused = place_orders(
             self.context.tools,
@@ -345,7 +345,7 @@ class _Execution:
             return None
 
     def _in_scope(self, name: str) -> str | None:
-        """The scope's own spelling of an object; None for one that nobody asked about."""
+        """The scope's own spelling of an object; None for one that the question does not name."""
         found = next((known for known in self.scope if same_name(known, name)), None)
         if found is None:
             logger.info("The model spoke of %r, which is not in the scope %s", name, self.scope)

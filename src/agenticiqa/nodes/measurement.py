@@ -81,7 +81,7 @@ def _runnable(tools: ToolRegistry, name: str, has_reference: bool) -> Tool:
 def _order(tool: Tool, name: str, kinds: tuple[str, ...], box: Box | None) -> Order:
     if box is not None or name == GLOBAL:
         return Order(tool, box, name, kinds)
-    # Nobody knows where the object is: the score is the whole picture's and is filed as such.
+    # The place of the object is not known: the score is the whole picture's and is filed as such.
     return Order(tool, None, GLOBAL, kinds, f"{name!r} has no known region: measured on the whole picture")
 
 

@@ -78,7 +78,7 @@ class RunContext:
         return self._images.get(path)
 
     def forget_pictures(self) -> None:
-        """Let the pixels go with the run.
+        """Free the pixels when the run ends.
 
         LangGraph's tasks refer to each other and to this object in circles: without this, decoded pictures would wait
         for Python's rare full collections and pile up meanwhile.
@@ -192,7 +192,7 @@ class RunContext:
                 self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - started
 
     def close(self) -> None:
-        """Let clients and cache go."""
+        """Close clients and cache."""
         for client in self._made.values():
             client.close()
         self._made.clear()

@@ -1,4 +1,4 @@
-"""The state that a run starts with, and what is heard of it on the way."""
+"""The state that a run starts with, and the events that it reports on the way."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def check_regions(regions: Mapping[str, Sequence[int]], image: LoadedImage) -> N
 
 
 def find_region(name: str, regions: Mapping[str, Sequence[int]] | None) -> Box | None:
-    """The box of a named object, or None when nobody said where it is.
+    """The box of a named object, or None where its place is not known.
 
     >>> find_region("the Vehicle", {"vehicle": [0, 0, 8, 8]})
     Box(x=0, y=0, width=8, height=8)

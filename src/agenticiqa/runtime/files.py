@@ -13,8 +13,8 @@ from agenticiqa.errors import OutputError
 
 
 def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
-    """A reader sees the old file or the new one, never half of it. Of a private one its owner alone sees anything."""
-    # Half a character (from a file name, say) is shown as a question mark: a page must not fail because of one.
+    """A reader sees the old file or the new one, never half of it. Only its owner can read a private one."""
+    # Half a character (from a file name, for example) is shown as a question mark: a page must not fail because of one.
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     with whole_file(path, private=private) as stream:
         stream.write(data)

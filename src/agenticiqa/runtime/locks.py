@@ -17,7 +17,7 @@ LOOK_AGAIN_S = 0.02
 @contextmanager
 def locked(output: Path, *, wait_s: float = 0.0) -> Iterator[None]:
     """Hold ``output`` alone; OutputError when another process still does after ``wait_s``."""
-    # Asked first: the lock would make the folder, and a slip in a path would then go unnoticed.
+    # Asked first: the lock would make the folder, and a typing error in a path would go unnoticed.
     if not output.parent.is_dir():
         raise OutputError(f"There is no folder {str(output.parent)!r}.", hint="Make it first.")
     file = output.with_name(output.name + ".lock")

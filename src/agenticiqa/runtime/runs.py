@@ -123,7 +123,7 @@ class RunStore:
             )
 
     def stop(self, run_id: str, status: str) -> None:
-        """Note that a run ended without a result, as ``cancelled`` say; it can be resumed."""
+        """Note that a run ended without a result, for example as ``cancelled``; it can be resumed."""
         with self._connection() as connection:
             connection.execute("UPDATE runs SET status=? WHERE id=? AND status=?", (status, run_id, RUNNING))
 

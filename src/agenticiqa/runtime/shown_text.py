@@ -1,4 +1,4 @@
-"""Texts of other people's (file names, ids, model replies) made fit to be shown."""
+"""Texts that others wrote (file names, ids, model replies), made safe to show."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float32]
 
 WEIGHTS = Path(__file__).with_name("weights")
 LONGEST = 1024
-"""Pictures with a longer side are large; ``look`` can be told otherwise."""
+"""Pictures with a longer side are large; ``look`` takes another limit."""
 FAR, FAR_FROM = 512, 768
 """Pictures whose longer side is above the second number are also seen reduced to the first: as in training."""
 WINDOW = 256
@@ -72,7 +72,7 @@ class Sight:
     """rows × columns × statistics."""
     content: Floats
     scale: float
-    """Looked-at pixels per own pixel."""
+    """Pixels of the reduced picture per pixel of the original, along a side."""
     farther: Floats | None = None
     """Statistics of the whole picture, reduced once more; None for small pictures."""
     closer: Floats | None = None

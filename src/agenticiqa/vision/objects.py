@@ -108,7 +108,7 @@ def _loaded(folder: Path) -> ObjectDetector:
 
 
 def load_detector() -> ObjectDetector | None:
-    """The detector, loaded once in a process when first needed; None where its package is not installed."""
+    """The detector, loaded once per process, when first needed; None where its package is not installed."""
     # Found, not imported: the package's own code is not needed.
     found = find_spec(PACKAGE)
     if found is None or not found.submodule_search_locations:

@@ -18,12 +18,15 @@ _NONE = (1.0, 0.0, 0.0, 0.0, 0.0)
 # Levels 1 to 5 of a picture that is no photograph, sound as far as can be measured, and damaged.
 _SOUND = dict(zip(LEVELS, (0.05, 0.10, 0.25, 0.35, 0.25), strict=True))
 _DAMAGED = dict.fromkeys(LEVELS, 0.2)
-# Nothing to see is bad, whatever the model makes of it.
+# A picture that shows nothing is bad, whatever the model says.
 _BAD = dict(zip(LEVELS, (0.9, 0.07, 0.01, 0.01, 0.01), strict=True))
 
 
 def tempered_by_facts(reading: Reading, facts: PictureFacts) -> Reading:
-    """The model's reading, corrected where it cannot know better: no picture is bad, no photograph is less sure."""
+    """The model's reading, corrected by facts it does not know.
+
+    A picture that shows nothing is bad; one that is not a photograph is judged less surely.
+    """
     if facts.content == "photograph":
         return reading
     if facts.content == "noise":

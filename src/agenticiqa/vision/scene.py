@@ -115,7 +115,7 @@ _digests: dict[int, tuple[weakref.ref[UInt8Image], str]] = {}
 
 
 def _digest(pixels: UInt8Image) -> str:
-    """What tells one picture from another; computed once for an array that nobody can write to."""
+    """What distinguishes one picture from another; computed once for an array that cannot be written to."""
     known = _digests.get(id(pixels))
     if known is not None and known[0]() is pixels:
         return known[1]

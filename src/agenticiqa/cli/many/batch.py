@@ -162,7 +162,7 @@ def _check_measuring(measure: str | None, align: str, of_agents: dict[str, objec
 
 
 def tools_named(measure: str | None) -> tuple[str, ...]:
-    """The tools of --measure. None named is a slip: without tools the agents would run, and might cost money."""
+    """The tools of --measure. An empty list is a mistake: without tools the agents would run, and might cost money."""
     names = tuple(name.strip() for name in (measure or "").split(",") if name.strip())
     if measure is not None and not names:
         raise typer.BadParameter("--measure names no tool: write, for example, --measure PSNR,SSIM.")

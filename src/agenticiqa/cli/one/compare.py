@@ -94,7 +94,7 @@ def _write_files(
         if write_difference(found, map_file, limits):
             lines.append(f"Map: {map_file}")
         else:
-            # Said in any case: whoever asked for the file would look for it in vain.
+            # Printed even if quiet: whoever asked for the file would look for it in vain.
             _print_line(f"No map can be made of these pictures; {map_file} was not written.")
     if report is not None:
         write_page(found, report, limits)

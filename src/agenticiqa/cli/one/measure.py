@@ -82,7 +82,7 @@ def measure(
 
 
 def _table_format(output: Path | None) -> Format | None:
-    """Of the file that is written when all is measured. Told beforehand: a name that says nothing wastes no work."""
+    """The format of the file to write; found before anything is measured, so that a wrong name costs no work."""
     from agenticiqa.batch.results.outputs import format_of
 
     return None if output in (None, STANDARD_OUTPUT) else format_of(output)

@@ -86,5 +86,5 @@ class OfflineMind(Mind):
 
 
 def _seen(look: Look, note: str | None = None) -> Seen:
-    """With a word on pictures that are no photographs."""
+    """With a note on pictures that are not photographs."""
     return Seen(look, "; ".join(filter(None, (note, look.facts.note))) or None)

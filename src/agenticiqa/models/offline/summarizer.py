@@ -120,7 +120,7 @@ def _in_words(task: AnswerTask, look: Look, notes: list[str]) -> Verdict:
     spoken = speak(question, look) if speak else None
     if question.form == "yes-no":
         spoken = _yes_or_no(task, look)
-    # A form nobody speaks to (a comparison, say) is not answered with something else.
+    # A form of question that nothing here answers (such as a comparison) is not answered with something else.
     if spoken is None:
         return _unable(notes)
     return Verdict(spoken, _joined(_grounds(question, look), tool_sentences(task.evidence), notes))

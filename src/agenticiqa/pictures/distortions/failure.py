@@ -1,4 +1,4 @@
-"""How the distortion generator says no."""
+"""The error that distortions raise."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Distortion:
     """How much photographs differ in mean opinion at the same level (standard deviation)."""
     aliases: tuple[str, ...] = ()
     neutral: float | None = None
-    """The amount in the midst of the levels that changes nothing, where there is one: damage grows both ways."""
+    """The amount between the levels that changes nothing, where there is one: damage grows both ways."""
 
     def amount(self, level: float) -> float:
         """The parameter at a level; between two levels, on the straight line.
@@ -410,7 +410,7 @@ def find(kind: str) -> Distortion:
 
 
 def expected_opinion(kind: str, level: float) -> float:
-    """What people think, on average, of a photograph damaged so: 1 (bad) to 5 (excellent).
+    """What people think, on average, of a photograph with this damage: 1 (bad) to 5 (excellent).
 
     >>> expected_opinion("jpeg", 4)
     1.9454

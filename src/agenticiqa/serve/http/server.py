@@ -57,7 +57,7 @@ def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
             super().connection_lost(exc)
 
         def send_400_response(self, msg: str) -> None:
-            """What is no HTTP never reaches the application: the problem document is written here."""
+            """What is not HTTP never reaches the application: its problem document is written here."""
             if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
                 body = json.dumps(ServiceError(400, "malformed_http", msg).document()).encode()
                 headers = [
@@ -98,7 +98,7 @@ def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
 
 
 class GracefulServer(uvicorn.Server):
-    """Begins to drain the moment it is told to stop."""
+    """Begins to drain as soon as it is asked to stop."""
 
     def __init__(self, config: uvicorn.Config, parts: Parts) -> None:
         super().__init__(config)

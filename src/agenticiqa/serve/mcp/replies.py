@@ -141,7 +141,7 @@ def tools_reply(registry: ToolRegistry) -> ToolsReply:
 
 
 def answer_text(reply: AssessReply) -> str:
-    """For a model that reads on."""
+    """The scores as text, for the model that asked."""
     score = "" if reply.quality_score is None else f" (score {reply.quality_score:.2f} of 5)"
     notes = "".join(f"\nNote: {note}" for note in reply.notes)
     return f"Answer: {reply.answer}{score}. Status: {reply.status}.\n{reply.reasoning}{notes}"

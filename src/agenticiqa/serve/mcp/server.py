@@ -72,7 +72,7 @@ Reference = Annotated[
 
 
 def build_server(assessor: AgenticIQA, pictures: PictureStore) -> MCPServer[Any]:
-    """The server over one assessor; who runs it closes the assessor."""
+    """The server over one assessor; the caller closes the assessor."""
     server: MCPServer[Any] = MCPServer(
         "agenticiqa",
         title="AgenticIQA",

@@ -1,4 +1,4 @@
-"""What belongs together in a sentence: which words a negation denies, which distortion is said of which thing."""
+"""What belongs together in a sentence: which words a negation denies, which distortion belongs to which object."""
 
 from __future__ import annotations
 

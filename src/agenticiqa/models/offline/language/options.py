@@ -167,7 +167,7 @@ def _distortion_claim(words: str, items: Sequence[Item], term: DistortionTerm) -
 
 
 def _polarity(term: DistortionTerm, lead: Sequence[str]) -> str:
-    """An attribute is praised or blamed by the words beside it."""
+    """The words beside an attribute say whether it is good or bad."""
     if term.polarity == "neutral" and _PRAISING & set(lead):
         return "good"
     return "bad" if term.polarity == "neutral" and _COMPLAINING & set(lead) else term.polarity

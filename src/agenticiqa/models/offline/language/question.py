@@ -32,7 +32,7 @@ class NamedDistortion:
     """Denied in so many words: "not sharp", "no noise". "Isn't it noisy?" denies nothing."""
     words: str = ""
     objects: tuple[str, ...] = ()
-    """The names it was said of; empty for the whole picture, or for all objects alike."""
+    """The objects it belongs to; empty for the whole picture, or for all objects alike."""
     from_options: bool = False
 
 

@@ -44,7 +44,7 @@ def _nearest(word: str) -> str:
     if not found:
         return word
     best = min(found.values())
-    # A slip rarely takes the last letter either: "blury" is "blurry" before it is "blur".
+    # A typing error rarely drops the last letter either: "blury" is "blurry" before it is "blur".
     nearest = sorted(
         (target for target, distance in found.items() if distance == best),
         key=lambda target: (target[-1] != word[-1], len(target), target),

@@ -39,7 +39,7 @@ COMPARE_PICTURES = {"image_a": True, "image_b": True, "reference": False}
 ACCEPTED: dict[int | str, dict[str, Any]] = {202: {"model": Run, "description": "Accepted; see `links.events`"}}
 Question = TypeVar("Question", AssessFields, CompareFields)
 LATE_S = 1.0
-"""How long past its time limit a job may still hand in its own word on it."""
+"""How long past its time limit a job may still report how it ended."""
 
 
 def _wants_async(

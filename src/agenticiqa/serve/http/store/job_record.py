@@ -94,7 +94,7 @@ class JobRecord:
             )
 
     def finish(self, job_id: str, outcome: JobOutcome) -> None:
-        """Keep how a job ended. The first word counts: a late worker does not overwrite an interruption."""
+        """Keep how a job ended. The first outcome counts: a late worker does not overwrite an interruption."""
         with self._lock, self._connection:
             self._connection.execute(
                 "UPDATE jobs SET status=?, finished_at=?, seconds=?, result=?, error=?, events=? "
