@@ -24,7 +24,7 @@ from agenticiqa import AgenticIQA
 from agenticiqa.models.client import Images, VLMClient
 from agenticiqa.pictures.images import load_image
 from agenticiqa.runtime.config import load_settings
-from agenticiqa.tools.measuring import Bench, Job
+from agenticiqa.tools.measuring import Bench, ToolJob
 from agenticiqa.tools.registry import default_registry
 
 CALL_SECONDS = 0.2
@@ -82,7 +82,7 @@ def bare_pass(model: SlowModel, test: Path, reference: Path) -> None:
     model.generate("find the distortions")
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(model.generate, ["judge how badly", "choose the one measuring tool"]))
-    bench.run([Job(default_registry().find("SSIM"))], max_workers=1, timeout_s=60)
+    bench.run([ToolJob(default_registry().find("SSIM"))], max_workers=1, timeout_s=60)
     model.generate("visual quality assessment assistant")
 
 

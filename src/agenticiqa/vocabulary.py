@@ -35,6 +35,7 @@ LETTER_LEVELS: dict[str, int] = {letter: level for level, letter in LEVEL_LETTER
 GLOBAL = "Global"
 UNABLE_TO_DETERMINE = "Unable to determine"
 DEFAULT_QUERY = "Rate the perceptual quality of the image."
+"""What is asked where nobody asks anything else."""
 
 Polarity = Literal["bad", "good", "neutral"]
 """``bad`` names damage ("blurry"), ``good`` its absence ("sharp"), ``neutral`` an attribute ("exposure")."""
@@ -156,7 +157,3 @@ def same_name(left: str, right: str) -> bool:
     True
     """
     return left.strip().casefold() == right.strip().casefold()
-
-
-DEFAULT_QUERY = "Rate the perceptual quality of the image."
-"""What is asked where nobody asks anything else."""

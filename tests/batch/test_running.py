@@ -314,7 +314,7 @@ def test_rows_larger_than_a_pipe_block_nobody_while_the_runner_is_slow(tmp_path)
 def test_large_rows_for_a_worker_that_is_stuck_do_not_stop_the_runner_s_clock(tmp_path):
     make_pictures(tmp_path / "set", 1)
     manifest = write_jsonl(tmp_path / "set" / "m.jsonl", large_rows("a", "stuck", "b", "c", "d"))
-    job = measuring_job(timeout_s=1.0)
+    job = measuring_job(timeout_s=4.0)
     summary = run_batch(manifest, tmp_path / "r.jsonl", job=job, engine=lambda job: FaultyEngine(job, 1))
     assert (summary.failed_ids, summary.errors) == (["stuck"], {"sample_timeout": 1})
 
@@ -435,7 +435,7 @@ def test_sample_that_stops_its_whole_worker_is_the_one_given_up(tmp_path):
     make_pictures(folder, 1)
     names = ["a", "b", "stuck", "c"]
     rows = [{"sample_id": name, "image_path": "noisy0.png", "reference_path": "clean0.png"} for name in names]
-    job = measuring_job(timeout_s=1.0)
+    job = measuring_job(timeout_s=4.0)
     summary = run_batch(
         write_jsonl(folder / "m.jsonl", rows), tmp_path / "r.jsonl", job=job, engine=lambda job: FaultyEngine(job, 1)
     )

@@ -11,7 +11,7 @@ from agenticiqa.batch.engines.base import ThreadEngine
 from agenticiqa.batch.preparing import Request
 from agenticiqa.batch.runner import StopSwitch
 from agenticiqa.errors import OutputError
-from agenticiqa.evaluation.agreement import Settings
+from agenticiqa.evaluation.agreement import FigureSettings
 from agenticiqa.evaluation.benchmark import Benchmark, Plan, append_section, hardware
 from agenticiqa.evaluation.benchmark import run_benchmark as run_in_processes
 from agenticiqa.evaluation.datasets.catalogue import find
@@ -49,7 +49,7 @@ def plan(kadid: Path, tmp_path: Path, **changes) -> Plan:
         "command": "agenticiqa benchmark kadid10k FOLDER",
         "request": Request(tools=("PSNR", "SSIM")),
         "workers": 1,
-        "settings": Settings(resamples=20),
+        "settings": FigureSettings(resamples=20),
     }
     return Plan(**{**defaults, **changes})
 

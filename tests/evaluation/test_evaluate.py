@@ -7,13 +7,13 @@ import pytest
 from scipy import stats
 
 from agenticiqa.evaluation.accuracy import NO_ANSWER
-from agenticiqa.evaluation.agreement import Settings
+from agenticiqa.evaluation.agreement import FigureSettings
 from agenticiqa.evaluation.evaluate import evaluate
 from agenticiqa.evaluation.results import EvaluationError, read_results
 from agenticiqa.evaluation.tables import markdown
 from support.result_lines import chosen, fused, scored, write
 
-FAST = Settings(resamples=50)
+FAST = FigureSettings(resamples=50)
 
 
 def many(count: int = 60, seed: int = 0, **columns) -> list[dict]:
@@ -57,7 +57,7 @@ def test_failed_samples_are_always_shown(tmp_path):
 def test_failed_as_worst_must_be_asked_for(tmp_path):
     lines = [*many(), *(scored(f"f{i}", 4.9, None, "error") for i in range(10))]
     plain = run(tmp_path, lines).scores[0].figures
-    harsh = run(tmp_path, lines, settings=Settings(resamples=0, failed_as_worst=True)).scores[0].figures
+    harsh = run(tmp_path, lines, settings=FigureSettings(resamples=0, failed_as_worst=True)).scores[0].figures
     assert harsh.used == 70
     assert harsh.srcc.value < plain.srcc.value - 0.1
 
@@ -114,8 +114,8 @@ def test_versions_of_one_picture_can_be_drawn_together(tmp_path):
     for i, line in enumerate(lines):
         line["reference_path"] = f"scene{i % 6}.png"
         line["summarizer_result"]["quality_score"] = 1 + 0.2 * line["mos"] + 0.5 * (i % 6)
-    plain = run(tmp_path, lines, settings=Settings(resamples=200)).scores[0].figures.plcc
-    together = run(tmp_path, lines, settings=Settings(resamples=200, cluster="reference_path"))
+    plain = run(tmp_path, lines, settings=FigureSettings(resamples=200)).scores[0].figures.plcc
+    together = run(tmp_path, lines, settings=FigureSettings(resamples=200, cluster="reference_path"))
     drawn = together.scores[0].figures.plcc
     assert drawn.value == plain.value
     assert (drawn.low, drawn.high) != (plain.low, plain.high)
@@ -333,7 +333,7 @@ def test_names_in_titles_and_notes_become_no_markup(tmp_path):
 
 
 def test_without_resamples_no_interval_is_claimed(tmp_path):
-    assert "95 % intervals" not in markdown(run(tmp_path, many(), settings=Settings(resamples=0)))
+    assert "95 % intervals" not in markdown(run(tmp_path, many(), settings=FigureSettings(resamples=0)))
 
 
 def test_opinions_that_never_differ_are_told(tmp_path):

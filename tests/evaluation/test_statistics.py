@@ -44,7 +44,7 @@ def test_correlations_of_many_rows_are_those_of_each_row():
 @pytest.mark.parametrize("statistic", [statistics.pearson, statistics.spearman, statistics.kendall])
 def test_a_constant_has_no_correlation(statistic):
     estimate = statistics.bootstrap(statistic, np.full(9, 0.1), np.arange(9.0))
-    assert estimate == statistics.Estimate(None)
+    assert estimate == statistics.IntervalEstimate(None)
 
 
 def test_one_sample_has_no_correlation():

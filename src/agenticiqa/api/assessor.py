@@ -324,6 +324,7 @@ class AgenticIQA:
         try:
             final = yield from self._last_state(run_id, state, context, resume=resume)
             result = assessment_from(final, context)
+            result.keep_pictures(pictures)
         except BaseException as error:
             # Whoever listens has had enough, Ctrl+C, a defect: the record must not call it running for ever.
             if self._runs:

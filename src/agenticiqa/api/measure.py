@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +20,8 @@ from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
 from agenticiqa.runtime.cache import DiskCache
 from agenticiqa.runtime.config import ImageLimits, Settings, ToolSettings, load_settings
 from agenticiqa.tools.maps import MapFolder
-from agenticiqa.tools.measuring import Bench, Job
+from agenticiqa.tools.measuring import Bench, ToolJob
+from agenticiqa.tools.metrics import FloatArray
 from agenticiqa.tools.names import same_tool
 from agenticiqa.tools.registry import Tool, ToolRegistry, default_registry
 
@@ -41,9 +42,12 @@ class Record:
     seconds: float = 0.0
     error: str | None = None
     reference: str | None = None
+    map: FloatArray | None = field(default=None, repr=False, compare=False)
+    """Where the value comes from, if maps were asked for and the tool has one; not part of tables."""
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Everything but the map."""
+        return {name: value for name, value in vars(self).items() if name != "map"}
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,7 @@ class Measurer:
     cache: DiskCache | None = None
     align: Align = "none"
     maps: MapFolder | None = None
+    keep_maps: bool = False
 
     def measure(self, pair: Pair, regions: Mapping[str, Box] | None = None) -> Iterator[Record]:
         """A record for every tool and region; a picture that cannot be opened gives error records."""
@@ -140,8 +145,8 @@ class Measurer:
     ) -> Iterator[Record]:
         """A record for every tool and region of pictures that are open already."""
         names: dict[Box | None, str | None] = {box: name for name, box in (regions or {}).items()} or {None: None}
-        jobs = [Job(tool, box) for box in names for tool in self.tools]
-        bench = Bench(test, reference, self.cache, keep_maps=self.maps is not None)
+        jobs = [ToolJob(tool, box) for box in names for tool in self.tools]
+        bench = Bench(test, reference, self.cache, keep_maps=self.keep_maps or self.maps is not None)
         results = bench.run(jobs, max_workers=self.tool_settings.max_workers, timeout_s=self.tool_settings.timeout_s)
         for job, result in zip(jobs, results, strict=True):
             if self.maps is not None and result.map is not None:
@@ -153,6 +158,7 @@ class Measurer:
                 calibrated=result.calibrated,
                 region=names[job.region],
                 seconds=round(result.seconds, 6),
+                map=result.map if self.keep_maps else None,
             )
 
     def _failed(self, pair: Pair, tool: Tool, error: str | None) -> Record:
@@ -230,6 +236,7 @@ def measure_picture(
     all_tools: bool = False,
     regions: Mapping[str, Sequence[int]] | None = None,
     align: Align = "none",
+    maps: bool = False,
     settings: Settings | None = None,
 ) -> Measurements:
     """Measure one picture. A tool that is not there raises; a picture that cannot be measured is in the records."""
@@ -237,7 +244,7 @@ def measure_picture(
     chosen = choose_tools(
         default_registry(pipeline.tools), tools, all_tools=all_tools, has_reference=reference is not None
     )
-    measurer = Measurer(chosen, pipeline.tools, pipeline.images, align=align)
+    measurer = Measurer(chosen, pipeline.tools, pipeline.images, align=align, keep_maps=maps)
     pair = Pair.of(image, reference)
     boxes = {name: Box.parse(",".join(map(str, numbers))) for name, numbers in (regions or {}).items()}
     return Measurements(measurer.measure(pair, boxes or None))

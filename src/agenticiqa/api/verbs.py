@@ -91,11 +91,17 @@ def measure(
     all_tools: bool = False,
     regions: Mapping[str, Sequence[int]] | None = None,
     align: Align = "none",
+    maps: bool = False,
 ) -> Measurements:
-    """Measure one picture without any model: the tools named, all that run here, or the usual ones."""
+    """Measure one picture without any model: the tools named, all that run here, or the usual ones.
+
+    ``maps`` keeps each tool's map, where it has one, in its record.
+    """
     from agenticiqa.api.measure import measure_picture
 
-    return measure_picture(image, reference=reference, tools=tools, all_tools=all_tools, regions=regions, align=align)
+    return measure_picture(
+        image, reference=reference, tools=tools, all_tools=all_tools, regions=regions, align=align, maps=maps
+    )
 
 
 # --- without blocking an event loop ---
@@ -146,8 +152,9 @@ async def ameasure(
     all_tools: bool = False,
     regions: Mapping[str, Sequence[int]] | None = None,
     align: Align = "none",
+    maps: bool = False,
 ) -> Measurements:
     """:func:`measure` for programs with an event loop."""
     return await asyncio.to_thread(
-        measure, image, reference=reference, tools=tools, all_tools=all_tools, regions=regions, align=align
+        measure, image, reference=reference, tools=tools, all_tools=all_tools, regions=regions, align=align, maps=maps
     )

@@ -21,7 +21,7 @@ from agenticiqa.vocabulary import DEFAULT_QUERY
 
 REMOTE_WORKERS = 8
 # A call of the agents with one picture, about: see docs/batch.md.
-CALLS_A_PASS = {"planner": 1, "executor": 3, "summarizer": 1}
+CALLS_PER_PASS = {"planner": 1, "executor": 3, "summarizer": 1}
 TYPICAL_CALL = TokenUsage(prompt=2000, completion=250)
 # Waiting for a provider's limits must not use up an agent's time.
 NO_NODE_LIMIT_S = 7 * 24 * 3600.0
@@ -162,12 +162,12 @@ class Estimate:
 
 def estimate(job: Job, samples: int) -> Estimate:
     passes = max(1, job.settings.pipeline.max_replan_iterations)
-    calls = sum(CALLS_A_PASS[role] for role in job.backends)
+    calls = sum(CALLS_PER_PASS[role] for role in job.backends)
     costs = [estimate_cost(backend, TYPICAL_CALL) for backend in job.backends.values()]
     known = [cost for cost in costs if cost is not None]
     if len(known) < len(costs):
         return Estimate((calls * samples, calls * samples * passes), None)
-    one_pass = sum(cost * CALLS_A_PASS[role] for role, cost in zip(job.backends, known, strict=True)) * samples
+    one_pass = sum(cost * CALLS_PER_PASS[role] for role, cost in zip(job.backends, known, strict=True)) * samples
     return Estimate((calls * samples, calls * samples * passes), (round(one_pass, 4), round(one_pass * passes, 4)))
 
 

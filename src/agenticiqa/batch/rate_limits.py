@@ -1,6 +1,6 @@
-"""Requests and tokens a minute, shared by everything in this process that asks the same provider.
+"""Requests and tokens per minute, shared by everything in this process that asks the same provider.
 
-A provider that answers "too many requests" makes all of its callers wait, not only the one that was told.
+A provider that answers "too many requests" makes all of its callers wait, not only the one that it answered.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def parse_limit(text: str | None) -> dict[str, float]:
 
 
 class Bucket:
-    """Refills steadily; holds one second's worth, so that a limit a minute is kept in every minute.
+    """Refills steadily; holds one second's worth, so that a limit per minute is kept in every minute.
 
     A need above what it ever holds is granted when it is full and paid back before the next one.
     """
@@ -239,7 +239,7 @@ class LimitedClient(RichVLMClient):
                 return replace(reply, transport_attempts=attempt)
 
     def _retries_for(self, error: BackendError) -> int:
-        # Being told to slow down is no failure: a batch has time.
+        # A request to slow down is no failure: a batch has time.
         return max(self._retries, RATE_LIMIT_RETRIES) if isinstance(error, RateLimitError) else self._retries
 
     def _wait_for_turn(self, tokens: float) -> None:

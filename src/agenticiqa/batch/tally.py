@@ -55,7 +55,7 @@ class Tally:
 
     @property
     def rate(self) -> float:
-        """Samples a second over the last minute or the last few hundred samples, whichever is shorter."""
+        """Samples per second over the last minute or the last few hundred samples, whichever is shorter."""
         now = time.monotonic()
         while len(self._recent) > 2 and now - self._recent[0][0] > RATE_WINDOW_S:
             self._recent.popleft()

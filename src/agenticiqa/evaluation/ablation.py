@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agenticiqa.evaluation.agreement import Agreement, Settings, agreement
+from agenticiqa.evaluation.agreement import Agreement, FigureSettings, agreement
 from agenticiqa.evaluation.results import EvaluationError, Result
 
 ABLATIONS = ("fusion", "tools", "replan")
@@ -39,7 +39,7 @@ class Variant:
         }
 
 
-def ablate(results: Sequence[Result], wanted: Sequence[str], settings: Settings | None = None) -> list[Variant]:
+def ablate(results: Sequence[Result], wanted: Sequence[str], settings: FigureSettings | None = None) -> list[Variant]:
     """The variants of the wanted ablations, beside the results as they are."""
     unknown = [name for name in wanted if name not in ABLATIONS]
     if unknown:
@@ -47,7 +47,7 @@ def ablate(results: Sequence[Result], wanted: Sequence[str], settings: Settings 
             f"There is no ablation {', '.join(map(repr, unknown))}.", hint=f"Choose from {', '.join(ABLATIONS)}."
         )
     scored = [result for result in results if result.is_scored]
-    settings = settings or Settings()
+    settings = settings or FigureSettings()
     variants = [Variant("as stored", "fused score", agreement(scored, settings), 0)]
     for name in dict.fromkeys(wanted):
         variants += _VARIANTS[name](scored, settings)
@@ -104,7 +104,12 @@ def model_letter(line: Mapping[str, Any]) -> float | None:
 
 
 def _rescored(
-    ablation: str, name: str, results: Sequence[Result], rescore: Rescore, settings: Settings, note: str | None = None
+    ablation: str,
+    name: str,
+    results: Sequence[Result],
+    rescore: Rescore,
+    settings: FigureSettings,
+    note: str | None = None,
 ) -> Variant:
     """Only answered samples are re-scored: a failed run keeps having no score."""
     new = [replace(result, score=None if result.score is None else rescore(result.line)) for result in results]
@@ -114,7 +119,7 @@ def _rescored(
     return Variant(ablation, name, agreement(new, settings), lacking, note)
 
 
-def _without_fusion(results: Sequence[Result], settings: Settings) -> list[Variant]:
+def _without_fusion(results: Sequence[Result], settings: FigureSettings) -> list[Variant]:
     source = _probability_source(results)
     return [
         _rescored("fusion", "tool mean only", results, tools_only, settings),
@@ -131,7 +136,7 @@ def _probability_source(results: Sequence[Result]) -> str | None:
     return f"{bare} samples have no real probabilities: p was spread around the model's letter" if bare else None
 
 
-def _without_tools(results: Sequence[Result], settings: Settings) -> list[Variant]:
+def _without_tools(results: Sequence[Result], settings: FigureSettings) -> list[Variant]:
     saw_tools = sum(bool(_fusion(result.line).get("tool_scores")) for result in results)
     note = None
     if saw_tools:
@@ -142,7 +147,7 @@ def _without_tools(results: Sequence[Result], settings: Settings) -> list[Varian
     return [_rescored("tools", "without tool scores", results, model_only, settings, note)]
 
 
-def _first_pass(results: Sequence[Result], settings: Settings) -> list[Variant]:
+def _first_pass(results: Sequence[Result], settings: FigureSettings) -> list[Variant]:
     replanned = sum(_replans(result.line) > 0 for result in results)
     if not replanned:
         return [Variant("replan", "first pass only", agreement(results, settings), 0, "no sample was planned again")]
@@ -159,7 +164,7 @@ def _replans(line: Mapping[str, Any]) -> int:
     return count if isinstance(count, int) else len(line.get("replan_history") or [])
 
 
-_VARIANTS: dict[str, Callable[[Sequence[Result], Settings], list[Variant]]] = {
+_VARIANTS: dict[str, Callable[[Sequence[Result], FigureSettings], list[Variant]]] = {
     "fusion": _without_fusion,
     "tools": _without_tools,
     "replan": _first_pass,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agenticiqa.evaluation.results import Result
-from agenticiqa.evaluation.statistics import Estimate, proportion
+from agenticiqa.evaluation.statistics import IntervalEstimate, proportion
 
 NO_ANSWER = "(no answer)"
 # A confusion matrix of free text would be as large as the file.
@@ -24,11 +24,11 @@ class Accuracy:
     right: int
 
     @property
-    def of_all(self) -> Estimate:
+    def of_all(self) -> IntervalEstimate:
         return proportion(self.right, self.asked)
 
     @property
-    def of_answered(self) -> Estimate:
+    def of_answered(self) -> IntervalEstimate:
         return proportion(self.right, self.answered)
 
     def as_dict(self) -> dict[str, Any]:

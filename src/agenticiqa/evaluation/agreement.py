@@ -13,7 +13,7 @@ from agenticiqa.evaluation.logistic_fit import FEWEST_SAMPLES, Parameters, fit_l
 from agenticiqa.evaluation.results import Result
 from agenticiqa.evaluation.statistics import (
     DEFAULT_RESAMPLES,
-    Estimate,
+    IntervalEstimate,
     Statistic,
     bootstrap,
     kendall,
@@ -31,7 +31,7 @@ FEWEST_FOR_CORRELATION = 5
 
 
 @dataclass(frozen=True)
-class Settings:
+class FigureSettings:
     """How figures are computed."""
 
     parameters: Parameters = 5
@@ -48,11 +48,11 @@ class Agreement:
 
     asked: int
     used: int
-    srcc: Estimate
-    plcc: Estimate
-    krcc: Estimate
-    plcc_fitted: Estimate
-    rmse_fitted: Estimate
+    srcc: IntervalEstimate
+    plcc: IntervalEstimate
+    krcc: IntervalEstimate
+    plcc_fitted: IntervalEstimate
+    rmse_fitted: IntervalEstimate
     fit: tuple[float, ...] | None
     note: str | None = None
 
@@ -80,12 +80,12 @@ class Pairs:
     clusters: list[str] | None = None
 
 
-def pairs(results: Iterable[Result], settings: Settings | None = None) -> Pairs:
+def pairs(results: Iterable[Result], settings: FigureSettings | None = None) -> Pairs:
     """The numbers to compare.
 
     ``failed_as_worst`` fills in what is missing with the worst score of the file or 1, whichever is lower.
     """
-    settings = settings or Settings()
+    settings = settings or FigureSettings()
     judged = [result for result in results if result.truth is not None]
     known = [result.score for result in judged if result.score is not None]
     worst = min([WORST_SCORE, *known])
@@ -105,13 +105,13 @@ def cluster_names(results: Sequence[Result], column: str | None) -> list[str] | 
     return [result.group(column) or f"only {result.sample_id}" for result in results]
 
 
-def agreement(results: Iterable[Result], settings: Settings | None = None) -> Agreement:
+def agreement(results: Iterable[Result], settings: FigureSettings | None = None) -> Agreement:
     """The figures of some results."""
-    settings = settings or Settings()
+    settings = settings or FigureSettings()
     return agreement_of(pairs(results, settings), settings)
 
 
-def agreement_of(compared: Pairs, settings: Settings) -> Agreement:
+def agreement_of(compared: Pairs, settings: FigureSettings) -> Agreement:
     """The figures of paired numbers.
 
     Intervals of the fitted figures hold the curve fixed: they cover the choice of pictures, not the fit itself.
@@ -120,14 +120,14 @@ def agreement_of(compared: Pairs, settings: Settings) -> Agreement:
 
     missing = why_no_correlation(predicted, opinions)
 
-    def estimate(statistic: Statistic, values: Floats) -> Estimate:
+    def estimate(statistic: Statistic, values: Floats) -> IntervalEstimate:
         if missing:
-            return Estimate(None)
+            return IntervalEstimate(None)
         return bootstrap(statistic, values, opinions, resamples=settings.resamples, clusters=compared.clusters)
 
     fit = fit_logistic(predicted, opinions, settings.parameters)
     mapped = fit(predicted) if fit else None
-    nothing = Estimate(None)
+    nothing = IntervalEstimate(None)
     srcc = estimate(spearman, predicted)
     return Agreement(
         asked=compared.asked,
@@ -142,7 +142,7 @@ def agreement_of(compared: Pairs, settings: Settings) -> Agreement:
     )
 
 
-def _notes(srcc: Estimate, fitted: bool) -> str | None:
+def _notes(srcc: IntervalEstimate, fitted: bool) -> str | None:
     notes = [] if fitted else [f"no curve is fitted to fewer than {FEWEST_SAMPLES} samples"]
     highest = srcc.value if srcc.high is None else srcc.high
     if highest is not None and highest < 0:

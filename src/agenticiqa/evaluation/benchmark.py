@@ -16,7 +16,7 @@ from agenticiqa.batch.preparing import Request, engine_factory, prepare_job
 from agenticiqa.batch.runner import Batch, ProgressListener, StopSwitch
 from agenticiqa.batch.tally import Summary
 from agenticiqa.batch.work import Job
-from agenticiqa.evaluation.agreement import Settings
+from agenticiqa.evaluation.agreement import FigureSettings
 from agenticiqa.evaluation.datasets.checking import Check, write_manifest
 from agenticiqa.evaluation.datasets.description import Dataset
 from agenticiqa.evaluation.evaluate import Evaluation, evaluate
@@ -47,7 +47,7 @@ class Plan:
     workers: int | None = None
     resume: bool = False
     overwrite: bool = False
-    settings: Settings = field(default_factory=Settings)
+    settings: FigureSettings = field(default_factory=FigureSettings)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 from agenticiqa.evaluation.ablation import Variant, ablate
 from agenticiqa.evaluation.accuracy import Accuracy, Confusion, accuracy, confusion
-from agenticiqa.evaluation.agreement import Agreement, Settings, agreement, grouped
-from agenticiqa.evaluation.paired import Comparison, compare
+from agenticiqa.evaluation.agreement import Agreement, FigureSettings, agreement, grouped
+from agenticiqa.evaluation.paired import PairedComparison, compare
 from agenticiqa.evaluation.paper import published_accuracies, published_correlations, source
 from agenticiqa.evaluation.results import EvaluationError, Result, ResultFile, refuse_unknown_score
 
@@ -59,11 +59,11 @@ class Evaluation:
     file: str
     score: str
     truth: str
-    settings: Settings
+    settings: FigureSettings
     counts: Counts
     scores: list[ScoreReport]
     choices: list[ChoiceReport]
-    comparison: Comparison | None = None
+    comparison: PairedComparison | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -82,7 +82,7 @@ def evaluate(
     file: ResultFile,
     other: ResultFile | None = None,
     *,
-    settings: Settings | None = None,
+    settings: FigureSettings | None = None,
     by: Sequence[str] = (),
     ablations: Sequence[str] = (),
     dataset: str | None = None,
@@ -92,7 +92,7 @@ def evaluate(
     ``by`` names columns to group by, instead of those that are usual; ``dataset`` names the set where the lines do
     not carry it.
     """
-    settings = settings or Settings()
+    settings = settings or FigureSettings()
     judged = [result for result in file.results if result.is_scored or result.is_choice]
     if not judged:
         raise EvaluationError(
@@ -150,7 +150,7 @@ def _by_dataset(results: Sequence[Result], dataset: str | None) -> list[tuple[st
 
 
 def _score_report(
-    dataset: str | None, results: list[Result], settings: Settings, by: Sequence[str], ablations: Sequence[str]
+    dataset: str | None, results: list[Result], settings: FigureSettings, by: Sequence[str], ablations: Sequence[str]
 ) -> ScoreReport:
     coarse = replace(settings, resamples=min(settings.resamples, GROUP_RESAMPLES))
     return ScoreReport(

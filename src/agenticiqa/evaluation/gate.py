@@ -36,7 +36,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Problem:
+class GateProblem:
     """Why one sample does not pass."""
 
     sample_id: str
@@ -45,12 +45,12 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class GateVerdict:
     """What the gate decided; ``excused`` are failures within the allowance."""
 
     samples: int
-    problems: list[Problem]
-    excused: list[Problem] = field(default_factory=list)
+    problems: list[GateProblem]
+    excused: list[GateProblem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     scores: Mapping[str, float | None] = field(default_factory=dict)
 
@@ -68,15 +68,15 @@ class Verdict:
         }
 
 
-def judge(file: ResultFile, rules: Rules) -> Verdict:
+def judge(file: ResultFile, rules: Rules) -> GateVerdict:
     """Hold every sample of a result file against the rules."""
     _refuse_scores_that_fall_with_quality(file)
     refuse_unknown_score(file, file.results)
     if rules.baseline:
         _refuse_empty_baseline(rules.baseline)
     before = {result.sample_id: result for result in rules.baseline.results} if rules.baseline else {}
-    unscored: list[Problem] = []
-    wrong: list[Problem] = []
+    unscored: list[GateProblem] = []
+    wrong: list[GateProblem] = []
     for result in file.results:
         gap = _without_score(result)
         if gap is not None:
@@ -87,7 +87,7 @@ def judge(file: ResultFile, rules: Rules) -> Verdict:
     # Where nothing at all could be judged, there is nothing to let pass.
     judged = len(unscored) < len(file.results)
     excused = unscored if judged and len(unscored) <= rules.allowed_failures else []
-    return Verdict(
+    return GateVerdict(
         samples=len(file.results),
         problems=[*([] if excused else unscored), *wrong, *lost],
         excused=excused,
@@ -120,35 +120,35 @@ def _refuse_empty_baseline(baseline: ResultFile) -> None:
         )
 
 
-def _without_score(result: Result) -> Problem | None:
+def _without_score(result: Result) -> GateProblem | None:
     if result.status == "error":
-        return Problem(result.sample_id, "failed", str(result.line.get("error") or "The run failed."))
+        return GateProblem(result.sample_id, "failed", str(result.line.get("error") or "The run failed."))
     if result.score is None:
-        return Problem(result.sample_id, "no_score", "The result has no score: ask for a rating, or name --score.")
+        return GateProblem(result.sample_id, "no_score", "The result has no score: ask for a rating, or name --score.")
     return None
 
 
-def _too_low(result: Result, rules: Rules, before: Result | None) -> Iterator[Problem]:
+def _too_low(result: Result, rules: Rules, before: Result | None) -> Iterator[GateProblem]:
     score = result.score
     if score is None:
         return
     if rules.min_score is not None and score < rules.min_score:
-        yield Problem(result.sample_id, "below", f"{score:.2f} is below {rules.min_score:.2f}.")
+        yield GateProblem(result.sample_id, "below", f"{score:.2f} is below {rules.min_score:.2f}.")
     if before is not None and before.score is not None and before.score - score > rules.tolerance:
         fall = before.score - score
-        yield Problem(
+        yield GateProblem(
             result.sample_id,
             "regression",
             f"{score:.2f} was {before.score:.2f}: {fall:.2f} worse, more than {rules.tolerance:.2f}.",
         )
 
 
-def _missing(file: ResultFile, before: Mapping[str, Result]) -> Iterator[Problem]:
+def _missing(file: ResultFile, before: Mapping[str, Result]) -> Iterator[GateProblem]:
     """A picture that is no longer there cannot hide that it got worse."""
     here = {result.sample_id for result in file.results}
     for sample_id in before:
         if sample_id not in here:
-            yield Problem(sample_id, "missing", "The baseline has this sample, the results do not.")
+            yield GateProblem(sample_id, "missing", "The baseline has this sample, the results do not.")
 
 
 def _notes(file: ResultFile, before: Mapping[str, Result]) -> Iterator[str]:
@@ -167,9 +167,9 @@ def _notes(file: ResultFile, before: Mapping[str, Result]) -> Iterator[str]:
         yield f"{unknown} samples had no score in the baseline and were not compared."
 
 
-def junit(verdict: Verdict, name: str) -> str:
+def junit(verdict: GateVerdict, name: str) -> str:
     """The verdict as a JUnit file, one test case for each sample."""
-    problems: dict[str, list[Problem]] = {}
+    problems: dict[str, list[GateProblem]] = {}
     for problem in verdict.problems:
         problems.setdefault(problem.sample_id, []).append(problem)
     ids = list(dict.fromkeys([*verdict.scores, *problems]))

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agenticiqa.evaluation.agreement import Settings, cluster_names, why_no_correlation
+from agenticiqa.evaluation.agreement import FigureSettings, cluster_names, why_no_correlation
 from agenticiqa.evaluation.results import EvaluationError, Result, ResultFile
 from agenticiqa.evaluation.statistics import (
-    Estimate,
+    IntervalEstimate,
     Statistic,
     ZTest,
     bootstrap,
@@ -37,8 +37,8 @@ class ScoreComparison:
     used: int
     srcc: tuple[float | None, float | None]
     plcc: tuple[float | None, float | None]
-    srcc_difference: Estimate
-    plcc_difference: Estimate
+    srcc_difference: IntervalEstimate
+    plcc_difference: IntervalEstimate
     steiger: ZTest | None
     note: str | None = None
 
@@ -72,7 +72,7 @@ class ChoiceComparison:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedComparison:
     first: str
     second: str
     only_in_first: int
@@ -94,9 +94,9 @@ class Comparison:
 Pair = tuple[Result, Result]
 
 
-def compare(first: ResultFile, second: ResultFile, settings: Settings | None = None) -> Comparison:
+def compare(first: ResultFile, second: ResultFile, settings: FigureSettings | None = None) -> PairedComparison:
     """Both files sample by sample."""
-    settings = settings or Settings()
+    settings = settings or FigureSettings()
     others = {result.sample_id: result for result in second.results}
     common = [(result, others[result.sample_id]) for result in first.results if result.sample_id in others]
     if not common:
@@ -109,7 +109,7 @@ def compare(first: ResultFile, second: ResultFile, settings: Settings | None = N
                 f"Sample {one.sample_id!r} has another opinion or right answer in {second.path}.",
                 hint="Compare runs over the same manifest.",
             )
-    return Comparison(
+    return PairedComparison(
         first=f"{first.path} ({first.score})",
         second=f"{second.path} ({second.score})",
         only_in_first=len(first.results) - len(common),
@@ -119,7 +119,7 @@ def compare(first: ResultFile, second: ResultFile, settings: Settings | None = N
     )
 
 
-def _scores(common: Sequence[Pair], settings: Settings) -> list[ScoreComparison]:
+def _scores(common: Sequence[Pair], settings: FigureSettings) -> list[ScoreComparison]:
     """One comparison a dataset: opinions of different sets are on different scales."""
     by_dataset: dict[str | None, list[Pair]] = {}
     for pair in common:
@@ -128,16 +128,16 @@ def _scores(common: Sequence[Pair], settings: Settings) -> list[ScoreComparison]
     return [_compare_scores(name, pairs, settings) for name, pairs in by_dataset.items()]
 
 
-def _compare_scores(dataset: str | None, pairs: Sequence[Pair], settings: Settings) -> ScoreComparison:
+def _compare_scores(dataset: str | None, pairs: Sequence[Pair], settings: FigureSettings) -> ScoreComparison:
     usable = [(one, other) for one, other in pairs if None not in (one.score, other.score)]
     numbers = [(one.score, other.score, one.truth) for one, other in usable]
     first, second, opinions = np.array(numbers, np.float64).reshape(-1, 3).T
     clusters = cluster_names([one for one, _ in usable], settings.cluster)
     missing = [why_no_correlation(scores, opinions) for scores in (first, second)]
 
-    def difference(statistic: Statistic) -> Estimate:
+    def difference(statistic: Statistic) -> IntervalEstimate:
         if any(missing):
-            return Estimate(None)
+            return IntervalEstimate(None)
         return bootstrap(statistic, first, second, opinions, resamples=settings.resamples, clusters=clusters)
 
     plcc = _correlation(pearson, first, opinions), _correlation(pearson, second, opinions)

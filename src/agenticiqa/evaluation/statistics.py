@@ -28,7 +28,7 @@ _CELLS_A_BATCH = 2_000_000
 
 
 @dataclass(frozen=True)
-class Estimate:
+class IntervalEstimate:
     """A figure and its 95 % interval; any part is None where the data do not define it."""
 
     value: float | None
@@ -86,7 +86,7 @@ def bootstrap(
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = SEED,
     clusters: Sequence[str] | None = None,
-) -> Estimate:
+) -> IntervalEstimate:
     """A statistic of paired samples with its percentile bootstrap interval (pictures are drawn, not ratings).
 
     ``clusters`` names the group of each sample: whole groups are drawn then, because versions of one picture are not
@@ -94,9 +94,9 @@ def bootstrap(
     """
     value = float(statistic(*samples, axis=-1)) if samples[0].size > 1 else math.nan
     if not math.isfinite(value):
-        return Estimate(None)
+        return IntervalEstimate(None)
     if resamples < 1 or samples[0].size < 3:
-        return Estimate(value)
+        return IntervalEstimate(value)
     if clusters is not None:
         return _cluster_bootstrap(statistic, samples, value, clusters, resamples, seed)
     with warnings.catch_warnings():
@@ -113,16 +113,16 @@ def bootstrap(
             method="percentile",
             random_state=np.random.default_rng(seed),
         ).confidence_interval
-    return Estimate(value, _finite(interval.low), _finite(interval.high))
+    return IntervalEstimate(value, _finite(interval.low), _finite(interval.high))
 
 
 def _cluster_bootstrap(
     statistic: Statistic, samples: Sequence[Floats], value: float, clusters: Sequence[str], resamples: int, seed: int
-) -> Estimate:
+) -> IntervalEstimate:
     _, groups = np.unique(np.asarray(clusters), return_inverse=True)
     members = [np.flatnonzero(groups == group) for group in range(int(groups.max()) + 1)]
     if len(members) < FEWEST_CLUSTERS:
-        return Estimate(value)
+        return IntervalEstimate(value)
     chance = np.random.default_rng(seed)
     values = []
     for _ in range(resamples):
@@ -130,7 +130,7 @@ def _cluster_bootstrap(
         values.append(float(statistic(*(sample[drawn] for sample in samples), axis=-1)))
     edge = (1 - CONFIDENCE) / 2
     low, high = np.quantile(values, [edge, 1 - edge])
-    return Estimate(value, _finite(float(low)), _finite(float(high)))
+    return IntervalEstimate(value, _finite(float(low)), _finite(float(high)))
 
 
 def _finite(value: float) -> float | None:
@@ -140,19 +140,19 @@ def _finite(value: float) -> float | None:
 # --- choices ---------------------------------------------------------------------------------------------
 
 
-def proportion(right: int, total: int) -> Estimate:
+def proportion(right: int, total: int) -> IntervalEstimate:
     """A share with its Wilson interval.
 
     >>> share = proportion(8, 10)
     >>> share.value, round(share.low, 3), round(share.high, 3)
     (0.8, 0.49, 0.943)
     >>> proportion(0, 0)
-    Estimate(value=None, low=None, high=None)
+    IntervalEstimate(value=None, low=None, high=None)
     """
     if total == 0:
-        return Estimate(None)
+        return IntervalEstimate(None)
     interval = stats.binomtest(right, total).proportion_ci(CONFIDENCE, method="wilson")
-    return Estimate(right / total, float(interval.low), float(interval.high))
+    return IntervalEstimate(right / total, float(interval.low), float(interval.high))
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from agenticiqa.evaluation.accuracy import NO_ANSWER, Accuracy
-from agenticiqa.evaluation.agreement import FEWEST_FOR_CORRELATION, Agreement, Settings
+from agenticiqa.evaluation.agreement import FEWEST_FOR_CORRELATION, Agreement, FigureSettings
 from agenticiqa.evaluation.evaluate import ChoiceReport, Counts, Evaluation, ScoreReport
-from agenticiqa.evaluation.paired import ChoiceComparison, Comparison, ScoreComparison
+from agenticiqa.evaluation.paired import ChoiceComparison, PairedComparison, ScoreComparison
 from agenticiqa.evaluation.paper import published_accuracies, published_correlations, source
-from agenticiqa.evaluation.statistics import Estimate
+from agenticiqa.evaluation.statistics import IntervalEstimate
 from agenticiqa.runtime.shown_text import markdown_text
 
 UNDEFINED = "–"
@@ -129,7 +129,7 @@ def _score_tables(evaluation: Evaluation, paper: bool) -> Iterator[Table]:
         yield from _score_details(report, paper)
 
 
-def _about_intervals(settings: Settings) -> str:
+def _about_intervals(settings: FigureSettings) -> str:
     if settings.resamples == 0:
         return "No intervals: --resamples is 0."
     drawn = f"groups of the same {settings.cluster}" if settings.cluster else "samples"
@@ -189,11 +189,11 @@ def _number(value: float | None, digits: int = 4) -> str:
     return UNDEFINED if value is None else f"{value:.{digits}f}"
 
 
-def _short(estimate: Estimate, digits: int = 3) -> str:
+def _short(estimate: IntervalEstimate, digits: int = 3) -> str:
     return _number(estimate.value, digits)
 
 
-def _estimate(estimate: Estimate, digits: int = 3) -> str:
+def _estimate(estimate: IntervalEstimate, digits: int = 3) -> str:
     if estimate.low is None or estimate.high is None:
         return _number(estimate.value, digits)
     return f"{_number(estimate.value, digits)} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
@@ -234,7 +234,7 @@ def _shares(figures: Accuracy) -> list[str]:
     ]
 
 
-def _percent(estimate: Estimate) -> str:
+def _percent(estimate: IntervalEstimate) -> str:
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return UNDEFINED
     return f"{estimate.value:.1%} [{estimate.low:.1%}, {estimate.high:.1%}]"
@@ -261,7 +261,7 @@ def _published_accuracies(report: ChoiceReport, published: dict[str, dict[str, f
 # --- two files -------------------------------------------------------------------------------------------
 
 
-def _comparison_tables(comparison: Comparison) -> Iterator[Table]:
+def _comparison_tables(comparison: PairedComparison) -> Iterator[Table]:
     notes = [f"First: {comparison.first}. Second: {comparison.second}."]
     if comparison.only_in_first or comparison.only_in_second:
         notes.append(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agenticiqa.errors import AuthenticationError, BackendError, BadResponseError
 from agenticiqa.models.client import ModelReply, Provider, Readiness, TokenUsage
 from agenticiqa.models.known_models import Feature, known_provider
-from agenticiqa.models.wire.answer_logprobs import Token, answer_logprobs
+from agenticiqa.models.wire.answer_logprobs import ReplyToken, answer_logprobs
 from agenticiqa.models.wire.faults import (
     connection_error,
     error_for_status,
@@ -180,7 +180,7 @@ def _text(candidate: types.Candidate | None) -> str:
     return "".join(part.text or "" for part in parts if not part.thought)
 
 
-def _tokens(candidate: types.Candidate | None) -> list[Token]:
+def _tokens(candidate: types.Candidate | None) -> list[ReplyToken]:
     result = candidate.logprobs_result if candidate else None
     if result is None:
         return []
@@ -188,7 +188,7 @@ def _tokens(candidate: types.Candidate | None) -> list[Token]:
     for chosen, top in zip_longest(result.chosen_candidates or [], result.top_candidates or []):
         alternatives = tuple(_pairs(top.candidates or [] if top else []))
         for text, logprob in _pairs([chosen] if chosen else []):
-            tokens.append(Token(text, logprob, alternatives))
+            tokens.append(ReplyToken(text, logprob, alternatives))
     return tokens
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agenticiqa.errors import BackendError, BadResponseError, RequestRejectedError
 from agenticiqa.models.client import ModelReply, Provider, Readiness, TokenUsage
-from agenticiqa.models.wire.answer_logprobs import Token, answer_logprobs
+from agenticiqa.models.wire.answer_logprobs import ReplyToken, answer_logprobs
 from agenticiqa.models.wire.faults import (
     connection_error,
     error_for_status,
@@ -165,12 +165,14 @@ def _refusal(message: Any, reason: Any) -> str | None:
     return "the content filter stopped it" if reason == "content_filter" else None
 
 
-def _tokens(choice: Any) -> list[Token]:
+def _tokens(choice: Any) -> list[ReplyToken]:
     content = getattr(getattr(choice, "logprobs", None), "content", None)
     if not isinstance(content, list):
         return []
     return [
-        Token(text, logprob, tuple(_pairs(item.top_logprobs))) for item in content for text, logprob in _pairs([item])
+        ReplyToken(text, logprob, tuple(_pairs(item.top_logprobs)))
+        for item in content
+        for text, logprob in _pairs([item])
     ]
 
 

@@ -23,7 +23,7 @@ from agenticiqa.models.client import (
     TokenUsage,
 )
 from agenticiqa.models.known_models import model_id
-from agenticiqa.models.wire.answer_logprobs import Token, answer_logprobs
+from agenticiqa.models.wire.answer_logprobs import ReplyToken, answer_logprobs
 from agenticiqa.models.wire.reply_schema import reply_schema
 from agenticiqa.models.wire.transport import TOP_LOGPROBS, checked_text, installed
 from agenticiqa.runtime.config import ProviderSettings
@@ -185,7 +185,7 @@ class QwenVLMClient(RichVLMClient):
 
     # --- token probabilities -----------------------------------------------------------------------------
 
-    def _tokens(self, ids: list[int], recorder: _Recorder, loaded: _Loaded) -> list[Token]:
+    def _tokens(self, ids: list[int], recorder: _Recorder, loaded: _Loaded) -> list[ReplyToken]:
         tokenizer = loaded.processor.tokenizer
         tokens = []
         for chosen, (top_ids, top_logprobs) in zip(ids, recorder.steps, strict=False):
@@ -195,7 +195,7 @@ class QwenVLMClient(RichVLMClient):
             found = dict(zip(top_ids.tolist(), top_logprobs.tolist(), strict=True)).get(chosen)
             # A token that the grammar forced may lie below everything recorded.
             logprob = min(top_logprobs.tolist()) if found is None else found
-            tokens.append(Token(self._text(chosen, tokenizer), logprob, tuple(alternatives)))
+            tokens.append(ReplyToken(self._text(chosen, tokenizer), logprob, tuple(alternatives)))
         return tokens
 
     def _text(self, token_id: int, tokenizer: Any) -> str:

@@ -11,7 +11,7 @@ from agenticiqa.pictures.images import Box
 from agenticiqa.pictures.regions import find_region
 from agenticiqa.runtime.config import ToolSettings
 from agenticiqa.state import ToolExecutionLog
-from agenticiqa.tools.measuring import Bench, Job, JobResult
+from agenticiqa.tools.measuring import Bench, JobResult, ToolJob
 from agenticiqa.tools.registry import Tool, ToolRegistry
 from agenticiqa.vocabulary import GLOBAL
 
@@ -33,8 +33,8 @@ class Order:
     note: str | None = None
 
     @property
-    def job(self) -> Job:
-        return Job(self.tool, self.box)
+    def job(self) -> ToolJob:
+        return ToolJob(self.tool, self.box)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def carry_out(orders: Sequence[Order], bench: Bench, settings: ToolSettings) -> 
     return Measured(_filed(orders, by_job) or None, list(_logs(orders, by_job)))
 
 
-def _logs(orders: Sequence[Order], results: Mapping[Job, JobResult]) -> Iterable[ToolExecutionLog]:
+def _logs(orders: Sequence[Order], results: Mapping[ToolJob, JobResult]) -> Iterable[ToolExecutionLog]:
     for job, result in results.items():
         own = [order for order in orders if order.job == job]
         yield ToolExecutionLog(
@@ -117,7 +117,7 @@ def _without_calibration(result: JobResult) -> str | None:
     return f"{result.job.tool.name} has no calibration to 1..5: only its raw value is known"
 
 
-def _filed(orders: Sequence[Order], results: Mapping[Job, JobResult]) -> Scores:
+def _filed(orders: Sequence[Order], results: Mapping[ToolJob, JobResult]) -> Scores:
     scores: Scores = {}
     for order in orders:
         calibrated = results[order.job].calibrated

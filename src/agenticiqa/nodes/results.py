@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, PrivateAttr
 
 from agenticiqa.errors import AssessmentFailedError, MissingExtraError
+from agenticiqa.pictures.images import LoadedImage, load_image
+from agenticiqa.pictures.inputs import GivenPicture
+from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.state import ExecutorOutput, PlannerOutput, SummarizerOutput
 
 Status = Literal["ok", "partial", "error"]
@@ -29,6 +33,17 @@ class Assessment(BaseModel):
     replan_history: list[str] = Field(default_factory=list)
     error: str | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
+    _pictures: dict[str, GivenPicture] = PrivateAttr(default_factory=dict)
+    """Those that are in no file, so that a notebook can show them; they are not stored with the result."""
+
+    def keep_pictures(self, pictures: Mapping[str, GivenPicture]) -> None:
+        """Hold on to pictures that cannot be opened again by their names."""
+        self._pictures = {name: given for name, given in pictures.items() if not os.path.exists(name)}
+
+    def open_picture(self, name: str, limits: ImageLimits) -> LoadedImage:
+        """The picture or its reference, by the name that the result gives it."""
+        given = self._pictures.get(name)
+        return given.open(limits) if given else load_image(name, limits)
 
     @property
     def answer(self) -> str:
@@ -187,5 +202,5 @@ def dataframe(rows: Sequence[Mapping[str, Any]]) -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise MissingExtraError("A data frame needs pandas.", hint="Install it: pip install pandas") from error
+        raise MissingExtraError("A data frame needs pandas.", hint="pip install 'agenticiqa[dataframe]'") from error
     return pandas.DataFrame(list(rows))

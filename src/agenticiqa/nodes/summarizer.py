@@ -72,7 +72,6 @@ Return the JSON:
   "quality_reasoning": "<concise justification referencing distortions or tool scores>"
 }"""
 
-STRICTER = "Return ONLY valid JSON"
 OPEN_QUESTION_LINE = 'There are no answer options: give a short, direct answer to the question as "final_answer".'
 YES_NO_LINE = 'There are no answer options: answer "Yes" or "No" as "final_answer".'
 
@@ -182,7 +181,6 @@ class _Summary:
             request=self._request,
             parse=self._parse,
             think=lambda mind: self._understood(mind.answer(self.mode, self.plan, self.evidence)),
-            stricter=STRICTER,
         )
         return self.context.asker("summarizer", self.asked, create_vlm_client).ask(step)
 

@@ -20,7 +20,7 @@ from PIL import Image
 
 from agenticiqa.errors import BackendUnavailableError, ImageError
 from agenticiqa.nodes.results import Assessment
-from agenticiqa.pictures.images import LoadedImage, load_image
+from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.overlays import overlay
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.files import write_whole
@@ -86,7 +86,7 @@ def report_item(result: Assessment, limits: ImageLimits) -> ReportItem:
     """A result with its quality map, where the embedded vision model is installed."""
     from agenticiqa.vision.quality_map import quality_map
 
-    picture = _opened(result.image_path, limits)
+    picture = _opened(result, result.image_path, limits)
     if picture is None:
         return ReportItem(result, limits=limits)
     try:
@@ -117,14 +117,14 @@ def picture_article(item: ReportItem) -> str:
 
 def _pictures(item: ReportItem) -> str:
     figures = []
-    picture = _opened(item.result.image_path, item.limits)
+    picture = _opened(item.result, item.result.image_path, item.limits)
     if picture is not None:
         shown = thumbnail(picture)
         figures.append(figure(shown, "picture"))
         if item.quality_map is not None:
             figures.append(figure(overlay(shown, item.quality_map), "where quality is lost (red) and kept (blue)"))
     if item.result.reference_path:
-        reference = _opened(item.result.reference_path, item.limits)
+        reference = _opened(item.result, item.result.reference_path, item.limits)
         if reference is not None:
             figures.append(figure(thumbnail(reference), "reference"))
     if not figures:
@@ -132,9 +132,9 @@ def _pictures(item: ReportItem) -> str:
     return f'<div class="pictures">{"".join(figures)}</div>'
 
 
-def _opened(path: str, limits: ImageLimits) -> LoadedImage | None:
+def _opened(result: Assessment, name: str, limits: ImageLimits) -> LoadedImage | None:
     try:
-        return load_image(path, limits)
+        return result.open_picture(name, limits)
     except ImageError:
         return None
 

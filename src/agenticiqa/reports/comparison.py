@@ -47,7 +47,10 @@ def render_page(found: Comparison, limits: ImageLimits) -> str:
 
 
 def _pictures(found: Comparison, limits: ImageLimits) -> Pictures:
-    return open_pictures(found.image_a, found.image_b, found.reference_path, limits)
+    if found.a is None or found.b is None:
+        return open_pictures(found.image_a, found.image_b, found.reference_path, limits)
+    reference = found.a.open_picture(found.reference_path, limits) if found.reference_path else None
+    return Pictures(found.a.open_picture(found.image_a, limits), found.b.open_picture(found.image_b, limits), reference)
 
 
 def _figures(found: Comparison, limits: ImageLimits) -> str:

@@ -21,7 +21,7 @@ DESCRIPTION = (
 )
 
 
-class Question(BaseModel):
+class QuestionInput(BaseModel):
     """What an agent may ask."""
 
     image: str = Field(description="Path of the picture.")
@@ -62,7 +62,7 @@ def image_quality_tool(assessor: AgenticIQA | None = None) -> BaseTool:
         coroutine=ask_async,
         name="assess_image_quality",
         description=DESCRIPTION,
-        args_schema=Question,
+        args_schema=QuestionInput,
         response_format="content_and_artifact",
         handle_tool_error=True,
     )

@@ -46,7 +46,7 @@ class Availability:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """One tool of the catalogue."""
 
     name: str
@@ -105,7 +105,7 @@ def catalogue_names() -> list[str]:
 
 
 @cache
-def load_catalogue() -> dict[str, Entry]:
+def load_catalogue() -> dict[str, CatalogueEntry]:
     """All entries by name, in the file's order.
 
     >>> load_catalogue()["QAlign"].type
@@ -118,14 +118,14 @@ def load_catalogue() -> dict[str, Entry]:
     return {name: _entry(name, facts, licences) for name, facts in content["tools"].items()}
 
 
-def _entry(name: str, facts: dict[str, Any], licences: Mapping[str, str]) -> Entry:
+def _entry(name: str, facts: dict[str, Any], licences: Mapping[str, str]) -> CatalogueEntry:
     providers: tuple[Provider, ...] = tuple(facts["providers"])
     unknown = {*providers} - {*get_args(Provider)} or {*facts.get("best_at", {})} - {*CATEGORIES}
     if unknown:
         raise ToolError(f"{_DATA_FILE}: {name} names {', '.join(sorted(unknown))}, which nobody knows.")
     declared = _declared(name, facts)
     own_licence = facts.get("licence")
-    return Entry(
+    return CatalogueEntry(
         name=name,
         providers=providers,
         description=facts["description"],
@@ -160,7 +160,9 @@ def _declared(name: str, facts: dict[str, Any]) -> dict[str, Any]:
 # --- can it run here? ------------------------------------------------------------------------------------
 
 
-def availability(entry: Entry, settings: ToolSettings | None = None, folder: Path | None = None) -> Availability:
+def availability(
+    entry: CatalogueEntry, settings: ToolSettings | None = None, folder: Path | None = None
+) -> Availability:
     """The first provider that can run the tool; if none can, what the easiest one lacks.
 
     >>> availability(load_catalogue()["SSIM"]).state
@@ -173,25 +175,25 @@ def availability(entry: Entry, settings: ToolSettings | None = None, folder: Pat
     return ready or installed or answers[0]
 
 
-def _check(entry: Entry, provider: Provider, settings: ToolSettings, folder: Path) -> Availability:
+def _check(entry: CatalogueEntry, provider: Provider, settings: ToolSettings, folder: Path) -> Availability:
     checks = {"native": _check_native, "perceptual": _check_perceptual, "pyiqa": _check_pyiqa}
     state, reason = checks[provider](entry, settings, folder)
     return Availability(state, reason, provider)
 
 
-def _check_native(entry: Entry, _settings: ToolSettings, _folder: Path) -> tuple[State, str]:
+def _check_native(entry: CatalogueEntry, _settings: ToolSettings, _folder: Path) -> tuple[State, str]:
     if entry.name == "AIQA_FR" and not resources.files(__package__).joinpath(_FUSED_MODEL).is_file():
         return "not in this build", f"its fitted model ({_FUSED_MODEL}) is not part of this installation"
     return "ready", "built in"
 
 
-def _check_perceptual(entry: Entry, _settings: ToolSettings, folder: Path) -> tuple[State, str]:
+def _check_perceptual(entry: CatalogueEntry, _settings: ToolSettings, folder: Path) -> tuple[State, str]:
     if not perceptual_weights(entry.name, folder).is_file():
         return "needs weights", f"its network has not been converted: run `agenticiqa tools fetch {entry.name}`"
     return "ready", "runs on ONNX Runtime"
 
 
-def _check_pyiqa(entry: Entry, settings: ToolSettings, folder: Path) -> tuple[State, str]:
+def _check_pyiqa(entry: CatalogueEntry, settings: ToolSettings, folder: Path) -> tuple[State, str]:
     version = pyiqa_adapter.installed_version()
     if version is None:
         missing = "pyiqa" if find_spec("pyiqa") is None else "torch"
@@ -212,7 +214,9 @@ def perceptual_weights(name: str, folder: Path) -> Path:
 # --- making metrics --------------------------------------------------------------------------------------
 
 
-def make_metric(entry: Entry, provider: Provider, settings: ToolSettings, folder: Path | None = None) -> Metric:
+def make_metric(
+    entry: CatalogueEntry, provider: Provider, settings: ToolSettings, folder: Path | None = None
+) -> Metric:
     """The metric behind an entry; loads no network yet."""
     if provider == "pyiqa":
         return pyiqa_adapter.adapted(entry.name, pyiqa_spec(entry), settings.pyiqa)
@@ -229,7 +233,7 @@ def _native(name: str) -> Metric:
     return Metric(own.SPEC, own.measure, own.make_map)
 
 
-def largest_megapixels(entry: Entry, provider: Provider, settings: ToolSettings) -> float | None:
+def largest_megapixels(entry: CatalogueEntry, provider: Provider, settings: ToolSettings) -> float | None:
     """Above which a picture is refused, because the network would fill the memory."""
     if provider == "pyiqa":
         return settings.pyiqa.max_megapixels
@@ -238,7 +242,7 @@ def largest_megapixels(entry: Entry, provider: Provider, settings: ToolSettings)
     return None
 
 
-def pyiqa_spec(entry: Entry) -> MetricSpec:
+def pyiqa_spec(entry: CatalogueEntry) -> MetricSpec:
     """An entry's facts in the form that native metrics declare."""
     if entry.range is None or entry.kind == "probe":
         raise ToolError(f"{_DATA_FILE}: {entry.name} has no range.")
@@ -258,7 +262,11 @@ def pyiqa_spec(entry: Entry) -> MetricSpec:
 
 
 def fetch(
-    entry: Entry, settings: ToolSettings | None = None, *, source: Path | None = None, folder: Path | None = None
+    entry: CatalogueEntry,
+    settings: ToolSettings | None = None,
+    *,
+    source: Path | None = None,
+    folder: Path | None = None,
 ) -> str:
     """Get what the tool lacks and prove that it runs; returns what was done, in words."""
     settings, folder = settings or ToolSettings(), folder or tools_folder()
@@ -275,7 +283,7 @@ def fetch(
     return f"{entry.name} runs here (its value on a made picture: {value:.4g}). {pyiqa_adapter.LICENCE_NOTE}"
 
 
-def _convert_dists(entry: Entry, folder: Path, source: Path | None) -> str:
+def _convert_dists(entry: CatalogueEntry, folder: Path, source: Path | None) -> str:
     if entry.name != "DISTS":
         return f"{entry.name} needs no weights: they travel with this package."
     content = conversion.find_source(conversion.VGG_FILE, source)

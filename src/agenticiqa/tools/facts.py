@@ -7,7 +7,7 @@ from typing import Any
 from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.runtime.config import ToolSettings
 from agenticiqa.tools.calibration import Calibration
-from agenticiqa.tools.catalogue import Entry, availability, load_catalogue
+from agenticiqa.tools.catalogue import CatalogueEntry, availability, load_catalogue
 from agenticiqa.tools.names import same_tool
 from agenticiqa.tools.registry import Tool, ToolRegistry, default_calibration, default_registry
 
@@ -34,7 +34,7 @@ def facts_of(name: str, settings: ToolSettings) -> dict[str, Any]:
         raise ToolUnavailableError(error.message, hint=f"{error.hint} `agenticiqa tools list` shows all.") from None
 
 
-def _facts(entry: Entry, registry: ToolRegistry, settings: ToolSettings) -> dict[str, Any]:
+def _facts(entry: CatalogueEntry, registry: ToolRegistry, settings: ToolSettings) -> dict[str, Any]:
     found = availability(entry, settings)
     tool = registry.get(entry.name)
     return {
@@ -66,7 +66,7 @@ def _plug_in_facts(tool: Tool) -> dict[str, Any]:
     }
 
 
-def _undescribed(entry: Entry) -> dict[str, Any]:
+def _undescribed(entry: CatalogueEntry) -> dict[str, Any]:
     """The keys of :func:`describe` for a tool that cannot run here."""
     return {
         "name": entry.name,

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Job:
+class ToolJob:
     """One tool on one region; None is the whole picture."""
 
     tool: Tool
@@ -32,7 +32,7 @@ class Job:
 class JobResult:
     """A score, or the reason why there is none."""
 
-    job: Job
+    job: ToolJob
     raw: float | None = None
     calibrated: float | None = None
     seconds: float = 0.0
@@ -85,7 +85,7 @@ class Bench:
         self._keep_maps = keep_maps
         self._views: dict[tuple[Box | None, bool], Views] = {}
 
-    def run(self, jobs: Sequence[Job], *, max_workers: int, timeout_s: float) -> list[JobResult]:
+    def run(self, jobs: Sequence[ToolJob], *, max_workers: int, timeout_s: float) -> list[JobResult]:
         """Results in the order of ``jobs``, which must be distinct."""
         if not jobs:
             return []
@@ -109,7 +109,7 @@ class Bench:
             future.result()
         return list(results)
 
-    def _work_off(self, waiting: deque[tuple[int, Job]], results: list[JobResult]) -> None:
+    def _work_off(self, waiting: deque[tuple[int, ToolJob]], results: list[JobResult]) -> None:
         """Do jobs until none is left; other threads take theirs from the same place."""
         while True:
             try:
@@ -118,7 +118,7 @@ class Bench:
                 return
             results[number] = self.measure(job)
 
-    def measure(self, job: Job) -> JobResult:
+    def measure(self, job: ToolJob) -> JobResult:
         """One job; failures of the tool become the result's error."""
         # Maps are not stored: a tool that is asked for its map runs.
         stored = self._cache.get(self._key(job)) if self._cache and not self._keep_maps else None
@@ -134,7 +134,7 @@ class Bench:
             self._cache.put(self._key(job), {"raw": raw, "calibrated": calibrated})
         return JobResult(job, raw, calibrated, seconds=time.perf_counter() - started, map=local)
 
-    def _score(self, job: Job) -> tuple[float, float | None, FloatArray | None]:
+    def _score(self, job: ToolJob) -> tuple[float, float | None, FloatArray | None]:
         if job.tool.needs_reference and self._reference is None:
             raise ToolError(f"{job.tool.name} compares with a reference picture, and none was given.")
         found = job.tool.metric.measure(self._view(job))
@@ -144,11 +144,11 @@ class Bench:
         local = self._map(job, found) if self._keep_maps else None
         return raw, job.tool.calibration(raw) if job.tool.calibration else None, local
 
-    def _map(self, job: Job, found: Measurement) -> FloatArray | None:
+    def _map(self, job: ToolJob, found: Measurement) -> FloatArray | None:
         make = job.tool.metric.make_map
         return make(self._view(job)) if found.map is None and make else found.map
 
-    def _prepare(self, jobs: Sequence[Job]) -> None:
+    def _prepare(self, jobs: Sequence[ToolJob]) -> None:
         """Make shared views before threads start; a pair that does not fit fails in its own jobs instead."""
         for job in jobs:
             try:
@@ -156,7 +156,7 @@ class Bench:
             except (AgenticIQAError, MetricInputError) as error:
                 logger.debug("No view for %s: %s", job.tool.name, error)
 
-    def _view(self, job: Job) -> Views:
+    def _view(self, job: ToolJob) -> Views:
         """Tools that need no reference must not fail because the reference does not fit."""
         key = (job.region, job.tool.needs_reference)
         if key not in self._views:
@@ -164,7 +164,7 @@ class Bench:
             self._views[key] = Views(_pixels(self._test, job.region), reference)
         return self._views[key]
 
-    def _key(self, job: Job) -> str:
+    def _key(self, job: ToolJob) -> str:
         return content_key(
             "score",
             {
@@ -177,7 +177,7 @@ class Bench:
         )
 
 
-def _is_in_time(job: Job, timeout_s: float) -> bool:
+def _is_in_time(job: ToolJob, timeout_s: float) -> bool:
     return job.tool.is_predictable and timeout_s >= AMPLE_S
 
 

@@ -57,7 +57,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class CurveAgreement:
     """How well scores follow opinions: rank correlation, linear correlation, error on the 1..5 scale.
 
     None: not defined, because one side is constant or the scores are raw values on a scale of their own.
@@ -68,16 +68,16 @@ class Agreement:
     rmse: float | None
 
     @classmethod
-    def of(cls, scores: Floats, opinions: Floats) -> Agreement:
+    def of(cls, scores: Floats, opinions: Floats) -> CurveAgreement:
         """Of scores on the 1..5 scale.
 
-        >>> Agreement.of(np.array([1.0, 3.0, 5.0]), np.array([1.0, 3.0, 5.0])).rmse
+        >>> CurveAgreement.of(np.array([1.0, 3.0, 5.0]), np.array([1.0, 3.0, 5.0])).rmse
         0.0
         """
         return replace(cls.of_raw(scores, opinions), rmse=float(np.sqrt(np.mean((scores - opinions) ** 2))))
 
     @classmethod
-    def of_raw(cls, scores: Floats, opinions: Floats) -> Agreement:
+    def of_raw(cls, scores: Floats, opinions: Floats) -> CurveAgreement:
         """Of raw values that rise with quality."""
         if np.ptp(scores) == 0 or np.ptp(opinions) == 0:
             return cls(None, None, None)
@@ -92,9 +92,9 @@ class Refit:
     calibration: Calibration
     raw: Floats
     opinions: Floats
-    before: Agreement
-    after: Agreement
-    unseen: Agreement | None
+    before: CurveAgreement
+    after: CurveAgreement
+    unseen: CurveAgreement | None
 
 
 def read_manifest(path: Path, scale: Scale | None = None) -> list[Opinion]:
@@ -147,15 +147,15 @@ def refit(tool: Tool, raw: Sequence[float], opinions: Sequence[float], groups: S
         raw=x,
         opinions=y,
         before=_before(tool, x, y),
-        after=Agreement.of(calibration.curve(x), y),
+        after=CurveAgreement.of(calibration.curve(x), y),
         unseen=_unseen(x, y, _folds(groups), fitted),
     )
 
 
-def _before(tool: Tool, x: Floats, y: Floats) -> Agreement:
+def _before(tool: Tool, x: Floats, y: Floats) -> CurveAgreement:
     if tool.calibration:
-        return Agreement.of(tool.calibration.curve(x), y)
-    return Agreement.of_raw(x if tool.spec.higher_is_better else -x, y)
+        return CurveAgreement.of(tool.calibration.curve(x), y)
+    return CurveAgreement.of_raw(x if tool.spec.higher_is_better else -x, y)
 
 
 def _folds(groups: Sequence[str]) -> npt.NDArray[np.intp]:
@@ -167,7 +167,7 @@ def _folds(groups: Sequence[str]) -> npt.NDArray[np.intp]:
 
 def _unseen(
     x: Floats, y: Floats, folds: npt.NDArray[np.intp], fitted: Callable[[npt.NDArray[np.bool_]], Calibration]
-) -> Agreement | None:
+) -> CurveAgreement | None:
     """Each fold scored by a curve fitted without it; None where the rest is too little to fit."""
     if np.unique(folds).size < FOLDS:
         return None
@@ -177,7 +177,7 @@ def _unseen(
             scores[folds == fold] = fitted(folds != fold).curve(x[folds == fold])
     except CalibrationError:
         return None
-    return Agreement.of(scores, y)
+    return CurveAgreement.of(scores, y)
 
 
 def add_to_file(path: Path, tool: str, calibration: Calibration) -> None:

@@ -19,7 +19,7 @@ from agenticiqa.errors import ToolError, ToolUnavailableError
 from agenticiqa.runtime.config import ToolSettings
 from agenticiqa.tools.calibration import Calibration, load_calibrations
 from agenticiqa.tools.catalogue import (
-    Entry,
+    CatalogueEntry,
     availability,
     catalogue_names,
     largest_megapixels,
@@ -42,7 +42,7 @@ class Tool:
 
     metric: Metric
     calibration: Calibration | None = None
-    entry: Entry | None = field(default=None, compare=False)
+    entry: CatalogueEntry | None = field(default=None, compare=False)
     """What the catalogue says about it; None for a plug-in's tool."""
     max_megapixels: float | None = None
     """Larger pictures are refused; None: no limit but the machine's memory."""

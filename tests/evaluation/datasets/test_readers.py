@@ -12,13 +12,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import layouts
 
 from agenticiqa.evaluation.datasets.catalogue import ALL, find
-from agenticiqa.evaluation.datasets.checking import Reading, check_folder
+from agenticiqa.evaluation.datasets.checking import DatasetReading, check_folder
 from agenticiqa.evaluation.datasets.folder import DatasetError
 
 
 def read(name: str, root: Path, subset: str | None = None) -> list:
     layouts.MAKERS[name](root)
-    reading = Reading(find(name), root, subset)
+    reading = DatasetReading(find(name), root, subset)
     samples = list(reading.samples())
     assert reading.check.missing == []
     for sample in samples:
@@ -100,7 +100,7 @@ def test_clive_leaves_the_training_pictures_out(tmp_path):
     samples = read("clive", tmp_path)
     assert [Path(sample.image_path).name for sample in samples] == ["3.bmp", "1024.JPG"]
     assert samples[-1].mos == 80
-    everything = list(Reading(find("clive"), tmp_path, "all").samples())
+    everything = list(DatasetReading(find("clive"), tmp_path, "all").samples())
     assert len(everything) == 9
     assert Path(everything[0].image_path).parent.name == "trainingImages"
 
@@ -135,7 +135,7 @@ def test_llvisionqa(tmp_path):
     (sample,) = read("llvisionqa", tmp_path)
     assert (sample.query, sample.options, sample.answer) == ("Is this image clear?", ["Yes", "No"], "B")
     assert (sample.carried["question_type"], sample.carried["concern"]) == ("yes-or-no", "in-context other")
-    (hidden,) = Reading(find("llvisionqa"), tmp_path, "test").samples()
+    (hidden,) = DatasetReading(find("llvisionqa"), tmp_path, "test").samples()
     assert hidden.answer is None
 
 
@@ -143,13 +143,13 @@ def test_agenticiqa_eval(tmp_path):
     tool, planner = read("agenticiqa-eval", tmp_path)
     assert (tool.carried["task"], planner.carried["task"]) == ("executor-tool", "planner")
     assert (tool.answer, Path(tool.reference_path).name) == ("A", "r.png")
-    assert len(list(Reading(find("agenticiqa-eval"), tmp_path, "planner").samples())) == 1
+    assert len(list(DatasetReading(find("agenticiqa-eval"), tmp_path, "planner").samples())) == 1
 
 
 @pytest.mark.parametrize("name", sorted(layouts.MAKERS))
 def test_an_empty_folder_says_what_is_missing_and_where_to_get_it(tmp_path, name):
     with pytest.raises(DatasetError, match="has no") as failure:
-        list(Reading(find(name), tmp_path).samples())
+        list(DatasetReading(find(name), tmp_path).samples())
     assert failure.value.hint == find(name).obtain
 
 
@@ -158,7 +158,7 @@ def test_without_openpyxl_the_extra_is_named(tmp_path, name, monkeypatch):
     layouts.MAKERS[name](tmp_path)
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(DatasetError, match="openpyxl") as failure:
-        list(Reading(find(name), tmp_path).samples())
+        list(DatasetReading(find(name), tmp_path).samples())
     assert "agenticiqa[datasets]" in failure.value.hint
 
 
@@ -182,4 +182,4 @@ def test_a_broken_label_file_is_named(tmp_path, name, file, content):
     layouts.MAKERS[name](tmp_path)
     (tmp_path / file).write_text(content)
     with pytest.raises(DatasetError, match=file.replace(".", r"\.")):
-        list(Reading(find(name), tmp_path).samples())
+        list(DatasetReading(find(name), tmp_path).samples())

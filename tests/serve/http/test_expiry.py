@@ -25,7 +25,7 @@ def compared(client: httpx.Client) -> dict:
 def remove_pictures(running: Running) -> None:
     for path in (running.home / "service" / "pictures").glob("*/*"):
         os.utime(path, (1, 1))
-    assert running.bound.parts.shelf.sweep() > 0
+    assert running.bound.parts.uploads.sweep() > 0
 
 
 def test_run_without_its_pictures_says_so(tmp_path: Path):

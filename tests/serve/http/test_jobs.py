@@ -1,4 +1,4 @@
-"""The desk of jobs by itself."""
+"""The queue of jobs by itself."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import time
 from pathlib import Path
 
 from agenticiqa.serve.http.store.job_record import JobRecord
-from agenticiqa.serve.http.work.jobs import Job, JobDesk, WorkResult
+from agenticiqa.serve.http.work.jobs import JobQueue, ServiceJob, WorkResult
 
 
 def test_steps_told_while_the_event_loop_is_busy_are_on_record(tmp_path: Path):
     """A late listener reads the record: it holds the last steps too, under the numbers that live listeners saw."""
 
-    def work(job: Job) -> WorkResult:
+    def work(job: ServiceJob) -> WorkResult:
         for number in range(5):
             job.tell("step", {"number": number})
         return WorkResult("ok", {})
 
-    async def main() -> tuple[Job, list[dict]]:
+    async def main() -> tuple[ServiceJob, list[dict]]:
         record = JobRecord(tmp_path / "jobs.sqlite")
-        desk = JobDesk(record, workers=1, queue_length=1, timeout_s=60)
-        with desk.reserve() as slot:
-            job = await desk.submit(slot, "a" * 12, "me", "assess", work, {})
+        queue = JobQueue(record, workers=1, queue_length=1, timeout_s=60)
+        with queue.reserve() as slot:
+            job = await queue.submit(slot, "a" * 12, "me", "assess", work, {})
         time.sleep(0.3)  # the loop is kept from its work on purpose
         await asyncio.wait_for(job.done.wait(), 30)
         row = record.find(job.id, "me")
-        await desk.drain(0)
+        await queue.drain(0)
         record.close()
         assert row is not None
         return job, row.events

@@ -17,8 +17,8 @@ import pytest
 
 from agenticiqa.runtime.runs import RunStore
 from agenticiqa.serve.http.problems import ServiceError
-from agenticiqa.serve.http.store.shelf import PictureShelf
-from agenticiqa.serve.http.work.painter import Painter
+from agenticiqa.serve.http.store.upload_store import UploadStore
+from agenticiqa.serve.http.work.render_queue import RenderQueue
 from support.http_service import PICTURE, REFERENCE, Gate, Running, assess, is_problem, serving, wait_until
 from support.scripted import ScriptedClient, plan_reply
 
@@ -198,7 +198,7 @@ def test_run_is_cancelled_when_its_client_leaves(gated: Running, gate: Gate):
             )
             gate.wait_until_reached()
         (run,) = client.get("/v1/runs").json()["runs"]
-        wait_until(lambda: gated.bound.parts.desk.find(run["id"]).stop_reason)
+        wait_until(lambda: gated.bound.parts.queue.find(run["id"]).stop_reason)
         gate.open.set()
         wait_until(lambda: client.get(run["links"]["self"]).json()["status"] == "cancelled")
         shown = client.get(run["links"]["self"]).json()
@@ -252,13 +252,13 @@ def test_event_loop_answers_while_the_pipeline_works(gated: Running, gate: Gate)
 
 def test_drawing_is_bounded(tmp_path: Path):
     async def crowd() -> list[object]:
-        painter = Painter(most_waiting=2)
+        render_queue = RenderQueue(most_waiting=2)
         opened = threading.Event()
-        drawings = [asyncio.create_task(painter.draw(lambda: opened.wait(30))) for _ in range(3)]
+        drawings = [asyncio.create_task(render_queue.draw(lambda: opened.wait(30))) for _ in range(3)]
         await asyncio.wait(drawings, return_when=asyncio.FIRST_COMPLETED)
         opened.set()
         found = await asyncio.gather(*drawings, return_exceptions=True)
-        painter.close()
+        render_queue.close()
         return found
 
     first, second, third = asyncio.run(crowd())
@@ -274,19 +274,19 @@ def test_uploads_go_when_their_time_is_over(tmp_path: Path):
         (stored,) = [path for path in (tmp_path / "service" / "pictures").glob("*/*") if path.read_bytes() == PICTURE]
         old = time.time() - 2 * 3600
         os.utime(stored, (old, old))
-        assert running.bound.parts.shelf.sweep(in_use={stored}) == 0
-        assert running.bound.parts.shelf.sweep() == 1
+        assert running.bound.parts.uploads.sweep(in_use={stored}) == 0
+        assert running.bound.parts.uploads.sweep() == 1
         is_problem(client.get(run["links"]["image"]), 404, "picture_gone")
         assert client.get(run["links"]["self"]).json()["answer"] == "C"
         assert client.get(run["links"]["report"]).status_code == 200
 
 
 def test_shelf_keeps_to_its_size(tmp_path: Path):
-    shelf = PictureShelf(tmp_path, keep_s=3600, max_bytes=250, least_s=10)
-    kept = [shelf.put(bytes([number]) * 100, "x") for number in range(4)]
+    uploads = UploadStore(tmp_path, keep_s=3600, max_bytes=250, least_s=10)
+    kept = [uploads.put(bytes([number]) * 100, "x") for number in range(4)]
     for age, picture in zip((400, 300, 200, 1), kept, strict=True):
         os.utime(picture.path, (time.time() - age, time.time() - age))
-    assert shelf.sweep() == 2
+    assert uploads.sweep() == 2
     assert [picture.path.exists() for picture in kept] == [False, False, True, True]
 
 

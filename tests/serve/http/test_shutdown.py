@@ -15,7 +15,7 @@ import pytest
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.errors import ConfigError
 from agenticiqa.runtime.config import ROLES
-from agenticiqa.serve.http.store.job_record import JobRecord, JobRow, Outcome
+from agenticiqa.serve.http.store.job_record import JobOutcome, JobRecord, JobRow
 from support.http_service import Gate, command_serving, encoded, is_problem, serving, wait_until
 from support.pictures import distorted, scene
 from support.scripted import ScriptedClient, detection_reply, plan_reply
@@ -93,7 +93,7 @@ def test_stopping_server_refuses_new_work_and_says_so(tmp_path: Path):
         gate.wait_until_reached()
         follower = threading.Thread(target=lambda: httpx.get(f"{running.url}{run['links']['events']}", timeout=60))
         follower.start()
-        running.bound.parts.desk.draining = True
+        running.bound.parts.queue.draining = True
         is_problem(client.post("/v1/assess", json=BODY), 503, "stopping")
         is_problem(client.get("/readyz"), 503, "not_ready")
         assert client.get("/healthz").status_code == 200
@@ -109,7 +109,7 @@ def test_run_interrupted_on_its_way_can_be_resumed(tmp_path: Path):
     with serving(tmp_path, model, grace_s=0.0) as running, running.client() as client:
         run = client.post("/v1/assess", params={"async": "true"}, json=BODY).json()["id"]
         gate.wait_until_reached()
-        running.bound.parts.desk.find(run).stop("interrupted")
+        running.bound.parts.queue.find(run).stop("interrupted")
         gate.open.set()
         wait_until(lambda: client.get(f"/v1/runs/{run}").json()["status"] == "interrupted")
     settings = running.bound.parts.pipeline.settings
@@ -129,8 +129,8 @@ def test_two_servers_do_not_share_a_folder(tmp_path: Path):
 def test_late_word_does_not_overwrite_an_interruption(tmp_path: Path):
     with closing(JobRecord(tmp_path / "r.sqlite")) as record:
         record.begin("a" * 12, "me", "assess", {})
-        record.finish("a" * 12, Outcome("interrupted"))
-        record.finish("a" * 12, Outcome("ok", {"x": 1}))
+        record.finish("a" * 12, JobOutcome("interrupted"))
+        record.finish("a" * 12, JobOutcome("ok", {"x": 1}))
         row = record.find("a" * 12, "me")
         assert row is not None
         assert (row.status, row.result) == ("interrupted", None)

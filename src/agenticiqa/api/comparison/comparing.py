@@ -14,7 +14,7 @@ from agenticiqa.nodes.run_state import PipelineEvent
 from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
 from agenticiqa.reports.difference import Pictures, difference_of
 from agenticiqa.state import ToolExecutionLog
-from agenticiqa.tools.measuring import Bench, Job, JobResult
+from agenticiqa.tools.measuring import Bench, JobResult, ToolJob
 from agenticiqa.tools.registry import Tool
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
@@ -139,7 +139,7 @@ def _measured(assessor: AgenticIQA, pictures: Pictures, tools: list[Tool]) -> li
     settings = assessor.settings.pipeline.tools
     sides = [
         Bench(picture, pictures.reference, assessor.cache).run(
-            [Job(tool) for tool in tools], max_workers=settings.max_workers, timeout_s=settings.timeout_s
+            [ToolJob(tool) for tool in tools], max_workers=settings.max_workers, timeout_s=settings.timeout_s
         )
         for picture in (pictures.a, pictures.b)
     ]

@@ -68,6 +68,10 @@ def open_remote(url: str) -> Iterator[IO[bytes]]:
         raise ImageNotFoundError(f"There is no file {url!r}.") from None
     except MissingExtraError:
         raise
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{url!r} cannot be opened: {error}.", hint=f"pip install 'agenticiqa[{EXTRA}]'"
+        ) from None
     except Exception as error:
         # Every storage has its own exceptions; all of them mean that the file cannot be had.
         raise ImageError(

@@ -249,7 +249,9 @@ def stopping_on_signals(stop: StopSwitch) -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            # Whoever asked gets the summary and the exit code: another Ctrl-C, still on its way, must not take them.
+            answered = number == signal.SIGINT and stop.asked
+            signal.signal(number, signal.SIG_IGN if answered else handler)
 
 
 def _print_summary(summary: Summary, output: str, *, to_stderr: bool = False) -> None:

@@ -24,16 +24,16 @@ def progress_display(console: Console) -> Iterator[Callable[[Tally], None]]:
     if not console.is_terminal:
         yield _PlainLines(console)
         return
-    columns = (TextColumn("Batch"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))
+    columns = (TextColumn("Batch"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}"))
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("Batch", total=None, told="")
+        task = progress.add_task("Batch", total=None, pace="")
         last = 0.0
 
         def show(tally: Tally) -> None:
             nonlocal last
             if time.monotonic() - last >= LIVE_EVERY_S:
                 last = time.monotonic()
-                progress.update(task, total=tally.total, completed=tally.finished, told=described(tally))
+                progress.update(task, total=tally.total, completed=tally.finished, pace=described(tally))
 
         yield show
 

@@ -51,7 +51,7 @@ def benchmark(
     from agenticiqa.batch.runner import StopSwitch
     from agenticiqa.cli.many.batch import stopping_on_signals, tools_named
     from agenticiqa.cli.many.batch_progress import progress_display
-    from agenticiqa.evaluation.agreement import Settings
+    from agenticiqa.evaluation.agreement import FigureSettings
     from agenticiqa.evaluation.benchmark import Plan, run_benchmark
     from agenticiqa.evaluation.datasets.catalogue import find
 
@@ -74,7 +74,7 @@ def benchmark(
         workers=workers,
         resume=resume,
         overwrite=overwrite,
-        settings=Settings(resamples=resamples),
+        settings=FigureSettings(resamples=resamples),
     )
     stop = StopSwitch()
     with progress_display(error_console()) as on_progress, stopping_on_signals(stop):

@@ -59,7 +59,7 @@ def evaluate(
     Partial and failed samples are always counted. A failed sample is never an answer: it is not in the correlations,
     and not right in the accuracy.
     """
-    from agenticiqa.evaluation.agreement import Settings
+    from agenticiqa.evaluation.agreement import FigureSettings
     from agenticiqa.evaluation.evaluate import evaluate as run
     from agenticiqa.evaluation.results import read_results
     from agenticiqa.evaluation.tables import markdown as as_markdown
@@ -73,7 +73,7 @@ def evaluate(
         raise typer.BadParameter("--other-score has no effect without a second result file.")
     if failed_as_worst and score.startswith("raw:"):
         raise typer.BadParameter("--failed-as-worst needs a score with a known worst end, not a raw one.")
-    settings = Settings(cast("Literal[4, 5]", parameters), resamples, failed_as_worst, cluster)
+    settings = FigureSettings(cast("Literal[4, 5]", parameters), resamples, failed_as_worst, cluster)
     with error_console().status("Evaluating"):
         first = read_results(results, score=score, truth=truth)
         second = read_results(other, score=other_score or score, truth=truth) if other else None

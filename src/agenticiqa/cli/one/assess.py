@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,9 +28,17 @@ from agenticiqa.vocabulary import DEFAULT_QUERY
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
     from agenticiqa.nodes.results import Assessment
+    from agenticiqa.pictures.images import Box
+    from agenticiqa.pictures.inputs import PictureInput
     from agenticiqa.runtime.config import ImageLimits
 
-ImageArgument = Annotated[Path, typer.Argument(help="The picture to judge.", show_default=False)]
+ImageArgument = Annotated[
+    str,
+    typer.Argument(
+        help="The picture to judge: a file, an address (https://, s3://, …), or - for standard input.",
+        show_default=False,
+    ),
+]
 QueryOption = Annotated[
     str, typer.Option("--query", "-q", help="The question. Options may be part of it: 'Which? A. Blur B. Noise'.")
 ]
@@ -39,6 +48,7 @@ OptionsOption = Annotated[
 FailUnderOption = Annotated[
     float | None, typer.Option("--fail-under", min=1, max=5, help="Exit with code 3 when the score is below this.")
 ]
+STANDARD_INPUT = "-"
 ReportOption = Annotated[Path | None, typer.Option("--report", help="Also write the result as one HTML page.")]
 
 
@@ -59,21 +69,19 @@ def assess(
     config: ConfigOption = None,
 ) -> None:
     """Answer a question about a picture: rate it, explain it, choose an option."""
-    from agenticiqa.pictures.regions import read_region
-
     if json_output and quiet:
         raise typer.BadParameter("--json and --quiet contradict each other: choose one.")
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
     with open_assessor(backend, config, no_cache=no_cache, quiet=quiet) as assessor:
-        boxes = [read_region(text, image, assessor.limits) for text in region or []]
+        boxes = [_region(text, image, assessor.limits) for text in region or []]
         regions = {name: box.as_list() for name, box in boxes}
         if len(regions) < len(boxes):
             raise typer.BadParameter("two --region options have the same name.")
         result = run_with_progress(
             assessor,
             quiet=quiet or json_output,
-            image=image,
+            image=_picture(image),
             query=query,
             reference=reference,
             options=option,
@@ -86,6 +94,22 @@ def assess(
     if report is not None:
         _write_report(result, report, assessor.limits, quiet=quiet or json_output)
     raise typer.Exit(exit_code(result, fail_under))
+
+
+def _picture(image: str) -> PictureInput:
+    """What the argument names; an address is fetched within the limits that batches have."""
+    if image == STANDARD_INPUT:
+        return sys.stdin.buffer.read()
+    from agenticiqa.batch.manifest.remote_pictures import picture_at
+
+    return picture_at(image)
+
+
+def _region(text: str, image: str, limits: ImageLimits) -> tuple[str, Box]:
+    from agenticiqa.pictures.regions import parse_region, read_region
+
+    # A mask is compared with the picture's size, which only a file gives before the run.
+    return read_region(text, Path(image), limits) if Path(image).is_file() else parse_region(text)
 
 
 def _write_report(result: Assessment, path: Path, limits: ImageLimits, *, quiet: bool) -> None:

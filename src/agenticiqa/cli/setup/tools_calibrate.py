@@ -13,7 +13,7 @@ from agenticiqa.cli.terminal import error_console, output_console, print_json
 
 if TYPE_CHECKING:
     from agenticiqa.runtime.config import Settings
-    from agenticiqa.tools.recalibration import Agreement, Opinion, Refit, Scale
+    from agenticiqa.tools.recalibration import CurveAgreement, Opinion, Refit, Scale
     from agenticiqa.tools.registry import Tool
 
 DEFAULT_OUTPUT = Path("calibrations.yaml")
@@ -109,7 +109,7 @@ def _as_json(fit: Refit, left_out: int, output: Path) -> dict[str, Any]:
 def _print(fit: Refit, left_out: int, output: Path) -> None:
     from rich.table import Table
 
-    def cells(agreement: Agreement | None) -> list[str]:
+    def cells(agreement: CurveAgreement | None) -> list[str]:
         if agreement is None:
             return ["", "", ""]
         figures = (agreement.srcc, agreement.plcc, agreement.rmse)

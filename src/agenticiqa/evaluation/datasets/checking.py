@@ -57,7 +57,7 @@ class Check:
         }
 
 
-class Reading:
+class DatasetReading:
     """One pass over a dataset's folder: yields the samples whose pictures are there, and fills ``check``."""
 
     def __init__(self, dataset: Dataset, root: str | Path, subset: str | None = None) -> None:
@@ -117,7 +117,7 @@ def check_folder(
     dataset: Dataset, root: str | Path, subset: str | None = None, on_sample: OnSample | None = None
 ) -> Check:
     """Compare a folder with its label files and with the official count."""
-    reading = Reading(dataset, root, subset)
+    reading = DatasetReading(dataset, root, subset)
     for place, _ in enumerate(reading.samples(), 1):
         if on_sample:
             on_sample(place)
@@ -141,7 +141,7 @@ def write_manifest(
     would mislead. ``max_samples`` draws that many, the same ones every time, in the order of the set. ``blind``
     leaves references out, so that pictures are judged by themselves.
     """
-    reading = Reading(dataset, root, subset)
+    reading = DatasetReading(dataset, root, subset)
     with whole_file(Path(output)) as stream:
         for sample in _drawn(_reported(reading.samples(), on_sample), max_samples):
             shown = sample.model_copy(update={"reference_path": None}) if blind else sample

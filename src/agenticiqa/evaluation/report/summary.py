@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any, get_args
 
-from agenticiqa.evaluation.agreement import Settings, grouped
+from agenticiqa.evaluation.agreement import FigureSettings, grouped
 from agenticiqa.evaluation.evaluate import Evaluation, evaluate
 from agenticiqa.evaluation.results import Result, ResultFile, Status
 
@@ -92,7 +92,7 @@ def prepare(file: ResultFile, *, title: str | None = None, cases: int = CASES, r
     return BatchReport(
         file=file,
         title=title or f"Quality report: {file.path.name}",
-        evaluation=evaluate(file, settings=Settings(resamples=resamples)) if judged else None,
+        evaluation=evaluate(file, settings=FigureSettings(resamples=resamples)) if judged else None,
         scores=[result.score for result in answered if result.score is not None],
         agents=agents,
         usd=_sum_or_none(_metadata(result).get("cost_usd") for result in file.results if _metadata(result)),

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-LEVEL_WORDS: Mapping[str, str] = {"excellent": "A", "good": "B", "fair": "C", "poor": "D", "bad": "E"}
-LEVEL_LETTERS = ("A", "B", "C", "D", "E")
+from agenticiqa.vocabulary import LEVEL_LETTERS, LEVEL_NAMES
+
+LEVEL_WORDS: Mapping[str, str] = {name.lower(): LEVEL_LETTERS[level] for level, name in LEVEL_NAMES.items()}
 # A probability below this is noise of the provider's rounding.
 SMALLEST_MASS = 1e-12
 
@@ -22,7 +23,7 @@ _CLOSING = " \t\r\n\"'.,:;)]}*"
 
 
 @dataclass(frozen=True)
-class Token:
+class ReplyToken:
     """A piece of the reply, and what else might have stood in its place."""
 
     text: str
@@ -39,11 +40,11 @@ class _Value:
     text: str
 
 
-def answer_logprobs(tokens: Sequence[Token], letters: Sequence[str]) -> dict[str, float] | None:
+def answer_logprobs(tokens: Sequence[ReplyToken], letters: Sequence[str]) -> dict[str, float] | None:
     """Log-probability of each allowed letter, or None when no token of the reply carries one.
 
-    >>> place = Token("C", -0.2, (("C", -0.2), ("B", -2.0)))
-    >>> found = answer_logprobs([Token('{"final_answer": "', 0.0), place, Token('"}', 0.0)], ["B", "C"])
+    >>> place = ReplyToken("C", -0.2, (("C", -0.2), ("B", -2.0)))
+    >>> found = answer_logprobs([ReplyToken('{"final_answer": "', 0.0), place, ReplyToken('"}', 0.0)], ["B", "C"])
     >>> found == {"B": -2.0, "C": -0.2}
     True
     """
@@ -69,7 +70,7 @@ def _values(text: str) -> Iterable[_Value]:
         yield _Value(start, text[start : end if end >= 0 else len(text)].strip(_CLOSING))
 
 
-def _token_at(tokens: Sequence[Token], position: int) -> tuple[Token, int] | None:
+def _token_at(tokens: Sequence[ReplyToken], position: int) -> tuple[ReplyToken, int] | None:
     begin = 0
     for token in tokens:
         if begin <= position < begin + len(token.text):
@@ -84,7 +85,7 @@ class _LetterReader:
     def __init__(self, letters: Sequence[str], answer: str, token: str, offset: int) -> None:
         self.before_answer = token[:offset]
         self.letters = {letter.casefold(): letter for letter in letters}
-        self.words = LEVEL_WORDS if set(letters) == set(LEVEL_LETTERS) else {}
+        self.words = LEVEL_WORDS if set(letters) == set(LEVEL_LETTERS.values()) else {}
         # The whole answer decides what a first piece means: the E of "E" is Bad, the E of "E|xcellent" is Excellent.
         self.answer_is_word = answer.casefold() in self.words
         self.one_character_pieces = len(self._piece(token)) == 1
@@ -117,7 +118,7 @@ class _LetterReader:
         return next((letter for word, letter in self.words.items() if word.startswith(piece)), None)
 
 
-def _letter_logprobs(token: Token, reader: _LetterReader) -> dict[str, float]:
+def _letter_logprobs(token: ReplyToken, reader: _LetterReader) -> dict[str, float]:
     places = [(text, logprob) for text, logprob in token.alternatives if math.isfinite(logprob)]
     if all(text != token.text for text, _ in places) and math.isfinite(token.logprob):
         places.append((token.text, token.logprob))

@@ -58,12 +58,12 @@ from agenticiqa.serve.http.service_metrics import ServiceMetrics
 from agenticiqa.serve.http.settings import ServiceSettings
 from agenticiqa.serve.http.store.expiry import forget_old_runs
 from agenticiqa.serve.http.store.job_record import JobRecord
-from agenticiqa.serve.http.store.shelf import HOUR, PictureShelf
+from agenticiqa.serve.http.store.upload_store import HOUR, UploadStore
 from agenticiqa.serve.http.wire import AssessBody, BatchBody, CompareBody, MeasureBody
 from agenticiqa.serve.http.work.intake import RequestReader
-from agenticiqa.serve.http.work.jobs import JobDesk, stopped_error
-from agenticiqa.serve.http.work.painter import Painter
+from agenticiqa.serve.http.work.jobs import JobQueue, stopped_error
 from agenticiqa.serve.http.work.pipeline_work import Pipeline
+from agenticiqa.serve.http.work.render_queue import RenderQueue
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[s
             f"There is no active key in {str(keys.path)!r}: nobody could get in.",
             hint="Make one with `agenticiqa serve keys add NAME --api-keys-file FILE`.",
         )
-    shelf = PictureShelf(
+    uploads = UploadStore(
         service.data_folder / "pictures",
         keep_s=service.keep_uploads_hours * HOUR,
         max_bytes=service.store_bytes,
@@ -95,36 +95,36 @@ def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[s
     lost = record.note_interrupted(stopped_error("interrupted", "").document())
     if lost:
         logger.warning("%d runs of an earlier server did not finish and are recorded as interrupted", lost)
-    pipeline = Pipeline(_narrowed(settings, service, shelf.folder), service.allowed_backends, clients)
-    desk = JobDesk(record, workers=service.workers, queue_length=service.queue, timeout_s=service.timeout_s)
-    batch_desk = JobDesk(record, workers=1, queue_length=WAITING_BATCHES, timeout_s=BATCH_S)
-    metrics = ServiceMetrics(desk)
-    desk.ended = batch_desk.ended = metrics.job_ended
+    pipeline = Pipeline(_narrowed(settings, service, uploads.folder), service.allowed_backends, clients)
+    queue = JobQueue(record, workers=service.workers, queue_length=service.queue, timeout_s=service.timeout_s)
+    batch_queue = JobQueue(record, workers=1, queue_length=WAITING_BATCHES, timeout_s=BATCH_S)
+    metrics = ServiceMetrics(queue)
+    queue.ended = batch_queue.ended = metrics.job_ended
     return Parts(
         settings=service,
         pipeline=pipeline,
         record=record,
-        desk=desk,
-        batch_desk=batch_desk,
-        shelf=shelf,
+        queue=queue,
+        batch_queue=batch_queue,
+        uploads=uploads,
         reader=RequestReader(
-            service, shelf, ImageLimits(max_pixels=pipeline.limits.max_pixels, max_bytes=service.max_upload_bytes)
+            service, uploads, ImageLimits(max_pixels=pipeline.limits.max_pixels, max_bytes=service.max_upload_bytes)
         ),
         metrics=metrics,
         keys=keys,
-        painter=Painter(),
+        render_queue=RenderQueue(),
         ready=[],
     )
 
 
-def _narrowed(settings: Settings, service: ServiceSettings, shelf: Path) -> Settings:
-    """The same settings for a pipeline that may open the shelf and nothing else."""
+def _narrowed(settings: Settings, service: ServiceSettings, uploads: Path) -> Settings:
+    """The same settings for a pipeline that may open the upload store and nothing else."""
     pipeline = settings.pipeline
     images = pipeline.images.model_copy(update={"max_pixels": min(pipeline.images.max_pixels, service.max_pixels)})
     # Workers share the processors: more threads than those would only keep the event loop waiting for its turn.
     share = max(1, (os.cpu_count() or 1) // service.workers)
     tools = pipeline.tools.model_copy(update={"max_workers": min(pipeline.tools.max_workers, share)})
-    narrowed = {"allowed_roots": (shelf,), "images": images, "tools": tools}
+    narrowed = {"allowed_roots": (uploads,), "images": images, "tools": tools}
     return settings.model_copy(update={"pipeline": pipeline.model_copy(update=narrowed)})
 
 
@@ -137,8 +137,8 @@ def create_app(parts: Parts) -> FastAPI:
         yield
         for chore in chores:
             chore.cancel()
-        await drain(parts, 0 if parts.desk.draining else parts.settings.grace_s)
-        parts.painter.close()
+        await drain(parts, 0 if parts.queue.draining else parts.settings.grace_s)
+        parts.render_queue.close()
         parts.pipeline.close()
         parts.record.close()
 
@@ -167,7 +167,7 @@ def create_app(parts: Parts) -> FastAPI:
 
 async def drain(parts: Parts, grace_s: float) -> None:
     """Let single runs finish; batches stop where they are, with what they have kept."""
-    await asyncio.gather(parts.desk.drain(grace_s), parts.batch_desk.drain(0))
+    await asyncio.gather(parts.queue.drain(grace_s), parts.batch_queue.drain(0))
 
 
 def _add_guards(app: FastAPI, parts: Parts) -> None:
@@ -204,19 +204,19 @@ async def _warm_up(parts: Parts) -> None:
 
 
 def _first_assessment(parts: Parts) -> None:
-    parts.shelf.sweep()
+    parts.uploads.sweep()
     parts.pipeline.assessor()
     if parts.pipeline.is_embedded:
         # Other backends would be paid for this.
-        parts.pipeline.warm_up(parts.shelf.put(EXAMPLES["dandelion_compressed"].data(), "warm-up"))
+        parts.pipeline.warm_up(parts.uploads.put(EXAMPLES["dandelion_compressed"].data(), "warm-up"))
 
 
 async def _sweep_now_and_then(parts: Parts) -> None:
     while True:
         await asyncio.sleep(SWEEP_EVERY_S)
-        active = [*parts.desk.active, *parts.batch_desk.active]
+        active = [*parts.queue.active, *parts.batch_queue.active]
         in_use = frozenset().union(*(job.holds for job in active))
-        for chore in (functools.partial(parts.shelf.sweep, in_use), functools.partial(forget_old_runs, parts)):
+        for chore in (functools.partial(parts.uploads.sweep, in_use), functools.partial(forget_old_runs, parts)):
             try:
                 await asyncio.to_thread(chore)
             except Exception:

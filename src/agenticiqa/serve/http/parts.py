@@ -12,11 +12,11 @@ from agenticiqa.serve.http.guard.keys import KeyFile
 from agenticiqa.serve.http.service_metrics import ServiceMetrics
 from agenticiqa.serve.http.settings import ServiceSettings
 from agenticiqa.serve.http.store.job_record import JobRecord, JobRow
-from agenticiqa.serve.http.store.shelf import PictureShelf, ShelvedPicture
+from agenticiqa.serve.http.store.upload_store import StoredPicture, UploadStore
 from agenticiqa.serve.http.work.intake import RequestReader
-from agenticiqa.serve.http.work.jobs import JobDesk
-from agenticiqa.serve.http.work.painter import Painter
+from agenticiqa.serve.http.work.jobs import JobQueue
 from agenticiqa.serve.http.work.pipeline_work import Pipeline
+from agenticiqa.serve.http.work.render_queue import RenderQueue
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Parts:
     settings: ServiceSettings
     pipeline: Pipeline
     record: JobRecord
-    desk: JobDesk
-    batch_desk: JobDesk
-    shelf: PictureShelf
+    queue: JobQueue
+    batch_queue: JobQueue
+    uploads: UploadStore
     reader: RequestReader
     metrics: ServiceMetrics
     keys: KeyFile | None
-    painter: Painter
+    render_queue: RenderQueue
     ready: list[str]
     """Empty until the model is loaded."""
 
@@ -45,10 +45,10 @@ def parts_of(request: Request) -> Parts:
     return parts
 
 
-def stored_pictures(request: dict[str, Any]) -> dict[str, ShelvedPicture]:
+def stored_pictures(request: dict[str, Any]) -> dict[str, StoredPicture]:
     """The pictures of a recorded request, as its ``pictures`` entry names them."""
     return {
-        name: ShelvedPicture(Path(entry["file"]), entry["name"]) for name, entry in request.get("pictures", {}).items()
+        name: StoredPicture(Path(entry["file"]), entry["name"]) for name, entry in request.get("pictures", {}).items()
     }
 
 

@@ -108,7 +108,7 @@ class GracefulServer(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a signal handler gets it
         # From here on every request for work is refused, also on connections that stay open. The signal is not raised
         # once more at the end, as the base class would: a server that stopped in good order exits with 0.
-        self._parts.desk.draining = self._parts.batch_desk.draining = True
+        self._parts.queue.draining = self._parts.batch_queue.draining = True
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
 

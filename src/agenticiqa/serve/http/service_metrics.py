@@ -5,8 +5,8 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import Scope
 
-from agenticiqa.serve.http.store.job_record import Outcome
-from agenticiqa.serve.http.work.jobs import Job, JobDesk
+from agenticiqa.serve.http.store.job_record import JobOutcome
+from agenticiqa.serve.http.work.jobs import JobQueue, ServiceJob
 
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
@@ -14,7 +14,7 @@ SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 class ServiceMetrics:
     """One set of counters for one server."""
 
-    def __init__(self, desk: JobDesk) -> None:
+    def __init__(self, queue: JobQueue) -> None:
         registry = CollectorRegistry()
         self._registry = registry
         self._requests = Counter(
@@ -28,9 +28,9 @@ class ServiceMetrics:
             "agenticiqa_job_seconds", "Time a worker spent on a job", ["kind"], buckets=SECONDS, registry=registry
         )
         running = Gauge("agenticiqa_jobs_running", "Jobs in the hands of a worker", registry=registry)
-        running.set_function(lambda: desk.running)
+        running.set_function(lambda: queue.running)
         accepted = Gauge("agenticiqa_jobs_accepted", "Jobs waiting or running", registry=registry)
-        accepted.set_function(lambda: desk.taken)
+        accepted.set_function(lambda: queue.taken)
 
     def request_ended(self, scope: Scope, status: int, seconds: float) -> None:
         # The route's pattern, not the address: an attacker must not be able to make up labels.
@@ -39,7 +39,7 @@ class ServiceMetrics:
         self._requests.labels(method, route, str(status or "left")).inc()
         self._latency.labels(route).observe(seconds)
 
-    def job_ended(self, job: Job, outcome: Outcome) -> None:
+    def job_ended(self, job: ServiceJob, outcome: JobOutcome) -> None:
         self._jobs.labels(job.kind, outcome.status).inc()
         if outcome.seconds is not None:
             self._job_seconds.labels(job.kind).observe(outcome.seconds)

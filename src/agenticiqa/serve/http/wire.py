@@ -236,7 +236,7 @@ class MeasuredValue(BaseModel):
     reference: str | None
 
 
-class Measurements(BaseModel):
+class MeasureReply(BaseModel):
     measurements: list[MeasuredValue]
 
 
@@ -274,7 +274,7 @@ class Health(BaseModel):
     status: Literal["ok"] = "ok"
 
 
-class Readiness(BaseModel):
+class ReadinessReply(BaseModel):
     status: Literal["ready"] = "ready"
     version: str
     workers: int

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agenticiqa.errors import ImageError, ImageFormatError, ImageTooLargeError
 from agenticiqa.pictures.images import check_allowed
-from agenticiqa.serve.http.store.shelf import PictureShelf
+from agenticiqa.serve.http.store.upload_store import UploadStore
 
 MAX_INLINE_BYTES = 32 * 1024 * 1024
 MAX_REQUEST_BYTES = 96 * 1024 * 1024
@@ -33,7 +33,7 @@ class PictureStore:
     def __init__(self, folder: Path, allowed_roots: Sequence[Path] | None, *, max_bytes: int = MAX_STORE_BYTES) -> None:
         self._allowed_roots = allowed_roots
         """Where paths may lead; None: anywhere, because the caller is the user of this machine."""
-        self._shelf = PictureShelf(folder, keep_s=math.inf, max_bytes=max_bytes, least_s=0)
+        self._shelf = UploadStore(folder, keep_s=math.inf, max_bytes=max_bytes, least_s=0)
         self._held: Counter[Path] = Counter()
         self._lock = threading.Lock()
 

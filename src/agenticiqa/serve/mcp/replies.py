@@ -14,7 +14,7 @@ from agenticiqa.tools.registry import ToolRegistry
 RUN_URI = "agenticiqa://runs/{run_id}"
 
 
-class Finding(BaseModel):
+class FindingReply(BaseModel):
     """One distortion in one part of the picture."""
 
     object: str
@@ -40,7 +40,7 @@ class AssessReply(BaseModel):
     answer: str
     quality_score: float | None = Field(None, description="1 (bad) to 5 (excellent); rating questions only")
     reasoning: str
-    findings: list[Finding]
+    findings: list[FindingReply]
     scores: list[Score]
     run_id: str
     notes: list[str] = Field(default_factory=list)
@@ -83,7 +83,7 @@ def assess_reply(result: Assessment) -> AssessReply:
     """Of a result that has an answer."""
     evidence = result.executor_evidence
     findings = [
-        Finding(object=name, distortion=entry.type, severity=entry.severity, explanation=entry.explanation)
+        FindingReply(object=name, distortion=entry.type, severity=entry.severity, explanation=entry.explanation)
         for name, entries in ((evidence and evidence.distortion_analysis) or {}).items()
         for entry in entries
     ]

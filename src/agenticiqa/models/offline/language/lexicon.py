@@ -21,7 +21,7 @@ Tag = Literal[
 
 
 @dataclass(frozen=True)
-class Entry:
+class LexiconEntry:
     """A word's part in a sentence; ``term`` for distortions."""
 
     tag: Tag
@@ -45,16 +45,16 @@ def _verb_forms(base: str) -> tuple[str, ...]:
     return base, third, stem + "ed", stem + "ing"
 
 
-def _entries() -> dict[tuple[str, ...], Entry]:
+def _entries() -> dict[tuple[str, ...], LexiconEntry]:
     """Later lines win: a word that names a tool or a distortion is that before it is anything else."""
-    table: dict[tuple[str, ...], Entry] = {}
+    table: dict[tuple[str, ...], LexiconEntry] = {}
 
     def of(name: str) -> frozenset[str]:
         return word_list("word_classes", name)
 
     def add(tag: Tag, listed: Iterable[str]) -> None:
         for word in listed:
-            table[tuple(plain_spelling(word.replace("-", " ")).split())] = Entry(tag)
+            table[tuple(plain_spelling(word.replace("-", " ")).split())] = LexiconEntry(tag)
 
     add("adjective", of("adjectives"))
     add("adjective", [form for word in of("adjectives") | of("generic_modifiers") for form in compared(word)])
@@ -76,7 +76,7 @@ def _entries() -> dict[tuple[str, ...], Entry]:
     add("position", REGION_NOUNS | POSITION_MODIFIERS | {"left hand side", "right hand side"})
     add("aesthetic", AESTHETIC_WORDS)
     for word, term in distortion_terms().items():
-        table[tuple(word.split())] = Entry("distortion", term)
+        table[tuple(word.split())] = LexiconEntry("distortion", term)
     add("adjective", [f"{tone} {color}" for tone, color in product(of("tones"), of("colors"))])
     add("noun", [f"{tone} {area}" for tone, area in product(of("tonal"), of("areas"))])
     add("noun", [noun for noun in PICTURE_NOUNS if " " in noun])

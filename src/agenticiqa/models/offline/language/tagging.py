@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agenticiqa.models.offline.language.lexicon import ENTRIES, LONGEST_PHRASE, Entry, Tag
+from agenticiqa.models.offline.language.lexicon import ENTRIES, LONGEST_PHRASE, LexiconEntry, Tag
 from agenticiqa.models.offline.language.spelling import corrected
 from agenticiqa.models.offline.language.tokens import Token, singular_forms, tokenize
 from agenticiqa.models.offline.language.word_lists import word_list, word_set
@@ -79,7 +79,7 @@ def _phrase_at(tokens: Sequence[Token], at: int) -> Item | None:
     return None
 
 
-def _entry(words: tuple[str, ...]) -> Entry | None:
+def _entry(words: tuple[str, ...]) -> LexiconEntry | None:
     for form in singular_forms(words[-1]):
         entry = ENTRIES.get((*words[:-1], form))
         if entry:

@@ -17,7 +17,7 @@ from agenticiqa.serve.http.routes.request_documents import COMPONENTS, WORK_PROB
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import BatchBody, BatchList, BatchState
 from agenticiqa.serve.http.work.batches import BatchIntake, public_lines, read_batch, run_batch
-from agenticiqa.serve.http.work.jobs import Job
+from agenticiqa.serve.http.work.jobs import ServiceJob
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"])
 
@@ -58,12 +58,12 @@ _REQUEST_BODY: dict[str, Any] = {
 )
 async def make_batch(request: Request, caller: Caller) -> Response:
     parts = parts_of(request)
-    with parts.batch_desk.reserve() as slot:
+    with parts.batch_queue.reserve() as slot:
         intake = await read_batch(request, parts.reader)
         _check(parts, intake.body)
         batch_id = new_run_id()
         output = parts.batch_output(batch_id)
-        job = await parts.batch_desk.submit(
+        job = await parts.batch_queue.submit(
             slot,
             batch_id,
             caller,
@@ -108,7 +108,7 @@ async def _row(parts: Parts, batch_id: str, caller: str) -> JobRow:
     return row
 
 
-def _state(row: JobRow, job: Job | None) -> BatchState:
+def _state(row: JobRow, job: ServiceJob | None) -> BatchState:
     events = job.events if job is not None else row.events
     counted = [event["data"]["finished"] for event in events if event["event"] == "progress"]
     here = f"/v1/batches/{row.id}"
@@ -132,7 +132,7 @@ def _state(row: JobRow, job: Job | None) -> BatchState:
 async def list_batches(request: Request, caller: Caller, limit: Annotated[int, Query(ge=1, le=200)] = 20) -> Response:
     parts = parts_of(request)
     rows = await asyncio.to_thread(parts.record.latest, caller, (KIND,), limit)
-    listed = BatchList(batches=[_state(row, parts.batch_desk.find(row.id)) for row in rows])
+    listed = BatchList(batches=[_state(row, parts.batch_queue.find(row.id)) for row in rows])
     return JSONResponse(listed.model_dump(mode="json"))
 
 
@@ -140,14 +140,14 @@ async def list_batches(request: Request, caller: Caller, limit: Annotated[int, Q
 async def show_batch(request: Request, batch_id: BatchId, caller: Caller) -> Response:
     parts = parts_of(request)
     row = await _row(parts, batch_id, caller)
-    return JSONResponse(_state(row, parts.batch_desk.find(batch_id)).model_dump(mode="json"))
+    return JSONResponse(_state(row, parts.batch_queue.find(batch_id)).model_dump(mode="json"))
 
 
 @router.post("/{batch_id}/cancel", summary="Stop a batch", response_model=BatchState, responses=problems(404, 422))
 async def cancel_batch(request: Request, batch_id: BatchId, caller: Caller) -> Response:
     parts = parts_of(request)
     await _row(parts, batch_id, caller)
-    job = parts.batch_desk.find(batch_id)
+    job = parts.batch_queue.find(batch_id)
     if job is not None:
         job.stop("cancelled")
     row = await _row(parts, batch_id, caller)

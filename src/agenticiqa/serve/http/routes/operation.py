@@ -11,7 +11,7 @@ from agenticiqa.serve.http.guard.access import Caller
 from agenticiqa.serve.http.parts import parts_of
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.request_documents import problems
-from agenticiqa.serve.http.wire import Health, Readiness
+from agenticiqa.serve.http.wire import Health, ReadinessReply
 
 router = APIRouter(tags=["operation"])
 
@@ -21,18 +21,18 @@ async def healthz() -> Response:
     return JSONResponse({"status": "ok"})
 
 
-@router.get("/readyz", summary="Work is accepted", response_model=Readiness, responses=problems(503))
+@router.get("/readyz", summary="Work is accepted", response_model=ReadinessReply, responses=problems(503))
 async def readyz(request: Request) -> Response:
     parts = parts_of(request)
-    if parts.desk.draining or not parts.ready:
-        why = "stopping" if parts.desk.draining else "loading its model"
+    if parts.queue.draining or not parts.ready:
+        why = "stopping" if parts.queue.draining else "loading its model"
         raise ServiceError(503, "not_ready", f"The server is {why}.", headers={"Retry-After": "2"})
-    running = parts.desk.running
-    shown = Readiness(
+    running = parts.queue.running
+    shown = ReadinessReply(
         version=metadata.version("agenticiqa"),
         workers=parts.settings.workers,
         running=running,
-        waiting=parts.desk.taken - running,
+        waiting=parts.queue.taken - running,
     )
     return JSONResponse(shown.model_dump(mode="json"))
 

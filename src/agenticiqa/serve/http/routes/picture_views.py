@@ -13,9 +13,9 @@ from agenticiqa.errors import ToolError
 from agenticiqa.pictures.images import Box, LoadedImage, load_image, png_bytes
 from agenticiqa.pictures.overlays import coloured, overlay
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.serve.http.store.shelf import ShelvedPicture
+from agenticiqa.serve.http.store.upload_store import StoredPicture
 from agenticiqa.tools.maps import badness_of
-from agenticiqa.tools.measuring import Bench, Job
+from agenticiqa.tools.measuring import Bench, ToolJob
 from agenticiqa.tools.registry import ToolRegistry
 
 QUALITY = "quality"
@@ -24,11 +24,11 @@ DIFFERENCE = "difference"
 """The map of a comparison: who is better where."""
 
 
-def shown_picture(picture: ShelvedPicture, limits: ImageLimits, max_side: int | None) -> bytes:
+def shown_picture(picture: StoredPicture, limits: ImageLimits, max_side: int | None) -> bytes:
     return png_bytes(_scaled(load_image(picture.path, limits).pil, max_side))
 
 
-def quality_overlay(picture: ShelvedPicture, limits: ImageLimits, max_side: int | None) -> bytes:
+def quality_overlay(picture: StoredPicture, limits: ImageLimits, max_side: int | None) -> bytes:
     """The picture under the embedded model's map, 1 (red) to 5 (blue)."""
     from agenticiqa.vision.quality_map import quality_map
 
@@ -37,9 +37,9 @@ def quality_overlay(picture: ShelvedPicture, limits: ImageLimits, max_side: int 
 
 
 def difference_map(
-    first: ShelvedPicture,
-    second: ShelvedPicture,
-    reference: ShelvedPicture | None,
+    first: StoredPicture,
+    second: StoredPicture,
+    reference: StoredPicture | None,
     limits: ImageLimits,
     max_side: int | None,
 ) -> bytes:
@@ -56,8 +56,8 @@ def difference_map(
 def tool_overlay(
     tools: ToolRegistry,
     name: str,
-    picture: ShelvedPicture,
-    reference: ShelvedPicture | None,
+    picture: StoredPicture,
+    reference: StoredPicture | None,
     region: Box | None,
     limits: ImageLimits,
     max_side: int | None,
@@ -66,7 +66,7 @@ def tool_overlay(
     tool = tools.find(name)
     image = load_image(picture.path, limits)
     bench = Bench(image, load_image(reference.path, limits) if reference else None, keep_maps=True)
-    result = bench.measure(Job(tool, region))
+    result = bench.measure(ToolJob(tool, region))
     if result.map is None:
         raise ToolError(result.error or f"{tool.name} makes no map.")
     shown = coloured(_pixels(image, region), badness_of(result.map, tool.spec))

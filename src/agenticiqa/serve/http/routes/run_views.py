@@ -8,7 +8,7 @@ from typing import Any
 from agenticiqa.serve.http.parts import public_request
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import Run, RunSummary
-from agenticiqa.serve.http.work.jobs import Job
+from agenticiqa.serve.http.work.jobs import ServiceJob
 
 RUN_KINDS = ("assess", "compare")
 
@@ -27,24 +27,24 @@ def links_of(run_id: str, kind: str, pictures: Collection[str]) -> dict[str, str
     return links
 
 
-def run_summary(row: JobRow, job: Job | None) -> RunSummary:
+def run_summary(row: JobRow, job: ServiceJob | None) -> RunSummary:
     return RunSummary.model_validate(_summary(row, job))
 
 
-def run_view(row: JobRow, job: Job | None) -> Run:
+def run_view(row: JobRow, job: ServiceJob | None) -> Run:
     return Run.model_validate(
         {**_summary(row, job), "request": public_request(row), "result": row.result, "error": row.error}
     )
 
 
-def _summary(row: JobRow, job: Job | None) -> dict[str, Any]:
+def _summary(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
     pictures = row.request.get("pictures", {})
     first = pictures.get("image") or pictures.get("image_a") or {"name": "picture"}
     second, reference = pictures.get("image_b"), pictures.get("reference")
     return {
         "id": row.id,
         "kind": row.kind,
-        # The record learns of a job's end only: what happens before is known to the desk.
+        # The record learns of a job's end only: what happens before is known to the queue.
         "status": row.status if row.finished_at or job is None else job.status,
         "created_at": row.created_at,
         "finished_at": row.finished_at,

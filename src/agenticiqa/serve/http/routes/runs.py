@@ -30,9 +30,9 @@ from agenticiqa.serve.http.routes.picture_views import (
 from agenticiqa.serve.http.routes.request_documents import problems
 from agenticiqa.serve.http.routes.run_views import RUN_KINDS, run_summary, run_view
 from agenticiqa.serve.http.store.job_record import JobRow
-from agenticiqa.serve.http.store.shelf import ShelvedPicture
+from agenticiqa.serve.http.store.upload_store import StoredPicture
 from agenticiqa.serve.http.wire import Run, RunList
-from agenticiqa.serve.http.work.jobs import Job
+from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.serve.http.work.pipeline_work import assessment_of, comparison_of
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
@@ -75,7 +75,7 @@ async def list_runs(
     parts = parts_of(request)
     rows = await asyncio.to_thread(parts.record.latest, caller, RUN_KINDS, limit, before)
     following = f"/v1/runs?limit={limit}&before={rows[-1].id}" if len(rows) == limit else None
-    listed = RunList(runs=[run_summary(row, parts.desk.find(row.id)) for row in rows], next=following)
+    listed = RunList(runs=[run_summary(row, parts.queue.find(row.id)) for row in rows], next=following)
     return JSONResponse(listed.model_dump(mode="json"))
 
 
@@ -83,7 +83,7 @@ async def list_runs(
 async def show_run(request: Request, run_id: RunId, caller: Caller) -> Response:
     parts = parts_of(request)
     row = await _row(parts, run_id, caller)
-    return JSONResponse(run_view(row, parts.desk.find(run_id)).model_dump(mode="json"))
+    return JSONResponse(run_view(row, parts.queue.find(run_id)).model_dump(mode="json"))
 
 
 @router.post(
@@ -92,7 +92,7 @@ async def show_run(request: Request, run_id: RunId, caller: Caller) -> Response:
 async def cancel_run(request: Request, run_id: RunId, caller: Caller) -> Response:
     parts = parts_of(request)
     await _row(parts, run_id, caller)
-    job = parts.desk.find(run_id)
+    job = parts.queue.find(run_id)
     if job is not None:
         job.stop("cancelled")
     row = await _row(parts, run_id, caller)
@@ -121,13 +121,13 @@ async def run_events(
 ) -> Response:
     parts = parts_of(request)
     row = await _row(parts, run_id, caller)
-    job = parts.desk.find(run_id)
+    job = parts.queue.find(run_id)
     seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() and len(last_event_id) < 10 else 0
     stream = _live(job, seen) if job is not None else _recorded(row, seen)
     return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
-async def _live(job: Job, seen: int) -> AsyncIterator[str]:
+async def _live(job: ServiceJob, seen: int) -> AsyncIterator[str]:
     while True:
         for event in job.events[seen:]:
             seen = event["id"]
@@ -157,9 +157,9 @@ def _sse(event: dict[str, Any]) -> str:
 
 async def _drawn(parts: Parts, draw: Callable[[], bytes]) -> Response:
     try:
-        data = await parts.painter.draw(draw)
+        data = await parts.render_queue.draw(draw)
     except ImageNotFoundError:
-        # It went between a look at the shelf and its turn to be drawn.
+        # It went between a look at the upload store and its turn to be drawn.
         raise _gone() from None
     return Response(data, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
 
@@ -168,7 +168,7 @@ def _gone() -> ServiceError:
     return ServiceError(404, "picture_gone", "The picture of this run is no longer kept here.")
 
 
-def _picture(row: JobRow, name: str) -> ShelvedPicture:
+def _picture(row: JobRow, name: str) -> StoredPicture:
     picture = stored_pictures(row.request).get(name)
     if picture is None:
         raise ServiceError(404, "no_such_picture", "This run has no such picture.")
@@ -256,7 +256,7 @@ async def run_report(request: Request, run_id: RunId, caller: Caller) -> Respons
     row = await _row(parts, run_id, caller)
     if row.result is None:
         raise ServiceError(409, "no_result", "Only a run with a result has a report.")
-    page = await parts.painter.draw(lambda: _report_page(row, parts.pipeline.limits))
+    page = await parts.render_queue.draw(lambda: _report_page(row, parts.pipeline.limits))
     return HTMLResponse(page, headers={"Content-Security-Policy": REPORT_POLICY})
 
 

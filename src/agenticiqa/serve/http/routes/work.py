@@ -25,11 +25,11 @@ from agenticiqa.serve.http.wire import (
     CompareFields,
     MeasureBody,
     MeasureFields,
-    Measurements,
+    MeasureReply,
     Run,
 )
 from agenticiqa.serve.http.work.intake import Intake
-from agenticiqa.serve.http.work.jobs import Job, Slot, StopReason, WorkResult, stopped_error
+from agenticiqa.serve.http.work.jobs import ServiceJob, Slot, StopReason, WorkResult, stopped_error
 from agenticiqa.serve.http.work.pipeline_work import failure_of
 
 router = APIRouter(prefix="/v1", tags=["work"])
@@ -60,7 +60,7 @@ Async = Annotated[bool, Depends(_wants_async)]
 )
 async def assess(request: Request, caller: Caller, respond_async: Async) -> Response:
     parts = parts_of(request)
-    with parts.desk.reserve() as slot:
+    with parts.queue.reserve() as slot:
         intake = await parts.reader.read(request, AssessFields, AssessBody, ASSESS_PICTURES)
         parts.pipeline.check_query(intake.fields.query)
         parts.pipeline.check_backend(intake.fields.backend)
@@ -78,7 +78,7 @@ async def assess(request: Request, caller: Caller, respond_async: Async) -> Resp
 )
 async def compare(request: Request, caller: Caller, respond_async: Async) -> Response:
     parts = parts_of(request)
-    with parts.desk.reserve() as slot:
+    with parts.queue.reserve() as slot:
         intake = await parts.reader.read(request, CompareFields, CompareBody, COMPARE_PICTURES)
         parts.pipeline.check_query(intake.fields.query)
         parts.pipeline.check_backend(intake.fields.backend)
@@ -90,15 +90,15 @@ async def compare(request: Request, caller: Caller, respond_async: Async) -> Res
 @router.post(
     "/measure",
     summary="Measure a picture with tools, without any model",
-    response_model=Measurements,
+    response_model=MeasureReply,
     responses=WORK_PROBLEMS,
     openapi_extra=body_of(MeasureBody, MeasureFields, ASSESS_PICTURES),
 )
 async def measure(request: Request, caller: Caller) -> Response:
     parts = parts_of(request)
-    with parts.desk.reserve() as slot:
+    with parts.queue.reserve() as slot:
         intake = await parts.reader.read(request, MeasureFields, MeasureBody, ASSESS_PICTURES)
-        job = await parts.desk.submit(
+        job = await parts.queue.submit(
             slot, new_run_id(), caller, "measure", lambda job: parts.pipeline.measure(job, intake), holds=intake.files
         )
         await _finished(request, job)
@@ -111,7 +111,7 @@ async def _run(
     caller: str,
     kind: str,
     intake: Intake[Any],
-    work: Callable[[Job], WorkResult],
+    work: Callable[[ServiceJob], WorkResult],
     respond_async: bool,
 ) -> Response:
     parts: Parts = parts_of(request)
@@ -121,7 +121,7 @@ async def _run(
             name: {"file": str(picture.path), "name": picture.name} for name, picture in intake.pictures.items()
         },
     }
-    job = await parts.desk.submit(slot, new_run_id(), caller, kind, work, asked, intake.files)
+    job = await parts.queue.submit(slot, new_run_id(), caller, kind, work, asked, intake.files)
     links = links_of(job.id, kind, set(intake.pictures))
     if respond_async:
         row = await asyncio.to_thread(parts.record.find, job.id, caller)
@@ -131,7 +131,7 @@ async def _run(
     return JSONResponse(_reply_of(job), headers={"Location": links["self"]})
 
 
-async def _finished(request: Request, job: Job) -> None:
+async def _finished(request: Request, job: ServiceJob) -> None:
     """Until the job has ended; tells it to stop when the client leaves or its time is over."""
     ended = asyncio.ensure_future(job.done.wait())
     left = asyncio.ensure_future(_client_left(request))
@@ -156,7 +156,7 @@ async def _client_left(request: Request) -> None:
         continue
 
 
-def _reply_of(job: Job) -> dict[str, Any]:
+def _reply_of(job: ServiceJob) -> dict[str, Any]:
     outcome = job.outcome
     if outcome is None:
         raise RuntimeError(f"job {job.id} has no outcome")

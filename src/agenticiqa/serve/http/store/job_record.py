@@ -53,7 +53,7 @@ class JobRow:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobOutcome:
     """How a job ended: a result, or the problem document that says why there is none."""
 
     status: str
@@ -92,7 +92,7 @@ class JobRecord:
                 (job_id, owner, kind, QUEUED, now(), json.dumps(request)),
             )
 
-    def finish(self, job_id: str, outcome: Outcome) -> None:
+    def finish(self, job_id: str, outcome: JobOutcome) -> None:
         """Keep how a job ended. The first word counts: a late worker does not overwrite an interruption."""
         with self._lock, self._connection:
             self._connection.execute(

@@ -1,4 +1,4 @@
-"""Many samples in one request: taken apart into pictures on the shelf, then run as any other batch.
+"""Many samples in one request: taken apart into pictures in the upload store, then run as any other batch.
 
 A batch has its own worker beside those of single runs, so that it slows them down but never keeps them waiting for
 its end.
@@ -29,10 +29,10 @@ from agenticiqa.batch.work import backends_of
 from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.files import write_whole
 from agenticiqa.serve.http.problems import ServiceError, invalid_fields
-from agenticiqa.serve.http.store.shelf import ShelvedPicture
+from agenticiqa.serve.http.store.upload_store import StoredPicture
 from agenticiqa.serve.http.wire import BatchBody, BatchSample
 from agenticiqa.serve.http.work.intake import MAX_FIELDS, RequestReader, display_name
-from agenticiqa.serve.http.work.jobs import Job, StopWork, WorkResult
+from agenticiqa.serve.http.work.jobs import ServiceJob, StopWork, WorkResult
 from agenticiqa.serve.http.work.pipeline_work import Pipeline, presentable
 
 MAX_SAMPLES_BYTES = 8 * 1024 * 1024
@@ -40,10 +40,10 @@ MAX_SAMPLES_BYTES = 8 * 1024 * 1024
 
 @dataclass(frozen=True)
 class BatchIntake:
-    """A batch that was understood: each sample with its pictures on the shelf."""
+    """A batch that was understood: each sample with its pictures in the upload store."""
 
     body: BatchBody
-    pictures: list[dict[str, ShelvedPicture]]
+    pictures: list[dict[str, StoredPicture]]
 
     @property
     def files(self) -> list[Path]:
@@ -79,7 +79,7 @@ async def _from_form(request: Request, reader: RequestReader) -> BatchIntake:
 
 async def _shelved(
     body: BatchBody, files: Mapping[str, UploadFile], reader: RequestReader
-) -> list[dict[str, ShelvedPicture]]:
+) -> list[dict[str, StoredPicture]]:
     if len(body.samples) > reader.settings.max_batch_samples:
         most = reader.settings.max_batch_samples
         raise ServiceError(422, "too_many_samples", f"samples: this server takes {most} at a time.")
@@ -102,7 +102,7 @@ async def _shelved(
     return found
 
 
-def run_batch(job: Job, pipeline: Pipeline, intake: BatchIntake, output: Path) -> WorkResult:
+def run_batch(job: ServiceJob, pipeline: Pipeline, intake: BatchIntake, output: Path) -> WorkResult:
     """Work through a batch inside the batch worker's thread; results are kept as they come."""
     body = intake.body
     settings = _without_record(pipeline.settings_for(body.backend))
@@ -148,7 +148,7 @@ def _written_manifest(intake: BatchIntake, path: Path) -> Manifest:
     return open_manifest(str(path))
 
 
-def _sample(sample: BatchSample, pictures: Mapping[str, ShelvedPicture]) -> Sample:
+def _sample(sample: BatchSample, pictures: Mapping[str, StoredPicture]) -> Sample:
     reference = pictures.get("reference")
     return Sample(
         sample_id=sample.sample_id,

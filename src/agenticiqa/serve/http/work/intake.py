@@ -1,7 +1,7 @@
-"""From a request to typed fields and pictures on the shelf. Nothing here decodes a pixel.
+"""From a request to typed fields and pictures in the upload store. Nothing here decodes a pixel.
 
 A body is JSON (pictures as base64, as a path inside an allowed folder, or as a shipped example) or multipart (pictures
-as files). Every picture ends up as a copy on the shelf; the pipeline opens nothing else.
+as files). Every picture ends up as a copy in the upload store; the pipeline opens nothing else.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.serve.http.page.example_pictures import EXAMPLES
 from agenticiqa.serve.http.problems import ServiceError, invalid_fields
 from agenticiqa.serve.http.settings import ServiceSettings
-from agenticiqa.serve.http.store.shelf import PictureShelf, ShelvedPicture
+from agenticiqa.serve.http.store.upload_store import StoredPicture, UploadStore
 from agenticiqa.serve.http.wire import PictureSource
 
 MAX_FIELDS = 128
@@ -47,7 +47,7 @@ class Intake(Generic[Fields]):
     """A request that was understood."""
 
     fields: Fields
-    pictures: Mapping[str, ShelvedPicture]
+    pictures: Mapping[str, StoredPicture]
 
     @property
     def files(self) -> list[Path]:
@@ -56,10 +56,10 @@ class Intake(Generic[Fields]):
 
 @dataclass(frozen=True)
 class RequestReader:
-    """Reads bodies and puts their pictures on the shelf."""
+    """Reads bodies and puts their pictures into the upload store."""
 
     settings: ServiceSettings
-    shelf: PictureShelf
+    uploads: UploadStore
     limits: ImageLimits
 
     async def read(
@@ -146,10 +146,10 @@ class RequestReader:
         except (ImageError, OSError, ValueError):
             raise refusal from None
 
-    def shelve(self, name: str, data: bytes) -> ShelvedPicture:
+    def shelve(self, name: str, data: bytes) -> StoredPicture:
         """Keep a picture whose header says that it is one, of a size this server takes."""
         check_header(data, name=name, limits=self.limits)
-        return self.shelf.put(data, name)
+        return self.uploads.put(data, name)
 
 
 def _add_field(values: dict[str, Any], name: str, value: str) -> None:

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.runtime.runs import INTERRUPTED, StopRun
 from agenticiqa.serve.http.problems import ServiceError, from_package_error, internal_error
-from agenticiqa.serve.http.store.job_record import QUEUED, JobRecord, Outcome, now
+from agenticiqa.serve.http.store.job_record import QUEUED, JobOutcome, JobRecord, now
 
 logger = logging.getLogger(__name__)
 
@@ -55,13 +55,13 @@ class WorkResult:
 
 
 @dataclass(eq=False)
-class Job:
+class ServiceJob:
     """One piece of accepted work."""
 
     id: str
     owner: str
     kind: str
-    work: Callable[[Job], WorkResult] = field(repr=False)
+    work: Callable[[ServiceJob], WorkResult] = field(repr=False)
     deadline: float
     """On the monotonic clock."""
     recorded: bool
@@ -70,7 +70,7 @@ class Job:
     loop: asyncio.AbstractEventLoop = field(repr=False)
     status: str = QUEUED
     stop_reason: StopReason | None = None
-    outcome: Outcome | None = None
+    outcome: JobOutcome | None = None
     events: list[dict[str, Any]] = field(default_factory=list, repr=False)
     created_at: str = field(default_factory=now)
     done: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
@@ -123,7 +123,7 @@ def stopped_error(reason: StopReason, job_id: str) -> ServiceError:
     return ServiceError(status, reason, detail, run_id=job_id, headers=headers)
 
 
-def _told_by(job: Job) -> list[dict[str, Any]]:
+def _told_by(job: ServiceJob) -> list[dict[str, Any]]:
     """All events so far, asked for on the event loop: the last ones may still be on their way there."""
     told: Future[list[dict[str, Any]]] = Future()
     job.loop.call_soon_threadsafe(lambda: told.set_result(list(job.events)))
@@ -136,8 +136,8 @@ def _told_by(job: Job) -> list[dict[str, Any]]:
 class Slot:
     """A place in the queue, held while a request's body is read."""
 
-    def __init__(self, desk: JobDesk) -> None:
-        self._desk = desk
+    def __init__(self, queue: JobQueue) -> None:
+        self._desk = queue
         self.used = False
 
     def __enter__(self) -> Slot:
@@ -148,7 +148,7 @@ class Slot:
             self._desk.free_place()
 
 
-class JobDesk:
+class JobQueue:
     """Takes work, hands it to workers, remembers what is under way."""
 
     def __init__(self, record: JobRecord, *, workers: int, queue_length: int, timeout_s: float) -> None:
@@ -158,10 +158,10 @@ class JobDesk:
         self._timeout_s = timeout_s
         self._taken = 0
         self._usual_s = 1.0
-        self._waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._jobs: dict[str, Job] = {}
+        self._waiting: queue.SimpleQueue[ServiceJob | None] = queue.SimpleQueue()
+        self._jobs: dict[str, ServiceJob] = {}
         self.draining = False
-        self.ended: Callable[[Job, Outcome], None] = lambda _job, _outcome: None
+        self.ended: Callable[[ServiceJob, JobOutcome], None] = lambda _job, _outcome: None
         self._threads = [
             # Daemons: a tool that hangs must not keep a stopping server alive.
             threading.Thread(target=self._serve, name=f"worker-{number}", daemon=True)
@@ -173,7 +173,7 @@ class JobDesk:
     # --- places ---
 
     @property
-    def active(self) -> list[Job]:
+    def active(self) -> list[ServiceJob]:
         return [job for job in self._jobs.values() if job.outcome is None]
 
     @property
@@ -204,7 +204,7 @@ class JobDesk:
 
     # --- jobs ---
 
-    def find(self, job_id: str) -> Job | None:
+    def find(self, job_id: str) -> ServiceJob | None:
         return self._jobs.get(job_id)
 
     async def submit(
@@ -213,12 +213,12 @@ class JobDesk:
         job_id: str,
         owner: str,
         kind: str,
-        work: Callable[[Job], WorkResult],
+        work: Callable[[ServiceJob], WorkResult],
         request: dict[str, Any] | None = None,
         holds: Iterable[Path] = (),
-    ) -> Job:
+    ) -> ServiceJob:
         """Queue work in a reserved place; with a ``request`` it is on record before this returns."""
-        job = Job(
+        job = ServiceJob(
             job_id,
             owner,
             kind,
@@ -262,13 +262,13 @@ class JobDesk:
         while (job := self._waiting.get()) is not None:
             started = time.monotonic()
             outcome = self._carried_out(job)
-            outcome = Outcome(
+            outcome = JobOutcome(
                 outcome.status, outcome.result, outcome.problem, round(time.monotonic() - started, 4), _told_by(job)
             )
             self._keep(job, outcome)
             job.loop.call_soon_threadsafe(self._finish, job, outcome)
 
-    def _carried_out(self, job: Job) -> Outcome:
+    def _carried_out(self, job: ServiceJob) -> JobOutcome:
         try:
             job.checkpoint()
             job.loop.call_soon_threadsafe(self._start, job)
@@ -276,21 +276,23 @@ class JobDesk:
         except StopWork:
             return self._stopped(job, job.stop_reason or "cancelled")
         except AgenticIQAError as error:
-            return Outcome("error", problem=from_package_error(error).document())
+            return JobOutcome("error", problem=from_package_error(error).document())
         except ServiceError as error:
-            return Outcome("error", problem=error.document())
+            return JobOutcome("error", problem=error.document())
         except Exception:
             logger.exception("Job %s failed", job.id)
-            return Outcome("error", problem=internal_error().document())
+            return JobOutcome("error", problem=internal_error().document())
         if job.stop_reason in ("cancelled", "client_left"):
             return self._stopped(job, job.stop_reason)
         # Work that was finished a little late is still finished.
-        return Outcome(result.status, result.reply)
+        return JobOutcome(result.status, result.reply)
 
-    def _stopped(self, job: Job, reason: StopReason) -> Outcome:
-        return Outcome(_STOPPED[reason][0], problem=stopped_error(reason, job.id).document(), events=list(job.events))
+    def _stopped(self, job: ServiceJob, reason: StopReason) -> JobOutcome:
+        return JobOutcome(
+            _STOPPED[reason][0], problem=stopped_error(reason, job.id).document(), events=list(job.events)
+        )
 
-    def _keep(self, job: Job, outcome: Outcome) -> None:
+    def _keep(self, job: ServiceJob, outcome: JobOutcome) -> None:
         if not job.recorded:
             return
         try:
@@ -300,12 +302,12 @@ class JobDesk:
 
     # --- on the event loop ---
 
-    def _start(self, job: Job) -> None:
+    def _start(self, job: ServiceJob) -> None:
         if job.outcome is None:
             job.status = RUNNING
             job.add_event("status", {"status": RUNNING})
 
-    def _finish(self, job: Job, outcome: Outcome) -> None:
+    def _finish(self, job: ServiceJob, outcome: JobOutcome) -> None:
         if job.outcome is not None:
             return
         job.add_event("done", {"status": outcome.status})

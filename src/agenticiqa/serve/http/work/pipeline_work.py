@@ -1,6 +1,6 @@
 """What jobs do: the package's own calls, with the server's paths taken out of everything that goes back.
 
-Files a request can reach are fixed before any model is asked: the assessor is bound to the shelf and refuses every
+Files a request can reach are fixed before any model is asked: the assessor is bound to the uploads and refuses every
 other path, and no reply of a model is ever used as a path or as the name of a program.
 """
 
@@ -26,10 +26,10 @@ from agenticiqa.pictures.images import Box, LoadedImage, load_image
 from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.config import ROLES, Settings
 from agenticiqa.serve.http.problems import ServiceError, without_addresses
-from agenticiqa.serve.http.store.shelf import ShelvedPicture
+from agenticiqa.serve.http.store.upload_store import StoredPicture
 from agenticiqa.serve.http.wire import AssessFields, CompareFields, MeasureFields
 from agenticiqa.serve.http.work.intake import Intake
-from agenticiqa.serve.http.work.jobs import Job, WorkResult
+from agenticiqa.serve.http.work.jobs import ServiceJob, WorkResult
 
 EMBEDDED = "embedded"
 
@@ -70,7 +70,7 @@ class Pipeline:
         roles = {role: self.settings.role(role).model_copy(update={"backend": backend}) for role in ROLES}
         return self.settings.model_copy(update={**roles, "chosen_explicitly": frozenset(ROLES)})
 
-    def warm_up(self, picture: ShelvedPicture) -> None:
+    def warm_up(self, picture: StoredPicture) -> None:
         """One assessment that leaves no trace: models are loaded and code is imported when the first request comes."""
         pipeline = self.settings.pipeline
         untraced = {
@@ -111,7 +111,7 @@ class Pipeline:
 
     # --- work, each inside a worker's thread ---
 
-    def assess(self, job: Job, intake: Intake[AssessFields]) -> WorkResult:
+    def assess(self, job: ServiceJob, intake: Intake[AssessFields]) -> WorkResult:
         fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
         # Damage and impossible regions are the request's fault: found here, they are answered as such.
         opened, original = self._opened(image, reference, fields.regions)
@@ -128,7 +128,7 @@ class Pipeline:
         )
         return WorkResult(result.status, _named(presentable(result, names), image, reference))
 
-    def compare(self, job: Job, intake: Intake[CompareFields]) -> WorkResult:
+    def compare(self, job: ServiceJob, intake: Intake[CompareFields]) -> WorkResult:
         pictures, fields = intake.pictures, intake.fields
         reference = pictures.get("reference")
         opened_a, original = self._opened(pictures["image_a"], reference, None)
@@ -150,7 +150,7 @@ class Pipeline:
             reply[side] = _named(reply[side], picture, reference) if reply[side] else None
         return WorkResult(comparison.status, reply)
 
-    def measure(self, job: Job, intake: Intake[MeasureFields]) -> WorkResult:
+    def measure(self, job: ServiceJob, intake: Intake[MeasureFields]) -> WorkResult:
         fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
         pipeline = self.settings.pipeline
         assessor = self.assessor()
@@ -169,7 +169,7 @@ class Pipeline:
         return WorkResult("ok", {"measurements": presentable(records, names)})
 
     def _opened(
-        self, image: ShelvedPicture, reference: ShelvedPicture | None, regions: Mapping[str, list[int]] | None
+        self, image: StoredPicture, reference: StoredPicture | None, regions: Mapping[str, list[int]] | None
     ) -> tuple[LoadedImage, LoadedImage | None]:
         with _told_by_name(_names({"image": image, **({"reference": reference} if reference else {})})):
             opened = load_image(image.path, self.limits)
@@ -205,19 +205,19 @@ def _is_ready(backend: str, settings: Settings) -> bool:
         return False
 
 
-def _names(pictures: Mapping[str, ShelvedPicture]) -> dict[str, str]:
-    """Paths on the shelf, and what to say instead; the same picture may have been sent under two names."""
+def _names(pictures: Mapping[str, StoredPicture]) -> dict[str, str]:
+    """Paths in the upload store, and what to say instead; the same picture may have been sent under two names."""
     names: dict[str, str] = {}
     for picture in pictures.values():
         names.setdefault(str(picture.path), picture.name)
     return names
 
 
-def _named(reply: dict[str, Any], image: ShelvedPicture, reference: ShelvedPicture | None) -> dict[str, Any]:
+def _named(reply: dict[str, Any], image: StoredPicture, reference: StoredPicture | None) -> dict[str, Any]:
     return {**reply, "image_path": image.name, "reference_path": reference.name if reference else None}
 
 
-def _report(job: Job, event: PipelineEvent, names: Mapping[str, str], **more: str) -> None:
+def _report(job: ServiceJob, event: PipelineEvent, names: Mapping[str, str], **more: str) -> None:
     if event.kind == "state":
         # The state repeats what the nodes have told.
         job.checkpoint()
@@ -254,7 +254,7 @@ def failure_of(result: Mapping[str, Any], run_id: str) -> ServiceError:
     return ServiceError(502, "assessment_failed", detail, run_id=run_id)
 
 
-def assessment_of(result: Mapping[str, Any], pictures: Mapping[str, ShelvedPicture]) -> Assessment:
+def assessment_of(result: Mapping[str, Any], pictures: Mapping[str, StoredPicture]) -> Assessment:
     """A recorded result with its pictures where they are on this server."""
     found = Assessment.model_validate(result)
     reference = pictures.get("reference")
@@ -266,7 +266,7 @@ def assessment_of(result: Mapping[str, Any], pictures: Mapping[str, ShelvedPictu
     )
 
 
-def comparison_of(result: Mapping[str, Any], pictures: Mapping[str, ShelvedPicture]) -> Comparison:
+def comparison_of(result: Mapping[str, Any], pictures: Mapping[str, StoredPicture]) -> Comparison:
     """A recorded comparison with its pictures where they are on this server."""
     found = Comparison.model_validate(result)
     reference = pictures.get("reference")

@@ -18,14 +18,14 @@ HOUR = 3600.0
 
 
 @dataclass(frozen=True)
-class ShelvedPicture:
-    """A picture on the shelf and the name its sender gave it."""
+class StoredPicture:
+    """A picture in the upload store and the name its sender gave it."""
 
     path: Path
     name: str
 
 
-class PictureShelf:
+class UploadStore:
     """A folder of pictures named by their SHA-256, limited in age and in size together."""
 
     def __init__(self, folder: Path, *, keep_s: float, max_bytes: int, least_s: float) -> None:
@@ -37,7 +37,7 @@ class PictureShelf:
         self._lock = threading.Lock()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
-    def put(self, data: bytes, name: str) -> ShelvedPicture:
+    def put(self, data: bytes, name: str) -> StoredPicture:
         """Keep a picture; one that is there already only gets younger."""
         digest = hashlib.sha256(data).hexdigest()
         path = self.folder / digest[:2] / digest
@@ -49,7 +49,7 @@ class PictureShelf:
                 part = path.with_name(f".{uuid.uuid4().hex}.part")
                 part.write_bytes(data)
                 part.replace(path)
-        return ShelvedPicture(path, name)
+        return StoredPicture(path, name)
 
     def sweep(self, in_use: Collection[Path] = ()) -> int:
         """Remove what is too old, and the oldest until the rest fits; returns how many files went."""

@@ -13,13 +13,13 @@ MOST_WAITING = 32
 Drawn = TypeVar("Drawn")
 
 
-class Painter:
+class RenderQueue:
     """One thread with a bounded queue."""
 
     def __init__(self, most_waiting: int = MOST_WAITING) -> None:
         self._most_waiting = most_waiting
         self._waiting = 0
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="painter")
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="render_queue")
 
     async def draw(self, work: Callable[[], Drawn]) -> Drawn:
         if self._waiting >= self._most_waiting:
