@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -45,8 +46,20 @@ QueryOption = Annotated[
 OptionsOption = Annotated[
     list[str] | None, typer.Option("--option", "-o", help="An answer option; give one for each.", show_default=False)
 ]
+
+
+def _a_number(value: float | None) -> float | None:
+    # Nothing compares with NaN: it is inside every range and would let every picture pass.
+    if value is not None and math.isnan(value):
+        raise typer.BadParameter("nan is not a number from 1 to 5.")
+    return value
+
+
 FailUnderOption = Annotated[
-    float | None, typer.Option("--fail-under", min=1, max=5, help="Exit with code 3 when the score is below this.")
+    float | None,
+    typer.Option(
+        "--fail-under", min=1, max=5, callback=_a_number, help="Exit with code 3 when the score is below this."
+    ),
 ]
 STANDARD_INPUT = "-"
 ReportOption = Annotated[Path | None, typer.Option("--report", help="Also write the result as one HTML page.")]
