@@ -390,6 +390,7 @@ def test_measurements_of_regions_have_columns_of_their_own() -> None:
 
 def test_measurements_become_a_data_frame(photo: Path) -> None:
     import pandas
+
     frame = agenticiqa.measure(photo, reference=CLEAN, tools=["PSNR", "SSIM"]).to_dataframe()
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame["tool"]) == ["PSNR", "SSIM"]
