@@ -1,11 +1,13 @@
 """Fit the last few numbers of the heads on validation pictures, so that their answers mean what they say.
 
-    python -m training.embedded.calibrate --checkpoint PARTS... --features PARTS... --out FOLDER
+    python -m training.embedded.calibrate --checkpoint PARTS... --features PARTS... --seen SEEN.npz \\
+        --data DATA --out FOLDER
 
 The opinion head gets a say in the damage score; a slight bend takes that to the scale of the published opinions;
 factors on the spreads make the chances of the five levels come true; a factor and an offset on "none" undo the extra
 weight that training gave to present damage; an offset on the gate makes it choose the damage head only where it is
-sure.
+sure. Chances of flaws, of sorts and of what is in focus are fitted on real pictures and the camera's together; a bend
+in the opinion lets the worst photographs of the opinion sets reach the bottom of the scale.
 """
 
 from __future__ import annotations
@@ -14,13 +16,15 @@ import argparse
 import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from training.embedded import measure
-from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, severity_of
-from training.embedded.network import STATISTICS
+from training.embedded.held_out import HeldOut
+from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, KINDS, severity_of
+from training.embedded.network import KNOTS, STATISTICS
+from training.embedded.real_flaws import FLAWS
 from training.embedded.recipes import amount_is_neutral
 
 from agenticiqa.pictures.distortions import PROTOCOL, UNCHANGED_OPINION
@@ -43,6 +47,13 @@ DAMAGE_SHARE = 0.7
 # with 0.06, 95.7 % with 0.11, 96.6 % with none; the levels' calibration error is 0.023, 0.027 and 0.041).
 LOW_END = 0.06
 LOWER, UPPER = 1.0, 4.65
+# Most pictures have no flaw: a wrong "yes" is weighed so many times a wrong "no".
+CAUTION = 1.5
+CONTRAST_RECALL = 0.65
+FALSE_FLAW, FALSE_FINDINGS = 0.015, 0.06
+"""Share of untouched validation photographs in which one flaw, and in which any category may be found."""
+QUANTILES = (0.01, 0.04, 0.12, 0.25, 0.45, 0.65, 0.85, 0.99)
+assert len(QUANTILES) == KNOTS
 SCALES = np.geomspace(0.3, 3, 50)
 
 
@@ -59,21 +70,84 @@ def log_chances(logits: np.ndarray) -> np.ndarray:
     return logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
 
 
-def fit(joint: Joint, chains: dict[str, np.ndarray], rated: dict[str, np.ndarray]) -> dict[str, float | list[float]]:
-    """Sets the buffers of ``joint``. ``chains``: features, row and level; ``rated``: features and rating."""
+def fit(
+    joint: Joint,
+    chains: dict[str, np.ndarray],
+    rated: dict[str, np.ndarray],
+    camera: dict[str, np.ndarray],
+    real: HeldOut,
+) -> dict[str, Any]:
+    """Sets the buffers of ``joint``.
+
+    ``chains``: features, row and level; ``rated``: features and rating; ``camera``: features and flaws; ``real``:
+    validation pictures of the collections.
+    """
+    reset(joint)
+    fit_opinion(joint, rated, real)
+    fit_damage(joint, chains)
+    fit_spreads(joint, chains, rated, real)
+    fit_severities(joint, chains)
+    fit_kinds(joint, chains)
+    fit_flaws(joint, camera, real)
+    fit_sorts(joint, real)
+    fit_focus(joint, real)
+    fit_presence(joint, chains, real)
+    return values_of(joint)
+
+
+def reset(joint: Joint) -> None:
     joint.damage_curve.copy_(torch.tensor([0.0, 1.0, 0.0]))
     joint.damage_share.fill_(1.0)
-    for scale in (joint.spread_scale, joint.severity_scale, joint.kind_scale):
-        scale.fill_(1.0)
-    joint.absence_offset.zero_()
+    joint.ordinary_share.zero_()
+    joint.opinion_knots.copy_(torch.linspace(1, 4.5, KNOTS))
+    joint.opinion_slopes.copy_(torch.tensor([1.0] + [0.0] * (KNOTS - 1)))
+    joint.opinion_start.fill_(1.0)
+    for name in ("spread", "severity", "kind", "flaw", "presence", "generated", "focus", "sort"):
+        getattr(joint, f"{name}_scale").fill_(1.0)
+    for name in ("absence", "kind", "flaw", "presence", "generated", "focus"):
+        getattr(joint, f"{name}_offset").zero_()
     joint.gate_offset.fill_(GATE_OFFSET)
+
+
+def opinions_of(chains: dict[str, np.ndarray]) -> tuple[np.ndarray, list[tuple[Any, int]], np.ndarray]:
+    """Which rows are changed, their kind and level, and the published opinions."""
     changed = chains["row"] >= 0
     cells = [
         (PROTOCOL[row], int(level)) for row, level in zip(chains["row"][changed], chains["level"][changed], strict=True)
     ]
-    opinions = np.array([kind.opinions[level - 1] for kind, level in cells])
+    return changed, cells, np.array([kind.opinions[level - 1] for kind, level in cells])
+
+
+def fit_opinion(joint: Joint, rated: dict[str, np.ndarray], real: HeldOut) -> None:
+    """The share of the ordinary photographs' head that ranks both sets best, then quantile to quantile."""
+    ordinary = real.of("ordinary")
+    wanted = (rated["rating"], real.column("opinion")[ordinary])
+    found = [answers(joint, features) for features in (rated["features"], real.features[ordinary])]
+
+    def mixed(share: float) -> list[np.ndarray]:
+        return [(1 - share) * one["plain_opinion"] + share * one["ordinary"] for one in found]
+
+    shares = np.arange(0, 0.71, 0.1)
+    worth = [sum(measure.srcc(a, b) for a, b in zip(mixed(share), wanted, strict=True)) for share in shares]
+    share = float(shares[int(np.argmax(worth))])
+    joint.ordinary_share.fill_(share)
+    # Each set counts alike. Guesses are narrower than opinions: matched by quantiles, the worst reach the bottom.
+    places, values = (
+        np.mean([np.quantile(part, QUANTILES) for part in parts], axis=0) for parts in (mixed(share), wanted)
+    )
+    slopes = np.clip(np.diff(values) / np.maximum(np.diff(places), 1e-3), 0.5, 2.5)
+    slopes = np.append(slopes, min(slopes[-1], 1.0))
+    middle = KNOTS // 2  # the middle stays where the opinions are; steepness is limited from there outwards
+    start = values[middle] - float((slopes[:middle] * np.diff(places)[:middle]).sum())
+    joint.opinion_knots.copy_(torch.from_numpy(places).float())
+    joint.opinion_slopes.copy_(torch.from_numpy(np.diff(slopes, prepend=0.0)).float())
+    joint.opinion_start.fill_(float(start))
+
+
+def fit_damage(joint: Joint, chains: dict[str, np.ndarray]) -> None:
+    changed, _, opinions = opinions_of(chains)
     found = answers(joint, chains["features"])
-    slope, start = np.polyfit(found["opinion"][changed], found["damage"][changed], 1)
+    slope, start = np.polyfit(found["plain_opinion"][changed], found["damage"][changed], 1)
     joint.opinion_line.copy_(torch.tensor([start, slope]))
     joint.damage_share.fill_(DAMAGE_SHARE)
     found = answers(joint, chains["features"])
@@ -88,23 +162,141 @@ def fit(joint: Joint, chains: dict[str, np.ndarray], rated: dict[str, np.ndarray
     amount = float(np.clip((weights * bend * (everyone - lowered)).sum() / (weights * bend * bend).sum(), -0.25, 0.25))
     curve = np.array([-LOW_END * UPPER - LOWER * UPPER * amount, 1 + LOW_END + (LOWER + UPPER) * amount, -amount])
     joint.damage_curve.copy_(torch.from_numpy(curve).float())
+
+
+def fit_spreads(joint: Joint, chains: dict[str, np.ndarray], rated: dict[str, np.ndarray], real: HeldOut) -> None:
+    changed, _, opinions = opinions_of(chains)
     found = answers(joint, chains["features"])
-    opinion_found = answers(joint, rated["features"])
     joint.spread_scale[0] = measure.best_scale(found["score"][changed], found["spread"][changed], opinions)
-    joint.spread_scale[1] = measure.best_scale(opinion_found["score"], opinion_found["spread"], rated["rating"])
+    ordinary = real.of("ordinary")
+    found = answers(joint, np.concatenate([rated["features"], real.features[ordinary]]))
+    wanted = np.concatenate([rated["rating"], real.column("opinion")[ordinary]])
+    joint.spread_scale[1] = measure.best_scale(found["score"], found["spread"], wanted)
+
+
+def fit_severities(joint: Joint, chains: dict[str, np.ndarray]) -> None:
+    changed, cells, opinions = opinions_of(chains)
+    found = answers(joint, chains["features"])
     wanted = np.zeros(found["severities"].shape[:2], np.int64)
     truth = np.array([CATEGORY_INDEX[kind.category] for kind, _ in cells])
     wanted[np.flatnonzero(changed), truth] = [severity_of(value) for value in opinions]
     scale, offset = best_severity(found["severities"], wanted)
     joint.severity_scale.fill_(scale)
     joint.absence_offset.fill_(offset)
+
+
+def fit_kinds(joint: Joint, chains: dict[str, np.ndarray]) -> None:
+    """A factor for all kinds; and contrast, which loses every doubtful case to brightness, gets a lead."""
+    changed, cells, opinions = opinions_of(chains)
+    found = answers(joint, chains["features"])
     kind = np.array(
         [KIND_INDEX["unchanged" if amount_is_neutral(kind.name, level) else kind.name] for kind, level in cells]
     )
     logits = found["kinds"][changed]
     losses = [-log_chances(logits * scale)[np.arange(len(kind)), kind].mean() for scale in SCALES]
     joint.kind_scale.fill_(float(SCALES[int(np.argmin(losses))]))
-    return values_of(joint)
+    logits = logits * float(joint.kind_scale)
+    seen = np.array([severity_of(value) > 0 for value in opinions])
+    truth = np.array([CATEGORY_INDEX[one.category] for one, _ in cells])
+    contrast, place = KIND_INDEX["contrast_change"], CATEGORY_INDEX["Contrast"]
+    of_kind = np.array([CATEGORY_INDEX[one.category] if one.category else -1 for one in KINDS])
+    best = (-np.inf, 0.0)
+    for lead in np.arange(0, 2.01, 0.1):
+        moved = logits.copy()
+        moved[:, contrast] += lead
+        chances = np.exp(log_chances(moved))
+        guess = np.stack([chances[:, of_kind == category].sum(axis=1) for category in range(8)], axis=1).argmax(axis=1)
+        right = (guess == truth)[seen]
+        recall = right[truth[seen] == place].mean()
+        best = max(best, (float(right.mean() + min(recall, CONTRAST_RECALL)), float(lead)))
+    joint.kind_offset[contrast] = best[1]
+
+
+def line_of(logits: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """Scale and offset that make the chances of yes come true (Newton); a weak pull keeps the scale near 1."""
+    scale, offset = 1.0, 0.0
+    total = weights.sum()
+    for _ in range(40):
+        chance = 1 / (1 + np.exp(-np.clip(scale * logits + offset, -30, 30)))
+        error, bend = weights * (chance - truth) / total, weights * chance * (1 - chance) / total
+        gradient = np.array([(error * logits).sum() + 0.02 * (scale - 1), error.sum()])
+        hessian = np.array([[(bend * logits * logits).sum() + 0.02, (bend * logits).sum()],
+                            [(bend * logits).sum(), bend.sum() + 1e-4]])  # fmt: skip
+        step = np.clip(np.linalg.solve(hessian, gradient), -1, 1)
+        scale, offset = float(np.clip(scale - step[0], 0.2, 3.0)), float(offset - step[1])
+    return scale, offset
+
+
+def even_weights(truth: np.ndarray, source: np.ndarray, caution: float) -> np.ndarray:
+    """Yes and no count alike (no a little more), and within each all collections alike."""
+    weights = np.zeros(len(truth))
+    for value, share in ((1, 1.0), (0, caution)):
+        names = [name for name in np.unique(source[truth == value]) if ((source == name) & (truth == value)).sum() >= 5]
+        for name in names:
+            rows = (source == name) & (truth == value)
+            weights[rows] = share / len(names) / rows.sum()
+    return weights
+
+
+def fit_flaws(joint: Joint, camera: dict[str, np.ndarray], real: HeldOut) -> None:
+    """On real pictures where they are labelled, and on the camera's; each collection counts alike."""
+    logits = np.concatenate([answers(joint, part)["flaws"] for part in (real.features, camera["features"])])
+    truth = np.concatenate([real.column("flaws"), camera["flaws"]])
+    source = np.concatenate([real.column("collection"), np.full(len(camera["flaws"]), "camera")])
+    for place in range(len(FLAWS)):
+        known = truth[:, place] >= 0
+        weights = even_weights(truth[known, place], source[known], CAUTION)
+        scale, offset = line_of(logits[known, place], truth[known, place], weights)
+        joint.flaw_scale[place], joint.flaw_offset[place] = scale, offset
+
+
+def fit_sorts(joint: Joint, real: HeldOut) -> None:
+    found = answers(joint, real.features)
+    rows = real.of("sort", "screens")
+    sort = real.column("sort")[rows]
+    losses = [-log_chances(found["sorts"][rows] * scale)[np.arange(len(sort)), sort].mean() for scale in SCALES]
+    joint.sort_scale.fill_(float(SCALES[int(np.argmin(losses))]))
+    rows = real.of("generated")
+    truth = real.column("generated")[rows]
+    scale, offset = line_of(found["generated"][rows], truth, np.ones(len(truth)))
+    joint.generated_scale.fill_(scale)
+    joint.generated_offset.fill_(offset)
+
+
+def cell_logits(joint: Joint, real: HeldOut, row: int) -> np.ndarray:
+    cells = real.cells[row].reshape(-1, STATISTICS)
+    content = np.broadcast_to(real.features[row, STATISTICS:], (len(cells), real.features.shape[1] - STATISTICS))
+    return answers(joint, np.concatenate([cells, content], axis=1))["in_focus"]
+
+
+def fit_focus(joint: Joint, real: HeldOut) -> None:
+    logits = np.concatenate([cell_logits(joint, real, row) for row in real.cells])
+    truth = np.concatenate([real.focus[row].ravel() for row in real.cells])
+    scale, offset = line_of(logits, truth, np.ones(len(truth)))
+    joint.focus_scale.fill_(scale)
+    joint.focus_offset.fill_(offset)
+
+
+def fit_presence(joint: Joint, chains: dict[str, np.ndarray], real: HeldOut) -> None:
+    """Chances are lowered until untouched photographs are nearly always left alone: each flaw, then the categories."""
+    kept = chains["features"][chains["row"] < 0].astype(np.float32)
+    untouched = np.concatenate([kept, real.features[real.of("photos")]])
+    found = answers(joint, untouched)
+    for place in range(len(FLAWS)):
+        highest = float(np.quantile(found["flaws"][:, place], 1 - FALSE_FLAW))
+        joint.flaw_offset[place] -= max(0.0, highest)
+    chances = np.exp(log_chances(found["severities"]))
+    present = (1 - chances[..., 0]).clip(1e-5, 1 - 1e-5)
+    logits = np.log(present / (1 - present)).max(axis=1)
+    joint.presence_offset.fill_(-max(0.0, float(np.quantile(logits, 1 - FALSE_FINDINGS))))
+
+
+@torch.no_grad()
+def agreed(joint: Joint, features: np.ndarray) -> dict[str, np.ndarray]:
+    """As ``answers``, with the chances as they are shipped."""
+    found = {name: torch.from_numpy(value) for name, value in answers(joint, features).items()}
+    own = {name: value.cpu().numpy() for name, value in joint.cpu().agreed(found).items()}
+    return {name: value.numpy() for name, value in found.items()} | own
 
 
 def best_severity(logits: np.ndarray, wanted: np.ndarray) -> tuple[float, float]:
@@ -118,34 +310,35 @@ def best_severity(logits: np.ndarray, wanted: np.ndarray) -> tuple[float, float]
     return best[1], best[2]
 
 
-def values_of(joint: Joint) -> dict[str, float | list[float]]:
-    return {
-        "damage_share": round(float(joint.damage_share), 4),
-        "opinion_line": [round(float(value), 5) for value in joint.opinion_line],
-        "damage_curve": [round(float(value), 5) for value in joint.damage_curve],
-        "spread_damage": round(float(joint.spread_scale[0]), 4),
-        "spread_opinion": round(float(joint.spread_scale[1]), 4),
-        "severity": round(float(joint.severity_scale), 4),
-        "absence_offset": round(float(joint.absence_offset), 4),
-        "kind": round(float(joint.kind_scale), 4),
-        "gate_offset": round(float(joint.gate_offset), 4),
-    }
+def values_of(joint: Joint) -> dict[str, Any]:
+    """All fitted numbers by name."""
+    names = ("spread_scale", "severity_scale", "absence_offset", "kind_scale", "kind_offset", "gate_offset",
+             "damage_share", "opinion_line", "damage_curve", "ordinary_share", "opinion_knots", "opinion_slopes",
+             "opinion_start", "flaw_scale", "flaw_offset", "presence_scale", "presence_offset", "generated_scale",
+             "generated_offset", "focus_scale", "focus_offset", "sort_scale")  # fmt: skip
+    return {name: [round(float(value), 5) for value in getattr(joint, name)] for name in names}
 
 
 def main() -> None:
+    from training.embedded import held_out
     from training.embedded.export import load
     from training.embedded.train import save
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", type=Path, nargs="+", required=True)
     parser.add_argument("--features", type=Path, nargs="+", required=True)
+    parser.add_argument("--seen", type=Path, nargs="+", required=True, help="what see.py kept of real pictures")
+    parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     model = load(sorted(arguments.checkpoint))
     stored = np.load(io.BytesIO(b"".join(file.read_bytes() for file in sorted(arguments.features))))
     part = lambda name: {key.split("/", 1)[1]: stored[key] for key in stored.files if key.startswith(name + "/")}  # noqa: E731
-    print(json.dumps(fit(model.joint, part("chains"), part("rated_validation"))))
+    real = held_out.load(arguments.seen, arguments.data)["validation"]
+    found = fit(model.joint, part("chains_validation"), part("rated_validation"), part("camera"), real)
+    print(json.dumps(found))
     arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "calibration.json").write_text(json.dumps(found, indent=1) + "\n")
     save(model, arguments.out)
 
 

@@ -33,11 +33,16 @@ from training.embedded.network import (
     Local,
     level_probabilities,
 )
+from training.embedded.real_flaws import FLAW_CATEGORY, FLAWS, SORTS
 
 from agenticiqa.vocabulary import CATEGORIES, LEVEL_NAMES, SEVERITIES
 
 OPSET = 17
-CALIBRATED_LATER = ("damage_share", "opinion_line", "damage_curve", "absence_offset", "gate_offset")
+CALIBRATED_LATER = (
+    "damage_share", "opinion_line", "damage_curve", "absence_offset", "gate_offset", "kind_offset", "ordinary_share",
+    "opinion_knots", "opinion_slopes", "opinion_start", "flaw_scale", "flaw_offset", "presence_scale",
+    "presence_offset", "generated_scale", "generated_offset", "focus_scale", "focus_offset", "sort_scale",
+)  # fmt: skip
 """Absent from checkpoints that ``calibrate.py`` has not seen yet."""
 SMALL = 2048
 """Tensors of fewer elements stay as they are."""
@@ -69,6 +74,7 @@ class JointGraph(nn.Module):
 
     def forward(self, statistics: Tensor, content: Tensor) -> tuple[Tensor, ...]:
         found = self.joint(statistics, content)
+        agreed = self.joint.agreed(found)
         return (
             found["score"],
             found["spread"],
@@ -76,12 +82,28 @@ class JointGraph(nn.Module):
             found["damage"],
             found["opinion"],
             found["trust"],
-            found["severities"].softmax(-1),
+            agreed["severities"],
             found["kinds"].softmax(-1),
+            agreed["presence"],
+            agreed["flaws"],
+            found["sorts"].softmax(-1),
+            torch.sigmoid(found["generated"]),
+            torch.sigmoid(found["in_focus"]),
         )
 
 
-JOINT_OUTPUTS = ("score", "spread", "levels", "damage", "opinion", "trust", "severities", "kinds")
+JOINT_OUTPUTS = (
+    "score", "spread", "levels", "damage", "opinion", "trust", "severities", "kinds",
+    "presence", "flaws", "sorts", "generated", "in_focus",
+)  # fmt: skip
+"""Of each place (M of them): score, spread, levels M×5, damage, opinion, trust, severities M×8×5, kinds M×38, and
+
+- ``presence`` M×8: chance that a category is visible; 1 minus the first severity, never below a flaw that speaks for it
+- ``flaws`` M×8: chances of ``real_flaws.FLAWS``, on photographs as taken; 0.5 parts yes from no
+- ``sorts`` M×5: ``real_flaws.SORTS``
+- ``generated`` M: chance that the picture comes from a generator
+- ``in_focus`` M: chance that the place is in focus; asked of single cells it makes a map
+"""
 
 
 def load(files: list[Path]) -> Assessor:
@@ -188,6 +210,9 @@ def describe(model: Assessor, hashes: dict[str, str], version: str) -> dict:
         "categories": list(CATEGORIES),
         "severities": list(SEVERITIES),
         "severity_bounds": list(SEVERITY_BOUNDS),
+        "flaws": [{"name": name, "category": FLAW_CATEGORY[name]} for name in FLAWS],
+        "sorts": list(SORTS),
+        "joint_outputs": list(JOINT_OUTPUTS),
         "kinds": [{"name": kind.name, "title": kind.title, "category": kind.category} for kind in KINDS],
         "preprocessing": {
             "picture": "uint8 RGB, N×H×W×3, sides multiples of 32 (mirror the border to get there)",
@@ -233,7 +258,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", type=Path, nargs="+", required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--version", default="1.2")
+    parser.add_argument("--version", default="2.0")
     arguments = parser.parse_args()
     model = load(sorted(arguments.checkpoint))
     hashes = export(model, arguments.out)

@@ -54,6 +54,18 @@ def mean(values: Floats) -> float:
     return float(np.mean(values))
 
 
+def balanced_accuracy(said: npt.NDArray[np.bool_], truth: Floats) -> float:
+    """The mean of how often yes is said where it is right and no where it is right; truth below 0 is not asked.
+
+    >>> balanced_accuracy(np.array([True, True, False, True]), np.array([1, 1, 0, 0]))
+    0.75
+    """
+    yes, no = truth == 1, truth == 0
+    if not yes.any() or not no.any():
+        return float("nan")
+    return float((said[yes].mean() + (~said[no]).mean()) / 2)
+
+
 def calibration_error(probabilities: Floats, levels: npt.NDArray[np.int64], bins: int = 10) -> float:
     """Expected calibration error of the likeliest level.
 

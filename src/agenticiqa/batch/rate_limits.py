@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
+from tenacity import RetryCallState
+
 from agenticiqa.errors import BackendError, BackendUnavailableError, ConfigError, RateLimitError
 from agenticiqa.models.client import (
     BackendName,
@@ -24,6 +26,7 @@ from agenticiqa.models.client import (
     create_vlm_client,
     find_provider,
 )
+from agenticiqa.models.wire.retrying import attempts, failure_of
 from agenticiqa.runtime.config import ProviderSettings, Settings
 
 logger = logging.getLogger(__name__)
@@ -222,25 +225,41 @@ class LimitedClient(RichVLMClient):
         return self._client.identity
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        assumed = _assumed_tokens(request)
-        attempt = 0
-        while True:
-            attempt += 1
-            self._wait_for_turn(assumed)
-            try:
-                reply = self._client.complete(request)
-            except BackendError as error:
-                self._limit.settle(assumed, TokenUsage(0, 0))
-                if not error.retryable or attempt > self._retries_for(error):
-                    raise
-                self._wait_after(error, attempt)
-            else:
-                self._limit.settle(assumed, reply.usage)
-                return replace(reply, transport_attempts=attempt)
+        retrying = attempts(
+            stop=self._enough, wait=self._own_wait, sleep=self._sleep_if_any, before_sleep=self._before_sleep
+        )
+        reply = retrying(self._once, request)
+        return replace(reply, transport_attempts=retrying.statistics["attempt_number"])
 
-    def _retries_for(self, error: BackendError) -> int:
-        # A request to slow down is no failure: a batch has time.
-        return max(self._retries, RATE_LIMIT_RETRIES) if isinstance(error, RateLimitError) else self._retries
+    def _once(self, request: ModelRequest) -> ModelReply:
+        assumed = _assumed_tokens(request)
+        self._wait_for_turn(assumed)
+        try:
+            reply = self._client.complete(request)
+        except BackendError:
+            self._limit.settle(assumed, TokenUsage(0, 0))
+            raise
+        self._limit.settle(assumed, reply.usage)
+        return reply
+
+    def _enough(self, state: RetryCallState) -> bool:
+        # Being told to slow down is no failure: a batch has time.
+        patient = isinstance(failure_of(state), RateLimitError)
+        return state.attempt_number > (max(self._retries, RATE_LIMIT_RETRIES) if patient else self._retries)
+
+    def _own_wait(self, state: RetryCallState) -> float:
+        """Seconds until the next attempt; for a provider that wants to be left alone, its limit does the waiting."""
+        return 0.0 if isinstance(failure_of(state), RateLimitError) else _backoff(state)
+
+    def _before_sleep(self, state: RetryCallState) -> None:
+        error = failure_of(state)
+        logger.warning("%s: attempt %d failed: %s", self.backend, state.attempt_number, error)
+        if isinstance(error, RateLimitError):
+            self._limit.pause(error.retry_after or _backoff(state))
+
+    def _sleep_if_any(self, seconds: float) -> None:
+        if seconds:
+            self._sleep(seconds)
 
     def _wait_for_turn(self, tokens: float) -> None:
         clock = current_clock.get()
@@ -250,16 +269,12 @@ class LimitedClient(RichVLMClient):
         with clock.waiting():
             self._limit.wait(tokens)
 
-    def _wait_after(self, error: BackendError, attempt: int) -> None:
-        seconds = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempt - 1))
-        logger.warning("%s: attempt %d failed: %s", self.backend, attempt, error)
-        if isinstance(error, RateLimitError):
-            self._limit.pause(error.retry_after or seconds)
-        else:
-            self._sleep(seconds)
-
     def close(self) -> None:
         self._client.close()
+
+
+def _backoff(state: RetryCallState) -> float:
+    return min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (state.attempt_number - 1))
 
 
 def _assumed_tokens(request: ModelRequest) -> float:

@@ -18,11 +18,10 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
-from tenacity import RetryCallState, Retrying, retry_if_exception, wait_exponential, wait_random
+from tenacity import RetryCallState, wait_exponential, wait_random
 
 from agenticiqa.errors import (
     AuthenticationError,
-    BackendError,
     BackendUnavailableError,
     BadResponseError,
     RateLimitError,
@@ -34,6 +33,7 @@ from agenticiqa.models.client import ModelReply, ModelRequest, Readiness, RichVL
 from agenticiqa.models.known_models import Feature, known_provider
 from agenticiqa.models.wire.faults import timeout_error
 from agenticiqa.models.wire.reply_schema import ReplySchema, reply_schema
+from agenticiqa.models.wire.retrying import attempts, failure_of
 from agenticiqa.pictures.images import EncodedImage
 from agenticiqa.runtime.config import ProviderSettings
 
@@ -195,14 +195,7 @@ class TransportClient(RichVLMClient):
             enough = state.attempt_number > self.settings.max_retries
             return enough or self._clock() + state.upcoming_sleep >= deadline
 
-        retrying = Retrying(
-            retry=retry_if_exception(lambda error: isinstance(error, BackendError) and error.retryable),
-            wait=_wait,
-            stop=give_up,
-            sleep=self._sleep,
-            before_sleep=self._log_retry,
-            reraise=True,
-        )
+        retrying = attempts(stop=give_up, wait=_wait, sleep=self._sleep, before_sleep=self._log_retry)
         reply = retrying(self._call_without_refused, call, deadline)
         return replace(reply, transport_attempts=retrying.statistics["attempt_number"])
 
@@ -286,14 +279,13 @@ class TransportClient(RichVLMClient):
         return tuple(f"{self.model} does not take {feature.value}" for feature in Feature if feature in missing)
 
     def _log_retry(self, state: RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome else None
         logger.warning(
             "%s: attempt %d of %d failed, next in %.2f s: %s",
             self.backend,
             state.attempt_number,
             self.settings.max_retries + 1,
             state.upcoming_sleep,
-            error,
+            failure_of(state),
         )
 
 
@@ -302,7 +294,7 @@ _backoff = wait_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S) + wait_
 
 def _wait(state: RetryCallState) -> float:
     """The provider's own figure where it gave one, else exponential backoff with jitter."""
-    error = state.outcome.exception() if state.outcome else None
+    error = failure_of(state)
     if isinstance(error, RateLimitError) and error.retry_after:
         return error.retry_after
     return _backoff(state)
