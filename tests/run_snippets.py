@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from support.snippets import GIVEN_NAMES, ROOT, Snippet, commands, make_workshop, python_blocks
+from support.snippets import ROOT, Snippet, commands, make_workshop, python_blocks
 
 EXTRAS = "serve,mcp,datasets,parquet"
 TIMEOUT_S = 300
@@ -88,7 +88,7 @@ def _runs(snippet: Snippet, programs: Path, workshop: Path, environment: dict[st
         # A file of its own: worker processes import it.
         file = workshop / f"snippet_{snippet.page.replace('.', '_')}_{snippet.line}.py"
         is_program = "__main__" in snippet.text
-        file.write_text(snippet.text if is_program else CELL.format(code=GIVEN_NAMES + snippet.text), encoding="utf-8")
+        file.write_text(snippet.text if is_program else CELL.format(code=snippet.text), encoding="utf-8")
         arguments, allowed = [str(programs / "python"), str(file)], (0,)
     done = subprocess.run(
         arguments, cwd=workshop, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False

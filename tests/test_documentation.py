@@ -17,7 +17,7 @@ from IPython.core.formatters import DisplayFormatter
 
 from agenticiqa import Assessment
 from agenticiqa.cli.main import main
-from support.snippets import GIVEN_NAMES, PAGES, ROOT, Snippet, commands, make_workshop, python_blocks
+from support.snippets import PAGES, ROOT, Snippet, commands, make_workshop, python_blocks
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,6 @@ def run_cell(code: str, name: str) -> Any:
     """Run Python as a notebook does: the value of the last line is what is shown."""
     tree = ast.parse(code, name)
     names: dict[str, Any] = {"__name__": "__main__"}
-    exec(GIVEN_NAMES, names)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, name, "exec"), names)
     return eval(compile(ast.Expression(last.value), name, "eval"), names) if isinstance(last, ast.Expr) else None
@@ -72,6 +71,14 @@ def test_python_runs_as_printed(block: Snippet) -> None:
         assert shown.status == "ok", shown.error
 
 
+@pytest.mark.parametrize("block", python_blocks(), ids=lambda block: block.id)
+def test_documentation_teaches_the_front_door_alone(block: Snippet) -> None:
+    nodes = list(ast.walk(ast.parse(block.text)))
+    imported = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    imported |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert {name for name in imported if name.startswith("agenticiqa")} == {"agenticiqa"}
+
+
 @pytest.mark.usefixtures("reader")
 def test_a_notebook_shows_an_answer_about_an_array() -> None:
     """Through the formatter with which notebooks choose what to show."""
@@ -80,6 +87,7 @@ def test_a_notebook_shows_an_answer_about_an_array() -> None:
     assert "text/html" in data
     assert 'class="agenticiqa"' in data["text/html"]
     assert "of 5" in data["text/html"]
+    assert "data:image/" in data["text/html"], "the picture, though it is in no file"
 
 
 def test_there_is_something_to_run() -> None:

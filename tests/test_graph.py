@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_type_hints
 
 import pytest
 from hypothesis import given
@@ -57,8 +57,11 @@ def state_with(result: SummarizerOutput | None, **more: Any) -> Any:
 
 
 def test_no_result_ends() -> None:
-    """D4-24, RL-03, SM-15: nothing to decide on."""
+    """D4-24, RL-03, SM-15: nothing to decide on, whatever else the state holds; two answers are all there are."""
     assert decide_next_node(state_with(None)) == "__end__"
+    assert decide_next_node(state_with(None, summarizer_result=None)) == "__end__"
+    assert decide_next_node(state_with(None, plan=make_plan(), iteration_count=0, max_replan_iterations=9)) == "__end__"
+    assert get_type_hints(decide_next_node)["return"] == Literal["planner", "__end__"]
 
 
 @given(st.booleans(), st.integers(0, 15), st.integers(0, 15))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import logging
 import math
+import sys
 
 import pytest
 from hypothesis import assume, given
@@ -122,8 +124,18 @@ def test_no_number_has_no_level(score: float) -> None:
         FUSION.map_to_level(score)
 
 
+def test_the_module_stands_alone() -> None:
+    """D4-04: no agent, no graph, no picture, no settings: it can be used, and is used here, by itself."""
+    tree = ast.parse(inspect.getsource(score_fusion))
+    modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    own = {module for module in modules if module.startswith("agenticiqa")}
+    assert own <= {"agenticiqa.models.answers", "agenticiqa.vocabulary", "agenticiqa.errors"}
+    assert {module.split(".")[0] for module in modules - own} <= set(sys.stdlib_module_names)
+
+
 def test_a_module_of_its_own_with_the_printed_signatures() -> None:
-    """D4-04, D4-09, D4-10, D4-11, D4-12, D4-13: standalone, defaults eta=1.0 and levels 1..5."""
+    """D4-09, D4-10, D4-11, D4-12, D4-13: standalone, defaults eta=1.0 and levels 1..5."""
     assert inspect.getmodule(ScoreFusion) is score_fusion
     parameters = inspect.signature(ScoreFusion).parameters
     assert parameters["eta"].default == 1.0

@@ -13,6 +13,7 @@ from typing import Any, get_type_hints
 import pytest
 from langchain_core.runnables import RunnableConfig
 
+from agenticiqa import score_fusion
 from agenticiqa.errors import AuthenticationError, BackendTimeoutError
 from agenticiqa.nodes import summarizer as module
 from agenticiqa.nodes.run_context import RunContext
@@ -24,15 +25,21 @@ from agenticiqa.nodes.summarizer import (
     summarizer_node,
 )
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, SummarizerOutput
+from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES
 from support.builders import RATE, make_context, make_evidence, make_plan, make_settings, make_state, with_context
 from support.scripted import ALL_OFF, RichScriptedClient, ScriptedClient, answer_reply
 
 pytestmark = pytest.mark.usefixtures("isolated")
 
+REQUIREMENTS = Path(__file__).parents[1] / "docs" / "requirements.md"
+
 NO_TOOLS = {"tool_selection": False, "tool_execution": False}
 OTHER = make_plan(query_type="Other", plan=ALL_OFF)
 VEHICLE = make_plan(query_scope=["vehicle", "background"], plan=NO_TOOLS)
 
+# The one place with copies of the documents' prompts. The documents are not part of this repository, so a test can only
+# hold the product's text against a copy: a change of a prompt then needs a second, deliberate change here. What
+# docs/requirements.md quotes of them is held against the product once more, by the test after those two.
 EXPLANATION_TEXT = """\
 System:
 You are a visual quality assessment assistant. Your task is to select the most appropriate answer to the user's
@@ -89,6 +96,40 @@ def test_explanation_prompt_is_verbatim() -> None:
 def test_scoring_prompt_is_verbatim() -> None:
     """SC-11, SC-12, SC-13, D4-01: the document's text to the letter."""
     assert SCORING_PROMPT_TEMPLATE == SCORING_TEXT
+
+
+QUOTED = {
+    "SC-02": EXPLANATION_PROMPT_TEMPLATE,
+    "SC-03": EXPLANATION_PROMPT_TEMPLATE,
+    "SC-04": EXPLANATION_PROMPT_TEMPLATE,
+    "SC-05": EXPLANATION_PROMPT_TEMPLATE,
+    "SC-11": SCORING_PROMPT_TEMPLATE,
+    "SC-12": SCORING_PROMPT_TEMPLATE,
+    "SC-13": SCORING_PROMPT_TEMPLATE,
+}
+
+
+@pytest.mark.parametrize("line", QUOTED)
+def test_prompts_hold_what_the_requirements_quote(line: str) -> None:
+    """SC-02, SC-03, SC-04, SC-05, SC-11, SC-12, SC-13: the words between backticks, read from the requirements."""
+    text = REQUIREMENTS.read_text(encoding="utf-8")
+    (statement,) = re.findall(rf"^- {line} M  (.+)$", text, re.MULTILINE)
+    quoted = [each.strip("… ") for each in re.findall(r"`([^`]+)`", statement)]
+    prompt = " ".join(QUOTED[line].split())
+    assert quoted
+    assert [each for each in quoted if each not in prompt] == []
+
+
+def test_the_five_options_stand_one_per_line_and_mean_their_levels(pair: Any) -> None:
+    """SC-12, SC-13: in this order; each letter, sent as the prompt asks for it, is the answer that is understood."""
+    lines = SCORING_PROMPT_TEMPLATE.splitlines()
+    first = lines.index("A. Excellent")
+    names = [f"{letter}. {LEVEL_NAMES[level]}" for letter, level in sorted(LETTER_LEVELS.items())]
+    assert lines[first : first + 5] == names
+    for letter in "ABCDE":
+        asked_for = json.loads(SCORING_PROMPT_TEMPLATE.split("Return the JSON:")[1])
+        asked_for["final_answer"] = letter
+        assert result_of(ScriptedClient(answer=asked_for), make_state(pair.test)).final_answer == letter
 
 
 def test_other_questions_use_the_explanation_prompt(pair: Any) -> None:
@@ -255,6 +296,32 @@ def test_full_output_is_not_cut(pair: Any, caplog: pytest.LogCaptureFixture) -> 
     replies = [r.getMessage() for r in caplog.records if r.levelno == logging.DEBUG and " reply: " in r.getMessage()]
     assert len(replies) == 3
     assert all(len(text) < 2200 for text in replies)
+
+
+WAYS_TO_FAIL: dict[str, tuple[Any, dict[str, Any], str, list[str]]] = {
+    "replies that cannot be used": (
+        "x", {}, "BadResponseError", [f"attempt {n} of 3 failed: BadResponseError" for n in (1, 2, 3)],
+    ),
+    "a wrong key": (AuthenticationError("401"), {}, "AuthenticationError", ["attempt 1 of 3 failed: Authentication"]),
+    "a slow model": (BackendTimeoutError("late"), {}, "BackendTimeoutError", ["attempt 1 of 3 failed: BackendTimeout"]),
+    "a stranger's exception": (RuntimeError("boom"), {}, "BackendError", ["attempt 1 of 3 failed: BackendError"]),
+    "a picture that is gone": (answer_reply(), {"image_path": "/no/such.png"}, "ImageNotFoundError", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("reply", "changes", "kind", "attempts"), WAYS_TO_FAIL.values(), ids=WAYS_TO_FAIL.keys())
+def test_every_failure_is_logged_with_attempts_type_and_evidence(
+    pair: Any, caplog: pytest.LogCaptureFixture, reply: Any, changes: dict[str, Any], kind: str, attempts: list[str]
+) -> None:
+    """D4-31: whichever way it failed, one ERROR with type and evidence, and a WARNING for each attempt."""
+    with caplog.at_level(logging.WARNING):
+        run(ScriptedClient(answer=reply), {**make_state(pair.test), **changes})  # type: ignore[typeddict-item]
+    (error,) = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
+    assert error.startswith(f"Summarizer failed with {kind} (")
+    assert "on 1 distortions, 1 tool scores;" in error
+    warned = [text for text in caplog.messages if "attempt" in text]
+    assert len(warned) == len(attempts)
+    assert all(part in text for part, text in zip(attempts, warned, strict=True))
 
 
 def test_each_retry_is_logged(pair: Any, caplog: pytest.LogCaptureFixture) -> None:
@@ -632,6 +699,20 @@ def test_going_in_circles_is_given_up(pair: Any, caplog: pytest.LogCaptureFixtur
     assert "replanning stops" in caplog.text
 
 
+def test_the_summarizer_fuses_with_the_module_and_nothing_else(pair: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D4-04, SC-14: the number in the result is the one that score_fusion gives, for the scores that were measured."""
+    given: list[list[float]] = []
+
+    def fused(_self: Any, tool_scores: Any, _probabilities: Any) -> float:
+        given.append(list(tool_scores))
+        return 1.23
+
+    monkeypatch.setattr(score_fusion.ScoreFusion, "fuse_scores", fused)
+    assert result_of(ScriptedClient(), make_state(pair.test)).quality_score == 1.23
+    assert given
+    assert all(scores == [2.6] for scores in given)
+
+
 def test_used_evidence(pair: Any) -> None:
     """D4-21, SM-06: what the answer rests on, and it reads back the same."""
     result = result_of(ScriptedClient(), make_state(pair.test))
@@ -645,9 +726,11 @@ def test_used_evidence(pair: Any) -> None:
 
 
 def test_test_files_of_the_documents(pair: Any) -> None:
-    """D4-36, D4-37: the three files exist and use the scripted model."""
+    """D4-36, D4-37: the three files hold tests; where a model is asked, it is the scripted one, which never varies."""
     folder = Path(__file__).parent
     for name in ("test_summarizer.py", "test_score_fusion.py", "test_integration.py"):
-        assert (folder / name).is_file()
+        text = (folder / name).read_text(encoding="utf-8")
+        assert len(re.findall(r"^def test_", text, re.MULTILINE)) > 10
+        assert name == "test_score_fusion.py" or "from support.scripted import" in text
     twice = [result_of(ScriptedClient(), make_state(pair.test)).model_dump() for _ in range(2)]
     assert twice[0] == twice[1]

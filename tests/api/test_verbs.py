@@ -421,7 +421,8 @@ def test_a_stream_gives_steps_and_last_the_result(photo: Path) -> None:
     assert next(event.name for event in events if event.kind == "step") == "plan"
     heard: list[PipelineEvent] = []
     again = agenticiqa.assess(photo, on_event=heard.append)
-    assert [(event.kind, event.name) for event in heard] == [(event.kind, event.name) for event in events]
+    # Analysis and choice of tools go on side by side: either may be told first.
+    assert sorted((event.kind, event.name) for event in heard) == sorted((event.kind, event.name) for event in events)
     assert again.score == result.score
 
 

@@ -50,7 +50,7 @@ def test_table_of_results(pictures):
 def test_missing_pandas_says_what_to_install(pictures, monkeypatch):
     results = run_batch([pictures / "noisy0.png"], tools=["sharpness"], workers=1)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingExtraError, match="pip install pandas"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'agenticiqa\[dataframe\]'"):
         results.to_dataframe()
 
 

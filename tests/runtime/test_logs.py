@@ -98,15 +98,27 @@ def test_pictures_are_removed() -> None:
     assert redact(words) == words
 
 
-def test_a_run_logs_no_key(assessor, pair, isolated: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
-    """D2-30, D2-36: the key of the configuration, quoted by a failing backend, stays out of log and record."""
-    monkeypatch.setenv("OPENAI_API_KEY", "weird.key.without.prefix")
-    client = ScriptedClient(plan=RuntimeError("401 for weird.key.without.prefix"))
-    given = assessor(client, pipeline__logging__level="DEBUG")
-    result = given.assess(pair.test)
-    assert result.status == "error"
-    log = (isolated / "log.jsonl").read_text()
-    assert "Planning failed" in log
-    assert "weird.key" not in log
+KEY = "weird.key.without.prefix"
+
+
+@pytest.mark.parametrize("step", ["plan", "detection", "answer"])
+def test_a_run_writes_its_key_nowhere(  # type: ignore[no-untyped-def]
+    assessor, pair, isolated: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """D2-30, D2-36: the key of the configuration, quoted by a failing backend, stays out of log, record and result."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    given = assessor(ScriptedClient(**{step: RuntimeError(f"401 for {KEY}")}), pipeline__logging__level="DEBUG")
+    result = given.assess(pair.test, run_id="unlucky")
+    log = (isolated / "log.jsonl").read_text(encoding="utf-8")
+    assert "401 for" in log
     for line in log.splitlines():
         json.loads(line)
+    record = given.runs.find("unlucky")
+    assert record.result is not None
+    assert "401 for" in json.dumps(record.result)
+    assert KEY not in json.dumps([record.result, record.request, record.answer])
+    assert KEY not in result.model_dump_json()
+    given.close()
+    written = [file for file in isolated.rglob("*") if file.is_file()]
+    assert {"log.jsonl", "runs.sqlite"} <= {file.name for file in written}
+    assert [file.name for file in written if KEY.encode() in file.read_bytes()] == []

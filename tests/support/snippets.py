@@ -18,14 +18,6 @@ _BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MUL
 # Commands of plain shell blocks that do not end by themselves, or need what only the reader has.
 _NOT_RUN = ("agenticiqa serve", "agenticiqa mcp", "agenticiqa tools fetch", "agenticiqa tools calibrate")
 
-# Names that a page introduces in words: two pictures as arrays.
-GIVEN_NAMES = """\
-import numpy as _numpy
-from PIL import Image as _Image
-reference = _numpy.asarray(_Image.open("original.png").convert("RGB"))
-test = damaged = _numpy.asarray(_Image.open("photo.png").convert("RGB"))
-"""
-
 
 @dataclass(frozen=True)
 class Snippet:

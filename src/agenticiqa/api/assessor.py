@@ -72,7 +72,7 @@ class AgenticIQA:
         )
         pipeline = self.settings.pipeline
         if record:
-            configure_logging(self.settings.log_file, pipeline.logging.level, self.secrets)
+            configure_logging(self.settings.log_file, pipeline.logging.level, self.settings.secrets)
         self._cache: DiskCache | None = (
             open_cache(self.settings.cache_folder, pipeline.cache.size_limit_mb)
             if pipeline.cache.enabled and record
@@ -86,11 +86,6 @@ class AgenticIQA:
         self._made: dict[str, VLMClient] = {}
         self._choices: dict[str, BackendChoice] = {}
         self._making = threading.RLock()
-
-    @property
-    def secrets(self) -> list[str]:
-        """Keys that must never be shown."""
-        return [provider.key for provider in self.settings.providers.values() if provider.key]
 
     @property
     def runs(self) -> RunStore:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+def finite(value: float | None) -> float | None:
+    """For options that take a number: every comparison with "nan" is false, so that a limit would let all pass."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter("give a finite number.")
+    return value
+
 
 ReferenceOption = Annotated[Path | None, typer.Option("--reference", "-r", help="How the picture should look.")]
 RegionsOption = Annotated[

@@ -30,7 +30,7 @@ def open_assessor(backend: str | None, config: Path | None, *, no_cache: bool, q
     overrides = {"pipeline.cache.enabled": False} if no_cache else {}
     assessor = AgenticIQA(backend, config_dir=config, overrides=overrides)
     if not quiet:
-        show_warnings(assessor.secrets)
+        show_warnings(assessor.settings.secrets)
     return assessor
 
 

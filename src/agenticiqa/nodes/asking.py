@@ -21,6 +21,7 @@ from agenticiqa.models.client import ModelReply, ModelRequest, TokenUsage, VLMCl
 from agenticiqa.models.mind import Mind
 from agenticiqa.models.pricing import estimate_cost
 from agenticiqa.runtime.cache import DiskCache, content_key
+from agenticiqa.runtime.logs import redact
 
 logger = logging.getLogger(__name__)
 
@@ -111,6 +112,8 @@ class Asker:
     cache: DiskCache | None
     attempts: int = 3
     deadline: Deadline | None = None
+    secrets: Sequence[str] = ()
+    """Keys that a provider's words may repeat; they are taken out before a failure is told to anybody."""
 
     def ask(self, step: Step[T], *, call_budget: int | None = None) -> Answered[T]:
         """What the step wants to know, from the first client that can say it.
@@ -166,14 +169,20 @@ class Asker:
                 failure = _as_bad_response(error)
                 # What the model wrote belongs to the failure, whoever found it.
                 failure.output = failure.output or (reply.text if reply else "")
-                logger.warning(
-                    "%s %s: attempt %d of %d failed: %s: %s",
-                    self.role, step.name, attempt, tries, type(error).__name__, failure.message,
-                )  # fmt: skip
+                self._log_attempt(step, attempt, tries, error, failure.message)
                 continue
+            except BackendError as error:
+                self._log_attempt(step, attempt, tries, error, error.message)
+                raise
             self._remember(client, asked, reply)
             return Answered(value, client.backend, attempt)
         raise failure or BadResponseError(f"No call was left to ask {client.backend}.")
+
+    def _log_attempt(self, step: Step[T], attempt: int, tries: int, error: Exception, message: str) -> None:
+        logger.warning(
+            "%s %s: attempt %d of %d failed: %s: %s",
+            self.role, step.name, attempt, tries, type(error).__name__, message,
+        )  # fmt: skip
 
     # --- one call ---
 
@@ -194,6 +203,7 @@ class Asker:
         try:
             reply = _complete(client, replace(request, timeout_s=timeout))
         except BackendError as error:
+            error.message = redact(error.message, self.secrets)
             self._record(client, step, time.perf_counter() - started, ModelReply(""), error=error)
             raise
         self._record(client, step, time.perf_counter() - started, reply)

@@ -130,6 +130,7 @@ class RunContext:
             cache=self.cache,
             attempts=role_settings.retry_attempts,
             deadline=deadline or Deadline(role_settings.node_timeout_s),
+            secrets=self.settings.secrets,
         )
 
     def _mind(self, client: VLMClient, asked: Asked) -> Mind | None:
@@ -204,8 +205,7 @@ def configured_context() -> RunContext:
     """A context as the configuration wants it, with its cache and its log file."""
     settings = load_settings()
     pipeline = settings.pipeline
-    secrets = [provider.key for provider in settings.providers.values() if provider.key]
-    configure_logging(settings.log_file, pipeline.logging.level, secrets)
+    configure_logging(settings.log_file, pipeline.logging.level, settings.secrets)
     cache = open_cache(settings.cache_folder, pipeline.cache.size_limit_mb) if pipeline.cache.enabled else None
     return RunContext(settings=settings, tools=default_registry(pipeline.tools), cache=cache)
 

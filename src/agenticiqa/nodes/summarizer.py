@@ -163,16 +163,13 @@ class _Summary:
         try:
             answered = self._ask()
         except BadResponseError as error:
-            logger.error(  # noqa: TRY400 - the message says it all
-                "Summarizer failed with %s (%s) on %s; the model's full output: %s",
-                type(error).__name__, error.message, self._evidence_summary(), error.output,
-            )  # fmt: skip
+            self._log_failure(error, f"the model's full output: {error.output}")
             return self._failure(PARSING_FAILED, error)
         except ImageError as error:
-            logger.error("A picture could not be loaded: %s", error)  # noqa: TRY400 - the message says it all
+            self._log_failure(error, "a picture could not be loaded")
             return self._failure(f"A picture could not be loaded: {error}", error)
         except AgenticIQAError as error:
-            logger.error("The summarizer's model could not be asked: %s", error)  # noqa: TRY400 - as above
+            self._log_failure(error, "its model could not be asked")
             return self._no_model(error)
         return self._conclude(answered)
 
@@ -396,6 +393,12 @@ class _Summary:
         distortions = sum(len(entries) for entries in (self.evidence.distortion_analysis or {}).values())
         scores = sum(len(by_kind) for by_kind in (self.evidence.quality_scores or {}).values())
         return f"{distortions} distortions, {scores} tool scores"
+
+    def _log_failure(self, error: AgenticIQAError, what: str) -> None:
+        logger.error(
+            "Summarizer failed with %s (%s) on %s; %s",
+            type(error).__name__, error.message, self._evidence_summary(), what,
+        )  # fmt: skip
 
     def _log_start(self) -> None:
         logger.info(

@@ -187,6 +187,11 @@ class Settings(_Strict):
     def provider(self, name: str) -> ProviderSettings:
         return self.providers.get(name, ProviderSettings())
 
+    @property
+    def secrets(self) -> list[str]:
+        """Keys that must never be shown."""
+        return [provider.key for provider in self.providers.values() if provider.key]
+
     @cached_property
     def home(self) -> Path:
         return home_folder()

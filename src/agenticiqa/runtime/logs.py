@@ -21,6 +21,7 @@ OWN_HANDLER = "made by agenticiqa"
 """Marks handlers that a new set-up replaces; those of the calling program stay."""
 MAX_LOG_BYTES = 20 * 1024 * 1024
 REDACTED = "[redacted]"
+SHORTEST_SECRET = 8
 
 _SECRETS = re.compile(
     r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{8,}"  # OpenAI, Anthropic and others
@@ -38,7 +39,9 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     'key [redacted] used'
     """
     for secret in secrets:
-        text = text.replace(secret, REDACTED)
+        # Very short strings would tear holes into ordinary words.
+        if len(secret) >= SHORTEST_SECRET:
+            text = text.replace(secret, REDACTED)
     text = _SECRETS.sub(REDACTED, text)
     return _BASE64.sub(lambda match: f"[{len(match[0])} base64 characters]", text)
 
@@ -61,8 +64,7 @@ class RedactingFilter(logging.Filter):
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         super().__init__()
-        # Very short strings would tear holes into ordinary words.
-        self.secrets = tuple(secret for secret in secrets if len(secret) >= 8)
+        self.secrets = tuple(secrets)
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.msg = redact(record.getMessage(), self.secrets)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
 
-from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MaxReplanOption
+from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MaxReplanOption, finite
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_SOME, error_console, print_json
 
 if TYPE_CHECKING:
@@ -63,9 +63,12 @@ def batch(
         str | None, typer.Option("--rpm", help="Requests per minute: 500, or openai=500,anthropic=50.")
     ] = None,
     tpm: Annotated[str | None, typer.Option("--tpm", help="Tokens per minute, written likewise.")] = None,
-    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds a sample may take.")] = 600.0,
+    timeout: Annotated[
+        float, typer.Option("--timeout", callback=finite, min=0.1, help="Seconds a sample may take.")
+    ] = 600.0,
     budget_usd: Annotated[
-        float | None, typer.Option("--budget-usd", min=0, help="Start nothing that would probably exceed this.")
+        float | None,
+        typer.Option("--budget-usd", callback=finite, min=0, help="Start nothing that would probably exceed this."),
     ] = None,
     max_samples: Annotated[int | None, typer.Option("--max-samples", min=1, help="At most so many samples.")] = None,
     sample_range: Annotated[

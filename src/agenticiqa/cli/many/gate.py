@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.options import JsonOption
+from agenticiqa.cli.options import JsonOption, finite
 from agenticiqa.cli.terminal import EXIT_BELOW_THRESHOLD, EXIT_OK, output_console, print_json
 
 SHOWN = 20
@@ -17,14 +17,15 @@ SHOWN = 20
 def gate(
     results: Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.", show_default=False)],
     min_score: Annotated[
-        float | None, typer.Option("--min-score", help="Every picture must reach this score (1..5).")
+        float | None, typer.Option("--min-score", callback=finite, help="Every picture must reach this score (1..5).")
     ] = None,
     max_regression: Annotated[
         Path | None,
         typer.Option("--max-regression", help="Results of an earlier run; no picture may be worse than there."),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", min=0, help="Points by which a picture may be worse than before.")
+        float,
+        typer.Option("--tolerance", callback=finite, min=0, help="Points by which a picture may be worse than before."),
     ] = 0.1,
     allow_failed: Annotated[
         int, typer.Option("--allow-failed", min=0, help="Samples that may have failed or have no score.")

@@ -18,6 +18,7 @@ from agenticiqa.cli.options import (
     QuietOption,
     ReferenceOption,
     RegionsOption,
+    finite,
 )
 from agenticiqa.cli.running import exit_code, open_assessor, run_with_progress, show
 from agenticiqa.cli.terminal import (
@@ -46,7 +47,8 @@ OptionsOption = Annotated[
     list[str] | None, typer.Option("--option", "-o", help="An answer option; give one for each.", show_default=False)
 ]
 FailUnderOption = Annotated[
-    float | None, typer.Option("--fail-under", min=1, max=5, help="Exit with code 3 when the score is below this.")
+    float | None,
+    typer.Option("--fail-under", callback=finite, min=1, max=5, help="Exit with code 3 when the score is below this."),
 ]
 STANDARD_INPUT = "-"
 ReportOption = Annotated[Path | None, typer.Option("--report", help="Also write the result as one HTML page.")]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.options import ConfigOption, JsonOption
+from agenticiqa.cli.options import ConfigOption, JsonOption, finite
 from agenticiqa.cli.terminal import print_json
 
 
@@ -16,7 +16,9 @@ def distort(
         Path | None, typer.Argument(help="The picture to damage; it is not changed.", show_default=False)
     ] = None,
     kind: Annotated[str, typer.Option("--type", "-t", help="The kind, for example jpeg; --list shows all.")] = "jpeg",
-    level: Annotated[float, typer.Option("--level", "-l", min=1, max=5, help="1 (slight) to 5 (extreme).")] = 3,
+    level: Annotated[
+        float, typer.Option("--level", "-l", callback=finite, min=1, max=5, help="1 (slight) to 5 (extreme).")
+    ] = 3,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="PNG file to write. Default: NAME_TYPE_LEVEL.png beside it.")
     ] = None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption
+from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, finite
 from agenticiqa.cli.terminal import error_console, output_console, print_json
 from agenticiqa.errors import ConfigError
 
@@ -34,12 +34,17 @@ def serve(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = 8000,
     workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Runs at the same time.")] = 2,
     queue: Annotated[int, typer.Option("--queue", min=0, help="Runs that may wait; then 429.")] = 16,
-    timeout: Annotated[float, typer.Option("--timeout", min=1, help="Seconds from acceptance to answer.")] = 120,
+    timeout: Annotated[
+        float, typer.Option("--timeout", callback=finite, min=1, help="Seconds from acceptance to answer.")
+    ] = 120,
     grace: Annotated[
-        float, typer.Option("--grace", min=0, help="Seconds that accepted runs get to finish when stopping.")
+        float,
+        typer.Option("--grace", callback=finite, min=0, help="Seconds that accepted runs get to finish when stopping."),
     ] = 30,
     max_upload_mb: Annotated[int, typer.Option("--max-upload-mb", min=1, help="Limit on a request's body.")] = 32,
-    max_megapixels: Annotated[float, typer.Option("--max-megapixels", min=0.01, help="Limit on a picture.")] = 50,
+    max_megapixels: Annotated[
+        float, typer.Option("--max-megapixels", callback=finite, min=0.01, help="Limit on a picture.")
+    ] = 50,
     api_keys_file: KeysFileOption = None,
     allowed_origin: Annotated[
         list[str] | None,
@@ -54,10 +59,11 @@ def serve(
         typer.Option("--allow-backend", help="A further backend that requests may name.", show_default=False),
     ] = None,
     keep_uploads_hours: Annotated[
-        float, typer.Option("--keep-uploads-hours", min=0, help="How long pictures that were sent are kept.")
+        float,
+        typer.Option("--keep-uploads-hours", callback=finite, min=0, help="How long pictures that were sent are kept."),
     ] = 24,
     keep_runs_days: Annotated[
-        float, typer.Option("--keep-runs-days", min=1, help="How long questions and results are kept.")
+        float, typer.Option("--keep-runs-days", callback=finite, min=1, help="How long questions and results are kept.")
     ] = 90,
     backend: BackendOption = None,
     json_output: JsonOption = False,
