@@ -16,7 +16,6 @@ from typing_extensions import NotRequired, get_type_hints
 import agenticiqa
 from agenticiqa import state as state_module
 from agenticiqa.graph import build_graph, decide_next_node, initial_state
-from agenticiqa.nodes.run_context import with_context
 from agenticiqa.state import (
     NO_REASON,
     AgenticIQAState,
@@ -27,7 +26,7 @@ from agenticiqa.state import (
     SummarizerOutput,
     ToolExecutionLog,
 )
-from support.builders import make_context, make_evidence, make_plan
+from support.builders import make_context, make_evidence, make_plan, with_context
 from support.scripted import ScriptedClient, plan_reply
 
 VEHICLE_PLAN = {
