@@ -35,6 +35,13 @@ MapsOption = Annotated[
     typer.Option("--maps", help="Folder for the tools' maps: numbers (.npy), and colours over the picture (.png)."),
 ]
 NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Ask and measure afresh.")]
+ResultsArgument = Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.", show_default=False)]
+ScoreOption = Annotated[
+    str,
+    typer.Option("--score", help="What is judged: quality_score, tool:NAME (calibrated), raw:NAME, or a dotted path."),
+]
+TruthOption = Annotated[str, typer.Option("--truth", help="The column with people's opinion.")]
+ResamplesOption = Annotated[int, typer.Option("--resamples", min=0, help="Bootstrap resamples; 0: no intervals.")]
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="Folder with model_backends.yaml and pipeline.yaml.")
 ]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.many.datasets import FolderArgument, NameArgument, SubsetOption
+from agenticiqa.cli.many.datasets import DrawnSamplesOption, FolderArgument, NameArgument, PartialOption, SubsetOption
 from agenticiqa.cli.many.evaluate import show
-from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MaxReplanOption
+from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MaxReplanOption, ResamplesOption
 from agenticiqa.cli.terminal import error_console, print_json
 
 if TYPE_CHECKING:
@@ -28,11 +28,9 @@ def benchmark(
         str | None, typer.Option("--measure", help="Tools to benchmark instead of the agents: PSNR,SSIM,…")
     ] = None,
     subset: SubsetOption = None,
-    max_samples: Annotated[
-        int | None, typer.Option("--max-samples", min=1, help="Draw this many, the same ones every time.")
-    ] = None,
+    max_samples: DrawnSamplesOption = None,
     blind: Annotated[bool, typer.Option("--blind", help="Judge pictures without their references.")] = False,
-    partial: Annotated[bool, typer.Option("--partial", help="Go on although pictures are missing.")] = False,
+    partial: PartialOption = False,
     results: Annotated[Path, typer.Option("--results", help="Page that a section is appended to.")] = DEFAULT_PAGE,
     work: Annotated[
         Path | None,
@@ -40,7 +38,7 @@ def benchmark(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace results of an earlier run.")] = False,
-    resamples: Annotated[int, typer.Option("--resamples", min=0, help="Bootstrap resamples; 0: no intervals.")] = 1000,
+    resamples: ResamplesOption = 1000,
     max_replan: MaxReplanOption = None,
     workers: Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Samples worked on at once.")] = None,
     json_output: JsonOption = False,

@@ -20,6 +20,10 @@ NameArgument = Annotated[
 ]
 FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the dataset lies.", show_default=False)]
 SubsetOption = Annotated[str | None, typer.Option("--subset", help="A part of the set; `info` names them.")]
+PartialOption = Annotated[bool, typer.Option("--partial", help="Go on although pictures are missing.")]
+DrawnSamplesOption = Annotated[
+    int | None, typer.Option("--max-samples", min=1, help="Draw this many, the same ones every time.")
+]
 NAMED_AT_MOST = 20
 
 
@@ -71,10 +75,8 @@ def manifest(
         "manifest.jsonl"
     ),
     subset: SubsetOption = None,
-    partial: Annotated[bool, typer.Option("--partial", help="Go on although pictures are missing.")] = False,
-    max_samples: Annotated[
-        int | None, typer.Option("--max-samples", min=1, help="Draw this many, the same ones every time.")
-    ] = None,
+    partial: PartialOption = False,
+    max_samples: DrawnSamplesOption = None,
     blind: Annotated[bool, typer.Option("--blind", help="Leave references out.")] = False,
     json_output: JsonOption = False,
 ) -> None:

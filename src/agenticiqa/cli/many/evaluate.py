@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from agenticiqa.cli.options import JsonOption
+from agenticiqa.cli.options import JsonOption, ResamplesOption, ResultsArgument, ScoreOption, TruthOption
 from agenticiqa.cli.terminal import error_console, output_console, print_json
 
 if TYPE_CHECKING:
@@ -17,26 +17,21 @@ CELL_FRAME = 3
 
 
 def evaluate(
-    results: Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.", show_default=False)],
+    results: ResultsArgument,
     other: Annotated[
         Path | None, typer.Argument(help="A second one over the same samples, to compare.", show_default=False)
     ] = None,
-    score: Annotated[
-        str,
-        typer.Option(
-            "--score", help="What is judged: quality_score, tool:NAME (calibrated), raw:NAME, or a dotted path."
-        ),
-    ] = "quality_score",
+    score: ScoreOption = "quality_score",
     other_score: Annotated[
         str | None, typer.Option("--other-score", help="The same for the second file, if it differs.")
     ] = None,
-    truth: Annotated[str, typer.Option("--truth", help="The column with people's opinion.")] = "mos",
+    truth: TruthOption = "mos",
     by: Annotated[
         list[str] | None,
         typer.Option("--by", help="A column to group by; default: distortion, task, question_type, concern."),
     ] = None,
     parameters: Annotated[int, typer.Option("--fit", help="Parameters of the fitted logistic: 4 or 5.")] = 5,
-    resamples: Annotated[int, typer.Option("--resamples", min=0, help="Bootstrap resamples; 0: no intervals.")] = 1000,
+    resamples: ResamplesOption = 1000,
     cluster: Annotated[
         str | None,
         typer.Option("--cluster", help="Draw samples of the same value together, e.g. reference_path, for intervals."),

@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.options import JsonOption, finite
+from agenticiqa.cli.options import JsonOption, ResultsArgument, ScoreOption, finite
 from agenticiqa.cli.terminal import EXIT_BELOW_THRESHOLD, EXIT_OK, output_console, print_json
 
 SHOWN = 20
 
 
 def gate(
-    results: Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.", show_default=False)],
+    results: ResultsArgument,
     min_score: Annotated[
         float | None, typer.Option("--min-score", callback=finite, help="Every picture must reach this score (1..5).")
     ] = None,
@@ -30,9 +30,7 @@ def gate(
     allow_failed: Annotated[
         int, typer.Option("--allow-failed", min=0, help="Samples that may have failed or have no score.")
     ] = 0,
-    score: Annotated[
-        str, typer.Option("--score", help="What is judged: quality_score, tool:NAME, raw:NAME, or a dotted path.")
-    ] = "quality_score",
+    score: ScoreOption = "quality_score",
     junit_file: Annotated[Path | None, typer.Option("--junit", help="Also write the verdict as a JUnit file.")] = None,
     json_output: JsonOption = False,
 ) -> None:

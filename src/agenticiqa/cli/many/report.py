@@ -7,19 +7,17 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.options import JsonOption
+from agenticiqa.cli.options import JsonOption, ResultsArgument, ScoreOption, TruthOption
 from agenticiqa.cli.terminal import error_console, print_json
 
 
 def report(
-    results: Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.", show_default=False)],
+    results: ResultsArgument,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="File to write: .html (one self-contained page) or .md.")
     ] = Path("report.html"),
-    score: Annotated[
-        str, typer.Option("--score", help="What is judged: quality_score, tool:NAME, raw:NAME, or a dotted path.")
-    ] = "quality_score",
-    truth: Annotated[str, typer.Option("--truth", help="The column with people's opinion.")] = "mos",
+    score: ScoreOption = "quality_score",
+    truth: TruthOption = "mos",
     title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
     cases: Annotated[int, typer.Option("--cases", min=0, max=50, help="Pictures shown of each kind of case.")] = 4,
     json_output: JsonOption = False,

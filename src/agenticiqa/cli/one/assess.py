@@ -50,7 +50,6 @@ FailUnderOption = Annotated[
     float | None,
     typer.Option("--fail-under", callback=finite, min=1, max=5, help="Exit with code 3 when the score is below this."),
 ]
-STANDARD_INPUT = "-"
 ReportOption = Annotated[Path | None, typer.Option("--report", help="Also write the result as one HTML page.")]
 
 
@@ -100,10 +99,11 @@ def assess(
 
 def _picture(image: str) -> PictureInput:
     """What the argument names; an address is fetched within the limits that batches have."""
+    from agenticiqa.batch.manifest.remote_pictures import picture_at
+    from agenticiqa.pictures.finding import STANDARD_INPUT
+
     if image == STANDARD_INPUT:
         return sys.stdin.buffer.read()
-    from agenticiqa.batch.manifest.remote_pictures import picture_at
-
     return picture_at(image)
 
 

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import magnitude, strips, total, transform_colours
+from agenticiqa.tools.metrics.filters import LAB, magnitude, strips, total, transform_colours
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(
@@ -28,7 +28,6 @@ SPEC = MetricSpec(
 XYZ = np.array(
     [[0.412453, 0.357580, 0.180423], [0.212671, 0.715160, 0.072169], [0.019334, 0.119193, 0.950227]]
 ) / np.array([[0.95047], [1.0], [1.08883]])
-LAB = ((0.0, 116.0, 0.0), (500.0, -500.0, 0.0), (0.0, 200.0, -200.0))
 FULL_TURN = np.float32(2 * np.pi)
 DEGREE = np.float32(np.pi / 180)
 POWER_25_7 = np.float32(25.0**7)

@@ -119,6 +119,11 @@ def similarity(one: FloatArray, other: FloatArray, constant: float) -> FloatArra
     return product
 
 
+# Matrices for transform_colours: YIQ of RGB, and CIE Lab of the cube roots of XYZ (L without its offset of -16).
+YIQ = ((0.299, 0.587, 0.114), (0.5959, -0.2746, -0.3213), (0.2115, -0.5227, 0.3112))
+LAB = ((0.0, 116.0, 0.0), (500.0, -500.0, 0.0), (0.0, 200.0, -200.0))
+
+
 def transform_colours(image: FloatArray, matrix: Sequence[Sequence[float]] | Array) -> FloatArray:
     """Each pixel multiplied by a colour matrix (rows are the channels that come out)."""
     return np.asarray(cv2.transform(image, np.asarray(matrix, np.float32)), np.float32)

@@ -6,6 +6,7 @@ import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
 from agenticiqa.tools.metrics.filters import (
+    YIQ,
     scharr_magnitude,
     similarity,
     total,
@@ -27,7 +28,6 @@ SPEC = MetricSpec(
     minimum_size=(8, 8),
 )
 
-YIQ = ((0.299, 0.587, 0.114), (0.5959, -0.2746, -0.3213), (0.2115, -0.5227, 0.3112))
 T_PHASE, T_GRADIENT, T_COLOUR, COLOUR_POWER = 0.85, 160.0, 200.0, 0.03
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
 from agenticiqa.tools.metrics.filters import (
+    YIQ,
     ZERO,
     Padding,
     similarity,
@@ -31,7 +32,6 @@ SPEC = MetricSpec(
     minimum_size=(16, 16),
 )
 
-YIQ = ((0.299, 0.587, 0.114), (0.5959, -0.2746, -0.3213), (0.2115, -0.5227, 0.3112))
 C = 30.0
 ALPHA = 4.2
 BEST = 1 / (1 + math.exp(-ALPHA))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
 from agenticiqa.tools.metrics.filters import (
+    LAB,
     REPLICATE,
     Padding,
     scharr_magnitude,
@@ -42,7 +43,6 @@ XYZ = np.array(
     [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
 )
 D50 = np.array([0.9642119944211994, 1.0, 0.8251882845188288])
-LAB = ((0.0, 116.0, 0.0), (500.0, -500.0, 0.0), (0.0, 200.0, -200.0))
 
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:

@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import Request
-from pydantic import ValidationError
 from starlette.datastructures import UploadFile
-from starlette.requests import ClientDisconnect
 
 from agenticiqa.batch.engines.base import ThreadEngine
 from agenticiqa.batch.manifest.reading import open_manifest
@@ -27,10 +25,10 @@ from agenticiqa.batch.tally import Tally
 from agenticiqa.batch.work import BatchJob, backends_of
 from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.files import write_whole
-from agenticiqa.serve.http.problems import ServiceError, invalid_fields
+from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.store.upload_store import StoredPicture
 from agenticiqa.serve.http.wire import BatchBody, BatchSample
-from agenticiqa.serve.http.work.intake import MAX_FIELDS, RequestReader, display_name
+from agenticiqa.serve.http.work.intake import MAX_FIELDS, RequestReader, body_faults, body_kind, display_name
 from agenticiqa.serve.http.work.jobs import ServiceJob, StopWork, WorkResult
 from agenticiqa.serve.http.work.pipeline_work import Pipeline, presentable
 
@@ -51,18 +49,11 @@ class BatchIntake:
 
 async def read_batch(request: Request, reader: RequestReader) -> BatchIntake:
     """JSON, or a form whose field ``batch`` holds the same JSON and whose ``files`` are the uploads it names."""
-    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    try:
-        if kind == "application/json":
-            body = await asyncio.to_thread(BatchBody.model_validate_json, await request.body(), strict=True)
-            return BatchIntake(body, await _stored_pictures(body, {}, reader))
-        if kind == "multipart/form-data":
+    with body_faults():
+        if body_kind(request) == "form":
             return await _from_form(request, reader)
-    except ValidationError as error:
-        raise invalid_fields(error) from None
-    except ClientDisconnect:
-        raise ServiceError(400, "client_left", "The client left before the request was complete.") from None
-    raise ServiceError(415, "unsupported_media_type", "Send application/json or multipart/form-data.")
+        body = await asyncio.to_thread(BatchBody.model_validate_json, await request.body(), strict=True)
+        return BatchIntake(body, await _stored_pictures(body, {}, reader))
 
 
 async def _from_form(request: Request, reader: RequestReader) -> BatchIntake:

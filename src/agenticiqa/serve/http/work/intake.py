@@ -12,10 +12,11 @@ import binascii
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
@@ -42,6 +43,30 @@ _OBJECTS = frozenset({"regions"})
 Fields = TypeVar("Fields", bound=BaseModel)
 
 
+def body_kind(request: Request) -> Literal["json", "form"]:
+    """What the request says its body is; any other kind is refused."""
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind == "application/json":
+        return "json"
+    if kind == "multipart/form-data":
+        return "form"
+    raise ServiceError(
+        415, "unsupported_media_type", "Send application/json or multipart/form-data.",
+        headers={"Accept-Post": "application/json, multipart/form-data"},
+    )  # fmt: skip
+
+
+@contextmanager
+def body_faults() -> Iterator[None]:
+    """What can go wrong while a body is read, as the client is to see it."""
+    try:
+        yield
+    except ValidationError as error:
+        raise invalid_fields(error) from None
+    except ClientDisconnect:
+        raise ServiceError(400, "client_left", "The client left before the request was complete.") from None
+
+
 @dataclass(frozen=True)
 class Intake(Generic[Fields]):
     """A request that was understood."""
@@ -66,22 +91,12 @@ class RequestReader:
         self, request: Request, fields: type[Fields], body: type[BaseModel], pictures: Mapping[str, bool]
     ) -> Intake[Fields]:
         """``pictures`` maps the name of each picture to whether it must be there."""
-        kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
-        try:
-            if kind == "application/json":
+        with body_faults():
+            if body_kind(request) == "json":
                 values, sources = await self._from_json(request, body, pictures)
-            elif kind == "multipart/form-data":
-                values, sources = await self._from_form(request, pictures)
             else:
-                raise ServiceError(
-                    415, "unsupported_media_type", "Send application/json or multipart/form-data.",
-                    headers={"Accept-Post": "application/json, multipart/form-data"},
-                )  # fmt: skip
+                values, sources = await self._from_form(request, pictures)
             found = fields.model_validate(values)
-        except ValidationError as error:
-            raise invalid_fields(error) from None
-        except ClientDisconnect:
-            raise ServiceError(400, "client_left", "The client left before the request was complete.") from None
         missing = [name for name, needed in pictures.items() if needed and name not in sources]
         if missing:
             raise ServiceError(422, "invalid_request", f"{missing[0]}: a picture is needed.")
