@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 from fastapi import Request
 
 from agenticiqa.serve.http.guard.keys import KeyFile
+from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.service_metrics import ServiceMetrics
 from agenticiqa.serve.http.settings import ServiceSettings
 from agenticiqa.serve.http.store.job_record import JobRecord, JobRow
@@ -43,6 +46,14 @@ class Parts:
 def parts_of(request: Request) -> Parts:
     parts: Parts = request.app.state.parts
     return parts
+
+
+async def own_job(parts: Parts, job_id: str, caller: str, kinds: Collection[str], noun: str) -> JobRow:
+    """The record of a job of one of these kinds, if it is the caller's."""
+    row = await asyncio.to_thread(parts.record.find, job_id, caller)
+    if row is None or row.kind not in kinds:
+        raise ServiceError(404, f"{noun}_not_found", f"You have no {noun} of this id.")
+    return row
 
 
 def stored_pictures(request: dict[str, Any]) -> dict[str, StoredPicture]:

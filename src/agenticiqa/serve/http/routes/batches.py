@@ -11,8 +11,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from agenticiqa.runtime.runs import new_run_id
 from agenticiqa.serve.http.guard.access import Caller
-from agenticiqa.serve.http.parts import Parts, parts_of
-from agenticiqa.serve.http.problems import ServiceError
+from agenticiqa.serve.http.parts import Parts, own_job, parts_of
 from agenticiqa.serve.http.routes.request_documents import COMPONENTS, WORK_PROBLEMS, examples_of, problems
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import BatchBody, BatchList, BatchState
@@ -102,10 +101,7 @@ def _asked(intake: BatchIntake) -> dict[str, Any]:
 
 
 async def _row(parts: Parts, batch_id: str, caller: str) -> JobRow:
-    row = await asyncio.to_thread(parts.record.find, batch_id, caller)
-    if row is None or row.kind != KIND:
-        raise ServiceError(404, "batch_not_found", "You have no batch of this id.")
-    return row
+    return await own_job(parts, batch_id, caller, (KIND,), "batch")
 
 
 def _state(row: JobRow, job: ServiceJob | None) -> BatchState:
@@ -147,9 +143,7 @@ async def show_batch(request: Request, batch_id: BatchId, caller: Caller) -> Res
 async def cancel_batch(request: Request, batch_id: BatchId, caller: Caller) -> Response:
     parts = parts_of(request)
     await _row(parts, batch_id, caller)
-    job = parts.batch_queue.find(batch_id)
-    if job is not None:
-        job.stop("cancelled")
+    job = parts.batch_queue.cancel(batch_id)
     row = await _row(parts, batch_id, caller)
     return JSONResponse(_state(row, job).model_dump(mode="json"))
 

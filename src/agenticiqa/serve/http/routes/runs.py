@@ -17,7 +17,7 @@ from agenticiqa.reports.assessment import render_report, report_item
 from agenticiqa.reports.comparison import render_page
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.serve.http.guard.access import Caller
-from agenticiqa.serve.http.parts import Parts, parts_of, stored_pictures
+from agenticiqa.serve.http.parts import Parts, own_job, parts_of, stored_pictures
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.picture_views import (
     DIFFERENCE,
@@ -59,10 +59,7 @@ PNG: dict[int | str, dict[str, Any]] = {
 
 
 async def _row(parts: Parts, run_id: str, caller: str) -> JobRow:
-    row = await asyncio.to_thread(parts.record.find, run_id, caller)
-    if row is None or row.kind not in RUN_KINDS:
-        raise ServiceError(404, "run_not_found", "You have no run of this id.")
-    return row
+    return await own_job(parts, run_id, caller, RUN_KINDS, "run")
 
 
 @router.get("", summary="Your runs, newest first", response_model=RunList, responses=problems(422))
@@ -92,9 +89,7 @@ async def show_run(request: Request, run_id: RunId, caller: Caller) -> Response:
 async def cancel_run(request: Request, run_id: RunId, caller: Caller) -> Response:
     parts = parts_of(request)
     await _row(parts, run_id, caller)
-    job = parts.queue.find(run_id)
-    if job is not None:
-        job.stop("cancelled")
+    job = parts.queue.cancel(run_id)
     row = await _row(parts, run_id, caller)
     return JSONResponse(run_view(row, job).model_dump(mode="json"))
 

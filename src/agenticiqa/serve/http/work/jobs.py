@@ -207,6 +207,13 @@ class JobQueue:
     def find(self, job_id: str) -> ServiceJob | None:
         return self._jobs.get(job_id)
 
+    def cancel(self, job_id: str) -> ServiceJob | None:
+        """Ask a job to stop at its next step; None where the queue no longer knows it."""
+        job = self.find(job_id)
+        if job is not None:
+            job.stop("cancelled")
+        return job
+
     async def submit(
         self,
         slot: Slot,
