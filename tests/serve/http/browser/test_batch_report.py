@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from service.browser.steps import overflow
+from serve.http.browser.steps import overflow
 
 from agenticiqa.evaluation.report import prepare, render_page
 from agenticiqa.evaluation.results import read_results

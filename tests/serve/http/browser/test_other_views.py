@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from service.browser.steps import answer_of, ask, overflow, upload
+from serve.http.browser.steps import answer_of, ask, overflow, upload
 
 from agenticiqa.serve.http.guard.keys import KeyFile
 from support.http_service import PICTURE, REFERENCE, Gate, Running, serving
