@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
-from serve.http.browser.steps import answer_of, ask, overflow, upload, zoom_of
 
+from serve.http.browser.steps import answer_of, ask, overflow, upload, zoom_of
 from support.http_service import PICTURE, REFERENCE, Running, encoded
 from support.pictures import scene
 
