@@ -299,3 +299,15 @@ def test_what_merely_calls_itself_a_tensor_is_none() -> None:
     Lookalike.__module__ = "torch.nn"
     with pytest.raises(TypeError, match="Lookalike"):
         given_picture(Lookalike())
+
+
+def test_a_pil_image_is_judged_upright_like_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "rotated.png"
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.fromarray(PIXELS).save(file, exif=exif)
+    by_path = given_picture(file).open(ImageLimits())
+    with Image.open(file) as opened:
+        by_image = given_picture(opened).open(ImageLimits())
+    assert by_image.size == by_path.size == PIXELS.shape[:2]
+    assert np.array_equal(by_image.rgb, by_path.rgb)

@@ -16,7 +16,7 @@ from typing import Any, Protocol, Union, runtime_checkable
 import cv2
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
+from PIL import Image, ImageOps
 
 from agenticiqa.errors import ImageFormatError
 from agenticiqa.pictures.images import LoadedImage, decode_image, load_image, png_bytes
@@ -102,7 +102,9 @@ def _from_file(file: ReadableFile) -> GivenPicture:
     return _from_bytes(content)
 
 
-def _from_pil(picture: Image.Image) -> GivenPicture:
+def _from_pil(given: Image.Image) -> GivenPicture:
+    # Upright, as the same file is when it is given by its path.
+    picture = ImageOps.exif_transpose(given)
     # The samples alone do not tell a wide picture from a tall one, nor one palette from another.
     about = (picture.mode, picture.size, picture.getpalette(), picture.info.get("transparency"))
     name = _named(picture.tobytes(), repr(about))
