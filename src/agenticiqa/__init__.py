@@ -16,7 +16,7 @@ from agenticiqa._version import __version__
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
     from agenticiqa.api.verbs import aassess, acompare, ameasure, assess, compare, measure, stream
-    from agenticiqa.batch.running import run_batch
+    from agenticiqa.batch.running import arun_batch, run_batch
     from agenticiqa.errors import (
         AgenticIQAError,
         AssessmentFailedError,
@@ -91,6 +91,7 @@ __all__ = [
     "aassess",
     "acompare",
     "ameasure",
+    "arun_batch",
     "assess",
     "compare",
     "image_quality_tool",
@@ -110,6 +111,7 @@ _HOMES = {
     "Comparison": "agenticiqa.nodes.results",
     "Provider": "agenticiqa.models.client",
     "Tool": "agenticiqa.tools.registry",
+    "arun_batch": "agenticiqa.batch.running",
     "run_batch": "agenticiqa.batch.running",
     "run_pipeline": "agenticiqa.graph",
     "image_quality_tool": "agenticiqa.serve.langchain",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agenticiqa.batch.running import run_batch
+from agenticiqa.batch.running import arun_batch, run_batch
 from agenticiqa.errors import ConfigError, ManifestError, MissingExtraError, OutputError
 from support.batches import make_manifest, make_pictures
 
@@ -45,6 +46,11 @@ def test_table_of_results(pictures):
     table = results.to_dataframe()
     assert list(table["sample_id"]) == [str(path) for path in sorted(pictures.glob("*.png"))]
     assert table["sharpness"].notna().all()
+
+
+def test_inside_an_event_loop(pictures):
+    results = asyncio.run(arun_batch([pictures / "noisy0.png"], tools=["sharpness"], workers=1))
+    assert [record["status"] for record in results] == ["ok"]
 
 
 def test_missing_pandas_says_what_to_install(pictures, monkeypatch):

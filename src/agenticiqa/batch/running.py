@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import tempfile
 import weakref
@@ -102,6 +103,49 @@ def run_batch(  # noqa: PLR0913 - each says what it is
     finally:
         manifest.close()
     return BatchResults(target.lines, summary, temporary)
+
+
+async def arun_batch(  # noqa: PLR0913 - each says what it is
+    pictures: Pictures,
+    query: str | None = None,
+    *,
+    output: PicturePath | None = None,
+    backend: str | None = None,
+    tools: Sequence[str] = (),
+    align: Align = "none",
+    max_replan_iterations: int | None = None,
+    workers: int | None = None,
+    timeout_s: float = 600.0,
+    resume: bool = True,
+    overwrite: bool = False,
+    requests_per_minute: PerMinute | None = None,
+    tokens_per_minute: PerMinute | None = None,
+    budget_usd: float | None = None,
+    use_cache: bool = False,
+    config_dir: PicturePath | None = None,
+    on_progress: ProgressListener | None = None,
+) -> BatchResults:
+    """:func:`run_batch` for programs with an event loop."""
+    return await asyncio.to_thread(
+        run_batch,
+        pictures,
+        query,
+        output=output,
+        backend=backend,
+        tools=tools,
+        align=align,
+        max_replan_iterations=max_replan_iterations,
+        workers=workers,
+        timeout_s=timeout_s,
+        resume=resume,
+        overwrite=overwrite,
+        requests_per_minute=requests_per_minute,
+        tokens_per_minute=tokens_per_minute,
+        budget_usd=budget_usd,
+        use_cache=use_cache,
+        config_dir=config_dir,
+        on_progress=on_progress,
+    )
 
 
 class BatchResults:

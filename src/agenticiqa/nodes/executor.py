@@ -22,7 +22,6 @@ from agenticiqa.models.client import LabelledImage, ModelRequest, create_vlm_cli
 from agenticiqa.models.mind import Analysis, Distortions, Mind, OfferedTool, Selection
 from agenticiqa.nodes.asking import Deadline, Step, parse_as
 from agenticiqa.nodes.measurement import OVERALL, MeasuredScores, carry_out, place_orders
-from agenticiqa.nodes.pictures import labelled_pictures
 from agenticiqa.nodes.reply_limits import Few, Name, Sentences
 from agenticiqa.nodes.run_context import RunContext, StepReporter, context_of, step_reporter
 from agenticiqa.pictures.regions import known_boxes
@@ -136,7 +135,7 @@ class _Execution:
         self.errors: list[str] = []
         self.scope = self.plan.scope_names
         self.asked = self.context.asked(self.state)
-        self.pictures: tuple[LabelledImage, ...] = labelled_pictures(self.state, self.context)
+        self.pictures: tuple[LabelledImage, ...] = self.context.labelled_pictures(self.state)
         self.has_reference = len(self.pictures) > 1
         self.boxes = known_boxes(self.scope, self.state.get("regions"))
         # One limit for the whole pass, however many steps ask.

@@ -14,7 +14,6 @@ from agenticiqa.errors import AgenticIQAError
 from agenticiqa.models.client import ModelRequest, create_vlm_client
 from agenticiqa.nodes.asking import Step, parse_as
 from agenticiqa.nodes.given_regions import hold_to_regions
-from agenticiqa.nodes.pictures import labelled_pictures
 from agenticiqa.nodes.reply_limits import Few, Name
 from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
 from agenticiqa.state import (
@@ -185,7 +184,7 @@ def _request(state: AgenticIQAState, context: RunContext) -> ModelRequest:
     return ModelRequest(
         system=PLANNER_SYSTEM_PROMPT,
         user=_user_message(state),
-        images=labelled_pictures(state, context),
+        images=context.labelled_pictures(state),
         schema=PlanReply,
         temperature=role.temperature,
         top_p=role.top_p,

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, QueryError
 from agenticiqa.models.answers import lettered, split_question
-from agenticiqa.models.client import BackendChoice, VLMClient, choose_backend, create_vlm_client
+from agenticiqa.models.client import (
+    REFERENCE_IMAGE_LABEL,
+    TEST_IMAGE_LABEL,
+    BackendChoice,
+    LabelledImage,
+    VLMClient,
+    choose_backend,
+    create_vlm_client,
+)
 from agenticiqa.models.mind import Asked, Mind
 from agenticiqa.nodes.asking import Asker, CallLog, Deadline
 from agenticiqa.pictures.images import LoadedImage, load_image
@@ -72,6 +80,14 @@ class RunContext:
                 given = self.pictures.get(path)
                 self._images[path] = given.open(limits) if given else load_image(path, limits)
             return self._images[path]
+
+    def labelled_pictures(self, state: AgenticIQAState) -> tuple[LabelledImage, ...]:
+        """For a model: the test picture and, where there is one, the reference."""
+        pictures = [LabelledImage(TEST_IMAGE_LABEL, self.image(state["image_path"]))]
+        reference = state.get("reference_path")
+        if reference:
+            pictures.append(LabelledImage(REFERENCE_IMAGE_LABEL, self.image(reference)))
+        return tuple(pictures)
 
     def loaded_image(self, path: str) -> LoadedImage | None:
         """The picture if it could be loaded during the run."""

@@ -19,7 +19,6 @@ from agenticiqa.models.client import ModelReply, ModelRequest, create_vlm_client
 from agenticiqa.models.mind import Mode, Verdict
 from agenticiqa.nodes.asking import Answered, Step, parse_json_object
 from agenticiqa.nodes.evidence import Gap, find_contradictions, find_gaps, should_replan
-from agenticiqa.nodes.pictures import labelled_pictures
 from agenticiqa.nodes.reply_limits import Name, Sentences
 from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
 from agenticiqa.score_fusion import ScoreFusion, softmax
@@ -190,7 +189,7 @@ class _Summary:
         return ModelRequest(
             system=template.removeprefix("System:\n"),
             user=self._user_message(),
-            images=labelled_pictures(self.state, self.context),
+            images=self.context.labelled_pictures(self.state),
             schema=_reply_schema(tuple(self.options)),
             answer_letters=tuple(self.options),
             temperature=role.temperature,
