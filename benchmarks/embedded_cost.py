@@ -24,7 +24,7 @@ import cv2
 import numpy as np
 from PIL import Image
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "metrics"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "tools" / "metrics"))
 
 from agenticiqa import AgenticIQA
 from agenticiqa.tools.metrics import METRICS, Views

@@ -181,7 +181,7 @@ def batch_sample() -> Callable[[Path], object]:
 
     def work(picture: Path) -> object:
         row = json.dumps({"sample_id": "1", "image_path": str(picture), "query": QUESTION}).encode()
-        return _must_work(worker.work(Task(0, Row(1, row, str(ROOT)), f"run-{picture.stem}")))
+        return _must_work(worker.work(Task(0, Row(1, row, str(ROOT)), f"run-{picture.stem}", "1")))
 
     return work
 

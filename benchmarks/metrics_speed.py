@@ -33,7 +33,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "metrics"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "tools" / "metrics"))
 
 from agenticiqa.tools.metrics import METRICS, Views
 from pictures import blurred, noisy, scene

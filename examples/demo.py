@@ -46,7 +46,8 @@ def main() -> None:
                 raise SystemExit(f"The demonstration failed: {result.error}")
             print_assessment(console, result)
             results.append(result)
-    write_report(output / "report.html", [report_item(result) for result in results], "AgenticIQA demonstration")
+    items = [report_item(result, assessor.limits) for result in results]
+    write_report(output / "report.html", items, "AgenticIQA demonstration")
     console.print(f"\nReport: {output / 'report.html'}", highlight=False)
 
 
