@@ -25,6 +25,9 @@ def open_session(data: bytes, threads: int = 0, weights: Mapping[str, NDArray[An
 
     ``weights`` are the tensors that the graph itself only names. Every session of this package is opened here.
     """
+    # Nothing of ours leaves the machine: importing ONNX Runtime writes a device id into the user's cache and collects
+    # events for its maker, unless this is set before. A program that wants that sets the variable itself.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
