@@ -283,3 +283,26 @@ def test_settings_are_frozen() -> None:
     settings: Settings = make_settings()
     with pytest.raises(ValueError, match="frozen"):
         settings.keyless_backend = "x"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "your-key-here",
+        "YOUR_API_KEY",
+        "<your key>",
+        "sk-...",
+        "sk-xxxxxxxx",
+        "changeme",
+        "api_key",
+    ],
+)
+def test_a_placeholder_is_no_key(key: str) -> None:
+    """A template that was copied and not filled in must not pass for a key."""
+    assert load_settings(environment={"OPENAI_API_KEY": key}).provider("openai").key is None
+
+
+@pytest.mark.parametrize("key", ["sk-abcdefgh12345678", "EMPTY", "ollama", "none", "yourself9981234"])
+def test_other_keys_are_taken_as_they_are(key: str) -> None:
+    """Servers on this machine often want some word, whichever it is."""
+    assert load_settings(environment={"OPENAI_API_KEY": key}).provider("openai").key == key

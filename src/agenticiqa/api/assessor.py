@@ -448,7 +448,7 @@ def _open_checkpoints(runs_database: Path) -> SqliteSaver | None:
     try:
         saver = SqliteSaver(open_database(file, check_same_thread=False), serde=state_serializer())
         saver.setup()
-    except sqlite3.Error as error:
+    except (OSError, sqlite3.Error) as error:
         logger.warning("Interrupted runs cannot be resumed: %s cannot be used (%s)", file, error)
         return None
     return saver

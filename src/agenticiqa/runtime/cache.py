@@ -39,6 +39,7 @@ class DiskCache:
 
     def __init__(self, folder: Path, size_limit_mb: int = 1024) -> None:
         self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._cache = diskcache.Cache(str(folder), disk=diskcache.JSONDisk, size_limit=size_limit_mb * 1024 * 1024)
 
     def get(self, key: str) -> Any | None:

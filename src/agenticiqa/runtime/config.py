@@ -62,6 +62,14 @@ class RoleSettings(_Strict):
         return value.strip() if value else value
 
 
+PLACEHOLDER = re.compile(
+    r"<.*>|(?:sk-)?(?:\.{3,}|x{3,}|\*{3,})|change[-_ ]?me|placeholder|todo|(?:your|my|the|an?)?[-_ ]?api[-_ ]?key"
+    r"|(?:sk-)?(?:your|insert|replace|paste|enter|put)[-_ ].*",
+    re.IGNORECASE,
+)
+"""What templates of settings hold where a key should be: "your-key-here", "<key>", "sk-..."."""
+
+
 class ProviderSettings(_Strict):
     """How one provider is reached. Keys that a provider has no use for must stay unset."""
 
@@ -78,6 +86,11 @@ class ProviderSettings(_Strict):
     @classmethod
     def _empty_is_unset(cls, value: Any) -> Any:
         return None if isinstance(value, str) and not value.strip() else value
+
+    @field_validator("api_key", mode="before")
+    @classmethod
+    def _placeholder_is_unset(cls, value: Any) -> Any:
+        return None if isinstance(value, str) and PLACEHOLDER.fullmatch(value.strip()) else value
 
     @property
     def key(self) -> str | None:

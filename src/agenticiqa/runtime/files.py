@@ -12,6 +12,15 @@ from typing import BinaryIO
 from agenticiqa.errors import OutputError
 
 
+def make_private(file: Path) -> None:
+    """Let nobody but its owner read a file of ours, before anything is in it; the same for the folder if it is new."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.close(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600))
+    if file.stat().st_mode & 0o077:
+        # Made by an earlier version, or by somebody's umask.
+        file.chmod(0o600)
+
+
 def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
     """A reader sees the old file or the new one, never half of it. Only its owner can read a private one."""
     # Half a character (from a file name, for example) is shown as a question mark: a page must not fail because of one.

@@ -13,8 +13,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime, timezone
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+
+from agenticiqa.runtime.files import make_private
 
 PACKAGE_LOGGER = "agenticiqa"
 OWN_HANDLER = "made by agenticiqa"
@@ -93,7 +96,11 @@ class JsonLinesFormatter(logging.Formatter):
 
 
 class _LogFile(RotatingFileHandler):
-    """A log that cannot be written, from the start or from some moment on, costs the log and one warning."""
+    """For its owner alone; one that cannot be written, from the start or from some moment on, costs one warning."""
+
+    def _open(self) -> TextIOWrapper:
+        make_private(Path(self.baseFilename))
+        return super()._open()
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's
         error = sys.exc_info()[1]
@@ -114,7 +121,7 @@ def configure_logging(file: Path | None, level: str = "INFO", secrets: Iterable[
     if file is None:
         return
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handler = _LogFile(file, maxBytes=MAX_LOG_BYTES, backupCount=2, encoding="utf-8", delay=True)
     except OSError as error:
         logger.warning("No log file: %s cannot be written (%s)", file, error)

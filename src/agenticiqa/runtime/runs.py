@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agenticiqa.errors import AgenticIQAError, RunNotFoundError
+from agenticiqa.runtime.files import make_private
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -75,7 +76,6 @@ class RunStore:
     def __init__(self, database: Path) -> None:
         self.database = database
         try:
-            database.parent.mkdir(parents=True, exist_ok=True)
             with self._connection() as connection:
                 connection.executescript(_SCHEMA)
         except (OSError, sqlite3.Error) as error:
@@ -155,6 +155,7 @@ def open_database(file: Path, *, check_same_thread: bool = True) -> sqlite3.Conn
 
     A crash of the program loses nothing; a power cut may lose the last moments, never the file.
     """
+    make_private(file)
     connection = sqlite3.connect(file, timeout=LOCK_WAIT_S, check_same_thread=check_same_thread)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
