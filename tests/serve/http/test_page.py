@@ -26,6 +26,13 @@ def test_page_and_its_files_are_served_under_the_strict_policy(client: httpx.Cli
         assert reply.headers["cache-control"] == "no-cache"
 
 
+@pytest.mark.parametrize("address", ["/", "/healthz", "/readyz"])
+def test_watchdogs_may_ask_with_head(client: httpx.Client, address: str):
+    asked, told = client.head(address), client.get(address)
+    assert (asked.status_code, asked.content) == (200, b"")
+    assert asked.headers["content-type"] == told.headers["content-type"]
+
+
 def test_unchanged_file_is_not_sent_again(client: httpx.Client):
     tag = client.get("/static/js/main.js").headers["etag"]
     again = client.get("/static/js/main.js", headers={"If-None-Match": tag})

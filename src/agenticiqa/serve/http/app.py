@@ -189,6 +189,7 @@ def _add_page(app: FastAPI) -> None:
     files = PageFiles(directory=WEB, html=True)
     app.mount("/static", files, name="static")
 
+    @app.head("/", include_in_schema=False)
     @app.get("/", include_in_schema=False)
     async def page(request: Request) -> Response:
         return await files.get_response("index.html", request.scope)

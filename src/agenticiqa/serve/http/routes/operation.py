@@ -16,11 +16,14 @@ from agenticiqa.serve.http.wire import Health, ReadinessReply
 router = APIRouter(tags=["operation"])
 
 
+# Watchdogs and load balancers ask with HEAD.
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", summary="The process answers", response_model=Health, responses=problems())
 async def healthz() -> Response:
     return JSONResponse({"status": "ok"})
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", summary="Work is accepted", response_model=ReadinessReply, responses=problems(503))
 async def readyz(request: Request) -> Response:
     parts = parts_of(request)
