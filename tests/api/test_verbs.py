@@ -341,8 +341,16 @@ def test_an_assessment_is_one_line_and_one_row(photo: Path) -> None:
     row = result.to_row()
     assert flat(row)
     assert json.loads(json.dumps(row)) == row
-    assert (row["image"], row["answer"], row["score"]) == (str(photo), result.answer, result.score)
+    assert (row["image_path"], row["final_answer"], row["quality_score"]) == (str(photo), result.answer, result.score)
     assert row["backend"] == "embedded"
+
+
+def test_rows_have_the_columns_of_batch_tables(photo: Path) -> None:
+    [row] = agenticiqa.run_batch([photo], "Is it blurry?", workers=1).to_rows()
+    own = agenticiqa.assess(photo, "Is it blurry?").to_row()
+    shared = {"image_path", "reference_path", "query", "status", "final_answer", "quality_score", "error", "cost_usd"}
+    assert shared <= row.keys() & own.keys()
+    assert {name: row[name] for name in shared} == {name: own[name] for name in shared}
 
 
 def test_a_failure_is_one_line_and_one_row_without_an_answer() -> None:
@@ -351,7 +359,12 @@ def test_a_failure_is_one_line_and_one_row_without_an_answer() -> None:
     assert "\n" not in str(result)
     row = result.to_row()
     assert flat(row)
-    assert (row["status"], row["answer"], row["score"], row["reasoning"]) == ("error", None, None, None)
+    assert (row["status"], row["final_answer"], row["quality_score"], row["quality_reasoning"]) == (
+        "error",
+        None,
+        None,
+        None,
+    )
     assert row["error"] == result.error
 
 
@@ -380,7 +393,7 @@ def test_measurements_are_one_line_one_row_and_found_by_name(photo: Path) -> Non
     with pytest.raises(KeyError, match="noise was not measured; these were: PSNR, SSIM"):
         found["noise"]
     assert str(found) == f"PSNR {found[0].raw:.4g}, SSIM {found[1].raw:.4g}"
-    assert found.to_row() == {"image": str(photo), "PSNR": found[0].raw, "SSIM": found[1].raw}
+    assert found.to_row() == {"image_path": str(photo), "PSNR": found[0].raw, "SSIM": found[1].raw}
     assert json.loads(json.dumps(found.to_row())) == found.to_row()
     assert found[:1][0] is found[0]
 
@@ -388,7 +401,7 @@ def test_measurements_are_one_line_one_row_and_found_by_name(photo: Path) -> Non
 def test_measurements_of_regions_have_columns_of_their_own() -> None:
     regions = {"left": [0, 0, 64, 96], "right": [64, 0, 64, 96]}
     row = agenticiqa.measure(NOISY, tools=["noise"], regions=regions).to_row()
-    assert set(row) == {"image", "noise left", "noise right"}
+    assert set(row) == {"image_path", "noise@left", "noise@right"}
 
 
 def test_measurements_become_a_data_frame(photo: Path) -> None:

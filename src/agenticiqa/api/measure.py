@@ -217,7 +217,7 @@ class Measurements(list[Record]):
 
     def to_row(self) -> dict[str, Any]:
         """One flat record: the raw value of every tool under its name."""
-        return {"image": self[0].image if self else None, **{_column(each): each.raw for each in self}}
+        return {"image_path": self[0].image if self else None, **{_column(each): each.raw for each in self}}
 
     def to_dataframe(self) -> Any:
         """A pandas DataFrame with one row per tool and region."""
@@ -225,7 +225,7 @@ class Measurements(list[Record]):
 
 
 def _column(record: Record) -> str:
-    return record.tool if record.region is None else f"{record.tool} {record.region}"
+    return record.tool if record.region is None else f"{record.tool}@{record.region}"
 
 
 def measure_picture(

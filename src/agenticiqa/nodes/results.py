@@ -72,17 +72,17 @@ class Assessment(BaseModel):
         return _one_line(f"{self.image_path}: {self.answer}{score}{doubt}")
 
     def to_row(self) -> dict[str, Any]:
-        """One flat record, for tables: what was asked and answered, and what it took."""
+        """One flat record, in the columns of a batch's table: what was asked and answered, and what it took."""
         summary, about = self.summarizer_result, self.metadata
         answered = summary if self.status != "error" else None
         return {
-            "image": self.image_path,
-            "reference": self.reference_path,
+            "image_path": self.image_path,
+            "reference_path": self.reference_path,
             "query": self.query,
             "status": self.status,
-            "answer": answered.final_answer if answered else None,
-            "score": answered.quality_score if answered else None,
-            "reasoning": answered.quality_reasoning if answered else None,
+            "final_answer": answered.final_answer if answered else None,
+            "quality_score": answered.quality_score if answered else None,
+            "quality_reasoning": answered.quality_reasoning if answered else None,
             "error": self.error,
             "backend": next(iter(dict.fromkeys((about.get("backend") or {}).values())), None),
             "calls": about.get("calls"),
@@ -185,7 +185,7 @@ class Comparison(BaseModel):
         return {
             "image_a": self.image_a,
             "image_b": self.image_b,
-            "reference": self.reference_path,
+            "reference_path": self.reference_path,
             "status": self.status,
             "winner": self.winner,
             "confidence": self.confidence,
