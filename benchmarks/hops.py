@@ -22,7 +22,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -88,7 +87,9 @@ class Trace:
 
 def traced(name: str) -> dict[str, int]:
     """The counts of one run, in this process."""
-    trace = Trace(Path(find_spec("agenticiqa").submodule_search_locations[0]))  # type: ignore[union-attr,index]
+    import agenticiqa
+
+    trace = Trace(Path(agenticiqa.__file__).parent)
     # Making a server ready is not part of the request, making an assessor is part of the first question.
     trace.counting = name != "POST"
     run = RUNS[name]()

@@ -574,3 +574,23 @@ def test_an_assessor_takes_the_configured_limit(assessor: Any, monkeypatch: pyte
     run_id = given.assess(photo).metadata["run_id"]
     assert given.runs.find(run_id).request["max_replan_iterations"] == 5
     assert set(ROLES) == set(given.assess(photo).metadata["backend"])
+
+
+def test_a_failure_of_ours_in_a_listener_is_in_the_result(assessor: Any, photo: Path) -> None:
+    def refuse(_event: object) -> None:
+        raise agenticiqa.OutputError("The disk is full.")
+
+    given = assessor(ScriptedClient())
+    result = given.assess(photo, on_event=refuse, run_id="refused")
+    assert (result.status, result.error) == ("error", "The disk is full.")
+    assert given.runs.find("refused").status == "error"
+
+
+def test_anything_else_in_a_listener_is_raised(assessor: Any, photo: Path) -> None:
+    def fail(_event: object) -> None:
+        raise ZeroDivisionError
+
+    given = assessor(ScriptedClient())
+    with pytest.raises(ZeroDivisionError):
+        given.assess(photo, on_event=fail, run_id="broken")
+    assert given.runs.find("broken").status == "interrupted"

@@ -424,7 +424,10 @@ def _last(events: Generator[PipelineEvent | Assessment, None, None], on_event: E
             try:
                 on_event(event)
             except BaseException as error:
-                events.throw(error)
+                ended = events.throw(error)
+                # A failure of ours is in the result, whoever met it; everything else was raised again.
+                if isinstance(ended, Assessment):
+                    return ended
                 raise
     raise AssertionError("a run ends with its result")
 

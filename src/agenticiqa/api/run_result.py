@@ -9,6 +9,7 @@ from functools import cache
 from importlib import metadata as package_metadata
 from typing import Any
 
+from agenticiqa._version import __version__
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.models.client import TokenUsage
 from agenticiqa.nodes.asking import CallLog
@@ -119,7 +120,7 @@ def _cost(calls: CallLog) -> float | None:
 @cache
 def _versions() -> dict[str, str]:
     return {
-        "agenticiqa": package_metadata.version("agenticiqa"),
+        "agenticiqa": __version__,
         "langgraph": package_metadata.version("langgraph"),
         "python": platform.python_version(),
     }

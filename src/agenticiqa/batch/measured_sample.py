@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from functools import cache
-from importlib import metadata as package_metadata
 from typing import Any
 
+from agenticiqa._version import __version__
 from agenticiqa.api.measure import Measurer, Pair, Record
 from agenticiqa.batch.manifest.remote_pictures import picture_at
 from agenticiqa.batch.sample import Sample
@@ -31,16 +30,11 @@ def measure_sample(measurer: Measurer, sample: Sample, run_id: str) -> dict[str,
             "run_id": run_id,
             "error_kind": "tool" if errors else None,
             "timings": {"total": round(time.perf_counter() - started, 4)},
-            "versions": {"agenticiqa": _version()},
+            "versions": {"agenticiqa": __version__},
             **_facts("image", test),
             **(_facts("reference", reference) if reference else {}),
         },
     }
-
-
-@cache
-def _version() -> str:
-    return package_metadata.version("agenticiqa")
 
 
 def _measurement(record: Record) -> dict[str, Any]:

@@ -21,9 +21,7 @@ from agenticiqa.cli.options import (
     finite,
 )
 from agenticiqa.cli.running import exit_code, open_assessor, run_with_progress, show
-from agenticiqa.cli.terminal import (
-    error_console,
-)
+from agenticiqa.cli.terminal import error_console
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:

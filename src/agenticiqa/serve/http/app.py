@@ -8,7 +8,6 @@ import logging
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
+from agenticiqa._version import __version__
 from agenticiqa.errors import AgenticIQAError, ConfigError
 from agenticiqa.models.client import VLMClient
 from agenticiqa.runtime.config import ImageLimits, Settings
@@ -145,7 +145,7 @@ def create_app(parts: Parts) -> FastAPI:
     app = FastAPI(
         title="AgenticIQA",
         description=DESCRIPTION,
-        version=metadata.version("agenticiqa"),
+        version=__version__,
         lifespan=lifespan,
         # The ready-made pages of the framework load scripts from elsewhere.
         docs_url=None,

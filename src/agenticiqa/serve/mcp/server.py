@@ -11,7 +11,6 @@ import functools
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -22,6 +21,7 @@ from mcp_types import CallToolResult, ContentBlock, ImageContent, ResourceLink, 
 from PIL import Image
 from pydantic import Field
 
+from agenticiqa._version import __version__
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.api.comparison import compare_pictures
 from agenticiqa.api.measure import Measurer, Pair, Record
@@ -77,7 +77,7 @@ def build_server(assessor: AgenticIQA, pictures: PictureStore) -> MCPServer[Any]
         "agenticiqa",
         title="AgenticIQA",
         instructions=INSTRUCTIONS,
-        version=metadata.version("agenticiqa"),
+        version=__version__,
         log_level="WARNING",
     )
     _add_assess(server, assessor, pictures)

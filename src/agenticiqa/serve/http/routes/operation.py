@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import metadata
-
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
+from agenticiqa._version import __version__
 from agenticiqa.serve.http.guard.access import Caller
 from agenticiqa.serve.http.parts import parts_of
 from agenticiqa.serve.http.problems import ServiceError
@@ -32,7 +31,7 @@ async def readyz(request: Request) -> Response:
         raise ServiceError(503, "not_ready", f"The server is {why}.", headers={"Retry-After": "2"})
     running = parts.queue.running
     shown = ReadinessReply(
-        version=metadata.version("agenticiqa"),
+        version=__version__,
         workers=parts.settings.workers,
         running=running,
         waiting=parts.queue.taken - running,

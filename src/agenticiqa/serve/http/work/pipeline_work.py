@@ -21,6 +21,7 @@ from agenticiqa.api.measure import Measurer, Pair, choose_tools
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, QueryError
 from agenticiqa.models.client import BackendName, VLMClient, choose_backend, find_provider
 from agenticiqa.nodes.results import Assessment
+from agenticiqa.nodes.run_context import EMBEDDED
 from agenticiqa.nodes.run_state import PipelineEvent
 from agenticiqa.pictures.images import Box, LoadedImage, load_image
 from agenticiqa.pictures.regions import check_regions
@@ -30,8 +31,6 @@ from agenticiqa.serve.http.store.upload_store import StoredPicture
 from agenticiqa.serve.http.wire import AssessFields, CompareFields, MeasureFields
 from agenticiqa.serve.http.work.intake import Intake
 from agenticiqa.serve.http.work.jobs import ServiceJob, WorkResult
-
-EMBEDDED = "embedded"
 
 
 class Pipeline:
