@@ -1,18 +1,17 @@
-"""Fit AIQA_FR on the KADID-protocol set, choose its parts by cross-validation, and check it on CSIQ.
+"""Fit AIQA_FR on the KADID-protocol set, compare it with its parts on kinds of damage left out, and check it on CSIQ.
 
-    python training/fit_fused_reference.py choose --photos PHOTOS --cache CACHE
-    python training/fit_fused_reference.py fit    --photos PHOTOS --cache CACHE
-    python training/fit_fused_reference.py check  --csiq CSIQ --cache CACHE
+    python training/fit_fused_reference.py left-out --photos PHOTOS --cache CACHE [--weights VSI=3 MDSI=3 ...]
+    python training/fit_fused_reference.py fit      --photos PHOTOS --cache CACHE
+    python training/fit_fused_reference.py check    --csiq CSIQ --cache CACHE
 
-``choose`` and ``fit`` never open CSIQ. ``choose`` ranks candidate sets of parts by how well they predict pictures
-whose photograph, whose distortion and whose whole category of distortions were left out of the fit.
+``left-out`` and ``fit`` never open CSIQ. ``left-out`` predicts each of the protocol's 25 kinds by curves that knew only
+the other 24, and 12 kinds that the protocol lacks by curves that knew none of them.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,22 +19,26 @@ import numpy as np
 import yaml
 from agreement import Floats, difference, krcc, plcc, srcc, with_interval
 from fit_calibrations import COVERED, UNCHANGED_REPEATS, markdown
-from measurements import OPINIONS, ProtocolValues, chosen_photographs, csiq_values, protocol_values
-from scipy.optimize import nnls
+from measurements import (
+    OPINIONS,
+    ProtocolValues,
+    chosen_photographs,
+    csiq_values,
+    extra_values,
+    protocol_values,
+)
 
 import agenticiqa.tools.calibration as calibration_module
-from agenticiqa.pictures.distortions import PROTOCOL, UNCHANGED_OPINION
+from agenticiqa.pictures.distortions import LEVELS, PROTOCOL, UNCHANGED_OPINION
 from agenticiqa.runtime.files import write_whole
 from agenticiqa.tools.aiqa_fr import FusedModel, Part, fused_model
 from agenticiqa.tools.calibration import Calibration, fit_rising
 from agenticiqa.tools.metrics import METRICS
 
-PHOTOGRAPHS = 40
-SHOWN = 12
-EXPONENTS = (1.0, 2.0, 3.0, 4.0)
+PHOTOGRAPHS = 16
 DATA_FILE = Path(calibration_module.__file__).with_name("fused_reference.yaml")
 HEADER = """\
-# AIQA_FR: how its parts lose points and how much each counts; see agenticiqa/tools/fused_reference.py.
+# AIQA_FR: how its parts lose points and how much each counts; see agenticiqa/tools/aiqa_fr.py.
 # Written by training/fit_fused_reference.py from the KADID-10k protocol (Lin, Hosu and Saupe 2019) on free photographs.
 """
 
@@ -48,62 +51,32 @@ class Candidate:
     sees: str
     growth: bool = False
 
-    def part(self, curve: Calibration) -> Part:
-        return Part(self.metric, curve, 1.0, self.sees, self.growth)
+    def part(self, curve: Calibration, weight: float) -> Part:
+        return Part(self.metric, curve, weight, self.sees, self.growth)
 
 
 CANDIDATES = {
-    "HaarPSI": Candidate("HaarPSI", "local structure and its contrast, in luma and chroma"),
-    "GMSD": Candidate("GMSD", "uneven loss of edges"),
-    "MDSI": Candidate("MDSI", "edges and chromaticity"),
-    "VIF": Candidate("VIF", "lost detail and added noise"),
-    "SSIMULACRA2": Candidate("SSIMULACRA2", "errors and lost or added edges in a perceptual colour space"),
     "VSI": Candidate("VSI", "what catches the eye, its edges and colours"),
-    "CIEDE2000": Candidate("CIEDE2000", "colour difference"),
+    "MDSI": Candidate("MDSI", "edges and chromaticity"),
+    "HaarPSI": Candidate("HaarPSI", "local structure and its contrast, in luma and chroma"),
+    "SSIMULACRA2": Candidate("SSIMULACRA2", "errors and lost or added edges in a perceptual colour space"),
     "edge_widening": Candidate("sharpness", "edges wider than in the reference", growth=True),
+    "GMSD": Candidate("GMSD", "uneven loss of edges"),
+    "FSIM": Candidate("FSIM", "phase congruency, gradients and colour"),
+    "VIF": Candidate("VIF", "lost detail and added noise"),
+    "CIEDE2000": Candidate("CIEDE2000", "colour difference"),
     "noise_growth": Candidate("noise", "more noise than in the reference", growth=True),
     "block_growth": Candidate("blockiness", "more block edges than in the reference", growth=True),
 }
 
-
-@dataclass(frozen=True)
-class Split:
-    """Photographs and kinds to fit on, and those to predict."""
-
-    fit_photographs: Floats
-    fit_kinds: Floats
-    held_photographs: Floats
-    held_kinds: Floats
-
-
-def splits(photographs: int, groups: Sequence[Sequence[int]]) -> Iterator[Split]:
-    """Half of the photographs predict the other half, one group of kinds at a time; no group: all kinds are known."""
-    half = np.random.default_rng(0).permutation(photographs) % 2
-    everything = np.arange(len(PROTOCOL))
-    for group in groups:
-        known = np.setdiff1d(everything, group)
-        asked = np.array(group) if len(group) else everything
-        for side in (0, 1):
-            yield Split(np.flatnonzero(half != side), known, np.flatnonzero(half == side), asked)
-
-
-def scenarios() -> dict[str, list[list[int]]]:
-    """What is left out besides photographs."""
-    categories = sorted({distortion.category for distortion in PROTOCOL})
-    return {
-        "photographs": [[]],
-        "and kind": [[row] for row in range(len(PROTOCOL))],
-        "and category": [
-            [row for row, distortion in enumerate(PROTOCOL) if distortion.category == category]
-            for category in categories
-        ],
-    }
-
+# Set by hand and kept round on purpose: least squares on the protocol's means gives VSI nothing, though published
+# figures on other laboratory sets put it first, and gives edge widening a share that harms everything but blur.
+WEIGHTS = {"VSI": 6.0, "MDSI": 6.0, "HaarPSI": 6.0, "SSIMULACRA2": 4.0, "edge_widening": 3.0}
 
 Values = dict[str, ProtocolValues]
 
 
-def candidate_values(names: Sequence[str], measured: Values) -> Values:
+def candidate_values(names: Mapping[str, float], measured: Values) -> Values:
     """What each candidate's curve takes."""
     found = {}
     for name in names:
@@ -120,84 +93,90 @@ def _raw(candidate: Candidate, test: Floats, reference: Floats) -> Floats:
     return np.maximum(test - reference, 0.0) if candidate.growth else test
 
 
-class Curves:
-    """Each candidate's curve for each split, fitted once however many sets of parts use it."""
-
-    def __init__(self, values: Values) -> None:
-        self._values = values
-        self._known: dict[tuple[str, bytes, bytes], Calibration] = {}
-
-    def curve(self, name: str, photographs: Floats, kinds: Floats) -> Calibration:
-        key = (name, photographs.tobytes(), kinds.tobytes())
-        if key not in self._known:
-            self._known[key] = self._fitted(name, photographs, kinds)
-        return self._known[key]
-
-    def _fitted(self, name: str, photographs: Floats, kinds: Floats) -> Calibration:
-        found, candidate = self._values[name], CANDIDATES[name]
-        spec = METRICS[candidate.metric].spec
-        low, high = COVERED.get(name, spec.range)
-        unchanged = np.repeat(found.unchanged[photographs], UNCHANGED_REPEATS)
-        raw = np.concatenate([found.damaged[np.ix_(photographs, kinds)].ravel(), unchanged])
-        opinion = np.concatenate(
-            [np.tile(OPINIONS[kinds].ravel(), len(photographs)), np.full(len(unchanged), UNCHANGED_OPINION)]
-        )
-        return fit_rising(
-            raw,
-            opinion,
-            value_range=(0.0, high - low) if candidate.growth else (low, high),
-            higher_is_better=bool(spec.higher_is_better),
-            source="part of AIQA_FR",
-        )
-
-
-def fit_model(
-    values: Values, names: Sequence[str], exponent: float, curves: Curves, photographs: Floats, kinds: Floats
-) -> FusedModel:
-    """Weights of at least zero by least squares on the pooled power of the loss."""
-    parts = {name: CANDIDATES[name].part(curves.curve(name, photographs, kinds)) for name in names}
-    losses = np.stack(
-        [part.loss(values[name].damaged[np.ix_(photographs, kinds)]).ravel() for name, part in parts.items()], axis=1
+def fitted_curve(name: str, found: ProtocolValues, kinds: Floats) -> Calibration:
+    """From a candidate's value to opinion, over some kinds of all photographs."""
+    candidate = CANDIDATES[name]
+    spec = METRICS[candidate.metric].spec
+    low, high = COVERED.get(name, spec.range)
+    unchanged = np.repeat(found.unchanged, UNCHANGED_REPEATS)
+    raw = np.concatenate([found.damaged[:, kinds].ravel(), unchanged])
+    opinion = np.concatenate(
+        [np.tile(OPINIONS[kinds].ravel(), len(found.unchanged)), np.full(len(unchanged), UNCHANGED_OPINION)]
     )
-    lost = np.maximum(UNCHANGED_OPINION - np.tile(OPINIONS[kinds].ravel(), len(photographs)), 0.0)
-    weights, _ = nnls(losses**exponent, lost**exponent)
-    weighted = {
-        name: replace(part, weight=float(weight)) for (name, part), weight in zip(parts.items(), weights, strict=True)
+    return fit_rising(
+        raw,
+        opinion,
+        value_range=(0.0, high - low) if candidate.growth else (low, high),
+        higher_is_better=bool(spec.higher_is_better),
+        source="part of AIQA_FR",
+    )
+
+
+def fit_model(values: Values, weights: Mapping[str, float], kinds: Floats, spread: float = 1.0) -> FusedModel:
+    """A curve for each part; the weights keep their proportions, and one factor makes the loss right on average."""
+    total = sum(weights.values())
+    parts = {
+        name: CANDIDATES[name].part(fitted_curve(name, values[name], kinds), weight / total)
+        for name, weight in weights.items()
     }
-    return FusedModel(weighted, exponent, UNCHANGED_OPINION)
+    loss = sum(part.weight * part.loss(values[name].damaged[:, kinds]) for name, part in parts.items())
+    lost = np.broadcast_to(np.maximum(UNCHANGED_OPINION - OPINIONS[kinds], 0.0), loss.shape)
+    factor = float((loss * lost).sum() / (loss * loss).sum())
+    scaled = {name: replace(part, weight=part.weight * factor) for name, part in parts.items()}
+    return FusedModel(scaled, UNCHANGED_OPINION, spread)
 
 
-def cross_validated(
-    values: Values, names: Sequence[str], exponent: float, curves: Curves, groups: Sequence[Sequence[int]]
-) -> float:
-    """SRCC over all pictures, each predicted by a model that knew neither its photograph nor its group."""
-    photographs = len(values[names[0]].unchanged)
-    predicted = np.zeros((photographs, *OPINIONS.shape))
-    for split in splits(photographs, groups):
-        model = fit_model(values, names, exponent, curves, split.fit_photographs, split.fit_kinds)
-        held = np.ix_(split.held_photographs, split.held_kinds)
-        predicted[held] = model.scores({name: values[name].damaged[held] for name in names})
-    return srcc(predicted.ravel(), np.tile(OPINIONS.ravel(), photographs))
+def predicted_left_out(values: Values, weights: Mapping[str, float]) -> Floats:
+    """Photographs × kinds × levels, each kind by a model that did not know it."""
+    everything = np.arange(len(PROTOCOL))
+    predicted = np.zeros_like(next(iter(values.values())).damaged)
+    for kind in everything:
+        model = fit_model(values, weights, np.delete(everything, kind))
+        predicted[:, kind] = model.scores({name: values[name].damaged[:, kind] for name in weights})
+    return predicted
 
 
-def choose(values: Values, largest: int, exponents: Sequence[float]) -> list[list[str]]:
-    """All sets of up to ``largest`` candidates, the best mean over the scenarios first."""
-    curves = Curves(values)
-    ranked = []
-    sets = (names for size in range(1, largest + 1) for names in itertools.combinations(values, size))
-    for names, exponent in itertools.product(sets, exponents):
-        found = [cross_validated(values, names, exponent, curves, groups) for groups in scenarios().values()]
-        ranked.append(
-            [", ".join(names), f"{exponent:g}", f"{np.mean(found):.4f}", *(f"{value:.4f}" for value in found)]
-        )
-    return sorted(ranked, key=lambda row: row[2], reverse=True)
+def within_kinds(predicted: Floats, truth: Floats) -> list[float]:
+    """Rank correlation inside each kind, over photographs and levels."""
+    photographs = len(predicted)
+    return [srcc(predicted[:, row].ravel(), np.tile(truth[row], photographs)) for row in range(len(truth))]
+
+
+def left_out_table(photographs: list[Path], weights: Mapping[str, float], cache: Path) -> str:
+    """AIQA_FR beside every native full-reference metric, on kinds that its curves did not know."""
+    native = [name for name, metric in METRICS.items() if metric.spec.kind == "FR"]
+    measured_too = sorted({*native, *(CANDIDATES[name].metric for name in weights)})
+    measured = protocol_values(photographs, measured_too, cache)
+    extra = extra_values(photographs, measured_too, cache)
+    values = candidate_values(weights, measured)
+    unchanged = {name: measured[CANDIDATES[name].metric].unchanged[:, None, None] for name in weights}
+    model = fit_model(values, weights, np.arange(len(PROTOCOL)))
+    fused = {"AIQA_FR": (
+        predicted_left_out(values, weights),
+        model.scores({name: _raw(CANDIDATES[name], extra[CANDIDATES[name].metric], unchanged[name])
+                      for name in weights}),
+    )}  # fmt: skip
+    signs = {name: 1 if METRICS[name].spec.higher_is_better else -1 for name in native}
+    single = {name: (signs[name] * measured[name].damaged, signs[name] * extra[name]) for name in native}
+    rows = [_left_out_row(name, *pair) for name, pair in (fused | single).items()]
+    rows[1:] = sorted(rows[1:], key=lambda row: row[-1], reverse=True)
+    return markdown(
+        ["metric", "25 kinds together", "within each of 25", "within each of 12 others", "mean of 37"], rows
+    )
+
+
+def _left_out_row(name: str, damaged: Floats, extra: Floats) -> list[str]:
+    inside = within_kinds(damaged, OPINIONS)
+    others = within_kinds(extra, np.tile(-np.array(LEVELS, float), (extra.shape[1], 1)))
+    together = srcc(damaged.ravel(), np.tile(OPINIONS.ravel(), len(damaged)))
+    return [name, *(f"{value:.4f}" for value in (together, np.mean(inside), np.mean(others), np.mean(inside + others)))]
 
 
 def write_model(model: FusedModel, photographs: int, path: Path = DATA_FILE) -> None:
     fields = {
         "photographs": photographs,
-        "exponent": model.exponent,
         "top": model.top,
+        "spread": float(f"{model.spread:.4g}"),
         "parts": {name: _part_fields(part) for name, part in model.parts.items()},
     }
     body = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=116, default_flow_style=None)
@@ -238,30 +217,33 @@ def check_on_csiq(csiq: Path, cache: Path) -> str:
     return f"{markdown(head, rows)}\n\nAIQA_FR within each distortion: {', '.join(within)}"
 
 
+def weight(text: str) -> tuple[str, float]:
+    name, _, number = text.partition("=")
+    if name not in CANDIDATES:
+        raise argparse.ArgumentTypeError(f"{name} is none of {', '.join(CANDIDATES)}")
+    return name, float(number or 1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])  # type: ignore[union-attr]
-    parser.add_argument("command", choices=["choose", "fit", "check"])
+    parser.add_argument("command", choices=["left-out", "fit", "check"])
     parser.add_argument("--photos", type=Path)
     parser.add_argument("--csiq", type=Path)
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--count", type=int, default=PHOTOGRAPHS)
-    parser.add_argument("--largest", type=int, default=3)
-    parser.add_argument("--exponents", type=float, nargs="+", default=list(EXPONENTS))
-    parser.add_argument("--parts", nargs="+", choices=list(CANDIDATES), default=list(CANDIDATES))
+    parser.add_argument("--weights", type=weight, nargs="+", default=list(WEIGHTS.items()), metavar="NAME=NUMBER")
     arguments = parser.parse_args()
     if arguments.command == "check":
         print(check_on_csiq(arguments.csiq, arguments.cache))
         return
-    photographs = chosen_photographs(arguments.photos, arguments.count)
-    metrics = sorted({CANDIDATES[name].metric for name in arguments.parts})
-    values = candidate_values(arguments.parts, protocol_values(photographs, metrics, arguments.cache))
-    if arguments.command == "choose":
-        rows = choose(values, arguments.largest, arguments.exponents)
-        print(markdown(["parts", "exponent", "mean", *scenarios()], rows[:SHOWN]))
+    photographs, weights = chosen_photographs(arguments.photos, arguments.count), dict(arguments.weights)
+    if arguments.command == "left-out":
+        print(left_out_table(photographs, weights, arguments.cache))
         return
-    everything = np.arange(arguments.count), np.arange(len(PROTOCOL))
-    model = fit_model(values, arguments.parts, arguments.exponents[0], Curves(values), *everything)
-    write_model(model, arguments.count)
+    metrics = sorted({CANDIDATES[name].metric for name in weights})
+    values = candidate_values(weights, protocol_values(photographs, metrics, arguments.cache))
+    spread = float(np.sqrt(((predicted_left_out(values, weights) - OPINIONS) ** 2).mean()))
+    write_model(fit_model(values, weights, np.arange(len(PROTOCOL)), spread), arguments.count)
 
 
 if __name__ == "__main__":

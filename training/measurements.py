@@ -13,10 +13,12 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from zlib import crc32
 
 import cv2
 import numpy as np
 import numpy.typing as npt
+from embedded.extra_damage import EXTRA_DAMAGE, damage
 from PIL import Image
 
 from agenticiqa.pictures.distortions import LEVELS, PROTOCOL, distort
@@ -123,6 +125,35 @@ def _save(file: Path, values: dict[str, Floats]) -> None:
     temporary = file.with_suffix(f".{os.getpid()}.npz")
     np.savez(temporary, **values)  # type: ignore[arg-type]
     temporary.replace(file)
+
+
+def extra_values(photographs: Sequence[Path], metrics: Sequence[str], cache: Path) -> dict[str, Floats]:
+    """Every metric on every photograph, kind and level of the damage that the protocol lacks."""
+    work = partial(_measure_extra, metrics=tuple(metrics), cache=cache)
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        stored = list(pool.map(work, photographs))
+    return {name: np.stack([entry[f"{key(name)}/extra"] for entry in stored]) for name in metrics}
+
+
+def _measure_extra(path: Path, metrics: tuple[str, ...], cache: Path) -> dict[str, Floats]:
+    cv2.setNumThreads(1)
+    file = cache / f"{path.stem}.npz"
+    stored = _load(file)
+    missing = [name for name in metrics if f"{key(name)}/extra" not in stored]
+    if missing:
+        reference = full_range(read_rgb(path))
+        shared, pixels = Picture(reference, "reference"), np.asarray(reference / 255, np.float32)
+        found = {name: np.zeros((len(EXTRA_DAMAGE), len(LEVELS))) for name in missing}
+        for row, kind in enumerate(EXTRA_DAMAGE):
+            for column, level in enumerate(LEVELS):
+                # All levels of a kind go the same way: the same cast of colour, the same blocks lost.
+                chances = np.random.default_rng(crc32(f"{path.stem} {kind}".encode()))
+                damaged = damage(pixels, kind, level, chances)
+                for name, value in _values(np.asarray(np.rint(damaged * 255), np.uint8), shared, missing).items():
+                    found[name][row, column] = value
+        stored |= {f"{key(name)}/extra": values for name, values in found.items()}
+        _save(file, stored)
+    return stored
 
 
 # --- CSIQ ------------------------------------------------------------------------------------------------

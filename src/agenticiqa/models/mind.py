@@ -47,6 +47,10 @@ class Asked:
     def has_reference(self) -> bool:
         return self.open_reference is not None
 
+    @property
+    def reference(self) -> LoadedImage | None:
+        return None if self.open_reference is None else self.open_reference()
+
 
 @dataclass(frozen=True)
 class OfferedTool:

@@ -1,11 +1,11 @@
 """AIQA_FR: one full-reference score from a few native metrics that see different damage.
 
-Each part turns its metric into points lost on the 1..5 opinion scale (a five-parameter logistic); the losses are
-pooled as the root of their weighted powers, so that the worst one counts most and small ones do not add up to
-something nobody sees. The score can only fall when a part gets worse, and the loss divides exactly into what each
-part took. A part may also be the growth of a probe over the reference: edges that became wider, say. Weights and
-curves stand in ``fused_reference.yaml``, written by ``training/fit_fused_reference.py``; they are fitted on the
-KADID-10k protocol alone.
+Each part turns its metric into points lost on the 1..5 opinion scale (a five-parameter logistic); the losses are added
+with fixed weights. Few numbers are fitted, and none of them to one kind of damage: a fit that follows the protocol more
+closely ranks kinds that it did not know worse than its own parts do. The score can only fall when a part gets worse,
+and the loss divides exactly into what each part took. A part may also be the growth of a probe over the reference:
+edges that became wider, say. Weights and curves stand in ``fused_reference.yaml``, written by
+``training/fit_fused_reference.py``.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class Part:
 
 @dataclass(frozen=True)
 class FusedModel:
-    """Parts pooled with an exponent, below the score of an unchanged picture.
+    """What the parts took, together, from the score of an unchanged picture.
 
     >>> curve = Calibration((4, 9, 0.5, 0, 3), "toy", (0.0, 1.0), True)
-    >>> model = FusedModel({"A": Part("A", curve, 1.0, "this"), "B": Part("B", curve, 1.0, "that")}, 2.0, 4.6)
+    >>> model = FusedModel({"A": Part("A", curve, 1.0, "this"), "B": Part("B", curve, 1.0, "that")}, 4.6, 0.4)
     >>> model.score({"A": 1.0, "B": 1.0})
     4.6
     >>> {name: round(points, 2) for name, points in model.lowered_by({"A": 1.0, "B": 0.5}).items()}
@@ -68,8 +68,9 @@ class FusedModel:
     """
 
     parts: Mapping[str, Part]
-    exponent: float
     top: float
+    spread: float
+    """Standard deviation of people's opinions around the score, on kinds of damage that the curves did not know."""
 
     def score(self, raw: Mapping[str, float]) -> float:
         """1 to ``top`` from the raw values of all parts."""
@@ -77,17 +78,17 @@ class FusedModel:
 
     def scores(self, raw: Mapping[str, Floats]) -> Floats:
         """The same for arrays of raw values."""
-        return np.clip(self.top - sum(self._powers(raw).values()) ** (1 / self.exponent), LOWEST, HIGHEST)
+        return np.clip(self.top - sum(self._losses(raw).values()), LOWEST, HIGHEST)
 
     def lowered_by(self, raw: Mapping[str, float]) -> dict[str, float]:
         """How many points each part took; together they are ``top`` minus the score."""
-        powers = {name: float(power) for name, power in self._powers(raw).items()}
-        total = sum(powers.values())
+        losses = {name: float(loss) for name, loss in self._losses(raw).items()}
+        total = sum(losses.values())
         lost = self.top - self.score(raw)
-        return {name: lost * power / total if total else 0.0 for name, power in powers.items()}
+        return {name: lost * loss / total if total else 0.0 for name, loss in losses.items()}
 
-    def _powers(self, raw: Mapping[str, Any]) -> dict[str, Floats]:
-        return {name: part.weight * part.loss(raw[name]) ** self.exponent for name, part in self.parts.items()}
+    def _losses(self, raw: Mapping[str, Any]) -> dict[str, Floats]:
+        return {name: part.weight * part.loss(raw[name]) for name, part in self.parts.items()}
 
 
 @cache
@@ -101,14 +102,16 @@ def read_model(fields: Any) -> FusedModel:
     try:
         model = FusedModel(
             parts={name: _read_part(name, part) for name, part in fields["parts"].items()},
-            exponent=float(fields["exponent"]),
             top=float(fields["top"]),
+            spread=float(fields["spread"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CalibrationError(f"{_DATA_FILE} is incomplete or malformed: {error!r}.") from error
-    sound = model.parts and model.exponent >= 1 and LOWEST < model.top <= HIGHEST
+    sound = model.parts and model.spread > 0 and LOWEST < model.top <= HIGHEST
     if not sound or any(part.weight < 0 for part in model.parts.values()):
-        raise CalibrationError(f"{_DATA_FILE} holds no parts, a negative weight, or a top outside the scale.")
+        raise CalibrationError(
+            f"{_DATA_FILE} lacks parts or a spread, or has a negative weight or a top outside the scale."
+        )
     return model
 
 
@@ -133,7 +136,7 @@ def _spec() -> MetricSpec:
         kind="FR",
         range=(LOWEST, model.top),
         higher_is_better=True,
-        variant=f"root of weighted powers ({model.exponent:g}) of the points lost in {', '.join(model.parts)}",
+        variant=f"weighted sum of the points lost in {', '.join(model.parts)}",
         paper="AgenticIQA project; fitted on the protocol and mean opinions of Lin, Hosu and Saupe, QoMEX, 2019",
         good_at=("Blurs", "Compression", "Noise", "Brightness change", "Contrast", "Sharpness"),
         minimum_size=(max(height for height, _ in sizes), max(width for _, width in sizes)),

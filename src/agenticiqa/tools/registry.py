@@ -34,6 +34,8 @@ from agenticiqa.vocabulary import CATEGORIES
 ENTRY_POINT_GROUP = "agenticiqa.tools"
 OVERALL = "all"
 """The catalogue's key for agreement over all distortions together."""
+UNCERTAINTY = 0.02
+"""Of an agreement in the catalogue: measured again on the same photographs stored anew, some moved by so much."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,8 @@ class Tool:
 
         First where the AgenticIQA authors found a tool best, then the category's specialist, then how well a tool
         followed opinions on the protocol's pictures: in the category and over all in equal parts, because few
-        pictures stand behind a category. A probe comes last for what it was not made for.
+        pictures stand behind a category. Leads within the uncertainty do not count: then the tool that is better over
+        all goes first. A probe comes last for what it was not made for.
         """
         best = self.entry.best_at if self.entry else {}
         agreement = self.entry.agreement if self.entry else {}
@@ -117,7 +120,7 @@ class Tool:
         followed = (agreement.get(distortion, overall) + overall) / 2
         specialist = self.entry is not None and distortion in self.entry.specialist_for
         stranger = self.spec.kind == "probe" and not declared
-        return (-wins, -specialist, stranger, -followed, -declared)
+        return (-wins, -specialist, stranger, -round(followed / UNCERTAINTY), -overall, -declared)
 
 
 class ToolRegistry:

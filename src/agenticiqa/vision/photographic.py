@@ -30,20 +30,16 @@ def tempered_by_facts(reading: Reading, facts: PictureFacts) -> Reading:
     if facts.content == "photograph":
         return reading
     if facts.content == "noise":
-        return _with_levels(reading, _BAD)
+        return reading.with_levels(_BAD)
     if facts.content == "blank":
-        return _with_levels(_without(reading, tuple(reading.severity_probabilities)), _BAD)
+        return _without(reading, tuple(reading.severity_probabilities)).with_levels(_BAD)
     lossless = facts.content == "drawn" and (facts.colours or 0) < LOSSLESS_COLOURS
     found = _without(reading, (*_MADE_SO, *(_NEEDS_COLOURS if lossless else ())))
     sound = all(severity < 1 for severity in found.severity.values())
     usual = _SOUND if sound else _DAMAGED
     levels = {n: (1 - HEDGE) * p + HEDGE * usual[n] for n, p in reading.level_probabilities.items()}
-    return _with_levels(found, levels)
+    return found.with_levels(levels)
 
 
 def _without(reading: Reading, categories: tuple[str, ...]) -> Reading:
     return replace(reading, severity_probabilities=reading.severity_probabilities | dict.fromkeys(categories, _NONE))
-
-
-def _with_levels(reading: Reading, levels: dict[int, float]) -> Reading:
-    return replace(reading, level_probabilities=levels, score=sum(level * p for level, p in levels.items()))

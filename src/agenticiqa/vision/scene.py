@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import ClassVar
 
@@ -39,6 +39,10 @@ class Reading:
             name: sum(place * chance for place, chance in enumerate(chances))
             for name, chances in self.severity_probabilities.items()
         }
+
+    def with_levels(self, levels: dict[int, float]) -> Reading:
+        """The same with other chances of the levels, and the score that follows from them."""
+        return replace(self, level_probabilities=levels, score=sum(level * p for level, p in levels.items()))
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,12 +31,15 @@ class Look:
     scene: Scene
     image: LoadedImage
     box: Box | None = None
+    beside: dict[int, float] | None = None
+    """Chances of the levels beside a reference."""
 
     @cached_property
     def reading(self) -> Reading:
         found = self.scene.read()
         # A part may well be blank (a clear sky): only a whole picture is called no photograph.
-        return found if self.box else tempered_by_facts(found, self.facts)
+        found = found if self.box else tempered_by_facts(found, self.facts)
+        return found if self.beside is None else found.with_levels(self.beside)
 
     @cached_property
     def facts(self) -> PictureFacts:

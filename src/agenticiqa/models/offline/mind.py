@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 
 from agenticiqa.errors import BackendError
 from agenticiqa.models.mind import Analysis, Asked, Distortions, Mind, Mode, OfferedTool, Selection, Verdict
 from agenticiqa.models.offline import executor, planner, summarizer
+from agenticiqa.models.offline.beside_reference import beside
 from agenticiqa.models.offline.executor import Seen
 from agenticiqa.models.offline.language.noun_phrases import parse_object
 from agenticiqa.models.offline.language.question import Question, read_question, understand
 from agenticiqa.models.offline.looking import Look, Looker
 from agenticiqa.models.offline.places import locate
+from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.regions import find_region
 from agenticiqa.state import ExecutorOutput, PlannerOutput
 from agenticiqa.vocabulary import GLOBAL
@@ -56,8 +59,9 @@ class OfflineMind(Mind):
         return executor.select(distortions, tools, has_reference=self._asked.has_reference)
 
     def answer(self, mode: Mode, plan: PlannerOutput, evidence: ExecutorOutput) -> Verdict:
-        task = summarizer.AnswerTask(self._asked, self._question, mode, plan, evidence, self._find)
-        return summarizer.answer(task)
+        reference = self._asked.reference if plan.reference_mode == "Full-Reference" else None
+        find = self._find if reference is None else partial(self._find_beside, reference, evidence)
+        return summarizer.answer(summarizer.AnswerTask(self._asked, self._question, mode, plan, evidence, find))
 
     # --- looking ---
 
@@ -66,6 +70,10 @@ class OfflineMind(Mind):
             if name not in self._found:
                 self._found[name] = self._look_for(name)
             return self._found[name]
+
+    def _find_beside(self, reference: LoadedImage, evidence: ExecutorOutput, name: str) -> Seen:
+        seen = self._find(name)
+        return replace(seen, look=beside(seen.look, reference, name, evidence))
 
     def _look_for(self, name: str) -> Seen:
         image = self._asked.image
