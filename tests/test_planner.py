@@ -12,6 +12,7 @@ from agenticiqa.errors import AuthenticationError
 from agenticiqa.nodes import planner as module
 from agenticiqa.nodes.planner import PLANNER_PROMPT_TEMPLATE, PLANNER_SYSTEM_PROMPT, PlanReply, planner_node
 from agenticiqa.nodes.run_context import RunContext
+from agenticiqa.runtime.config import load_settings
 from agenticiqa.state import AgenticIQAState, PlannerOutput, SummarizerOutput
 from agenticiqa.vocabulary import CATEGORIES
 from support.builders import RATE, make_context, make_plan, make_settings, with_context
@@ -108,7 +109,7 @@ def test_backend_and_fallback_come_from_the_configuration(pair: Any, monkeypatch
     """D2-04, D2-05, D2-21, D2-23, D2-24: another provider by configuration only; the fallback answers."""
     clients = {"openai.gpt-4o": ScriptedClient(plan="x"), "anthropic.claude-3.5-sonnet": ScriptedClient()}
     monkeypatch.setattr(module, "create_vlm_client", lambda backend, settings: clients[backend])
-    context = RunContext(settings=make_settings(backend="openai.gpt-4o"))
+    context = RunContext(settings=load_settings(environment={"OPENAI_API_KEY": "sk-scripted-12345678"}))
     update = planner_node(state_for(pair), with_context(context))
     assert update["error"] is None
     assert [clients[name].calls for name in clients] == [3, 1]

@@ -109,10 +109,11 @@ def test_environment_is_filled_in(tmp_path: Path) -> None:
         load_settings(folder, environment={})
 
 
-def test_the_current_folder_is_read() -> None:
-    """D2-22: ./configs counts without being named."""
-    Path("configs").mkdir()
-    write(Path("configs"), pipeline="max_replan_iterations: 5\n")
+def test_the_users_own_folder_is_read(tmp_path: Path) -> None:
+    """D2-22: ~/.config/agenticiqa counts without being named; tests/attacks has the rules for ./configs."""
+    own = tmp_path / "config" / "agenticiqa"
+    own.mkdir(parents=True)
+    write(own, pipeline="max_replan_iterations: 5\n")
     assert load_settings(environment={}).pipeline.max_replan_iterations == 5
 
 

@@ -87,4 +87,6 @@ def make_workshop(folder: Path) -> Path:
     (folder / "pairs.csv").write_text(
         "sample_id,image_path,reference_path\n1,photo.png,original.png\n2,b.png,original.png\n", encoding="utf-8"
     )
+    (folder / "configs").mkdir(exist_ok=True)
+    (folder / "configs" / "pipeline.yaml").write_text("max_replan_iterations: 2\n", encoding="utf-8")
     return folder

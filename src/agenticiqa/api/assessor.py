@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 EventListener = Callable[[PipelineEvent], None]
+NAMED_BACKENDS = "named_backends"
+"""Where the record of a run keeps the backends that its user named."""
 Regions = Mapping[str, Sequence[int]]
 """Boxes (x, y, width, height in pixels) by the names that the question uses."""
 
@@ -241,27 +243,37 @@ class AgenticIQA:
     # --- recorded runs ---
 
     def resume(self, run_id: str, *, on_event: EventListener | None = None) -> Assessment:
-        """Continue an interrupted run at the node where it stopped; try a failed one again; return an answered one."""
+        """Continue an interrupted run at the node where it stopped; try a failed one again; return an answered one.
+
+        Where its backends were named, it goes on with those, unless this assessor's were named as well.
+        """
         record = self.runs.find(run_id)
         if record.result is not None and record.status != "error":
             return Assessment.model_validate(record.result)
-        state = cast("AgenticIQAState", record.request)
-        return _last(self._carry_out(record.id, state, {}, resume=True), on_event)
+        asked = {key: value for key, value in record.request.items() if key != NAMED_BACKENDS}
+        state, settings = cast("AgenticIQAState", asked), self._settings_of(record)
+        return _last(self._carry_out(record.id, state, {}, settings, resume=True), on_event)
 
     def replay(self, run_id: str, *, on_event: EventListener | None = None) -> tuple[RunRecord, Assessment]:
         """Ask the recorded question again; returns the old record and the new result."""
         record = self.runs.find(run_id)
         request = record.request
-        result = self.assess(
+        events = self._start(
             request["image_path"],
             request["query"],
-            reference=request.get("reference_path"),
-            options=request.get("options"),
-            regions=request.get("regions"),
-            max_replan_iterations=request["max_replan_iterations"],
-            on_event=on_event,
+            request.get("reference_path"),
+            request.get("options"),
+            request.get("regions"),
+            request["max_replan_iterations"],
+            None,
+            settings=self._settings_of(record),
         )
-        return record, result
+        return record, _last(events, on_event)
+
+    def _settings_of(self, record: RunRecord) -> Settings:
+        """Under which a recorded question is asked again: a picture goes where it was sent, or where it is told now."""
+        named = record.request.get(NAMED_BACKENDS) or {}
+        return self.settings.with_backends({**named, **self.settings.named_backends})
 
     def forget(self, run_ids: Collection[str]) -> None:
         """Remove runs from the record, with what is stored for resuming them."""
@@ -293,8 +305,10 @@ class AgenticIQA:
         regions: Regions | None,
         max_replan_iterations: int | None,
         run_id: str | None,
+        settings: Settings | None = None,
     ) -> Generator[PipelineEvent | Assessment, None, None]:
         """A run that has begun; arguments of a wrong kind raise here."""
+        settings = settings or self.settings
         given = given_picture(image)
         original = given_picture(reference) if reference is not None else None
         limit = self.settings.pipeline.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
@@ -303,22 +317,28 @@ class AgenticIQA:
         )
         run_id = run_id or new_run_id()
         if self._runs:
-            self._runs.begin(run_id, dict(state))
+            self._runs.begin(run_id, {**state, NAMED_BACKENDS: settings.named_backends})
         pictures = {each.name: each for each in (given, original) if each is not None and each.in_memory}
-        return self._carry_out(run_id, state, pictures, resume=False)
+        return self._carry_out(run_id, state, pictures, settings, resume=False)
 
     def _carry_out(
-        self, run_id: str, state: AgenticIQAState, pictures: Mapping[str, GivenPicture], *, resume: bool
+        self,
+        run_id: str,
+        state: AgenticIQAState,
+        pictures: Mapping[str, GivenPicture],
+        settings: Settings,
+        *,
+        resume: bool,
     ) -> Generator[PipelineEvent | Assessment, None, None]:
         context = RunContext(
-            settings=self.settings,
+            settings=settings,
             clients=self._clients,
             tools=self._tools,
             cache=self._cache,
             run_id=run_id,
             pictures=pictures,
             _made=self._made,
-            _choices=self._choices,
+            _choices=self._choices if settings is self.settings else {},
             _making=self._making,
         )
         try:

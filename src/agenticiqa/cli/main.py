@@ -17,6 +17,7 @@ from agenticiqa.cli.terminal import (
     EXIT_INTERRUPTED,
     error_console,
     print_error,
+    show_warnings,
     tolerate_narrow_encodings,
 )
 from agenticiqa.errors import AgenticIQAError
@@ -92,6 +93,9 @@ def main() -> None:
     # Starting makes many objects and hardly any garbage: the usual search after every 700 takes a sixth of the start.
     gc.set_threshold(20_000)
     tolerate_narrow_encodings()
+    if "--quiet" not in sys.argv:
+        # Which files count is decided before a command knows where its own warnings go.
+        show_warnings(of="agenticiqa.runtime.config")
     try:
         build_app(_named(sys.argv[1:]))(prog_name="agenticiqa")
     except AgenticIQAError as error:

@@ -80,12 +80,15 @@ class _TerminalHandler(logging.Handler):
         sys.stderr.write(self.format(record) + "\n")
 
 
-def show_warnings(secrets: Iterable[str] = ()) -> None:
-    """Let warnings of the package reach the terminal, through the same filter as the log file."""
+def show_warnings(secrets: Iterable[str] = (), *, of: str = PACKAGE_LOGGER) -> None:
+    """Let warnings of the package, or of one module, reach the terminal, through the same filter as the log file."""
+    logger = logging.getLogger(of)
+    for earlier in [each for each in logger.handlers if isinstance(each, _TerminalHandler)]:
+        logger.removeHandler(earlier)
     handler = _TerminalHandler()
     handler.setFormatter(logging.Formatter("Warning: %(message)s"))
     handler.addFilter(RedactingFilter(secrets))
     # Errors end a run, and the command prints that itself.
     handler.addFilter(lambda record: record.levelno == logging.WARNING)
     handler.name = OWN_HANDLER
-    logging.getLogger(PACKAGE_LOGGER).addHandler(handler)
+    logger.addHandler(handler)

@@ -274,27 +274,32 @@ class BackendChoice:
 
 
 def choose_backend(role: str, settings: Settings) -> BackendChoice:
-    """The configured backend, or the keyless one when the configured one has no key here.
+    """The configured backend; where it has no key here, its fallback; where that has none either, the keyless one.
 
-    A backend named on the command line or in the environment is never replaced: the user asked for it.
+    A backend named on the command line or in the environment gives way only to a fallback named beside it: the user
+    asked for it.
     """
-    configured = settings.role(role).backend
-    parsed = BackendName.parse(configured)
-    provider = find_provider(parsed.provider)
-    readiness = provider.readiness(settings.provider(parsed.provider))
-    if readiness.ready or role in settings.chosen_explicitly:
-        return BackendChoice(configured)
+    wanted = settings.role(role)
+    parsed = BackendName.parse(wanted.backend)
+    readiness = find_provider(parsed.provider).readiness(settings.provider(parsed.provider))
+    if readiness.ready:
+        return BackendChoice(wanted.backend)
+    reason = f"{wanted.backend} cannot be used: {readiness.reason}"
+    if wanted.fallback_backend and _readiness_of(wanted.fallback_backend, settings).ready:
+        return BackendChoice(wanted.fallback_backend, reason)
+    if role in settings.chosen_explicitly:
+        return BackendChoice(wanted.backend)
     keyless = settings.keyless_backend
     if keyless is None:
-        raise BackendUnavailableError(f"The {role}'s backend {configured!r} cannot be used: {readiness.reason}.")
+        raise BackendUnavailableError(f"The {role}'s backend {wanted.backend!r} cannot be used: {readiness.reason}.")
     keyless_readiness = _readiness_of(keyless, settings)
     if not keyless_readiness.ready:
         raise BackendUnavailableError(
-            f"The {role}'s backend {configured!r} cannot be used: {readiness.reason}. "
+            f"The {role}'s backend {wanted.backend!r} cannot be used: {readiness.reason}. "
             f"Neither can the keyless backend {keyless!r}: {keyless_readiness.reason}.",
             hint=WAYS_TO_A_BACKEND,
         )
-    return BackendChoice(keyless, reason=f"{configured} cannot be used: {readiness.reason}")
+    return BackendChoice(keyless, reason)
 
 
 def _readiness_of(backend: str, settings: Settings) -> Readiness:

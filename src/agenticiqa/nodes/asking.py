@@ -119,7 +119,7 @@ class Asker:
         """What the step wants to know, from the first client that can say it.
 
         Each client gets ``attempts`` tries; ``call_budget`` limits the calls over all clients, keeping one for each
-        fallback.
+        fallback. Where all fail, the failure is the first one's, which is the one to mend.
         """
         left = call_budget if call_budget is not None else self.attempts * len(self.clients)
         failure: BackendError | None = None
@@ -134,8 +134,11 @@ class Asker:
                     return Answered(self._ask_mind(client, mind, step), client.backend, 1)
                 return self._prompt(client, step, tries)
             except BackendError as error:
-                failure = error
                 left -= tries
+                if failure is None:
+                    failure = error
+                else:
+                    failure.message += f" Its fallback {client.backend} failed too: {error.message}"
         raise failure or BadResponseError(f"The {self.role} has no backend to ask.")
 
     def _ask_mind(self, client: VLMClient, mind: Mind, step: Step[T]) -> T:

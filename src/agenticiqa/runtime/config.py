@@ -2,10 +2,14 @@
 
 Files are ``model_backends.yaml`` (which model plays which role) and ``pipeline.yaml`` (everything else). Each may hold
 any subset of keys. A key that nobody knows is refused with its name and line, so that none is silently dropped.
+
+Whoever writes the files decides where pictures and keys go. A folder that one merely works in (a clone, a download) is
+somebody else's: its files count only once the user has trusted them, and never for hosts and keys.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -27,9 +31,15 @@ from pydantic import (
 )
 
 from agenticiqa.errors import ConfigError
+from agenticiqa.runtime.trust import forget, is_trusted, trust, user_config_folder
+
+logger = logging.getLogger(__name__)
 
 BACKENDS_FILE = "model_backends.yaml"
 PIPELINE_FILE = "pipeline.yaml"
+WORKING_FOLDER = Path("configs")
+LONGEST_FILE = 1024 * 1024
+"""Of a working folder, in bytes: a longer file is none of ours."""
 ENVIRONMENT_PREFIX = "AGENTICIQA_"
 # Variables with our prefix that are not settings of their own.
 CONFIG_DIR_VARIABLE = "AGENTICIQA_CONFIG_DIR"
@@ -201,6 +211,20 @@ class Settings(_Strict):
         return self.providers.get(name, ProviderSettings())
 
     @property
+    def named_backends(self) -> dict[str, dict[str, str | None]]:
+        """What the user named for one run, and nobody may replace: backend and fallback by role."""
+        chosen = {role: self.role(role) for role in ROLES if role in self.chosen_explicitly}
+        return {role: own.model_dump(include={"backend", "fallback_backend"}) for role, own in chosen.items()}
+
+    def with_backends(self, named: Mapping[str, Mapping[str, str | None]]) -> Settings:
+        """The same settings with some roles on backends that were named; one without a fallback has none."""
+        roles = {
+            role: self.role(role).model_copy(update={"fallback_backend": None, **backends})
+            for role, backends in named.items()
+        }
+        return self.model_copy(update={**roles, "chosen_explicitly": self.chosen_explicitly | set(named)})
+
+    @property
     def secrets(self) -> list[str]:
         """Keys that must never be shown."""
         return [provider.key for provider in self.providers.values() if provider.key]
@@ -224,7 +248,17 @@ class Settings(_Strict):
 
 def home_folder() -> Path:
     """Where runs, logs and the cache live unless the configuration says otherwise."""
-    return Path(os.environ.get(HOME_VARIABLE) or platformdirs.user_data_dir("agenticiqa", appauthor=False))
+    named = os.environ.get(HOME_VARIABLE)
+    if named:
+        return Path(named)
+    try:
+        folder = Path(platformdirs.user_data_dir("agenticiqa", appauthor=False))
+    except RuntimeError:
+        folder = Path()
+    if not folder.is_absolute():
+        # Below the working folder lies what somebody else may have put there.
+        raise ConfigError("This user has no home folder.", hint=f"Set {HOME_VARIABLE} to a folder of its own.")
+    return folder
 
 
 # --- layers ----------------------------------------------------------------------------------------------
@@ -263,60 +297,156 @@ def load_settings(
 ) -> Settings:
     """Merge all layers and check the result.
 
-    ``overrides`` are command-line values by dotted key, such as ``{"pipeline.max_replan_iterations": 0}``;
-    the key ``backend`` sets all three roles. None values are ignored.
+    ``overrides`` are command-line values by key, dotted (``{"pipeline.max_replan_iterations": 0}``) or nested; the key
+    ``backend`` sets all three roles. None values are ignored.
 
     >>> load_settings(overrides={"backend": "compatible.llava"}, environment={}).planner.backend
     'compatible.llava'
     """
     environment = os.environ if environment is None else environment
-    layers = [
-        *_packaged_layers(environment),
-        *_file_layers(config_dir, environment),
+    files = _file_layers(config_dir, environment)
+    return _checked([*_packaged_layers(environment), *files, *_named_layers(overrides or {}, environment)])
+
+
+def _named_layers(overrides: Mapping[str, Any], environment: Mapping[str, str]) -> list[_Layer]:
+    """What the user says for this one run, in the environment or with it."""
+    given = {key: value for key, value in overrides.items() if value is not None}
+    return [
         _Layer("environment", _nested(_environment_values(environment))),
-        _Layer(
-            "command line",
-            _nested(_with_backend_for_all({k: v for k, v in (overrides or {}).items() if v is not None})),
-        ),
+        _Layer("command line", _nested(_with_backend_for_all(given))),
     ]
-    merged: dict[str, Any] = {}
-    for layer in layers:
-        _merge(merged, layer.values)
+
+
+def _checked(layers: list[_Layer]) -> Settings:
+    """The settings of all layers; the last two are those that name backends for one run."""
     explicit = {role for role in ROLES for layer in layers[-2:] if _has(layer.values, (role, "backend"))}
     try:
-        return Settings.model_validate({**merged, "chosen_explicitly": explicit})
+        return Settings.model_validate({**_merged(layers), "chosen_explicitly": explicit})
     except ValidationError as error:
         raise ConfigError(_explain(error, layers), hint="`agenticiqa config show` prints every known key.") from None
 
 
+def _merged(layers: list[_Layer]) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        for role in ROLES:
+            # A fallback is meant for the backend it was named beside: whoever names another one did not ask for it.
+            if _has(layer.values, (role, "backend")) and isinstance(merged.get(role), dict):
+                merged[role].pop("fallback_backend", None)
+        _merge(merged, layer.values)
+    return merged
+
+
 def _packaged_layers(environment: Mapping[str, str]) -> Iterator[_Layer]:
     for name in (BACKENDS_FILE, PIPELINE_FILE):
-        text = resources.files("agenticiqa.runtime.configs").joinpath(name).read_text(encoding="utf-8")
-        yield _parse(text, f"packaged {name}", name, environment)
+        yield _parse(_packaged(name), f"packaged {name}", name, environment)
+
+
+def _packaged(name: str) -> str:
+    return resources.files("agenticiqa.runtime.configs").joinpath(name).read_text(encoding="utf-8")
 
 
 def _file_layers(config_dir: str | Path | None, environment: Mapping[str, str]) -> Iterator[_Layer]:
     named = config_dir or environment.get(CONFIG_DIR_VARIABLE)
     if named and not Path(named).is_dir():
         raise ConfigError(f"The configuration folder {str(named)!r} does not exist.", hint="Check --config.")
-    folders = (
-        [Path(named)] if named else [Path(platformdirs.user_config_dir("agenticiqa", appauthor=False)), Path("configs")]
-    )
-    for folder in folders:
-        for name in (BACKENDS_FILE, PIPELINE_FILE):
-            file = folder / name
-            if file.is_file():
-                yield _parse(_text(file), str(file), name, environment)
+    own = Path(named) if named else user_config_folder()
+    for file in _files_in(own) if own else ():
+        yield _parse(_text(file), str(file), file.name, environment)
+    if not named:
+        yield from _trusted_layers()
+
+
+def _files_in(folder: Path) -> list[Path]:
+    return [file for name in (BACKENDS_FILE, PIPELINE_FILE) if (file := folder / name).is_file()]
+
+
+# --- the folder that one works in ---
+
+_told: set[Path] = set()
+"""Files that a warning of this process has spoken of already."""
+
+
+def _trusted_layers() -> Iterator[_Layer]:
+    for file in _files_in(WORKING_FOLDER):
+        content = _readable(file)
+        if content is not None and is_trusted(file, content):
+            yield _of_working_folder(file, content)
+        elif content is not None and _looks_like_ours(file, content) and file.resolve() not in _told:
+            _told.add(file.resolve())
+            logger.warning(
+                "%s is not used: you have not trusted it, or it changed since. `agenticiqa config trust` does.", file
+            )
+
+
+def _readable(file: Path) -> bytes | None:
+    """What stands in somebody else's file; None where it cannot be read or is too long, which is not our affair."""
+    try:
+        return file.read_bytes() if file.stat().st_size <= LONGEST_FILE else None
+    except OSError as error:
+        logger.debug("%s is not used: %s", file, error)
+        return None
+
+
+def _looks_like_ours(file: Path, content: bytes) -> bool:
+    """Many projects have a pipeline.yaml of another kind. Found without parsing: nobody vouches for the file."""
+    model = PipelineSettings if file.name == PIPELINE_FILE else Settings
+    keys = re.findall(rb"^(\w+)\s*:", content, re.MULTILINE)
+    known = all(key.decode() in model.model_fields for key in keys)
+    return bool(keys) and known and content != _packaged(file.name).encode()
+
+
+def _of_working_folder(file: Path, content: bytes) -> _Layer:
+    """Its settings. Where pictures and keys go is never among them, nor anything of the environment."""
+    layer = _parse(_decoded(content, file), str(file), file.name, None)
+    for path in layer.lines:
+        if path[0] == "providers" and path[-1] in ("base_url", "api_key"):
+            raise ConfigError(
+                f"{layer.where(path)}: {path[-1]} cannot be set by a working folder.",
+                hint=f"Set it in the environment, or in {BACKENDS_FILE} in {user_config_folder()}.",
+            )
+    return layer
+
+
+def trust_working_folder() -> dict[Path, dict[str, Any]]:
+    """From now on, use the files of ./configs as they are; returns what each one sets."""
+    contents = {file: file.read_bytes() for file in _files_in(WORKING_FOLDER)}
+    if not contents:
+        raise ConfigError(
+            f"There is neither {WORKING_FOLDER / BACKENDS_FILE} nor {WORKING_FOLDER / PIPELINE_FILE} here.",
+            hint="Change into the folder that holds configs/.",
+        )
+    layers = {file: _of_working_folder(file, content) for file, content in contents.items()}
+    own = [layer for layer in _file_layers(None, os.environ) if layer.name not in map(str, layers)]
+    _checked([*_packaged_layers(os.environ), *own, *layers.values(), *_named_layers({}, os.environ)])
+    trust(contents)
+    return {file: layer.values for file, layer in layers.items()}
+
+
+def forget_working_folder() -> list[Path]:
+    """Use the files of ./configs no longer; returns those that were trusted."""
+    return forget(WORKING_FOLDER / name for name in (BACKENDS_FILE, PIPELINE_FILE))
+
+
+# --- reading files ---
 
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return _decoded(file.read_bytes(), file)
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read ({error}).") from None
+
+
+def _decoded(content: bytes, file: Path) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
         raise ConfigError(f"{file} cannot be read as UTF-8 text ({error}).") from None
 
 
-def _parse(text: str, source: str, file_name: str, environment: Mapping[str, str]) -> _Layer:
+def _parse(text: str, source: str, file_name: str, environment: Mapping[str, str] | None) -> _Layer:
+    """One file's settings; without an ``environment`` it may use no variables."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
@@ -341,7 +471,7 @@ def _construct(
     path: tuple[str, ...],
     lines: dict[tuple[str, ...], int],
     source: str,
-    environment: Mapping[str, str],
+    environment: Mapping[str, str] | None,
 ) -> Any:
     """Plain values of a YAML node, noting the line of each key and filling in ``${VAR}``."""
     if isinstance(node, yaml.MappingNode):
@@ -358,7 +488,10 @@ def _construct(
         return [_construct(item, path, lines, source, environment) for item in node.value]
     text = str(node.value)
     if "${" in text:
-        return _interpolated(text, f"{source}, line {node.start_mark.line + 1}", environment)
+        where = f"{source}, line {node.start_mark.line + 1}"
+        if environment is None:
+            raise ConfigError(f"{where}: a file of a working folder may not read variables of the environment.")
+        return _interpolated(text, where, environment)
     constructor = yaml.SafeLoader("")
     try:
         return constructor.construct_object(node, deep=True)
@@ -412,6 +545,7 @@ def _with_backend_for_all(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Dotted keys as nested ones; what is said of one part by several keys is put together."""
     nested: dict[str, Any] = {}
     for key, value in flat.items():
         *parents, leaf = key.split(".")
@@ -420,16 +554,17 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
             level = level.setdefault(parent, {})
             if not isinstance(level, dict):
                 raise ConfigError(f"{key!r} contradicts another setting.")
-        level[leaf] = value
+        if isinstance(level.get(leaf), dict) != isinstance(value, Mapping) and leaf in level:
+            raise ConfigError(f"{key!r} contradicts another setting.")
+        _merge(level, {leaf: value})
     return nested
 
 
 def _merge(target: dict[str, Any], source: Mapping[str, Any]) -> None:
     for key, value in source.items():
-        if isinstance(value, dict) and isinstance(target.get(key), dict):
-            _merge(target[key], value)
-        elif isinstance(value, dict):
-            target[key] = {}
+        if isinstance(value, Mapping):
+            if not isinstance(target.get(key), dict):
+                target[key] = {}
             _merge(target[key], value)
         else:
             target[key] = value

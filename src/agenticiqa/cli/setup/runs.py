@@ -96,7 +96,7 @@ def replay(
     no_cache: NoCacheOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Ask a recorded question again and say whether the answer changed."""
+    """Ask a recorded question again, on the backend that was named for it, and say whether the answer changed."""
     with open_assessor(backend, config, no_cache=no_cache, quiet=json_output) as assessor:
         record, result = assessor.replay(run)
     show(result, json_output=json_output, quiet=False)
@@ -107,9 +107,11 @@ def replay(
 
 
 @app.command("resume")
-def resume(run: RunArgument, json_output: JsonOption = False, config: ConfigOption = None) -> None:
-    """Continue an interrupted run at the agent where it stopped."""
-    with open_assessor(None, config, no_cache=False, quiet=json_output) as assessor:
+def resume(
+    run: RunArgument, backend: BackendOption = None, json_output: JsonOption = False, config: ConfigOption = None
+) -> None:
+    """Continue an interrupted run at the agent where it stopped, on the backend that was named for it."""
+    with open_assessor(backend, config, no_cache=False, quiet=json_output) as assessor:
         result = assessor.resume(run)
     show(result, json_output=json_output, quiet=False)
     raise typer.Exit(exit_code(result, None))

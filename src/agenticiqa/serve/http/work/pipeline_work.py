@@ -66,8 +66,7 @@ class Pipeline:
         """The settings under which all three agents run on a backend; None leaves each its own."""
         if backend is None:
             return self.settings
-        roles = {role: self.settings.role(role).model_copy(update={"backend": backend}) for role in ROLES}
-        return self.settings.model_copy(update={**roles, "chosen_explicitly": frozenset(ROLES)})
+        return self.settings.with_backends({role: {"backend": backend} for role in ROLES})
 
     def warm_up(self, picture: StoredPicture) -> None:
         """One assessment that leaves no trace: models are loaded and code is imported when the first request comes."""

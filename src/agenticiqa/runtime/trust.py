@@ -1,0 +1,76 @@
+"""Configuration files of others that the user has read and trusts, each by its place and its content.
+
+A file that changes after it was trusted (a pull, a build) is no longer the one that the user read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import platformdirs
+
+from agenticiqa.errors import ConfigError
+from agenticiqa.runtime.files import write_whole
+
+RECORD = "trusted.json"
+
+
+def user_config_folder() -> Path | None:
+    """The user's own configuration; None for a user without a home."""
+    try:
+        folder = Path(platformdirs.user_config_dir("agenticiqa", appauthor=False))
+    except RuntimeError:
+        return None
+    # Some versions of platformdirs answer "~/.config" for such a user, which is below the working folder.
+    return folder if folder.is_absolute() else None
+
+
+def is_trusted(file: Path, content: bytes) -> bool:
+    return _read().get(str(file.resolve())) == _fingerprint(content)
+
+
+def trust(contents: Mapping[Path, bytes]) -> None:
+    """Trust these files as long as they hold this."""
+    _write({**_read(), **{str(file.resolve()): _fingerprint(content) for file, content in contents.items()}})
+
+
+def forget(files: Iterable[Path]) -> list[Path]:
+    """Trust these files no longer; returns those that were trusted."""
+    known = _read()
+    forgotten = [file for file in files if known.pop(str(file.resolve()), None)]
+    if forgotten:
+        _write(known)
+    return forgotten
+
+
+def _fingerprint(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _read() -> dict[str, str]:
+    folder = user_config_folder()
+    if folder is None or not (folder / RECORD).exists():
+        return {}
+    try:
+        found = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _damaged(folder, str(error)) from None
+    if not isinstance(found, dict):
+        raise _damaged(folder, "not a JSON object")
+    return found
+
+
+def _damaged(folder: Path, why: str) -> ConfigError:
+    return ConfigError(f"{folder / RECORD} cannot be read ({why}).", hint="Remove it and trust your folders again.")
+
+
+def _write(known: Mapping[str, str]) -> None:
+    folder = user_config_folder()
+    if folder is None:
+        raise ConfigError(
+            "There is no folder of your own to remember this in.", hint="Set HOME, or name the folder with --config."
+        )
+    write_whole(folder / RECORD, json.dumps(known, indent=2) + "\n", private=True)
