@@ -267,9 +267,9 @@ def test_all_named_tools_run_beside_the_selected(pair: Any) -> None:
     """D2-16: every one of a list, first."""
     plan = make_plan(required_tool=["SSIM", "PSNR"])
     evidence = run(ScriptedClient(), state_for(pair, plan, reference_path=pair.reference))
-    assert [log.tool for log in evidence.tool_logs] == ["SSIM", "PSNR", "sharpness"]
+    assert [log.tool for log in evidence.tool_logs] == ["SSIM", "PSNR", "noise"]
     scores = (evidence.quality_scores or {})["Global"]
-    assert {tool for tool, _ in scores.values()} == {"SSIM", "PSNR", "sharpness"}
+    assert {tool for tool, _ in scores.values()} == {"SSIM", "PSNR", "noise"}
 
 
 @pytest.mark.parametrize(("tool", "words"), [("SSIM", "reference"), ("NoSuchTool", "There is no tool")])

@@ -532,13 +532,13 @@ def test_probabilities_in_the_text_are_ignored(pair: Any) -> None:
 def test_letters_that_differ_are_explained(pair: Any) -> None:
     """SC-15, SC-16: the model's letter stays, the fused score is told in the reasoning."""
     result = result_of(
-        ScriptedClient(answer=answer_reply("A")), make_state(pair.test, executor_evidence=make_evidence())
+        ScriptedClient(answer=answer_reply("B")), make_state(pair.test, executor_evidence=make_evidence())
     )
-    assert result.final_answer == "A"
+    assert result.final_answer == "B"
     assert result.quality_score
-    assert result.quality_score < 4.5
+    assert result.quality_score < 3.5
     assert re.search(
-        r"fused score \d\.\d\d corresponds to [B-E] .*the model chose A \(Excellent\)", result.quality_reasoning
+        r"fused score \d\.\d\d corresponds to [C-E] .*the model chose B \(Good\)", result.quality_reasoning
     )
 
 

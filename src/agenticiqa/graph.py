@@ -47,6 +47,7 @@ STORED_TYPES = [
         "DistortionAnalysis",
         "ToolExecutionLog",
         "SummarizerOutput",
+        "ScoreConflict",
     )
 ]
 

@@ -7,6 +7,7 @@ expected) and store the canonical form. Words nobody can interpret still fail, s
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -27,6 +28,7 @@ from agenticiqa.vocabulary import (
     canonical_category,
     canonical_severity,
     letters_and_digits,
+    same_name,
 )
 
 logger = logging.getLogger(__name__)
@@ -232,18 +234,49 @@ class ExecutorOutput(BaseModel):
     def is_empty(self) -> bool:
         return not self.distortion_analysis and not self.quality_scores
 
-    def tool_scores(self) -> list[float]:
-        """Calibrated scores, each measurement (tool and region) once, however many distortions it is filed under."""
-        measured = [log.calibrated_score for log in self.tool_logs if log.calibrated_score is not None]
+    def tool_scores(self, scope: Sequence[str] | None = None) -> list[float]:
+        """Calibrated scores, each measurement (tool and region) once, however many distortions it is filed under.
+
+        With a ``scope`` only those about it: of its objects, and of the whole picture, which stands for objects whose
+        place is not known.
+        """
+        names = None if scope is None else [*scope, GLOBAL]
+        measured = [
+            log.calibrated_score
+            for log in self.tool_logs
+            if log.calibrated_score is not None and _is_about(log.object, names)
+        ]
         if measured:
             return measured
-        unique = {
-            (name, tool): score for name, by in (self.quality_scores or {}).items() for tool, score in by.values()
-        }
+        scores = {name: by for name, by in (self.quality_scores or {}).items() if _is_about(name, names)}
+        unique = {(name, tool): score for name, by in scores.items() for tool, score in by.values()}
         return list(unique.values())
 
 
+def _is_about(name: str, names: Sequence[str] | None) -> bool:
+    return names is None or any(same_name(name, each) for each in names)
+
+
 # --- summarizer ------------------------------------------------------------------------------------------
+
+
+class ScoreConflict(BaseModel):
+    """Measurements and model read the quality so differently that no single score speaks for both."""
+
+    tools: float = Field(ge=1, le=5, description="The mean of the tools' scores")
+    model: float = Field(ge=1, le=5, description="The model's level, or the mean of its level probabilities")
+    overlap: float = Field(ge=0, le=1, description="Common area of the tools' weights and the model's probabilities")
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """From the lower reading to the higher one."""
+        return min(self.tools, self.model), max(self.tools, self.model)
+
+    def __str__(self) -> str:
+        """>>> str(ScoreConflict(tools=4.5, model=1, overlap=0))
+        'the tools read 4.50, the model 1.00'
+        """
+        return f"the tools read {self.tools:.2f}, the model {self.model:.2f}"
 
 
 class SummarizerOutput(BaseModel):
@@ -275,6 +308,8 @@ class SummarizerOutput(BaseModel):
     replan_reason: str | None = Field(None, description="Reason for replanning")
     used_evidence: dict[str, Any] | None = Field(None, description="Evidence items referenced")
     quality_score: float | None = Field(None, ge=1, le=5, description="Fused score, 1 (bad) to 5 (excellent)")
+    score_interval: tuple[float, float] | None = Field(None, description="From one reading to the other in a conflict")
+    conflict: ScoreConflict | None = Field(None, description="Set when measurements and model contradict each other")
     error: str | None = Field(None, description="Set when this is not an answer but a failure")
 
     @field_validator("final_answer", "quality_reasoning", mode="after")

@@ -100,7 +100,7 @@ def selection_reply(*choices: tuple[str, str, str]) -> dict[str, Any]:
     return {
         "selection": [
             {"object": name, "distortion": kind, "tool": tool}
-            for name, kind, tool in (choices or [("Global", "Blurs", "sharpness")])
+            for name, kind, tool in (choices or [("Global", "Blurs", "noise")])
         ]
     }
 

@@ -50,6 +50,7 @@ def _status(state: Mapping[str, Any], result: SummarizerOutput | None) -> Status
         state.get("error")
         or result.need_replan
         or result.final_answer == UNABLE_TO_DETERMINE
+        or result.conflict
         or (evidence and evidence.errors)
         or (result.used_evidence or {}).get("evidence_gaps")
     )

@@ -50,11 +50,18 @@ def show(result: Assessment, *, json_output: bool, quiet: bool) -> None:
     if json_output:
         print_json(result.model_dump(mode="json"))
     elif quiet and result.status != "error":
-        typer.echo(result.answer if result.score is None else f"{result.answer} {result.score:.2f}")
+        typer.echo(_short(result))
     elif result.status == "error":
         print_error(result.error or "The run failed.")
     else:
         print_assessment(output_console(), result)
+
+
+def _short(result: Assessment) -> str:
+    if result.conflict:
+        low, high = result.conflict.interval
+        return f"{result.answer} {low:.2f} to {high:.2f} (conflict)"
+    return result.answer if result.score is None else f"{result.answer} {result.score:.2f}"
 
 
 def exit_code(result: Assessment, fail_under: float | None) -> int:
@@ -62,9 +69,9 @@ def exit_code(result: Assessment, fail_under: float | None) -> int:
         return EXIT_ERROR
     if fail_under is None:
         return EXIT_OK
-    if result.score is None:
+    if result.gate_score is None:
         error_console().print(
             "--fail-under: this question has no score. Ask for a rating.", highlight=False, soft_wrap=True
         )
         return EXIT_ERROR
-    return EXIT_BELOW_THRESHOLD if result.score < fail_under else EXIT_OK
+    return EXIT_BELOW_THRESHOLD if result.gate_score < fail_under else EXIT_OK

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from xml.etree import ElementTree
 
 from agenticiqa.evaluation.results import (
+    FUSED,
     RAW_PREFIX,
     TOOL_PREFIX,
     EvaluationError,
     Result,
     ResultFile,
+    lower_reading,
     refuse_unknown_score,
     tool_entries,
 )
@@ -70,6 +72,9 @@ class GateVerdict:
 
 def judge(file: ResultFile, rules: Rules) -> GateVerdict:
     """Hold every sample of a result file against the rules."""
+    file = _with_lower_readings(file)
+    if rules.baseline:
+        rules = replace(rules, baseline=_with_lower_readings(rules.baseline))
     _refuse_scores_that_fall_with_quality(file)
     refuse_unknown_score(file, file.results)
     if rules.baseline:
@@ -94,6 +99,17 @@ def judge(file: ResultFile, rules: Rules) -> GateVerdict:
         notes=list(_notes(file, before)),
         scores={result.sample_id: result.score for result in file.results},
     )
+
+
+def _with_lower_readings(file: ResultFile) -> ResultFile:
+    """Where tools and model contradict each other, a fused score between the two vouches for nothing."""
+    if file.score != FUSED:
+        return file
+    lowered = [
+        result if result.score is None else replace(result, score=lower_reading(result.line) or result.score)
+        for result in file.results
+    ]
+    return replace(file, results=lowered)
 
 
 def _refuse_scores_that_fall_with_quality(file: ResultFile) -> None:

@@ -166,6 +166,13 @@ def score_of(line: Mapping[str, Any], name: str) -> float | None:
     return _number(_at(line, name.split(".")))
 
 
+def lower_reading(line: Mapping[str, Any]) -> float | None:
+    """Of a line whose tools and model contradict each other: the worse of the two; None for every other line."""
+    conflict = _at(line, ["summarizer_result", "conflict"])
+    readings = [_number(_at(conflict, [name])) for name in ("tools", "model")]
+    return min((each for each in readings if each is not None), default=None)
+
+
 def _tool_score(line: Mapping[str, Any], tool: str, key: str) -> float | None:
     """From a measured line, or from the evidence of an assessed one; the whole picture's score, not a region's."""
     for entries, name in (

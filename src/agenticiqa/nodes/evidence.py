@@ -5,23 +5,25 @@ The decision is conservative. Only a clear gap in something the plan asked for s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agenticiqa.state import ExecutorOutput, PlannerOutput
-from agenticiqa.vocabulary import GLOBAL, same_name
+from agenticiqa.nodes.measurement import OVERALL
+from agenticiqa.state import DistortionAnalysis, ExecutorOutput, PlannerOutput
+from agenticiqa.vocabulary import CATEGORIES, GLOBAL, same_name
 
 HIGH_SCORE = 4.0
 SERIOUS = ("severe", "extreme")
 KEY_SEVERITIES = ("moderate", *SERIOUS)
+HARMLESS = ("none", "slight")
 
 
 @dataclass(frozen=True)
 class Gap:
     """One thing that is missing or does not fit, in words for the planner and the user."""
 
-    kind: Literal["analysis", "scores", "contradiction", "uncertainty"]
+    kind: Literal["analysis", "scores", "contradiction", "uncertainty", "conflict"]
     reason: str
 
 
@@ -52,9 +54,11 @@ def find_gaps(
         return [*_analysis_gaps(executor_output, required, absent_counts=False), *_no_scores(executor_output)]
     gaps: list[Gap] = []
     if plan.plan.distortion_analysis:
-        gaps += _analysis_gaps(executor_output, required, absent_counts=True)
+        gaps += _analysis_gaps(executor_output, required, absent_counts=True) or _unanalysed(
+            executor_output, required, plan
+        )
     if plan.plan.tool_execution:
-        gaps += _no_scores(executor_output) or _unscored_distortions(executor_output)
+        gaps += _no_scores(executor_output) or _unscored(executor_output, required, plan)
     gaps += [Gap("contradiction", reason) for reason in find_contradictions(executor_output)]
     return gaps + _open_uncertainty(executor_output, required)
 
@@ -85,29 +89,63 @@ def _no_scores(executor_output: ExecutorOutput) -> list[Gap]:
     return [Gap("scores", "No tool scores available")]
 
 
-def _unscored_distortions(executor_output: ExecutorOutput) -> list[Gap]:
-    """Distortions that matter (moderate or worse) and whose chosen tool gave no score."""
+def _asked_kinds(plan: PlannerOutput, name: str) -> list[str]:
+    """The categories that the question names for an object: the evidence must be about these."""
+    named = plan.distortions or {}
+    kinds = next((kinds for other, kinds in named.items() if same_name(name, other)), named.get(GLOBAL, []))
+    # What lies outside the vocabulary has as many spellings as models.
+    return [kind for kind in kinds if kind in CATEGORIES]
+
+
+def _unanalysed(executor_output: ExecutorOutput, required: Sequence[str], plan: PlannerOutput) -> list[Gap]:
+    """Objects that were analysed for anything but what was asked about them."""
     gaps = []
-    for name, chosen in (executor_output.selected_tools or {}).items():
-        failed = [
-            kind
-            for kind, tool in chosen.items()
-            if _is_key(executor_output, name, kind) and not _has_score(executor_output, name, kind, tool)
-        ]
-        if failed:
-            region = "the whole picture" if name == GLOBAL else f"{name} region"
-            gaps.append(Gap("scores", f"Missing tool scores for {region}: {', '.join(failed)}"))
+    for name in required:
+        asked, found = _asked_kinds(plan, name), [entry.type for entry in _analysis_of(executor_output, name)]
+        if asked and found and not set(asked) & set(found):
+            gaps.append(Gap("analysis", f"Missing analysis of {', '.join(asked)} for {{{name!r}}}"))
     return gaps
 
 
-def _is_key(executor_output: ExecutorOutput, name: str, kind: str) -> bool:
-    entries = (executor_output.distortion_analysis or {}).get(name, [])
-    return any(entry.type == kind and entry.severity in KEY_SEVERITIES for entry in entries)
+def _unscored(executor_output: ExecutorOutput, required: Sequence[str], plan: PlannerOutput) -> list[Gap]:
+    """Objects of the scope without any score, and distortions there that matter and have none."""
+    gaps = []
+    for name in required:
+        missing = _unscored_kinds(executor_output, plan, name)
+        if missing or not _filed_for(executor_output, name):
+            region = "the whole picture" if same_name(name, GLOBAL) else f"{name} region"
+            kinds = f": {', '.join(missing)}" if missing else ""
+            gaps.append(Gap("scores", f"Missing tool scores for {region}{kinds}"))
+    return gaps
 
 
-def _has_score(executor_output: ExecutorOutput, name: str, kind: str, tool: str) -> bool:
-    """Filed under the object, or under the whole picture where the object's place is not known."""
-    filed = {**_scores_of(executor_output, GLOBAL), **_scores_of(executor_output, name)}
+def _unscored_kinds(executor_output: ExecutorOutput, plan: PlannerOutput, name: str) -> list[str]:
+    """Kinds whose chosen tool gave no score, and kinds that were asked about and that no tool measured."""
+    filed = _filed_for(executor_output, name)
+    selected = executor_output.selected_tools or {}
+    chosen = next((by_kind for other, by_kind in selected.items() if same_name(name, other)), {})
+    failed = [kind for kind, tool in chosen.items() if not _has_score(filed, kind, tool)]
+    measured = {key.partition(" (")[0] for key in filed}
+    unmeasured = [kind for kind in _asked_kinds(plan, name) if not measured & {kind, OVERALL}]
+    found = {entry.type: entry.severity for entry in _analysis_of(executor_output, name)}
+    key = [kind for kind in failed if found.get(kind) in KEY_SEVERITIES]
+    # What was asked about and is neither measured nor found to be harmless is open.
+    return list(dict.fromkeys([*key, *(k for k in unmeasured if found.get(k) not in HARMLESS)]))
+
+
+def _analysis_of(executor_output: ExecutorOutput, name: str) -> list[DistortionAnalysis]:
+    analysis = executor_output.distortion_analysis or {}
+    return next((entries for other, entries in analysis.items() if same_name(name, other)), [])
+
+
+def _filed_for(executor_output: ExecutorOutput, name: str) -> dict[str, tuple[str, float]]:
+    """Under the object, or under the whole picture, which stands for an object whose place is not known."""
+    own = _scores_of(executor_output, name)
+    place_is_known = any(same_name(log.object, name) for log in executor_output.tool_logs)
+    return own if place_is_known else {**_scores_of(executor_output, GLOBAL), **own}
+
+
+def _has_score(filed: Mapping[str, tuple[str, float]], kind: str, tool: str) -> bool:
     return any(by == tool and key in (kind, f"{kind} ({tool})") for key, (by, _) in filed.items())
 
 

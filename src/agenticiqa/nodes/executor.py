@@ -31,6 +31,9 @@ from agenticiqa.vocabulary import CATEGORIES, same_name
 
 logger = logging.getLogger(__name__)
 
+FURTHER_TOOLS = 2
+"""How many more tools measure where tools and model contradicted each other."""
+
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
@@ -274,7 +277,7 @@ class _Execution:
             selected = self._catalogue_choice({name: distortions.get(name) or [OVERALL] for name in self.scope})
         orders, refused = place_orders(
             self.context.tools,
-            named_tools=self.plan.named_tools,
+            named_tools=[*self.plan.named_tools, *self._further_tools()],
             named_for={name: distortions.get(name) or [OVERALL] for name in self.scope},
             selected=selected or {},
             regions=self.state.get("regions"),
@@ -289,6 +292,16 @@ class _Execution:
             "tools", {"scores": measured.scores, "logs": [log.model_dump(mode="json") for log in measured.logs]}
         )
         return measured
+
+    def _further_tools(self) -> list[str]:
+        """Where tools and model contradicted each other: those that measured, and some that did not yet."""
+        last, before = self.state.get("summarizer_result"), self.state.get("executor_evidence")
+        if self.plan.named_tools or not (last and last.need_replan and last.conflict and before):
+            return []
+        measured = list(dict.fromkeys(log.tool for log in before.tool_logs if log.calibrated_score is not None))
+        ranked = self.context.tools.ranked_for(OVERALL, has_reference=self.has_reference, size=self._smallest())
+        further = [tool.name for tool in ranked if tool.calibration and tool.name not in measured]
+        return [*measured, *further[:FURTHER_TOOLS]]
 
     # --- asking ---
 

@@ -175,6 +175,7 @@ def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
         answered.value,
         has_reference=asked.has_reference,
         named_tools=context.tools.named_in(asked.question),
+        measure_more=again and state["summarizer_result"].conflict is not None,
     )
     return hold_to_regions(plan, asked.question, state.get("regions"), keep_switches=again)
 
@@ -211,8 +212,10 @@ def _user_message(state: AgenticIQAState) -> str:
     return "\n\n".join(lines)
 
 
-def _corrected_by_facts(plan: PlannerOutput, *, has_reference: bool, named_tools: Sequence[str]) -> PlannerOutput:
-    """Two things are facts, not judgements: whether a reference is there, and that a named tool runs."""
+def _corrected_by_facts(
+    plan: PlannerOutput, *, has_reference: bool, named_tools: Sequence[str], measure_more: bool
+) -> PlannerOutput:
+    """Facts, not judgements: whether a reference is there, that a named tool runs, and tools after a conflict."""
     updates: dict[str, Any] = {}
     known = {tool_key(name) for name in plan.named_tools}
     forgotten = [name for name in named_tools if tool_key(name) not in known] if plan.query_type == "IQA" else []
@@ -224,7 +227,8 @@ def _corrected_by_facts(plan: PlannerOutput, *, has_reference: bool, named_tools
     if plan.reference_mode != mode:
         logger.info("Plan corrected: reference_mode is %s", mode)
         updates["reference_mode"] = mode
-    if plan.named_tools and not plan.plan.tool_execution:
-        logger.info("Plan corrected: %s was asked for, so tools run", ", ".join(plan.named_tools))
+    if (plan.named_tools or measure_more) and not plan.plan.tool_execution:
+        wanted = ", ".join(plan.named_tools) or "a second measurement"
+        logger.info("Plan corrected: %s was asked for, so tools run", wanted)
         updates["plan"] = plan.plan.model_copy(update={"tool_execution": True})
     return plan.model_copy(update=updates) if updates else plan

@@ -13,7 +13,7 @@ from agenticiqa.errors import AssessmentFailedError, MissingExtraError
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.inputs import GivenPicture
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.state import ExecutorOutput, PlannerOutput, SummarizerOutput
+from agenticiqa.state import ExecutorOutput, PlannerOutput, ScoreConflict, SummarizerOutput
 
 Status = Literal["ok", "partial", "error"]
 Side = Literal["A", "B"]
@@ -56,6 +56,16 @@ class Assessment(BaseModel):
         return self._result().quality_score
 
     @property
+    def conflict(self) -> ScoreConflict | None:
+        """What tools and model read, where they contradict each other."""
+        return self._result().conflict
+
+    @property
+    def gate_score(self) -> float | None:
+        """The score that a gate counts: the lower reading where tools and model contradict each other."""
+        return self.conflict.interval[0] if self.conflict else self.score
+
+    @property
     def reasoning(self) -> str:
         return self._result().quality_reasoning
 
@@ -67,9 +77,16 @@ class Assessment(BaseModel):
         """
         if self.status == "error" or self.summarizer_result is None:
             return _one_line(f"{self.image_path}: no answer ({self.error or 'it did not finish'})")
-        score = "" if self.score is None else f" ({self.score:.2f} of 5)"
+        score = "" if self.score is None else f" ({self.score_text})"
         doubt = " (partial)" if self.status == "partial" else ""
         return _one_line(f"{self.image_path}: {self.answer}{score}{doubt}")
+
+    @property
+    def score_text(self) -> str:
+        """The score in words; in a conflict both readings, because no single one would be true."""
+        if self.conflict:
+            return f"conflict: {self.conflict}, of 5"
+        return "no score" if self.score is None else f"{self.score:.2f} of 5"
 
     def to_row(self) -> dict[str, Any]:
         """One flat record, in the columns of a batch's table: what was asked and answered, and what it took."""
@@ -82,6 +99,8 @@ class Assessment(BaseModel):
             "status": self.status,
             "final_answer": answered.final_answer if answered else None,
             "quality_score": answered.quality_score if answered else None,
+            "score_low": answered.score_interval[0] if answered and answered.score_interval else None,
+            "score_high": answered.score_interval[1] if answered and answered.score_interval else None,
             "quality_reasoning": answered.quality_reasoning if answered else None,
             "error": self.error,
             "backend": next(iter(dict.fromkeys((about.get("backend") or {}).values())), None),

@@ -19,15 +19,17 @@ from agenticiqa.models.client import ModelReply, ModelRequest, create_vlm_client
 from agenticiqa.models.mind import Mode, Verdict
 from agenticiqa.nodes.asking import Answered, Step, parse_json_object
 from agenticiqa.nodes.evidence import Gap, find_contradictions, find_gaps, should_replan
+from agenticiqa.nodes.rating import fusion_of, rate
 from agenticiqa.nodes.reply_limits import Name, Sentences
 from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
-from agenticiqa.score_fusion import ScoreFusion, softmax
+from agenticiqa.score_fusion import softmax
 from agenticiqa.state import (
     DEFAULT_MAX_REPLAN_ITERATIONS,
     MAX_REPLAN_HISTORY,
     AgenticIQAState,
     ExecutorOutput,
     PlannerOutput,
+    ScoreConflict,
     SummarizerOutput,
 )
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, UNABLE_TO_DETERMINE, same_name
@@ -86,6 +88,9 @@ RATING_OPTIONS = {letter: LEVEL_NAMES[level] for letter, level in LETTER_LEVELS.
 
 # An executor that fails the same way twice in a row will fail a third time.
 MAX_UNCHANGED_PLANS = 2
+
+CONFLICT = "Measurements and model contradict each other"
+"""How the reason of such a replan begins; what was read may differ from pass to pass."""
 
 # Log-probabilities must stay finite for JSON.
 LEAST_PROBABILITY = 1e-9
@@ -146,16 +151,10 @@ class _Summary:
         )
         if self.mode == "scoring":
             self.options = RATING_OPTIONS
-        self.tool_scores = self.evidence.tool_scores()
+        self.tool_scores = self.evidence.tool_scores(self.plan.scope_names)
+        self.conflict: ScoreConflict | None = None
         self.iteration = self.state.get("iteration_count", 0)
         self.limit = self.state.get("max_replan_iterations", DEFAULT_MAX_REPLAN_ITERATIONS)
-        fusion = pipeline.fusion
-        self.fusion = ScoreFusion(
-            eta=fusion.eta,
-            class_confidence=fusion.class_confidence,
-            level_thresholds=fusion.level_thresholds,
-            normalize=fusion.normalize,
-        )
 
     def run(self) -> dict[str, Any]:
         self._log_start()
@@ -225,10 +224,9 @@ class _Summary:
 
     def _guidance(self) -> str:
         """What the tools alone say, so that the model can weigh it before it chooses."""
-        # The printed form leaves 1..5; for guidance the normalised one is used always.
-        fusion = ScoreFusion(eta=self.fusion.eta, level_thresholds=self.fusion.level_thresholds)
+        fusion = fusion_of(self.context.settings.pipeline.fusion)
         score = fusion.fuse_scores(self.tool_scores, fusion.extract_vlm_probabilities({}, mode="uniform"))
-        letter = self.fusion.map_to_level(score)
+        letter = fusion.map_to_level(score)
         self.used["tools_only_score"] = round(score, 4)
         return f"Tool scores fused, 1 (bad) to 5 (excellent): {score:.2f}, level {letter}. {RATING_OPTIONS[letter]}"
 
@@ -284,6 +282,8 @@ class _Summary:
             replan_reason=reason,
             used_evidence=self._used_evidence(answered),
             quality_score=score,
+            score_interval=self.conflict.interval if self.conflict else None,
+            conflict=self.conflict,
         )
         return {"summarizer_result": result, "error": None, **self._iteration_update(result)}
 
@@ -293,29 +293,16 @@ class _Summary:
             if logprobs and self.options:
                 self.used["option_probabilities"] = softmax(logprobs)
             return None
-        usable = any(math.isfinite(value) for value in (logprobs or {}).values())
-        source = "log-probabilities" if usable else "classification"
-        p = self.fusion.extract_vlm_probabilities({"logprobs": logprobs} if usable else answered.value.answer)
-        # A bare letter and no measurement: the spread of p would be our invention, so the letter's own level counts.
-        bare = not usable and not self.tool_scores
-        score = float(LETTER_LEVELS[answered.value.answer]) if bare else self.fusion.fuse_scores(self.tool_scores, p)
-        letter = self.fusion.map_to_level(score)
-        self.used["fusion"] = {
-            "tool_scores": [round(each, 4) for each in self.tool_scores],
-            "tool_mean": self.fusion.tool_mean(self.tool_scores),
-            # Keys are texts, as JSON has no others: what is stored reads back the same.
-            "alpha": {str(level): a for level, a in self.fusion.compute_perceptual_weights(self.tool_scores).items()},
-            "p": {str(level): probability for level, probability in p.items()},
-            "p_source": source,
-            "q": score,
-            "letter": letter,
-        }
-        if letter != answered.value.answer:
-            reasoning.append(
-                f"The fused score {score:.2f} corresponds to {letter} ({RATING_OPTIONS[letter]}), "
-                f"the model chose {answered.value.answer} ({RATING_OPTIONS[answered.value.answer]})."
-            )
-        return score if 1 <= score <= 5 else None
+        rating = rate(self.context.settings.pipeline.fusion, self.tool_scores, answered.value.answer, logprobs)
+        self.used["fusion"], self.conflict = rating.details, rating.conflict
+        chosen = f"{answered.value.answer} ({RATING_OPTIONS[answered.value.answer]})"
+        if self.conflict:
+            low, high = self.conflict.interval
+            reasoning.append(f"Conflict: {self.conflict} ({chosen}); the score is between {low:.2f} and {high:.2f}.")
+        elif rating.letter != answered.value.answer:
+            fused = f"{rating.score:.2f} corresponds to {rating.letter} ({RATING_OPTIONS[rating.letter]})"
+            reasoning.append(f"The fused score {fused}, the model chose {chosen}.")
+        return rating.score
 
     def _used_evidence(self, answered: Answered[_Answer]) -> dict[str, Any]:
         scores = self.evidence.quality_scores or {}
@@ -349,9 +336,12 @@ class _Summary:
         return True, reason
 
     def _gaps(self) -> list[Gap]:
-        """Gaps that may still be closed: a contradiction is worth one replan only."""
+        """Gaps that may still be closed: a contradiction, and a conflict, is worth one replan only."""
         history = self.state.get("replan_history", [])
         gaps = find_gaps(self.evidence, self.plan.query_scope, self.plan)
+        # Tools that the user named are the ones to measure with: there are no others to ask.
+        if self.conflict and not self.plan.named_tools and not any(CONFLICT in entry for entry in history):
+            gaps.append(Gap("conflict", f"{CONFLICT}: {self.conflict}"))
         known = [gap for gap in gaps if gap.kind == "contradiction" and any(gap.reason in entry for entry in history)]
         return [gap for gap in gaps if gap not in known]
 

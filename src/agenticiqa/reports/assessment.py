@@ -165,9 +165,10 @@ def _answer(result: Assessment) -> str:
     level = LETTER_LEVELS.get(answer)
     if result.score is not None and level:
         colour = LEVEL_COLOURS[level]
+        score = escape(result.score_text) if result.conflict else f"score <strong>{result.score:.2f}</strong> of 5"
         return (
             f'<p class="answer"><span class="badge" style="background:{colour}">{answer}</span> '
-            f"{LEVEL_NAMES[level]}, score <strong>{result.score:.2f}</strong> of 5</p>"
+            f"{LEVEL_NAMES[level]}, {score}</p>"
         )
     options: Mapping[str, str] = (_used(result)).get("options", {})
     text = f"{answer}. {options[answer]}" if answer in options else answer

@@ -80,5 +80,5 @@ def _tool_errors() -> Iterator[None]:
 def _content_and_artifact(result: Assessment) -> tuple[str, Assessment]:
     if result.status == "error":
         raise ToolException(result.error or "The run failed.")
-    score = "" if result.score is None else f" (score {result.score:.2f} of 5)"
+    score = "" if result.score is None else f" ({result.score_text})"
     return f"Answer: {result.answer}{score}. {result.reasoning}", result

@@ -213,7 +213,8 @@ def _cannot(why: str, *, with_reference: bool) -> str:
 
 
 def _own_lead(found: Comparison) -> float | None:
-    scores = [result.score if result else None for result in (found.a, found.b)]
+    # A side whose tools and model contradict each other has no score of its own to lead with.
+    scores = [result.score if result and not result.conflict else None for result in (found.a, found.b)]
     return None if scores[0] is None or scores[1] is None else scores[0] - scores[1]
 
 

@@ -30,6 +30,8 @@ def flat_row(record: Mapping[str, Any]) -> dict[str, Any]:
     lifted = {
         "final_answer": _cell(summary.get("final_answer")) if record.get("status") != "error" else None,
         "quality_score": summary.get("quality_score"),
+        "score_low": (summary.get("score_interval") or [None, None])[0],
+        "score_high": (summary.get("score_interval") or [None, None])[1],
         "error_kind": about.get("error_kind"),
         "cost_usd": about.get("cost_usd"),
     }

@@ -46,7 +46,13 @@ OptionsOption = Annotated[
 ]
 FailUnderOption = Annotated[
     float | None,
-    typer.Option("--fail-under", callback=finite, min=1, max=5, help="Exit with code 3 when the score is below this."),
+    typer.Option(
+        "--fail-under",
+        callback=finite,
+        min=1,
+        max=5,
+        help="Exit with code 3 when the score is below this; in a conflict the lower reading counts.",
+    ),
 ]
 ReportOption = Annotated[Path | None, typer.Option("--report", help="Also write the result as one HTML page.")]
 

@@ -94,6 +94,8 @@ def print_assessment(console: Console, result: Assessment) -> None:
 def _headline(result: Assessment) -> str:
     answer = result.answer
     text = f"[bold]{escape(answer)}[/]"
+    if result.conflict:
+        return f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}) says the model; {escape(result.score_text)}"
     if result.score is not None and answer in LETTER_LEVELS:
         return f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}), score [bold]{result.score:.2f}[/] of 5"
     options = ((result.summarizer_result.used_evidence if result.summarizer_result else None) or {}).get("options", {})

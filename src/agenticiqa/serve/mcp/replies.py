@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from agenticiqa.api.comparison import Comparison
 from agenticiqa.api.measure import Record
 from agenticiqa.nodes.results import Assessment, Status
+from agenticiqa.state import ScoreConflict
 from agenticiqa.tools.registry import ToolRegistry
 
 RUN_URI = "agenticiqa://runs/{run_id}"
@@ -39,6 +40,7 @@ class AssessReply(BaseModel):
     status: Status
     answer: str
     quality_score: float | None = Field(None, description="1 (bad) to 5 (excellent); rating questions only")
+    conflict: ScoreConflict | None = Field(None, description="tools and model contradict each other")
     reasoning: str
     findings: list[FindingReply]
     scores: list[Score]
@@ -95,6 +97,7 @@ def assess_reply(result: Assessment) -> AssessReply:
         status=result.status,
         answer=result.answer,
         quality_score=result.score,
+        conflict=result.conflict,
         reasoning=result.reasoning,
         findings=findings,
         scores=scores,
@@ -143,6 +146,8 @@ def tools_reply(registry: ToolRegistry) -> ToolsReply:
 def answer_text(reply: AssessReply) -> str:
     """The scores as text, for the model that asked."""
     score = "" if reply.quality_score is None else f" (score {reply.quality_score:.2f} of 5)"
+    if reply.conflict:
+        score = f" (conflict: {reply.conflict}, of 5)"
     notes = "".join(f"\nNote: {note}" for note in reply.notes)
     return f"Answer: {reply.answer}{score}. Status: {reply.status}.\n{reply.reasoning}{notes}"
 

@@ -17,6 +17,7 @@ export function answerCard(result) {
 }
 
 function rangeOf(summary) {
+  if (summary.conflict) return summary.score_interval;
   const fusion = summary.used_evidence?.fusion;
   const weights = fusion ? fusedWeights(fusion) : null;
   return weights ? interval(weights) : null;
@@ -25,11 +26,18 @@ function rangeOf(summary) {
 /** The dial of a summary that holds a score. */
 export const scoreDial = (summary) => dial(summary.quality_score, rangeOf(summary));
 
+/** The words for a score: its level, or both readings where no single one would be true. */
+function levelWords({ conflict, quality_score: score }) {
+  return conflict ? `Conflict: the tools read ${fixed(conflict.tools, 2)}, the model ${fixed(conflict.model, 2)}` : LEVEL_NAMES[levelOf(score)];
+}
+
 function scored(summary) {
   const range = rangeOf(summary);
+  const hint = summary.conflict ? "The bar on the dial reaches from one reading to the other." : null;
   return [
-    el("div", { class: "answer-scored" }, scoreDial(summary), el("div", {}, el("p", { class: "answer-text" }, LEVEL_NAMES[levelOf(summary.quality_score)]), el("p", { class: "reasoning" }, summary.quality_reasoning))),
-    range ? el("p", { class: "hint" }, `The bar on the dial is the ${COVERED * 100} % interval, ${fixed(range[0], 1)} to ${fixed(range[1], 1)}: the middle of the fused level weights, each level spread over half a point on either side.`) : null,
+    el("div", { class: "answer-scored" }, scoreDial(summary), el("div", {}, el("p", { class: "answer-text" }, levelWords(summary)), el("p", { class: "reasoning" }, summary.quality_reasoning))),
+    hint ? el("p", { class: "hint" }, hint) : null,
+    range && !hint ? el("p", { class: "hint" }, `The bar on the dial is the ${COVERED * 100} % interval, ${fixed(range[0], 1)} to ${fixed(range[1], 1)}: the middle of the fused level weights, each level spread over half a point on either side.`) : null,
   ];
 }
 
@@ -69,7 +77,7 @@ function regionCaution(result) {
 
 function cautions(result) {
   const notes = [
-    ...(result.status === "partial" ? ["This answer is incomplete: a part of the work failed."] : []),
+    ...(result.status === "partial" && !result.summarizer_result?.conflict ? ["This answer is incomplete: a part of the work failed."] : []),
     ...regionCaution(result),
     ...(result.executor_evidence?.errors ?? []),
     ...(result.status !== "error" && result.error ? [result.error] : []),
