@@ -20,6 +20,7 @@ from agenticiqa.evaluation.results import read_results
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.nodes.summarizer import CONFLICT, summarizer_node
 from agenticiqa.reports.assessment import ReportItem, render_report
+from agenticiqa.runtime.runs import RunStore
 from agenticiqa.score_fusion import HARDLY_OVERLAP, ScoreFusion
 from agenticiqa.serve.langchain import _content_and_artifact
 from agenticiqa.serve.mcp.replies import answer_text, assess_reply
@@ -235,6 +236,14 @@ def test_every_door_shows_both_readings(pair: Any, capsys: pytest.CaptureFixture
     assert BOTH in _content_and_artifact(result)[0]
     for row in (result.to_row(), flat_row(json.loads(result.model_dump_json()))):
         assert (row["score_low"], row["score_high"]) == (1, 4.5)
+
+
+def test_lists_of_runs_show_the_reading_that_gates_count(pair: Any, tmp_path: Path) -> None:
+    result = conflicting(pair)
+    store = RunStore(tmp_path / "runs.sqlite")
+    store.begin("1", {"query": RATE, "image_path": pair.test})
+    store.finish("1", result.model_dump(mode="json"))
+    assert store.find("1").score == 1
 
 
 # --- the printed formula is for ablations ---

@@ -103,6 +103,8 @@ class RunStore:
         metadata = result["metadata"]
         summary = result.get("summarizer_result") or {}
         tokens = metadata["tokens"]
+        # In a list there is room for one number: of two readings in conflict, the one that gates count.
+        score = summary["score_interval"][0] if summary.get("conflict") else summary.get("quality_score")
         with self._connection() as connection:
             connection.execute(
                 "UPDATE runs SET status=?, answer=?, score=?, calls=?, prompt_tokens=?, completion_tokens=?, "
@@ -111,7 +113,7 @@ class RunStore:
                     result["status"],
                     # The words of a failure are not an answer.
                     None if result["status"] == "error" else summary.get("final_answer"),
-                    summary.get("quality_score"),
+                    score,
                     metadata["calls"],
                     tokens["prompt"],
                     tokens["completion"],

@@ -73,6 +73,27 @@ def test_interval_is_the_middle_of_the_spread_weights(open_page: Opener, scripte
     assert highest == pytest.approx([4.6, 5])
 
 
+def test_conflict_shows_both_readings_and_no_level(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    page.evaluate(
+        """async () => {
+            const { answerCard } = await import("/static/js/answer_card.js");
+            const conflict = { tools: 4.5, model: 1, overlap: 0 };
+            const answer = { final_answer: "E", quality_reasoning: "Blurred.", used_evidence: {} };
+            const summary = { ...answer, quality_score: 4.4, score_interval: [1, 4.5], conflict };
+            const card = answerCard({ status: "partial", summarizer_result: summary });
+            document.querySelector("main").replaceChildren(card);
+        }"""
+    )
+    words = "Conflict: the tools read 4.50, the model 1.00"
+    expect(page.locator(".answer-text")).to_have_text(words)
+    expect(page.locator(".dial svg")).to_have_accessible_name(words)
+    expect(page.locator(".dial-score")).to_have_text("1.0–4.5")
+    expect(page.locator(".dial-needle")).to_have_count(2)
+    expect(page.locator(".answer")).to_contain_text("from one reading to the other")
+    expect(page.locator(".answer")).not_to_contain_text("a part of the work failed")
+
+
 # --- ways in ---
 
 

@@ -64,4 +64,6 @@ def _answer(row: JobRow) -> dict[str, Any]:
         return {"answer": result.get("winner"), "score": None}
     summary = result.get("summarizer_result") or {}
     failed = row.status == "error"
-    return {"answer": None if failed else summary.get("final_answer"), "score": summary.get("quality_score")}
+    # In a list there is room for one number: of two readings in conflict, the one that gates count.
+    score = summary["score_interval"][0] if summary.get("conflict") else summary.get("quality_score")
+    return {"answer": None if failed else summary.get("final_answer"), "score": score}

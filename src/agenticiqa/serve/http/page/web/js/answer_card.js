@@ -1,6 +1,6 @@
 // The answer, in the form that suits the question.
 
-import { dial } from "./dial.js";
+import { dial, readings } from "./dial.js";
 import { el, fixed, percent } from "./dom.js";
 import { COVERED, LEVEL_NAMES, fusedWeights, interval, levelOf } from "./levels.js";
 
@@ -24,18 +24,13 @@ function rangeOf(summary) {
 }
 
 /** The dial of a summary that holds a score. */
-export const scoreDial = (summary) => dial(summary.quality_score, rangeOf(summary));
-
-/** The words for a score: its level, or both readings where no single one would be true. */
-function levelWords({ conflict, quality_score: score }) {
-  return conflict ? `Conflict: the tools read ${fixed(conflict.tools, 2)}, the model ${fixed(conflict.model, 2)}` : LEVEL_NAMES[levelOf(score)];
-}
+export const scoreDial = (summary) => dial(summary.quality_score, rangeOf(summary), summary.conflict ?? null);
 
 function scored(summary) {
   const range = rangeOf(summary);
   const hint = summary.conflict ? "The bar on the dial reaches from one reading to the other." : null;
   return [
-    el("div", { class: "answer-scored" }, scoreDial(summary), el("div", {}, el("p", { class: "answer-text" }, levelWords(summary)), el("p", { class: "reasoning" }, summary.quality_reasoning))),
+    el("div", { class: "answer-scored" }, scoreDial(summary), el("div", {}, el("p", { class: "answer-text" }, summary.conflict ? readings(summary.conflict) : LEVEL_NAMES[levelOf(summary.quality_score)]), el("p", { class: "reasoning" }, summary.quality_reasoning))),
     hint ? el("p", { class: "hint" }, hint) : null,
     range && !hint ? el("p", { class: "hint" }, `The bar on the dial is the ${COVERED * 100} % interval, ${fixed(range[0], 1)} to ${fixed(range[1], 1)}: the middle of the fused level weights, each level spread over half a point on either side.`) : null,
   ];

@@ -7,16 +7,17 @@ const CENTRE = { x: 130, y: 128 };
 const RADIUS = 96;
 const BAND_RADIUS = 114;
 
-export function dial(score, range = null) {
+/** In a conflict both readings have a needle, and the range between them stands where the score would. */
+export function dial(score, range = null, conflict = null) {
   const titleId = freshId("dial");
   const parts = [
-    svg("title", { id: titleId }, spoken(score, range)),
+    svg("title", { id: titleId }, conflict ? readings(conflict) : spoken(score, range)),
     ...LEVELS.map((each) => svg("path", { class: `dial-band level-${each}`, d: arc(BAND_RADIUS, Math.max(1, each - 0.5) + 0.02, Math.min(5, each + 0.5) - 0.02) })),
     svg("path", { class: "dial-track", d: arc(RADIUS, 1, 5) }),
     range ? svg("path", { class: "dial-interval", d: arc(RADIUS, range[0], Math.max(range[1], range[0] + 0.01)) }) : null,
-    needle(score),
+    ...(conflict ? [conflict.tools, conflict.model] : [score]).map((each) => needle(each)),
     ...LEVELS.map((each) => tick(each)),
-    svg("text", { class: "dial-score", x: CENTRE.x, y: CENTRE.y - 18, "text-anchor": "middle" }, fixed(score)),
+    svg("text", { class: "dial-score", x: CENTRE.x, y: CENTRE.y - 18, "text-anchor": "middle" }, conflict ? `${fixed(range[0], 1)}–${fixed(range[1], 1)}` : fixed(score)),
     svg("text", { class: "dial-level", x: CENTRE.x, y: CENTRE.y + 6, "text-anchor": "middle" }, "of 5"),
   ];
   return el("figure", { class: "dial" }, svg("svg", { viewBox: "0 -12 260 150", role: "img", "aria-labelledby": titleId }, ...parts.filter(Boolean)));
@@ -26,6 +27,11 @@ export function dial(score, range = null) {
 export function spoken(score, range) {
   const words = `Score ${fixed(score)} of 5, ${LEVEL_NAMES[levelOf(score)].toLowerCase()}`;
   return range ? `${words}; ${COVERED * 100} % interval ${fixed(range[0], 1)} to ${fixed(range[1], 1)}` : words;
+}
+
+/** What is said instead of a level where tools and model contradict each other. */
+export function readings({ tools, model }) {
+  return `Conflict: the tools read ${fixed(tools)}, the model ${fixed(model)}`;
 }
 
 function point(value, radius) {
