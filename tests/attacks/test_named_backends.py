@@ -225,6 +225,19 @@ def test_a_role_given_whole_in_the_environment_does_not_drop_the_named_backend()
     assert (executor.backend, executor.max_tokens) == ("compatible.m", 333)
 
 
+def test_ready_settings_do_not_drop_the_named_backend() -> None:
+    with AgenticIQA("compatible.m", settings=load_settings(environment={}), record=False) as assessor:
+        settings = assessor.settings
+    assert {settings.role(role).backend for role in ROLES} == {"compatible.m"}
+    assert (settings.planner.fallback_backend, settings.chosen_explicitly) == (None, set(ROLES))
+
+
+@pytest.mark.parametrize("more", [{"overrides": {"planner.max_tokens": 1}}, {"config_dir": "."}])
+def test_ready_settings_do_not_drop_what_else_is_set(more: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="either settings, or"):
+        AgenticIQA(settings=load_settings(environment={}), record=False, **more)
+
+
 def test_a_roles_own_backend_still_wins() -> None:
     settings = load_settings(overrides={"backend": "compatible.m", "executor": {"backend": "embedded"}}, environment={})
     assert (settings.planner.backend, settings.executor.backend) == ("compatible.m", "embedded")

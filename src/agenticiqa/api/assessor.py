@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from agenticiqa.api.run_result import assessment_from
-from agenticiqa.errors import AgenticIQAError, RunNotFoundError
+from agenticiqa.errors import AgenticIQAError, ConfigError, RunNotFoundError
 from agenticiqa.models.client import BackendChoice, VLMClient
 from agenticiqa.nodes.results import Assessment, show_in_notebooks
 from agenticiqa.nodes.run_context import RunContext
@@ -69,9 +69,14 @@ class AgenticIQA:
         only_allowed_roots: bool = False,
         record: bool = True,
     ) -> None:
-        self.settings = settings or load_settings(
-            fspath(config_dir) if config_dir else None, {"backend": backend, **(overrides or {})}
-        )
+        if settings is None:
+            folder = fspath(config_dir) if config_dir else None
+            settings = load_settings(folder, {"backend": backend, **(overrides or {})})
+        elif config_dir or overrides:
+            raise ConfigError("Give either settings, or config_dir and overrides: they would contradict each other.")
+        elif backend:
+            settings = settings.with_backends({role: {"backend": backend} for role in ROLES})
+        self.settings = settings
         pipeline = self.settings.pipeline
         if record:
             configure_logging(self.settings.log_file, pipeline.logging.level, self.settings.secrets)
