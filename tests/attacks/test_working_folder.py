@@ -138,7 +138,9 @@ def test_the_command_shows_what_is_trusted_and_takes_it_back(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clone(pipeline="max_replan_iterations: 5\n")
-    assert "max_replan_iterations: 5" in command(monkeypatch, capsys, "config", "trust")[1].out
+    said = command(monkeypatch, capsys, "config", "trust")[1]
+    assert "max_replan_iterations: 5" in said.out
+    assert "is not used" not in said.err
     assert "configs/pipeline.yaml" in command(monkeypatch, capsys, "config", "trust", "--forget")[1].out
     assert load_settings(environment={}).pipeline.max_replan_iterations == 2
     assert "Nothing" in command(monkeypatch, capsys, "config", "trust", "--forget")[1].out
@@ -200,6 +202,7 @@ def test_the_record_of_trust_is_private_and_a_damaged_one_trusts_nobody() -> Non
     trust_working_folder()
     record = Path(os.environ["XDG_CONFIG_HOME"]) / "agenticiqa" / RECORD
     assert stat.S_IMODE(record.stat().st_mode) == 0o600
+    assert stat.S_IMODE(record.parent.stat().st_mode) == 0o700
     for damaged in ("{", "[]"):
         record.write_text(damaged)
         with pytest.raises(ConfigError, match=r"trusted\.json cannot be read"):

@@ -348,13 +348,18 @@ def _packaged(name: str) -> str:
 
 def _file_layers(config_dir: str | Path | None, environment: Mapping[str, str]) -> Iterator[_Layer]:
     named = config_dir or environment.get(CONFIG_DIR_VARIABLE)
-    if named and not Path(named).is_dir():
-        raise ConfigError(f"The configuration folder {str(named)!r} does not exist.", hint="Check --config.")
-    own = Path(named) if named else user_config_folder()
-    for file in _files_in(own) if own else ():
-        yield _parse(_text(file), str(file), file.name, environment)
     if not named:
+        yield from _layers_of(user_config_folder(), environment)
         yield from _trusted_layers()
+    elif Path(named).is_dir():
+        yield from _layers_of(Path(named), environment)
+    else:
+        raise ConfigError(f"The configuration folder {str(named)!r} does not exist.", hint="Check --config.")
+
+
+def _layers_of(folder: Path | None, environment: Mapping[str, str]) -> Iterator[_Layer]:
+    for file in _files_in(folder) if folder else ():
+        yield _parse(_text(file), str(file), file.name, environment)
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -417,7 +422,7 @@ def trust_working_folder() -> dict[Path, dict[str, Any]]:
             hint="Change into the folder that holds configs/.",
         )
     layers = {file: _of_working_folder(file, content) for file, content in contents.items()}
-    own = [layer for layer in _file_layers(None, os.environ) if layer.name not in map(str, layers)]
+    own = _layers_of(user_config_folder(), os.environ)
     _checked([*_packaged_layers(os.environ), *own, *layers.values(), *_named_layers({}, os.environ)])
     trust(contents)
     return {file: layer.values for file, layer in layers.items()}

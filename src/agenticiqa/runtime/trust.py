@@ -73,4 +73,5 @@ def _write(known: Mapping[str, str]) -> None:
         raise ConfigError(
             "There is no folder of your own to remember this in.", hint="Set HOME, or name the folder with --config."
         )
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_whole(folder / RECORD, json.dumps(known, indent=2) + "\n", private=True)
