@@ -1,11 +1,12 @@
 """How far apart may tools and model read? Behind ``HARDLY_OVERLAP`` in ``agenticiqa/score_fusion.py``.
 
-    python benchmarks/conflict_threshold.py [DATA] [--pictures N] [--json FILE]
+    python benchmarks/conflict_threshold.py [DATA] [--pictures N] [--embedded] [--json FILE]
 
 First, without any picture: at which overlap a letter that moves away from the tools no longer moves the fused score
 with it. Then, with DATA (a folder with ``biq2021/``, ``csiq/`` and ``real_flaws/``, laid out as training/README.md
 says): how often a letter would count as a contradiction, by how many levels it is off from what people said of the
-picture. The tool is the one that a run chooses first.
+picture. The tool is the one that a run chooses first. With ``--embedded`` every second picture of CSIQ is assessed with
+its reference by the embedded model: how far its own level probabilities overlap with the tools.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
-from agenticiqa import measure
+from agenticiqa import AgenticIQA, measure
 from agenticiqa.score_fusion import HARDLY_OVERLAP, ScoreFusion
 from agenticiqa.vocabulary import LEVEL_LETTERS
 
@@ -102,10 +104,18 @@ def overlaps(pictures: list[Rated]) -> dict[int, list[float]]:
     return found
 
 
+def embedded_overlaps(pictures: list[Rated]) -> list[float]:
+    """Of whole runs, the least first."""
+    with AgenticIQA("embedded", record=False) as assessor:
+        results = [assessor.assess(each.image, reference=each.reference).summarizer_result for each in pictures]
+    return sorted(result.used_evidence["fusion"]["overlap"] for result in results if result and result.used_evidence)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, nargs="?")
     parser.add_argument("--pictures", type=int, default=300, help="at most so many of each collection")
+    parser.add_argument("--embedded", action="store_true")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     turned, followed = turn()
@@ -123,6 +133,10 @@ def main() -> None:
         )
         for threshold, shares in report[name].items():  # type: ignore[attr-defined]
             print(f"  below {threshold:<5}", "  ".join(f"{off} off {share:6.1%}" for off, share in shares.items()))
+    if arguments.data and arguments.embedded:
+        found = embedded_overlaps(collections(arguments.data)["CSIQ"][::2])
+        report["embedded"] = found
+        print(f"\nembedded, {len(found)} pictures of CSIQ: overlap at least {found[0]:.2f}, median {median(found):.2f}")
     if arguments.json:
         arguments.json.write_text(json.dumps(report, indent=2) + "\n")
 
