@@ -61,6 +61,19 @@ class ImageTooLargeError(ImageError):
     default_hint = "Scale it down, crop it, or raise images.max_pixels in pipeline.yaml."
 
 
+class MemoryLimitError(AgenticIQAError):
+    """Work would need more memory than it may have; ``needed`` and ``largest`` are bytes."""
+
+    default_hint = "Scale the picture down, measure a region, run fewer tools, or give more with --memory."
+
+    def __init__(self, what: str, needed: int, largest: int) -> None:
+        gigabyte = 1024**3
+        super().__init__(
+            f"{what} needs about {needed / gigabyte:.1f} GB of memory, and a run may take {largest / gigabyte:.1f} GB."
+        )
+        self.what, self.needed, self.largest = what, needed, largest
+
+
 class RegionError(AgenticIQAError):
     """A region lies outside the picture or is written wrongly."""
 

@@ -8,6 +8,7 @@ import sqlite3
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
@@ -20,13 +21,15 @@ from agenticiqa.nodes.results import Assessment, show_in_notebooks
 from agenticiqa.nodes.run_context import RunContext
 from agenticiqa.nodes.run_state import PipelineEvent, initial_state
 from agenticiqa.pictures.images import LoadedImage, check_allowed
-from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
+from agenticiqa.pictures.inputs import GivenPicture, PictureInput, Size, given_picture
 from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import ROLES, ImageLimits, Settings, load_settings
 from agenticiqa.runtime.logs import configure_logging, run_id_for_logs
+from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.runtime.runs import INTERRUPTED, RunRecord, RunStore, StopRun, new_run_id, open_database
 from agenticiqa.state import AgenticIQAState
+from agenticiqa.tools.needs import assessing_need
 from agenticiqa.tools.registry import ToolRegistry, default_registry
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
@@ -112,6 +115,11 @@ class AgenticIQA:
         return self._tools
 
     @property
+    def memory(self) -> MemoryBudget:
+        """What all runs of this process may take together."""
+        return process_budget(self.settings.pipeline.memory)
+
+    @property
     def limits(self) -> ImageLimits:
         """What is refused before a picture is decoded."""
         return self.settings.pipeline.images
@@ -119,6 +127,11 @@ class AgenticIQA:
     def open_picture(self, image: PictureInput) -> LoadedImage:
         """Decode a picture under the same limits, and from the same folders, as a run would."""
         return self._given(image).open(self.limits)
+
+    def picture_size(self, image: PictureInput) -> Size:
+        """(width, height), from the header where that is possible, under the same conditions."""
+        given = self._given(image)
+        return given.peek(self.limits) if given.peek else given.open(self.limits).size
 
     # --- asking ---
 
@@ -370,11 +383,12 @@ class AgenticIQA:
         final: Mapping[str, Any] = dict(state)
         with context.timed("total"), run_id_for_logs(run_id):
             try:
-                self._check(state, context)
-                for event in self._events(run_id, state, context, resume=resume):
-                    if event.kind == "state":
-                        final = event.details
-                    yield event
+                with self._admitted(state, context):
+                    self._check(state, context)
+                    for event in self._events(run_id, state, context, resume=resume):
+                        if event.kind == "state":
+                            final = event.details
+                        yield event
             except AgenticIQAError as error:
                 logger.error("Run %s failed: %s", run_id, error)  # noqa: TRY400 - the message says it all
                 context.note_failure(error)
@@ -404,13 +418,21 @@ class AgenticIQA:
             check_allowed(given.name, self._allowed_roots)
         return given
 
+    @contextmanager
+    def _admitted(self, state: AgenticIQAState, context: RunContext) -> Iterator[None]:
+        """Memory for the run before any pixel is decoded: its pictures, a look at them, any tool it may choose."""
+        paths = [path for path in (state["image_path"], state.get("reference_path")) if path]
+        for path in paths:
+            if self._allowed_roots is not None and path not in context.pictures:
+                check_allowed(path, self._allowed_roots)
+        need = assessing_need([context.picture_size(path) for path in paths], self._tools, self.memory.largest)
+        with self.memory.hold(need, "A picture of this size" if len(paths) == 1 else "A pair of this size") as memory:
+            context.memory = memory
+            yield
+
     def _check(self, state: AgenticIQAState, context: RunContext) -> None:
         """What can be known to fail before anything is spent: pictures, regions, backends."""
         reference_path = state.get("reference_path")
-        if self._allowed_roots is not None:
-            for path in filter(None, (state["image_path"], reference_path)):
-                if path not in context.pictures:
-                    check_allowed(path, self._allowed_roots)
         image = context.image(state["image_path"])
         if reference_path:
             context.image(reference_path)

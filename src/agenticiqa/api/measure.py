@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -16,13 +17,15 @@ from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError
 from agenticiqa.nodes.results import dataframe
 from agenticiqa.pictures.finding import STANDARD_INPUT, is_pattern, listed_paths, pictures_in, pictures_matching
 from agenticiqa.pictures.images import Box, LoadedImage, decode_image
-from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
+from agenticiqa.pictures.inputs import GivenPicture, PictureInput, Size, given_picture
 from agenticiqa.runtime.cache import DiskCache
 from agenticiqa.runtime.config import ImageLimits, Settings, ToolSettings, load_settings
+from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.tools.maps import MapFolder
 from agenticiqa.tools.measuring import Bench, ToolJob
 from agenticiqa.tools.metrics import FloatArray
 from agenticiqa.tools.names import same_tool
+from agenticiqa.tools.needs import measuring_need
 from agenticiqa.tools.registry import Tool, ToolRegistry, default_registry
 
 Align = Literal["none", "resize"]
@@ -130,23 +133,47 @@ class Measurer:
     align: Align = "none"
     maps: MapFolder | None = None
     keep_maps: bool = False
+    memory: MemoryBudget = field(default_factory=lambda: process_budget(None))
 
-    def measure(self, pair: Pair, regions: Mapping[str, Box] | None = None) -> Iterator[Record]:
+    def measure(self, pair: Pair, regions: Mapping[str, Box] | None = None) -> list[Record]:
         """A record for every tool and region; a picture that cannot be opened gives error records."""
         try:
-            test, reference = self.open(pair)
+            with self.admitted(pair) as (known, memory):
+                test, reference = self.open(known)
+                return list(self.measure_opened(known, test, reference, regions, memory))
         except AgenticIQAError as error:
-            yield from (self._failed(pair, tool, str(error)) for tool in self.tools)
-            return
-        yield from self.measure_opened(pair, test, reference, regions)
+            return [self._failed(pair, tool, str(error)) for tool in self.tools]
+
+    @contextmanager
+    def admitted(self, pair: Pair) -> Iterator[tuple[Pair, int]]:
+        """Memory for the work inside; a pair whose size only opening tells is open afterwards."""
+        known = [_peeked(each, self.limits) for each in (pair.image, pair.reference) if each is not None]
+        pictures = [picture for picture, _ in known]
+        with self.memory.hold(self.need([size for _, size in known]), "Measuring a picture of this size") as memory:
+            yield Pair(pictures[0], pictures[1] if len(pictures) > 1 else None), memory
+
+    def need(self, sizes: Sequence[Size]) -> int:
+        """Bytes; tools that need more than there will ever be are refused one by one, but the pictures must fit."""
+        maps = len(self.tools) if self._with_maps else 0
+        usual = measuring_need(sizes, self.tools, resize=self.align == "resize", maps=maps).usual
+        return max(measuring_need(sizes, ()).least, min(usual, self.memory.largest))
+
+    @property
+    def _with_maps(self) -> bool:
+        return self.keep_maps or self.maps is not None
 
     def measure_opened(
-        self, pair: Pair, test: LoadedImage, reference: LoadedImage | None, regions: Mapping[str, Box] | None = None
+        self,
+        pair: Pair,
+        test: LoadedImage,
+        reference: LoadedImage | None,
+        regions: Mapping[str, Box] | None = None,
+        memory: int | None = None,
     ) -> Iterator[Record]:
         """A record for every tool and region of pictures that are open already."""
         names: dict[Box | None, str | None] = {box: name for name, box in (regions or {}).items()} or {None: None}
         jobs = [ToolJob(tool, box) for box in names for tool in self.tools]
-        bench = Bench(test, reference, self.cache, keep_maps=self.keep_maps or self.maps is not None)
+        bench = Bench(test, reference, self.cache, keep_maps=self._with_maps, memory=memory)
         results = bench.run(jobs, max_workers=self.tool_settings.max_workers, timeout_s=self.tool_settings.timeout_s)
         for job, result in zip(jobs, results, strict=True):
             if self.maps is not None and result.map is not None:
@@ -178,6 +205,14 @@ class Measurer:
         if reference is not None and self.align == "resize" and reference.size != test.size:
             test = resized(test, reference.size)
         return test, reference
+
+
+def _peeked(picture: GivenPicture, limits: ImageLimits) -> tuple[GivenPicture, Size]:
+    """The picture and its size, from its header where that is possible."""
+    if picture.peek is not None:
+        return picture, picture.peek(limits)
+    opened = picture.open(limits)
+    return replace(picture, open=lambda _limits: opened), opened.size
 
 
 def resized(image: LoadedImage, size: tuple[int, int]) -> LoadedImage:
@@ -244,7 +279,14 @@ def measure_picture(
     chosen = choose_tools(
         default_registry(pipeline.tools), tools, all_tools=all_tools, has_reference=reference is not None
     )
-    measurer = Measurer(chosen, pipeline.tools, pipeline.images, align=align, keep_maps=maps)
+    measurer = Measurer(
+        chosen,
+        pipeline.tools,
+        pipeline.images,
+        align=align,
+        keep_maps=maps,
+        memory=process_budget(pipeline.memory),
+    )
     pair = Pair.of(image, reference)
     boxes = {name: Box.parse(",".join(map(str, numbers))) for name, numbers in (regions or {}).items()}
     return Measurements(measurer.measure(pair, boxes or None))

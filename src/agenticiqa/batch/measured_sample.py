@@ -16,9 +16,10 @@ def measure_sample(measurer: Measurer, sample: Sample, run_id: str) -> dict[str,
     """The sample's result; raises when a picture cannot be opened."""
     started = time.perf_counter()
     pair = Pair(picture_at(sample.image_path), picture_at(sample.reference_path) if sample.reference_path else None)
-    test, reference = measurer.open(pair)
     boxes = {name: Box(*numbers) for name, numbers in (sample.regions or {}).items()} or None
-    records = list(measurer.measure_opened(pair, test, reference, boxes))
+    with measurer.admitted(pair) as (known, memory):
+        test, reference = measurer.open(known)
+        records = list(measurer.measure_opened(known, test, reference, boxes, memory))
     errors = [f"{record.tool}: {record.error}" for record in records if record.error]
     return {
         "status": "ok" if not errors else "error" if len(errors) == len(records) else "partial",

@@ -39,6 +39,7 @@ class BatchRequest:
     align: Align = "none"
     timeout_s: float = 600.0
     limits: RateLimits = field(default_factory=RateLimits)
+    memory: str | None = None
     use_cache: bool | None = None
     """None: replies of models that cost something are kept, everything else is computed afresh."""
 
@@ -48,6 +49,7 @@ def prepare_job(request: BatchRequest) -> BatchJob:
     overrides: dict[str, Any] = {
         "backend": request.backend,
         "pipeline.max_replan_iterations": request.max_replan,
+        "pipeline.memory": request.memory,
         # A batch has its results file: a record and checkpoints of every sample would be a second one.
         "pipeline.runs.enabled": False,
     }

@@ -21,6 +21,7 @@ from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import AgenticIQAError, ManifestError
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import ROLES, Settings
+from agenticiqa.runtime.memory import process_budget
 from agenticiqa.tools.registry import default_registry
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
@@ -56,8 +57,14 @@ class BatchJob:
     def with_tool_threads(self, threads: int) -> BatchJob:
         """The same job with at most so many tools side by side: workers share the cores already."""
         tools = self.settings.pipeline.tools
-        fewer = tools.model_copy(update={"max_workers": min(threads, tools.max_workers)})
-        pipeline = self.settings.pipeline.model_copy(update={"tools": fewer})
+        return self._changed(tools=tools.model_copy(update={"max_workers": min(threads, tools.max_workers)}))
+
+    def with_memory_of_one(self, processes: int) -> BatchJob:
+        """The same job for one of several processes, which share what all of them may take."""
+        return self._changed(memory=process_budget(self.settings.pipeline.memory).total // processes)
+
+    def _changed(self, **settings: Any) -> BatchJob:
+        pipeline = self.settings.pipeline.model_copy(update=settings)
         return replace(self, settings=self.settings.model_copy(update={"pipeline": pipeline}))
 
     def run_id(self, sample: Sample) -> str:
@@ -212,4 +219,5 @@ def _measurer(job: BatchJob) -> Measurer:
     if pipeline.cache.enabled:
         scores = open_cache(job.settings.cache_folder, pipeline.cache.size_limit_mb)
     tools = [registry.find(name) for name in job.tools]
-    return Measurer(tools, pipeline.tools, pipeline.images, scores, job.align)
+    budget = process_budget(pipeline.memory)
+    return Measurer(tools, pipeline.tools, pipeline.images, scores, job.align, memory=budget)

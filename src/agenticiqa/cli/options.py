@@ -28,6 +28,14 @@ MaxReplanOption = Annotated[
     int | None,
     typer.Option("--max-replan", min=0, help="Replan limit N: at most max(1, N) passes. Default from pipeline.yaml."),
 ]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        help="What may be taken, such as 4G; more waits or is refused. Default: 70 % of the machine or container.",
+        show_default=False,
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Print the answer only.")]
 MapsOption = Annotated[

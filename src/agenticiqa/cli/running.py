@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from agenticiqa.nodes.results import Assessment
 
 
-def open_assessor(backend: str | None, config: Path | None, *, no_cache: bool, quiet: bool) -> AgenticIQA:
+def open_assessor(
+    backend: str | None, config: Path | None, *, no_cache: bool, quiet: bool, memory: str | None = None
+) -> AgenticIQA:
     """The assessor a command works with; its warnings reach the terminal unless quiet."""
     from agenticiqa.api.assessor import AgenticIQA
 
-    overrides = {"pipeline.cache.enabled": False} if no_cache else {}
+    overrides = {"pipeline.cache.enabled": False if no_cache else None, "pipeline.memory": memory}
     assessor = AgenticIQA(backend, config_dir=config, overrides=overrides)
     if not quiet:
         show_warnings(assessor.settings.secrets)

@@ -284,7 +284,7 @@ class _Execution:
             has_reference=self.has_reference,
         )
         reference = self.pictures[1].image if self.has_reference else None
-        bench = Bench(self.pictures[0].image, reference, self.context.cache)
+        bench = Bench(self.pictures[0].image, reference, self.context.cache, memory=self.context.memory)
         with self.context.timed("tools"):
             measured = carry_out(orders, bench, self.context.settings.pipeline.tools)
         self.errors += [*refused, *(f"tool {log.tool}: {log.error}" for log in measured.logs if log.error)]

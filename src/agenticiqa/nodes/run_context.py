@@ -27,7 +27,7 @@ from agenticiqa.models.client import (
 from agenticiqa.models.mind import Asked, Mind
 from agenticiqa.nodes.asking import Asker, CallLog, Deadline
 from agenticiqa.pictures.images import LoadedImage, load_image
-from agenticiqa.pictures.inputs import GivenPicture
+from agenticiqa.pictures.inputs import GivenPicture, given_picture
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import Settings, load_settings
 from agenticiqa.runtime.logs import configure_logging
@@ -58,6 +58,8 @@ class RunContext:
     run_id: str = ""
     pictures: Mapping[str, GivenPicture] = field(default_factory=dict)
     """Pictures that are no files, by the names that stand for them in the state."""
+    memory: int | None = None
+    """Bytes that the run's pictures and tools may take together; None: whatever it takes."""
     error_kind: str = "no_answer"
     """The machine-readable name of the last failure, for a run that has no answer."""
     _made: dict[str, VLMClient] = field(default_factory=dict, repr=False)
@@ -80,6 +82,11 @@ class RunContext:
                 given = self.pictures.get(path)
                 self._images[path] = given.open(limits) if given else load_image(path, limits)
             return self._images[path]
+
+    def picture_size(self, path: str) -> tuple[int, int]:
+        """(width, height), from the header where that is possible: known before memory is taken for the pixels."""
+        given = self.pictures.get(path) or given_picture(path)
+        return given.peek(self.settings.pipeline.images) if given.peek else self.image(path).size
 
     def labelled_pictures(self, state: AgenticIQAState) -> tuple[LabelledImage, ...]:
         """For a model: the test picture and, where there is one, the reference."""

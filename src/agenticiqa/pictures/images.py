@@ -200,6 +200,10 @@ def check_allowed(path: str | Path, roots: Sequence[Path]) -> None:
 def load_image(path: str | Path, limits: ImageLimits | None = None) -> LoadedImage:
     """Read, verify and decode one picture file."""
     limits = limits or ImageLimits()
+    return decode_image(_read(path, limits), path=str(path), limits=limits)
+
+
+def _read(path: str | Path, limits: ImageLimits) -> bytes:
     # One look at the file, and no path objects: in a batch of small pictures opening them is most of the work.
     found = _look_at(path)
     if found is None:
@@ -213,10 +217,9 @@ def load_image(path: str | Path, limits: ImageLimits | None = None) -> LoadedIma
         )
     try:
         with open(path, "rb", buffering=0) as file:
-            data = file.read()
+            return file.read()
     except OSError as error:
         raise ImageError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
-    return decode_image(data, path=str(path), limits=limits)
 
 
 def _look_at(path: str | Path) -> os.stat_result | None:
@@ -235,10 +238,15 @@ def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | 
         return _normalised(opened, data, path)
 
 
-def check_header(data: bytes, *, name: str | None = None, limits: ImageLimits | None = None) -> None:
-    """Refuse what is no picture or has too many pixels by its header, without decoding any."""
-    with _opened(data, repr(name) if name else "The picture", limits or ImageLimits()):
-        return
+def check_header(data: bytes, *, name: str | None = None, limits: ImageLimits | None = None) -> tuple[int, int]:
+    """Width and height by the header, without decoding a pixel; what is no picture or has too many is refused."""
+    with _opened(data, repr(name) if name else "The picture", limits or ImageLimits()) as opened:
+        return opened.size
+
+
+def peek_size(path: str | Path, limits: ImageLimits | None = None) -> tuple[int, int]:
+    """:func:`check_header` of a file."""
+    return check_header(_read(path, limits or ImageLimits()), name=str(path), limits=limits)
 
 
 @contextmanager
@@ -356,8 +364,12 @@ def _deep_colour(data: bytes, frame: Image.Image, orientation: int) -> npt.NDArr
 def _deep_on_white(samples: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
     if samples.shape[2] == 3:
         return np.ascontiguousarray(samples)
-    alpha = samples[..., 3:].astype(np.float64) / 65535
-    return np.asarray(np.rint(samples[..., :3] * alpha + 65535 * (1 - alpha)), np.uint16)
+    found = np.empty((*samples.shape[:2], 3), np.uint16)
+    # Row by row: all at once would take ten times the picture's own memory.
+    for row, out in zip(samples, found, strict=True):
+        alpha = row[..., 3:].astype(np.float64) / 65535
+        out[:] = np.rint(row[..., :3] * alpha + 65535 * (1 - alpha))
+    return found
 
 
 def _has_transparency(frame: Image.Image) -> bool:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from PIL import Image, ImageOps
 
 from agenticiqa.errors import ImageFormatError
-from agenticiqa.pictures.images import LoadedImage, decode_image, load_image, png_bytes
+from agenticiqa.pictures.images import LoadedImage, check_header, decode_image, load_image, peek_size, png_bytes
 from agenticiqa.runtime.config import ImageLimits
 
 CHANNELS = (1, 3, 4)
@@ -27,6 +27,9 @@ _MODES_KEPT = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
 """Modes of PIL images that PNG stores as they are."""
 _MODES_WITH_ALPHA = {"PA": "RGBA", "RGBa": "RGBA", "La": "LA"}
 """Modes that PNG does not store, and those that keep their transparency."""
+
+
+Size = tuple[int, int]
 
 
 @runtime_checkable
@@ -44,6 +47,8 @@ class GivenPicture:
     """The path as it was given; of a picture in memory, a name made of its content."""
     open: Callable[[ImageLimits], LoadedImage]
     in_memory: bool = False
+    peek: Callable[[ImageLimits], Size] | None = None
+    """(width, height) without decoding a pixel; None where only opening tells."""
 
 
 PictureInput = Union[
@@ -83,16 +88,22 @@ def given_picture(value: object) -> GivenPicture:
 
 def _from_path(value: str | PathLike[str]) -> GivenPicture:
     path = os.fspath(value)
-    return GivenPicture(path, lambda limits: load_image(path, limits))
+    return GivenPicture(path, lambda limits: load_image(path, limits), peek=lambda limits: peek_size(path, limits))
 
 
 def _from_loaded(value: LoadedImage) -> GivenPicture:
-    return GivenPicture(value.path or _named(value.data), lambda _limits: value, in_memory=True)
+    name = value.path or _named(value.data)
+    return GivenPicture(name, lambda _limits: value, in_memory=True, peek=lambda _limits: value.size)
 
 
 def _from_bytes(data: bytes, name: str | None = None) -> GivenPicture:
     name = name or _named(data)
-    return GivenPicture(name, lambda limits: decode_image(data, path=name, limits=limits), in_memory=True)
+    return GivenPicture(
+        name,
+        lambda limits: decode_image(data, path=name, limits=limits),
+        in_memory=True,
+        peek=lambda limits: check_header(data, name=name, limits=limits),
+    )
 
 
 def _from_file(file: ReadableFile) -> GivenPicture:
@@ -112,6 +123,7 @@ def _from_pil(given: Image.Image) -> GivenPicture:
         name,
         lambda limits: decode_image(png_bytes(_storable(picture, name)), path=name, limits=limits),
         in_memory=True,
+        peek=lambda _limits: picture.size,
     )
 
 
@@ -133,8 +145,12 @@ def _storable(picture: Image.Image, name: str) -> Image.Image:
 
 def _from_array(samples: npt.NDArray[Any]) -> GivenPicture:
     name = _named(np.ascontiguousarray(samples).tobytes(), f"{samples.shape}{samples.dtype}")
+    size = (samples.shape[1], samples.shape[0]) if samples.ndim > 1 else (1, 1)
     return GivenPicture(
-        name, lambda limits: decode_image(_png_of(samples, name), path=name, limits=limits), in_memory=True
+        name,
+        lambda limits: decode_image(_png_of(samples, name), path=name, limits=limits),
+        in_memory=True,
+        peek=lambda _limits: size,
     )
 
 

@@ -31,6 +31,7 @@ from pydantic import (
 )
 
 from agenticiqa.errors import ConfigError
+from agenticiqa.runtime.memory import parse_size
 from agenticiqa.runtime.trust import forget, is_trusted, trust, user_config_folder
 
 logger = logging.getLogger(__name__)
@@ -174,12 +175,23 @@ class PipelineSettings(_Strict):
     strict_mode_selection: bool = False
     max_query_chars: int = Field(20_000, ge=1)
     allowed_roots: tuple[Path, ...] = ()
+    memory: int | None = Field(
+        None, description="Bytes, or text like 4G, that all runs of a process may take; null: a share of the machine's"
+    )
     fusion: FusionSettings = FusionSettings()
     images: ImageLimits = ImageLimits()
     tools: ToolSettings = ToolSettings()
     cache: CacheSettings = CacheSettings()
     logging: LoggingSettings = LoggingSettings()
     runs: RunsSettings = RunsSettings()
+
+    @field_validator("memory", mode="before")
+    @classmethod
+    def _as_bytes(cls, value: Any) -> Any:
+        try:
+            return None if value is None else parse_size(str(value))
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
 
 
 class Settings(_Strict):

@@ -141,6 +141,7 @@ def _spec() -> MetricSpec:
         good_at=("Blurs", "Compression", "Noise", "Brightness change", "Contrast", "Sharpness"),
         minimum_size=(max(height for height, _ in sizes), max(width for _, width in sizes)),
         unit="opinion, 1..5",
+        bytes_per_pixel=32,
     )
 
 

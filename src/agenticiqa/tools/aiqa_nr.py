@@ -22,6 +22,7 @@ SPEC = MetricSpec(
     unit="opinion 1..5",
     # Other weights give other scores.
     version=weights_version(),
+    bytes_per_pixel=16,
 )
 
 

@@ -29,6 +29,8 @@ Purpose = Literal["compare", "measure_image"]
 State = Literal["ready", "needs extra", "needs weights", "not in this build"]
 _DATA_FILE = "catalogue.yaml"
 _FUSED_MODEL = "fused_reference.yaml"
+PYIQA_BYTES_PER_PIXEL = 1500
+"""Of the learned tools, as if they ran on the processor: an estimate from their widest layers."""
 # Metrics of ours that stand on more than the pixels (other metrics, a network), so they live beside the metric library.
 _OWN = {"AIQA_FR": "agenticiqa.tools.aiqa_fr", "AIQA_NR": "agenticiqa.tools.aiqa_nr"}
 
@@ -270,6 +272,7 @@ def pyiqa_spec(entry: CatalogueEntry) -> MetricSpec:
         paper=entry.paper,
         good_at=tuple(entry.best_at),
         version=f"pyiqa {pyiqa_adapter.installed_version()}",
+        bytes_per_pixel=PYIQA_BYTES_PER_PIXEL,
     )
 
 

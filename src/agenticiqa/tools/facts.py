@@ -79,6 +79,7 @@ def _undescribed(entry: CatalogueEntry) -> dict[str, Any]:
         "paper": entry.paper,
         "good_at": list(entry.best_at),
         "minimum_size": None,
+        "bytes_per_pixel": None,
         "version": None,
         "calibration": _curve(default_calibration(entry.name)),
     }
@@ -98,6 +99,7 @@ def describe(tool: Tool) -> dict[str, Any]:
         "paper": spec.paper,
         "good_at": list(tool.strengths),
         "minimum_size": list(spec.minimum_size),
+        "bytes_per_pixel": spec.bytes_per_pixel,
         "version": spec.version,
         "calibration": _curve(tool.calibration),
     }

@@ -9,12 +9,17 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass, field
 
-from agenticiqa.errors import AgenticIQAError, ToolError
+from agenticiqa.errors import AgenticIQAError, MemoryLimitError, ToolError
 from agenticiqa.pictures.images import Box, LoadedImage
 from agenticiqa.runtime.cache import DiskCache, content_key
-from agenticiqa.tools.metrics import Array, FloatArray, Measurement, MetricInputError, Views
+from agenticiqa.runtime.runs import StopRun
+from agenticiqa.runtime.stopping import checkpoint
+from agenticiqa.tools.metrics import FloatArray, Measurement, MetricInputError, Picture, Views
+from agenticiqa.tools.metrics.interruption import interruptible
+from agenticiqa.tools.needs import SHARED_BYTES, pictures_need, pixels_of, tool_need
 from agenticiqa.tools.registry import Tool
 
 logger = logging.getLogger(__name__)
@@ -78,21 +83,33 @@ class Bench:
         cache: DiskCache | None = None,
         *,
         keep_maps: bool = False,
+        memory: int | None = None,
     ) -> None:
         self._test = test
         self._reference = reference
         self._cache = cache
         self._keep_maps = keep_maps
+        self._memory = memory
+        """What the pictures and the tools may take together; None: whatever it takes."""
+        self._pictures: dict[tuple[Box | None, bool], Picture] = {}
         self._views: dict[tuple[Box | None, bool], Views] = {}
+        self._shares = True
 
     def run(self, jobs: Sequence[ToolJob], *, max_workers: int, timeout_s: float) -> list[JobResult]:
         """Results in the order of ``jobs``, which must be distinct."""
+        refused = {job: why for job in jobs if (why := self._too_much(job))}
+        fitting = [job for job in jobs if job not in refused]
+        done = dict(zip(fitting, self._run(fitting, max_workers, timeout_s), strict=True))
+        return [done.get(job) or JobResult(job, error=str(refused[job])) for job in jobs]
+
+    def _run(self, jobs: Sequence[ToolJob], max_workers: int, timeout_s: float) -> list[JobResult]:
         if not jobs:
             return []
-        self._prepare(jobs)
-        threads = min(max_workers, len(jobs))
+        threads = self._make_room(jobs, min(max_workers, len(jobs)))
+        if self._shares:
+            self._prepare(jobs)
         small = SMALL_PIXELS if threads == 1 else TINY_PIXELS
-        if self._test.size[0] * self._test.size[1] <= small and all(_is_in_time(job, timeout_s) for job in jobs):
+        if pixels_of(self._test.size) <= small and all(_is_in_time(job, timeout_s) for job in jobs):
             return [self.measure(job) for job in jobs]
         pool = _kept_pool(threads)
         # Each thread takes one job after the other, and all threads are waited for together: handing over and waking
@@ -100,9 +117,23 @@ class Bench:
         waiting = deque(enumerate(jobs))
         overran = f"took longer than {timeout_s:g} s"
         results = [JobResult(job, seconds=timeout_s, error=overran) for job in jobs]
-        running = [pool.submit(self._run_waiting, waiting, results) for _ in range(threads)]
-        ended, late = wait(running, timeout=timeout_s)
+        given_up = threading.Event()
+
+        def work() -> None:
+            with interruptible(lambda: _go_on(given_up)):
+                self._run_waiting(waiting, results)
+
+        # In this thread's context each: what stops this run stops its tools.
+        running = [pool.submit(copy_context().run, work) for _ in range(threads)]
+        try:
+            ended, late = wait(running, timeout=timeout_s)
+        except BaseException:
+            # Ctrl+C: nobody will want what the tools are about to find.
+            given_up.set()
+            waiting.clear()
+            raise
         if late:
+            given_up.set()
             waiting.clear()
             _forget(pool)
         for future in ended:
@@ -116,10 +147,48 @@ class Bench:
                 number, job = waiting.popleft()
             except IndexError:
                 return
-            results[number] = self.measure(job)
+            try:
+                results[number] = self.measure(job)
+            except _GivenUp:
+                return
+            except StopRun:
+                waiting.clear()
+                raise
+
+    # --- memory ---
+
+    def _too_much(self, job: ToolJob) -> MemoryLimitError | None:
+        """Why a tool cannot run even alone."""
+        opened = pictures_need(self._sizes())
+        need = opened + tool_need(job.tool, self._pixels(job))
+        return MemoryLimitError(job.tool.name, need, self._memory) if self._memory and need > self._memory else None
+
+    def _make_room(self, jobs: Sequence[ToolJob], threads: int) -> int:
+        """How many tools may run side by side; where memory is short, they share nothing either."""
+        if self._memory is None:
+            return threads
+        left = self._memory - pictures_need(self._sizes())
+        needs = sorted((tool_need(job.tool, self._pixels(job)) for job in jobs), reverse=True)
+        pixels = sum({job.region: self._pixels(job) for job in jobs}.values())
+        for shared in (SHARED_BYTES * pixels, 0):
+            for side_by_side in range(threads, 0, -1):
+                if shared + sum(needs[:side_by_side]) <= left:
+                    self._shares = shared > 0
+                    return side_by_side
+        self._shares = False
+        return 1
+
+    def _sizes(self) -> list[tuple[int, int]]:
+        return [self._test.size, *([self._reference.size] if self._reference else [])]
+
+    def _pixels(self, job: ToolJob) -> int:
+        return job.region.width * job.region.height if job.region else pixels_of(self._test.size)
+
+    # --- one tool ---
 
     def measure(self, job: ToolJob) -> JobResult:
         """One job; failures of the tool become the result's error."""
+        checkpoint()
         # Maps are not stored: a tool that is asked for its map runs.
         stored = self._cache.get(self._key(job)) if self._cache and not self._keep_maps else None
         if stored is not None:
@@ -127,6 +196,8 @@ class Bench:
         started = time.perf_counter()
         try:
             raw, calibrated, local = self._score(job)
+        except (StopRun, _GivenUp):
+            raise
         except Exception as error:  # noqa: BLE001 - a tool may come from another package and must fail alone
             logger.warning("%s failed: %s", job.tool.name, error)
             return JobResult(job, seconds=time.perf_counter() - started, error=str(error) or type(error).__name__)
@@ -137,16 +208,17 @@ class Bench:
     def _score(self, job: ToolJob) -> tuple[float, float | None, FloatArray | None]:
         if job.tool.needs_reference and self._reference is None:
             raise ToolError(f"{job.tool.name} compares with a reference picture, and none was given.")
-        found = job.tool.metric.measure(self._view(job))
+        view = self._view(job)
+        found = job.tool.metric.measure(view)
         raw = found.value
         if not math.isfinite(raw):
             raise ToolError(f"{job.tool.name} gave {raw}, which is not a score.")
-        local = self._map(job, found) if self._keep_maps else None
+        local = self._map(job, view, found) if self._keep_maps else None
         return raw, job.tool.calibration(raw) if job.tool.calibration else None, local
 
-    def _map(self, job: ToolJob, found: Measurement) -> FloatArray | None:
+    def _map(self, job: ToolJob, view: Views, found: Measurement) -> FloatArray | None:
         make = job.tool.metric.make_map
-        return make(self._view(job)) if found.map is None and make else found.map
+        return make(view) if found.map is None and make else found.map
 
     def _prepare(self, jobs: Sequence[ToolJob]) -> None:
         """Make shared views before threads start; a pair that does not fit fails in its own jobs instead."""
@@ -158,11 +230,26 @@ class Bench:
 
     def _view(self, job: ToolJob) -> Views:
         """Tools that need no reference must not fail because the reference does not fit."""
-        key = (job.region, job.tool.needs_reference)
+        with_reference = job.tool.needs_reference and self._reference is not None
+        if not self._shares:
+            return Views(self._made(job.region, False), self._made(job.region, True) if with_reference else None)
+        key = (job.region, with_reference)
         if key not in self._views:
-            reference = _pixels(self._reference, job.region) if job.tool.needs_reference and self._reference else None
-            self._views[key] = Views(_pixels(self._test, job.region), reference)
+            reference = self._picture(job.region, True) if with_reference else None
+            self._views[key] = Views(self._picture(job.region, False), reference)
         return self._views[key]
+
+    def _picture(self, region: Box | None, of_reference: bool) -> Picture:
+        """What tools share of one picture, whether or not they compare it."""
+        if (region, of_reference) not in self._pictures:
+            self._pictures[region, of_reference] = self._made(region, of_reference)
+        return self._pictures[region, of_reference]
+
+    def _made(self, region: Box | None, of_reference: bool) -> Picture:
+        image, role = (self._reference, "reference") if of_reference else (self._test, "test")
+        if image is None:
+            raise ToolError("There is no reference picture.")
+        return Picture(image.crop(region) if region else image.measurable, role)
 
     def _key(self, job: ToolJob) -> str:
         return content_key(
@@ -181,5 +268,12 @@ def _is_in_time(job: ToolJob, timeout_s: float) -> bool:
     return job.tool.is_predictable and timeout_s >= AMPLE_S
 
 
-def _pixels(image: LoadedImage, region: Box | None) -> Array:
-    return image.crop(region) if region else image.measurable
+class _GivenUp(Exception):  # noqa: N818 - a signal to unwind, not a failure
+    """Ends a tool whose result nobody waits for any more."""
+
+
+def _go_on(given_up: threading.Event) -> None:
+    """Between two tiles of a picture."""
+    if given_up.is_set():
+        raise _GivenUp
+    checkpoint()

@@ -20,10 +20,14 @@ def thread_limit() -> int:
     return int(first) if first.isdigit() else 0
 
 
-def open_session(data: bytes, threads: int = 0, weights: Mapping[str, NDArray[Any]] | None = None) -> Any:
+def open_session(
+    data: bytes, threads: int = 0, weights: Mapping[str, NDArray[Any]] | None = None, *, keeps_memory: bool = True
+) -> Any:
     """An ONNX graph ready to run on the CPU; ``threads`` 0 takes the usual number.
 
-    ``weights`` are the tensors that the graph itself only names. Every session of this package is opened here.
+    ``weights`` are the tensors that the graph itself only names. A session that ``keeps_memory`` holds for its whole
+    life what its largest picture took: quick for pictures of a bounded size, gigabytes for others. Every session of
+    this package is opened here.
     """
     # Nothing of ours leaves the machine: importing ONNX Runtime writes a device id into the user's cache and collects
     # events for its maker, unless this is set before. A program that wants that sets the variable itself.
@@ -35,6 +39,7 @@ def open_session(data: bytes, threads: int = 0, weights: Mapping[str, NDArray[An
     options.log_severity_level = 3
     # Planning memory for each new size of picture costs a tenth of a second at the first look and gains nothing later.
     options.enable_mem_pattern = False
+    options.enable_cpu_mem_arena = keeps_memory
     # Threads that wait by spinning take the processor from whatever else runs: tools, other requests.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     if weights:

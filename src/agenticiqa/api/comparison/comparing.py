@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.api.comparison.reasons import reasons_for, verdict_for
@@ -13,9 +14,11 @@ from agenticiqa.nodes.results import Assessment, Comparison, Side, ToolCompariso
 from agenticiqa.nodes.run_state import PipelineEvent
 from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
 from agenticiqa.reports.difference import Pictures, difference_of
+from agenticiqa.runtime.memory import given as memory_given
 from agenticiqa.state import ToolExecutionLog
 from agenticiqa.tools.catalogue import default_tools
 from agenticiqa.tools.measuring import Bench, JobResult, ToolJob
+from agenticiqa.tools.needs import assessing_need
 from agenticiqa.tools.registry import Tool
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
@@ -52,10 +55,35 @@ def compare_pictures(
         reference_path=original.name if original else None,
         metadata=_accounts([]),
     )
-    try:
-        pictures = _opened(assessor, given, original)
-    except AgenticIQAError as error:
-        return found.model_copy(update={"error": str(error)})
+    with ExitStack() as stack:
+        try:
+            memory = stack.enter_context(_admitted(assessor, given, original))
+            pictures = _opened(assessor, given, original)
+        except AgenticIQAError as error:
+            return found.model_copy(update={"error": str(error)})
+        return _compared(assessor, pictures, found, query, on_event, memory)
+
+
+@contextmanager
+def _admitted(assessor: AgenticIQA, given: Mapping[str, GivenPicture], original: GivenPicture | None) -> Iterator[int]:
+    """Memory for all pictures at once and whatever tool one of the two assessments chooses."""
+    sizes = [assessor.picture_size(original)] if original else []
+    for side, picture in given.items():
+        with _named(side):
+            sizes.append(assessor.picture_size(picture))
+    need = assessing_need(sizes, assessor.tools, assessor.memory.largest)
+    with assessor.memory.hold(need, "Comparing pictures of this size") as memory, memory_given(memory):
+        yield memory
+
+
+def _compared(
+    assessor: AgenticIQA,
+    pictures: Pictures,
+    found: Comparison,
+    query: str,
+    on_event: SideListener | None,
+    memory: int,
+) -> Comparison:
     results: dict[Side, Assessment] = {}
     for side, picture in pictures.sides:
         result = assessor.assess(picture, query, reference=pictures.reference, on_event=_for_side(side, on_event))
@@ -63,7 +91,7 @@ def compare_pictures(
         found = found.model_copy(update={side.lower(): result, "metadata": _accounts(list(results.values()))})
         if result.status == "error":
             return found.model_copy(update={"error": f"Picture {side} could not be assessed: {result.error}"})
-    return _decided(assessor, pictures, found)
+    return _decided(assessor, pictures, found, memory)
 
 
 def _for_side(side: Side, listener: SideListener | None) -> Callable[[PipelineEvent], None] | None:
@@ -75,11 +103,8 @@ def _opened(assessor: AgenticIQA, given: Mapping[str, GivenPicture], original: G
     reference = assessor.open_picture(original) if original else None
     opened = {}
     for side, each in given.items():
-        try:
+        with _named(side):
             picture = assessor.open_picture(each)
-        except ImageError as error:
-            error.message = f"Picture {side} could not be opened: {error.message}"
-            raise
         if reference is not None and picture.size != reference.size:
             sizes = [f"{width}×{height}" for width, height in (picture.size, reference.size)]
             why = f"picture {side} has {sizes[0]} pixels and the reference {sizes[1]}"
@@ -88,7 +113,17 @@ def _opened(assessor: AgenticIQA, given: Mapping[str, GivenPicture], original: G
     return Pictures(opened["A"], opened["B"], reference)
 
 
-def _decided(assessor: AgenticIQA, pictures: Pictures, found: Comparison) -> Comparison:
+@contextmanager
+def _named(side: str) -> Iterator[None]:
+    """Failures inside say which picture it is."""
+    try:
+        yield
+    except ImageError as error:
+        error.message = f"Picture {side} could not be opened: {error.message}"
+        raise
+
+
+def _decided(assessor: AgenticIQA, pictures: Pictures, found: Comparison, memory: int) -> Comparison:
     if pictures.identical:
         return found.model_copy(
             update={
@@ -102,7 +137,7 @@ def _decided(assessor: AgenticIQA, pictures: Pictures, found: Comparison) -> Com
             }
         )
     tools = _tools(assessor, pictures, found)
-    rows = _measured(assessor, pictures, tools)
+    rows = _measured(assessor, pictures, tools, memory)
     found = _weighed(found.model_copy(update={"tools": rows}))
     if found.winner is None:
         return found
@@ -135,10 +170,10 @@ def _logs(result: Assessment) -> list[ToolExecutionLog]:
     return result.executor_evidence.tool_logs if result.executor_evidence else []
 
 
-def _measured(assessor: AgenticIQA, pictures: Pictures, tools: list[Tool]) -> list[ToolComparison]:
+def _measured(assessor: AgenticIQA, pictures: Pictures, tools: list[Tool], memory: int) -> list[ToolComparison]:
     settings = assessor.settings.pipeline.tools
     sides = [
-        Bench(picture, pictures.reference, assessor.cache).run(
+        Bench(picture, pictures.reference, assessor.cache, memory=memory).run(
             [ToolJob(tool) for tool in tools], max_workers=settings.max_workers, timeout_s=settings.timeout_s
         )
         for picture in (pictures.a, pictures.b)

@@ -53,7 +53,7 @@ class ProcessEngine:
     def __init__(self, job: BatchJob, workers: int, threads_each: int | None = None) -> None:
         # As many waiting here as are being worked on: the next one is handed out before results are written down.
         self.slots = 2 * workers
-        self._job = job
+        self._job = job.with_memory_of_one(workers)
         self._threads = threads_each or max(1, usable_cores() // workers)
         self._waiting: deque[Task] = deque()
         self._lost = LostWorkers(job, TRIES)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
 
 import typer
 
-from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MaxReplanOption, finite
+from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MaxReplanOption, MemoryOption, finite
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_SOME, error_console, print_json
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def batch(
     sample_range: Annotated[
         str | None, typer.Option("--sample-range", help="FIRST:LAST, counted from 0, LAST left out.")
     ] = None,
+    memory: MemoryOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, estimate calls and cost.")] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask and measure afresh.")] = False,
     json_output: JsonOption = False,
@@ -99,6 +100,7 @@ def batch(
         align="resize" if align == "resize" else "none",
         timeout_s=timeout,
         limits=RateLimits(parse_limit(rpm), parse_limit(tpm)),
+        memory=memory,
         use_cache=False if no_cache else None,
     )
     job = prepare_job(request)

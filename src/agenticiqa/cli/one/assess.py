@@ -14,6 +14,7 @@ from agenticiqa.cli.options import (
     JsonOption,
     MapsOption,
     MaxReplanOption,
+    MemoryOption,
     NoCacheOption,
     QuietOption,
     ReferenceOption,
@@ -71,6 +72,7 @@ def assess(
     report: ReportOption = None,
     maps: MapsOption = None,
     no_cache: NoCacheOption = False,
+    memory: MemoryOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Answer a question about a picture: rate it, explain it, choose an option."""
@@ -78,7 +80,7 @@ def assess(
         raise typer.BadParameter("--json and --quiet contradict each other: choose one.")
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
-    with open_assessor(backend, config, no_cache=no_cache, quiet=quiet) as assessor:
+    with open_assessor(backend, config, no_cache=no_cache, quiet=quiet, memory=memory) as assessor:
         boxes = [_region(text, image, assessor.limits) for text in region or []]
         regions = {name: box.as_list() for name, box in boxes}
         if len(regions) < len(boxes):

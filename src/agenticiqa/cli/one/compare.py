@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.options import BackendOption, ConfigOption, NoCacheOption
+from agenticiqa.cli.options import BackendOption, ConfigOption, MemoryOption, NoCacheOption
 from agenticiqa.cli.running import open_assessor
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, error_console, output_console, print_error, print_json
 
@@ -43,6 +43,7 @@ def compare(
     json_output: JsonOption = False,
     quiet: QuietOption = False,
     no_cache: NoCacheOption = False,
+    memory: MemoryOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Say which of two pictures is better, how sure that is, where they differ, and why."""
@@ -51,7 +52,7 @@ def compare(
     if expect is not None and expect.upper() not in ("A", "B"):
         raise typer.BadParameter("--expect takes A or B.")
     silent = quiet or json_output
-    with open_assessor(backend, config, no_cache=no_cache, quiet=silent) as assessor:
+    with open_assessor(backend, config, no_cache=no_cache, quiet=silent, memory=memory) as assessor:
         found = _run(assessor, a, b, reference, silent=silent)
     _show(found, json_output=json_output, quiet=quiet)
     if found.status != "error":

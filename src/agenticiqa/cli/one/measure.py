@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.options import ConfigOption, JsonOption, MapsOption, NoCacheOption, ReferenceOption, RegionsOption
+from agenticiqa.cli.options import (
+    ConfigOption,
+    JsonOption,
+    MapsOption,
+    MemoryOption,
+    NoCacheOption,
+    ReferenceOption,
+    RegionsOption,
+)
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_USAGE, error_console, output_console, print_json
 
 if TYPE_CHECKING:
@@ -52,6 +60,7 @@ def measure(
     csv_output: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
     maps: MapsOption = None,
     no_cache: NoCacheOption = False,
+    memory: MemoryOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Measure pictures: full-reference tools with a reference, no-reference tools without; --all for every one.
@@ -68,7 +77,7 @@ def measure(
         raise typer.BadParameter("--align is 'none' or 'resize'.")
     table = _table_format(output)
     pairing = find_pairs(images, reference)
-    measurer = _measurer(tool, all_tools, reference, align, config, no_cache=no_cache, maps=maps)
+    measurer = _measurer(tool, all_tools, reference, align, config, no_cache=no_cache, maps=maps, memory=memory)
     regions = _regions(region or [], pairing, measurer.limits)
     listener = _print_json_line if output == STANDARD_OUTPUT else None
     records = _with_progress(pairing, measurer, regions, quiet=json_output or csv_output, on_record=listener)
@@ -105,14 +114,16 @@ def _measurer(
     *,
     no_cache: bool,
     maps: Path | None,
+    memory: str | None,
 ) -> Measurer:
     from agenticiqa.api.measure import Measurer, choose_tools
     from agenticiqa.runtime.cache import open_cache
     from agenticiqa.runtime.config import load_settings
+    from agenticiqa.runtime.memory import process_budget
     from agenticiqa.tools.maps import MapFolder
     from agenticiqa.tools.registry import default_registry
 
-    settings = load_settings(config)
+    settings = load_settings(config, {"pipeline.memory": memory})
     cached = settings.pipeline.cache.enabled and not no_cache
     return Measurer(
         tools=choose_tools(
@@ -123,6 +134,7 @@ def _measurer(
         cache=open_cache(settings.cache_folder, settings.pipeline.cache.size_limit_mb) if cached else None,
         align="resize" if align == "resize" else "none",
         maps=MapFolder(maps) if maps else None,
+        memory=process_budget(settings.pipeline.memory),
     )
 
 

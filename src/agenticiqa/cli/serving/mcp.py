@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.options import BackendOption, ConfigOption
+from agenticiqa.cli.options import BackendOption, ConfigOption, MemoryOption
 from agenticiqa.errors import BackendUnavailableError, ConfigError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -33,6 +33,7 @@ def mcp(
     port: PortOption = 8001,
     allowed_root: RootOption = None,
     backend: BackendOption = None,
+    memory: MemoryOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Serve assess_image, measure_image, compare_images and list_tools through the Model Context Protocol."""
@@ -51,7 +52,10 @@ def mcp(
     from agenticiqa.serve.mcp.pictures import MAX_REQUEST_BYTES, PictureStore
 
     roots = allowed_root or ([] if http else None)
-    with tempfile.TemporaryDirectory(prefix="agenticiqa-mcp-") as folder, AgenticIQA(backend, config_dir=config) as own:
+    with (
+        tempfile.TemporaryDirectory(prefix="agenticiqa-mcp-") as folder,
+        AgenticIQA(backend, config_dir=config, overrides={"pipeline.memory": memory}) as own,
+    ):
         server = build_server(own, PictureStore(Path(folder), roots))
         if http:
             server.run("streamable-http", host=host, port=port, max_request_body_size=MAX_REQUEST_BYTES)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, finite
+from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MemoryOption, finite
 from agenticiqa.cli.terminal import error_console, output_console, print_json
 from agenticiqa.errors import ConfigError
 
@@ -65,6 +65,7 @@ def serve(
     keep_runs_days: Annotated[
         float, typer.Option("--keep-runs-days", callback=finite, min=1, help="How long questions and results are kept.")
     ] = 90,
+    memory: MemoryOption = None,
     backend: BackendOption = None,
     json_output: JsonOption = False,
     config: ConfigOption = None,
@@ -77,7 +78,7 @@ def serve(
     from agenticiqa.serve.http.server import bind
     from agenticiqa.serve.http.settings import MEGABYTE, ServiceSettings
 
-    settings = load_settings(config, {"backend": backend})
+    settings = load_settings(config, {"backend": backend, "pipeline.memory": memory})
     service = ServiceSettings(
         data_folder=settings.home / "service",
         host=host,

@@ -78,10 +78,11 @@ def _measured(tool: Tool, opinions: list[Opinion], settings: Settings) -> tuple[
 
     from agenticiqa.api.measure import Measurer, Pair
     from agenticiqa.runtime.cache import open_cache
+    from agenticiqa.runtime.memory import process_budget
 
     pipeline = settings.pipeline
     cache = open_cache(settings.cache_folder, pipeline.cache.size_limit_mb) if pipeline.cache.enabled else None
-    measurer = Measurer([tool], pipeline.tools, pipeline.images, cache)
+    measurer = Measurer([tool], pipeline.tools, pipeline.images, cache, memory=process_budget(pipeline.memory))
     kept, raw = [], []
     for opinion in track(opinions, "Measuring", console=error_console(), transient=True):
         (record,) = measurer.measure(Pair.of(opinion.image, opinion.reference))

@@ -138,7 +138,7 @@ def _add_measure(server: MCPServer[Any], assessor: AgenticIQA, pictures: Picture
             pair = Pair.of(file(image), file(reference) if reference else None)
             names = tools or default_tools("measure_image", has_reference=reference is not None)
             measurer = _measurer(assessor, names)
-            records: list[Record] = await anyio.to_thread.run_sync(lambda: list(measurer.measure(pair)))
+            records: list[Record] = await anyio.to_thread.run_sync(lambda: measurer.measure(pair))
         failed = [record for record in records if record.error]
         if len(failed) == len(records):
             raise ToolError(failed[0].error or "No metric could be run.")
@@ -185,7 +185,7 @@ def _add_list(server: MCPServer[Any], assessor: AgenticIQA) -> None:
 def _measurer(assessor: AgenticIQA, names: list[str]) -> Measurer:
     pipeline = assessor.settings.pipeline
     found = [assessor.tools.find(name) for name in dict.fromkeys(names)]
-    return Measurer(found, pipeline.tools, pipeline.images, assessor.cache)
+    return Measurer(found, pipeline.tools, pipeline.images, assessor.cache, memory=assessor.memory)
 
 
 # --- resources ---

@@ -20,6 +20,7 @@ SPEC = MetricSpec(
     good_at=("Compression", "Spatial distortions", "Color distortions"),
     minimum_size=(16, 16),
     unit="percent",
+    bytes_per_pixel=30,
 )
 
 FLAT = 4

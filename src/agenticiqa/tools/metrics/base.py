@@ -49,6 +49,10 @@ class MetricSpec:
     map_range: tuple[float, float] | None = None
     """Where the map does not run over the metric's own range. None: it does."""
 
+    bytes_per_pixel: float = 200
+    """What measuring takes at its peak, beside the decoded pictures: `python benchmarks/tool_memory.py` measures it.
+    A tool that declares nothing is taken for a hungry one."""
+
     @property
     def map_ends(self) -> tuple[float, float]:
         """The ends between which the map runs."""

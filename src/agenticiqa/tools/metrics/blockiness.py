@@ -17,6 +17,7 @@ SPEC = MetricSpec(
     paper="after Wang, Bovik and Evans, Blind measurement of blocking artifacts in images, ICIP, 2000",
     good_at=("Compression", "Spatial distortions"),
     minimum_size=(24, 24),
+    bytes_per_pixel=18,
 )
 
 PERIOD = 8

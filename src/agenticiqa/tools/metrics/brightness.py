@@ -17,6 +17,7 @@ SPEC = MetricSpec(
     paper="no single source; luma as in ITU-R BT.601",
     good_at=("Brightness change",),
     unit="8-bit levels",
+    bytes_per_pixel=2,
 )
 
 

@@ -33,6 +33,7 @@ SPEC = MetricSpec(
     paper="Mittal, Moorthy and Bovik, No-reference image quality assessment in the spatial domain, IEEE TIP, 2012",
     good_at=("Noise", "Blurs", "Compression"),
     minimum_size=(16, 16),
+    bytes_per_pixel=5,
 )
 
 

@@ -22,6 +22,7 @@ SPEC = MetricSpec(
     "Research and Application, 2005",
     good_at=("Color distortions", "Brightness change", "Contrast"),
     unit="delta E",
+    bytes_per_pixel=6,
 )
 
 # sRGB primaries (IEC 61966-2-1), each row divided by the D65 white point.

@@ -17,6 +17,7 @@ SPEC = MetricSpec(
     paper="no single source; a count",
     good_at=("Brightness change", "Contrast"),
     unit="percent",
+    bytes_per_pixel=7,
 )
 
 WHITE, BLACK = 252.5 / 255, 2.5 / 255

@@ -22,6 +22,7 @@ SPEC = MetricSpec(
     "Pattern Recognition, 2004",
     good_at=("Color distortions",),
     unit="delta ab",
+    bytes_per_pixel=2,
 )
 
 

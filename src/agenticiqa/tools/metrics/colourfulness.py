@@ -19,6 +19,7 @@ SPEC = MetricSpec(
     "grey, 33 moderately, 59 quite, 82 highly colourful",
     paper="Hasler and Süsstrunk, Measuring colorfulness in natural images, Human Vision and Electronic Imaging, 2003",
     good_at=("Color distortions",),
+    bytes_per_pixel=2,
 )
 
 

@@ -15,6 +15,7 @@ SPEC = MetricSpec(
     variant="RMS contrast: standard deviation of BT.601 luma in 0..1; black and white in equal parts give 0.5",
     paper="Peli, Contrast in complex images, Journal of the Optical Society of America A, 1990",
     good_at=("Contrast",),
+    bytes_per_pixel=18,
 )
 
 

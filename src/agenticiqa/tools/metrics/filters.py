@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray
+from agenticiqa.tools.metrics.interruption import checkpoint
 
 STRIP_PIXELS = 1 << 17
 ZERO = cv2.BORDER_CONSTANT  # OpenCV pads with zeros unless told otherwise
@@ -31,6 +32,7 @@ def strips(height: int, width: int, multiple: int = 1, pixels: int | None = None
     """
     rows = max(multiple, (pixels or STRIP_PIXELS) // width // multiple * multiple)
     for start in range(0, height, rows):
+        checkpoint()
         yield start, min(height, start + rows)
 
 
@@ -57,6 +59,7 @@ def gaussian(size: int, sigma: float) -> FloatArray:
 
 def separable(image: Array, across: Array, down: Array, border: int = REPLICATE) -> FloatArray:
     """Correlate with ``across`` along rows and ``down`` along columns; same size out."""
+    checkpoint()
     return np.asarray(cv2.sepFilter2D(image, cv2.CV_32F, across, down, borderType=border), np.float32)
 
 
@@ -69,6 +72,7 @@ def smooth_valid(image: Array, kernel: FloatArray) -> FloatArray:
 
 def correlate(image: Array, kernel: Array, border: int = REPLICATE) -> FloatArray:
     """Correlate with a two-dimensional kernel; same size out."""
+    checkpoint()
     return np.asarray(cv2.filter2D(image, cv2.CV_32F, kernel, borderType=border), np.float32)
 
 

@@ -26,6 +26,7 @@ SPEC = MetricSpec(
     paper="Zhang, Zhang, Mou and Zhang, FSIM: a feature similarity index for image quality assessment, IEEE TIP, 2011",
     good_at=("Blurs", "Compression", "Noise", "Color distortions", "Spatial distortions"),
     minimum_size=(8, 8),
+    bytes_per_pixel=4,
 )
 
 T_PHASE, T_GRADIENT, T_COLOUR, COLOUR_POWER = 0.85, 160.0, 200.0, 0.03

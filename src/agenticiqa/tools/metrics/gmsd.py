@@ -21,6 +21,7 @@ SPEC = MetricSpec(
     good_at=("Blurs", "Compression", "Noise"),
     minimum_size=(4, 4),
     map_higher_is_better=True,
+    bytes_per_pixel=14,
 )
 
 T = np.float32(170)

@@ -30,6 +30,7 @@ SPEC = MetricSpec(
     "Signal Processing: Image Communication, 2018",
     good_at=("Blurs", "Compression", "Noise", "Color distortions"),
     minimum_size=(16, 16),
+    bytes_per_pixel=15,
 )
 
 C = 30.0

@@ -17,6 +17,7 @@ SPEC = MetricSpec(
     "shadows or colours stay near 0, mist and veiling glare raise it",
     paper="He, Sun and Tang, Single image haze removal using dark channel prior, CVPR, 2009",
     good_at=("Contrast", "Brightness change"),
+    bytes_per_pixel=24,
 )
 
 REACH = 15

@@ -26,6 +26,7 @@ SPEC = MetricSpec(
     good_at=("Blurs", "Compression", "Noise", "Color distortions"),
     minimum_size=(3, 3),
     map_higher_is_better=True,
+    bytes_per_pixel=4,
 )
 
 LHM = ((0.2989, 0.587, 0.114), (0.3, 0.04, -0.35), (0.34, -0.6, 0.17))

@@ -23,6 +23,7 @@ SPEC = MetricSpec(
     good_at=("Blurs",),
     minimum_size=(48, 48),
     unit="pixels",
+    bytes_per_pixel=18,
 )
 
 LARGEST_SIDE = 768

@@ -20,6 +20,7 @@ SPEC = MetricSpec(
     paper="Wang, Simoncelli and Bovik, Multiscale structural similarity for image quality assessment, Asilomar, 2003",
     good_at=("Blurs", "Noise", "Compression", "Contrast"),
     minimum_size=(161, 161),
+    bytes_per_pixel=10,
 )
 
 WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)

@@ -29,6 +29,7 @@ SPEC = MetricSpec(
     "Processing Letters, 2013",
     good_at=("Noise", "Blurs", "Compression"),
     minimum_size=(192, 192),
+    bytes_per_pixel=6,
 )
 
 BLOCK = 96

@@ -20,6 +20,7 @@ SPEC = MetricSpec(
     "Laplacian pyramid, Human Vision and Electronic Imaging, 2016",
     good_at=("Contrast", "Blurs", "Compression", "Noise"),
     minimum_size=(3, 3),
+    bytes_per_pixel=36,
 )
 
 LOWPASS = np.array([0.05, 0.25, 0.4, 0.25, 0.05], np.float32)

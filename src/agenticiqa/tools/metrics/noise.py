@@ -19,6 +19,7 @@ SPEC = MetricSpec(
     good_at=("Noise",),
     minimum_size=(16, 16),
     unit="8-bit levels",
+    bytes_per_pixel=15,
 )
 
 SIDE = 8

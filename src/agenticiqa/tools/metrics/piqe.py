@@ -22,6 +22,7 @@ SPEC = MetricSpec(
     "perception based features, NCC, 2015",
     good_at=("Compression", "Noise", "Blurs"),
     minimum_size=(16, 16),
+    bytes_per_pixel=4,
 )
 
 BLOCK = 16

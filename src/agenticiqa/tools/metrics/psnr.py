@@ -26,6 +26,7 @@ SPEC = MetricSpec(
     good_at=("Noise", "Brightness change"),
     unit="dB",
     map_higher_is_better=False,
+    bytes_per_pixel=2,
 )
 
 

@@ -24,6 +24,7 @@ SPEC = MetricSpec(
     minimum_size=(8, 8),
     unit="dB",
     map_higher_is_better=False,
+    bytes_per_pixel=4,
 )
 
 BLOCK = 8

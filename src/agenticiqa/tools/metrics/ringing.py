@@ -21,6 +21,7 @@ SPEC = MetricSpec(
     good_at=("Compression", "Sharpness"),
     minimum_size=(24, 24),
     unit="8-bit levels",
+    bytes_per_pixel=32,
 )
 
 STRONG_EDGE = 0.06

@@ -17,6 +17,7 @@ SPEC = MetricSpec(
     "near-black pixels do not count",
     paper="Smith, Color gamut transform pairs, SIGGRAPH, 1978",
     good_at=("Color distortions",),
+    bytes_per_pixel=2,
 )
 
 

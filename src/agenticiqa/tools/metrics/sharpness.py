@@ -20,6 +20,7 @@ SPEC = MetricSpec(
     good_at=("Blurs", "Sharpness"),
     minimum_size=(8, 8),
     unit="pixels",
+    bytes_per_pixel=18,
 )
 
 WIDEST = 100.0

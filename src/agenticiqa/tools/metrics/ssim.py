@@ -19,6 +19,7 @@ SPEC = MetricSpec(
     "similarity, IEEE TIP, 2004",
     good_at=("Blurs", "Noise", "Compression", "Contrast"),
     minimum_size=(11, 11),
+    bytes_per_pixel=8,
 )
 
 WINDOW = gaussian(11, 1.5)

@@ -38,6 +38,7 @@ SPEC = MetricSpec(
     good_at=("Compression", "Blurs", "Color distortions"),
     minimum_size=(8, 8),
     version="2",
+    bytes_per_pixel=9,
 )
 
 SCALES = 6

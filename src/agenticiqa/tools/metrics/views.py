@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, TypeVar, cast
 
 import cv2
@@ -17,6 +18,7 @@ import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, ByteArray, FloatArray, MetricInputError, MetricSpec
 from agenticiqa.tools.metrics.filters import NO_PADDING, Padding, average_pool, luma_of, luma_to_round, strips
+from agenticiqa.tools.metrics.interruption import checkpoint
 
 T = TypeVar("T")
 # Starting a thread takes a tenth of a millisecond; two very large pictures at once take twice the memory.
@@ -45,6 +47,7 @@ class Shared:
 
     def share(self, key: Hashable, make: Callable[[], T]) -> T:
         """The value under ``key``, computed by ``make`` the first time only."""
+        checkpoint()
         with self._guard:
             slot = self._slots.setdefault(key, _Slot())
         with slot.lock:
@@ -231,7 +234,8 @@ class Views(Shared):
         if not SMALLEST_SHARED <= pixels <= LARGEST_SHARED or cv2.getNumThreads() < 2:
             return work(self.test), work(self.reference)
         with ThreadPoolExecutor(1, thread_name_prefix="reference") as helper:
-            other = helper.submit(work, self.reference)
+            # In this thread's context: a measurement that is stopped stops in both.
+            other = helper.submit(copy_context().run, work, self.reference)
             return work(self.test), other.result()
 
     @property

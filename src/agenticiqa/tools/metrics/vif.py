@@ -13,6 +13,7 @@ import numpy as np
 
 from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
 from agenticiqa.tools.metrics.filters import MIRROR, correlate, placed
+from agenticiqa.tools.metrics.interruption import checkpoint
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(
@@ -26,6 +27,7 @@ SPEC = MetricSpec(
     good_at=("Blurs", "Noise", "Compression", "Contrast"),
     minimum_size=(128, 128),
     map_range=(0.0, 1.0),
+    bytes_per_pixel=36,
 )
 
 LEVELS = 4
@@ -122,6 +124,7 @@ def _bits(values: FloatArray, factors: Array) -> Array:
     """Sum over the factors of log2(1 + value × factor): one logarithm of a product instead of nine logarithms."""
     product = np.ones(values.shape)
     for factor in factors:
+        checkpoint()
         product *= 1 + values * max(float(factor), 0.0)
     return np.asarray(np.log2(product, out=product))
 
@@ -173,6 +176,7 @@ def _vector_covariance(image: FloatArray) -> Array:
     sums = np.zeros(BLOCK * BLOCK)
     rows = max(1, (1 << 16) // width)
     for start in range(0, height, rows):
+        checkpoint()
         stop = min(height, start + rows)
         shifted = np.stack(
             [

@@ -23,6 +23,7 @@ SPEC = MetricSpec(
     good_at=("Blurs", "Noise", "Compression", "Contrast"),
     minimum_size=(41, 41),
     map_range=(0.0, 1.0),
+    bytes_per_pixel=28,
 )
 
 NOISE = np.float32(2.0)

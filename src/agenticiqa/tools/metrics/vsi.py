@@ -32,6 +32,7 @@ SPEC = MetricSpec(
     "assessment, IEEE TIP, 2014",
     good_at=("Color distortions", "Blurs", "Noise", "Compression", "Contrast"),
     minimum_size=(4, 4),
+    bytes_per_pixel=6,
 )
 
 LMN = ((0.06, 0.63, 0.27), (0.30, 0.04, -0.35), (0.34, -0.6, 0.17))

@@ -31,6 +31,7 @@ SPEC = MetricSpec(
     paper="Ding, Ma, Wang and Simoncelli, IEEE TPAMI, 2020",
     good_at=("Blurs", "Spatial distortions", "Compression"),
     minimum_size=(32, 32),
+    bytes_per_pixel=1600,
 )
 
 

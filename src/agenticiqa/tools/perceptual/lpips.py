@@ -22,6 +22,7 @@ SPEC = MetricSpec(
     paper="Zhang, Isola, Efros, Shechtman and Wang, CVPR, 2018",
     good_at=("Blurs", "Spatial distortions", "Compression"),
     minimum_size=(32, 32),
+    bytes_per_pixel=160,
 )
 
 

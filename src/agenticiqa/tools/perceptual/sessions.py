@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import numpy as np
 
 from agenticiqa.errors import ToolError, ToolUnavailableError
 from agenticiqa.tools.metrics import FloatArray, Views
+from agenticiqa.tools.metrics.interruption import checkpoint
 from agenticiqa.vision.weight_files import open_session
 
+LOOK_S = 0.2
+"""How often a run of a network asks whether to go on."""
 _lock = threading.Lock()
 _sessions: dict[tuple[Path, Path | None], Any] = {}
 
@@ -20,11 +24,44 @@ def outputs(graph: Path, views: Views, weights: Path | None = None) -> list[Floa
     """Everything that the network in ``graph`` says about a pair of pictures; ``weights`` for a graph without any."""
     session = _session(graph, weights)
     pictures = {"test": _planes(views.test.rgb()), "reference": _planes(views.reference.rgb())}
+    run = _StoppableRun()
     try:
-        return [np.asarray(each, np.float32) for each in session.run(None, pictures)]
+        return [np.asarray(each, np.float32) for each in run.of(session, pictures)]
     except Exception as error:
+        if run.stopped_by is not None:
+            raise run.stopped_by from None
         # ONNX Runtime's errors share no base class of their own.
         raise ToolError(f"The network failed: {error}.", hint="Measure a smaller region.") from error
+
+
+class _StoppableRun:
+    """A run of a network has no tiles: another thread asks whether to go on, and ends the run from outside."""
+
+    def __init__(self) -> None:
+        from onnxruntime import RunOptions
+
+        self.stopped_by: Exception | None = None
+        self._options = RunOptions()
+        self._done = threading.Event()
+
+    def of(self, session: Any, inputs: dict[str, FloatArray]) -> list[Any]:
+        watch = threading.Thread(target=copy_context().run, args=(self._watch,), name="watch network", daemon=True)
+        watch.start()
+        try:
+            found: list[Any] = session.run(None, inputs, self._options)
+            return found
+        finally:
+            self._done.set()
+            watch.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(LOOK_S):
+            try:
+                checkpoint()
+            except Exception as error:  # noqa: BLE001 - whoever measures decides what ends a measurement
+                self.stopped_by = error
+                self._options.terminate = True
+                return
 
 
 def forget(weights: Path) -> None:
@@ -44,9 +81,10 @@ def _session(graph: Path, weights: Path | None) -> Any:
 def _open(graph: Path, weights: Path | None) -> Any:
     try:
         if weights is None:
-            return open_session(graph.read_bytes())
+            return open_session(graph.read_bytes(), keeps_memory=False)
         with np.load(weights, allow_pickle=False) as stored:
-            return open_session(graph.read_bytes(), weights={name: stored[name] for name in stored.files})
+            given = {name: stored[name] for name in stored.files}
+            return open_session(graph.read_bytes(), weights=given, keeps_memory=False)
     except Exception as error:
         raise ToolUnavailableError(
             f"The weights in {str(weights or graph)!r} cannot be used: {error}.",

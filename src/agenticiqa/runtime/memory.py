@@ -1,0 +1,182 @@
+"""How much memory work may take: what the user said, or a share of what the machine or its container gives.
+
+Work is admitted by what it declares to need. Where that is more than there will ever be, it is refused; where others
+hold what it needs, it waits its turn. So many large pictures at once become one after the other, and never more than
+the machine has.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from pathlib import Path
+
+from agenticiqa.errors import ConfigError, MemoryLimitError
+from agenticiqa.runtime.stopping import checkpoint
+
+MEGABYTE = 1024 * 1024
+SHARE = 0.7
+"""Of what the machine or its container gives, where nobody said otherwise."""
+OWN_BYTES = 700 * MEGABYTE
+"""What the program itself takes: libraries, the embedded model, caches (docs/service.md has the measurement)."""
+LOOK_S = 0.2
+"""How often work that waits for memory looks whether it was told to stop."""
+
+_UNITS = {"": 1, "K": 1024, "M": MEGABYTE, "G": 1024 * MEGABYTE, "T": 1024 * 1024 * MEGABYTE}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", re.IGNORECASE)
+# Version 1 of control groups writes a number near 2**63 for "no limit".
+_UNLIMITED = 1 << 60
+_HELD: ContextVar[int | None] = ContextVar("agenticiqa_memory_held", default=None)
+
+
+def parse_size(text: str) -> int:
+    """
+    >>> parse_size("4G") == 4 * 1024**3, parse_size("1.5 GB") == 3 * 512 * 1024**2, parse_size("800m")
+    (True, True, 838860800)
+    """
+    found = _SIZE.fullmatch(text.strip())
+    size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    if size < MEGABYTE:
+        raise ConfigError(f"{text!r} is not an amount of memory.", hint="Write 4G or 800M.")
+    return size
+
+
+def shown_size(size: float) -> str:
+    """
+    >>> shown_size(1.5 * 1024**3), shown_size(90 * 1024**2)
+    ('1.5 GB', '90 MB')
+    """
+    return f"{size / (1024 * MEGABYTE):.1f} GB" if size >= 1000 * MEGABYTE else f"{size / MEGABYTE:.0f} MB"
+
+
+def available_bytes(root: Path = Path("/")) -> int:
+    """What this process may use at most: the machine's memory, or less where a control group limits it."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8192 * MEGABYTE
+    return min([machine, *_group_limits(root)])
+
+
+def _group_limits(root: Path) -> Iterator[int]:
+    """The limits of the process's control group and of all above it; none on systems without such groups."""
+    groups = root / "sys/fs/cgroup"
+    try:
+        lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            top, name = groups, "memory.max"
+        elif "memory" in controllers.split(","):
+            top, name = groups / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        # In a container the path may be that of the host: the limit then stands at the top.
+        inside = [top.joinpath(*path.strip("/").split("/")[:depth]) for depth in range(path.count("/") + 1)]
+        for folder in dict.fromkeys([top, *inside]):
+            limit = _limit_in(folder / name)
+            if limit is not None:
+                yield limit
+
+
+def _limit_in(file: Path) -> int | None:
+    try:
+        text = file.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return None
+    return int(text) if text.isdigit() and int(text) < _UNLIMITED else None
+
+
+class MemoryBudget:
+    """What all work of this process may take together; whoever came first gets first."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self._for_work = max(total - OWN_BYTES, total // 4)
+        self._set_aside = 0
+        self._taken = 0
+        self._turns: deque[object] = deque()
+        self._changed = threading.Condition()
+
+    @property
+    def largest(self) -> int:
+        """What one piece of work can ever get."""
+        return self._for_work - self._set_aside
+
+    @property
+    def taken(self) -> int:
+        """What is held now."""
+        return self._taken
+
+    def check(self, need: int, what: str) -> None:
+        """Refuse what can never be admitted."""
+        if need > self.largest:
+            raise MemoryLimitError(what, need, self.largest)
+
+    @contextmanager
+    def hold(self, need: int, what: str) -> Iterator[int]:
+        """Memory for the work inside: refused where there is never enough, else waited for. Gives what there is to use.
+
+        Work inside work that was given memory already takes its part of that.
+        """
+        already = _HELD.get()
+        if already is not None:
+            yield already
+            return
+        self.check(need, what)
+        self._take(need)
+        try:
+            yield need
+        finally:
+            with self._changed:
+                self._taken -= need
+                self._changed.notify_all()
+
+    def _take(self, need: int) -> None:
+        turn = object()
+        with self._changed:
+            self._turns.append(turn)
+            try:
+                while self._turns[0] is not turn or (self._taken and self._taken + need > self.largest):
+                    self._changed.wait(LOOK_S)
+                    checkpoint()
+                self._taken += need
+            finally:
+                self._turns.remove(turn)
+                self._changed.notify_all()
+
+    @contextmanager
+    def without(self, part: int) -> Iterator[None]:
+        """Set a part aside for work that is counted by its own rules."""
+        with self._changed:
+            self._set_aside += part
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._set_aside -= part
+
+
+@contextmanager
+def given(amount: int) -> Iterator[None]:
+    """Work inside was given this much memory and takes no more from a budget."""
+    token = _HELD.set(amount)
+    try:
+        yield
+    finally:
+        _HELD.reset(token)
+
+
+@lru_cache(maxsize=16)
+def _budget(total: int) -> MemoryBudget:
+    return MemoryBudget(total)
+
+
+def process_budget(limit: int | None) -> MemoryBudget:
+    """The budget of this process; None: a share of what the machine or its container gives."""
+    return _budget(limit if limit is not None else int(SHARE * available_bytes()))

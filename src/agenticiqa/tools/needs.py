@@ -1,0 +1,75 @@
+"""What a run needs of memory, known before anything is decoded: the sizes of its pictures and what its tools declare.
+
+Measured on pictures of 6 to 24 megapixels, 16 November 2026; `python benchmarks/tool_memory.py` measures the tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from agenticiqa.tools.registry import Tool, ToolRegistry
+
+Size = tuple[int, int]
+"""(width, height)."""
+
+PICTURE_BYTES = 16
+"""Of a decoded picture, per pixel: 7 with 8 bits (Pillow's copy and NumPy's), 15 with 16 bits."""
+OPENING_BYTES = 24
+"""What opening a picture takes for a moment beside that: decoding, transparency, 16 bits."""
+LOOKING_BYTES = 16
+"""What the embedded model takes to look at a picture."""
+SHARED_BYTES = 36
+"""What tools keep for each other while all of them run: colours as floats and luma, of picture and reference."""
+RESIZING_BYTES = 40
+"""What scaling a picture to its reference's size takes."""
+SMALL_PIXELS, SMALL_BYTES = 1_000_000, 200_000_000
+"""Up to so many pixels every tool of ours is content with so many bytes."""
+MAP_BYTES = 8
+"""Of each tool's map, where maps are wanted."""
+
+
+@dataclass(frozen=True)
+class MemoryNeed:
+    """Bytes: at the least, one tool after the other with nothing kept between them; and for the usual way."""
+
+    least: int
+    usual: int
+
+
+def pixels_of(size: Size) -> int:
+    return size[0] * size[1]
+
+
+def tool_need(tool: Tool, pixels: int) -> int:
+    """What one tool takes beside the pictures."""
+    return int(tool.spec.bytes_per_pixel * pixels)
+
+
+def pictures_need(sizes: Collection[Size]) -> int:
+    """What it takes to have these pictures open."""
+    return sum(PICTURE_BYTES * pixels_of(size) for size in sizes)
+
+
+def measuring_need(
+    sizes: Sequence[Size], tools: Collection[Tool], *, resize: bool = False, maps: int = 0
+) -> MemoryNeed:
+    """Of measuring the first picture, perhaps against the others, with these tools."""
+    pixels = max(map(pixels_of, sizes))
+    opened = pictures_need(sizes) + maps * MAP_BYTES * pixels
+    opening = (RESIZING_BYTES if resize else OPENING_BYTES) * pixels
+    hungriest = max([opening, *(tool_need(tool, pixels) for tool in tools)])
+    return MemoryNeed(opened + hungriest, opened + hungriest + SHARED_BYTES * pixels)
+
+
+def assessing_need(sizes: Sequence[Size], tools: ToolRegistry, largest: int) -> int:
+    """Of asking the agents: the pictures, a look at them, and any tool they may choose that can be had at all.
+
+    Which tools run is up to the agents; those that need more than ``largest`` are refused when they are chosen.
+    """
+    looking = pictures_need(sizes) + max(OPENING_BYTES, LOOKING_BYTES) * max(map(pixels_of, sizes))
+    if looking + SMALL_BYTES < largest and max(map(pixels_of, sizes)) <= SMALL_PIXELS:
+        # Whatever tool it is: looking them all up would import every metric.
+        return looking + SMALL_BYTES
+    offered = tools.offered(has_reference=len(sizes) > 1, size=sizes[0])
+    return max(looking, min(largest, measuring_need(sizes, offered).usual))
