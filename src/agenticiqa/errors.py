@@ -6,6 +6,48 @@ callers either handle the type they understand or let it reach the user.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_TO_A_CLIENT: ContextVar[bool] = ContextVar("agenticiqa_errors_to_a_client", default=False)
+# What only somebody with this machine's terminal can use: options, commands, files and variables of the configuration.
+_LOCAL_MEANS = re.compile(
+    r"(?<!\w)--[a-z]|`|\.ya?ml\b|\bpip install\b|\bAGENTICIQA_|_API_KEY\b"
+    r"|\b(?:allowed_roots|base_url|fallback_backend|keyless_backend|max_\w+|node_timeout_s|timeout_s)\b"
+)
+_CLAUSE = re.compile(r"[:;,(]\s|\s\(|:$")
+
+
+@contextmanager
+def told_to_clients() -> Iterator[None]:
+    """Inside, errors speak to somebody who has no terminal here: of what can be done with a request, and no more."""
+    token = _TO_A_CLIENT.set(True)
+    try:
+        yield
+    finally:
+        _TO_A_CLIENT.reset(token)
+
+
+def for_clients(text: str) -> str:
+    """The text without what only the operator can do.
+
+    >>> for_clients("The picture is too large. Scale it down. Raise images.max_pixels in pipeline.yaml.")
+    'The picture is too large. Scale it down.'
+    >>> for_clients("X cannot run here: pyiqa is missing: pip install 'agenticiqa[pyiqa]'.")
+    'X cannot run here: pyiqa is missing.'
+    """
+    return " ".join(filter(None, (_without_local_means(each) for each in re.split(r"(?<=[.!?])\s+", text))))
+
+
+def _without_local_means(sentence: str) -> str:
+    found = _LOCAL_MEANS.search(sentence)
+    if found is None:
+        return sentence
+    clauses = [clause.start() for clause in _CLAUSE.finditer(sentence, 0, found.start())]
+    return f"{sentence[: clauses[-1]].rstrip(' :;,')}." if clauses else ""
+
 
 class AgenticIQAError(Exception):
     """Base of all errors of this package.
@@ -15,6 +57,8 @@ class AgenticIQAError(Exception):
     """
 
     default_hint = ""
+    client_hint: str | None = None
+    """What to do next for somebody who is no user of this machine; None: what the hint says of requests."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         self.message = message
@@ -22,7 +66,10 @@ class AgenticIQAError(Exception):
         super().__init__(message)
 
     def __str__(self) -> str:
-        return f"{self.message} {self.hint}".strip()
+        if not _TO_A_CLIENT.get():
+            return f"{self.message} {self.hint}".strip()
+        hint = for_clients(self.hint) if self.client_hint is None else self.client_hint
+        return f"{for_clients(self.message)} {hint}".strip()
 
     @property
     def kind(self) -> str:
@@ -59,12 +106,14 @@ class ImageFormatError(ImageError):
 
 class ImageTooLargeError(ImageError):
     default_hint = "Scale it down, crop it, or raise images.max_pixels in pipeline.yaml."
+    client_hint = "Scale it down or crop it."
 
 
 class MemoryLimitError(AgenticIQAError):
     """Work would need more memory than it may have; ``needed`` and ``largest`` are bytes."""
 
     default_hint = "Scale the picture down, measure a region, run fewer tools, or give more with --memory."
+    client_hint = "Scale the picture down, measure a region, or run fewer tools."
 
     def __init__(self, what: str, needed: int, largest: int) -> None:
         gigabyte = 1024**3
@@ -78,6 +127,7 @@ class RegionError(AgenticIQAError):
     """A region lies outside the picture or is written wrongly."""
 
     default_hint = "Write NAME=x,y,width,height in pixels, inside the picture."
+    client_hint = "A region is [x, y, width, height] in pixels, inside the picture."
 
 
 # --- model backends --------------------------------------------------------------------------------------
@@ -89,11 +139,19 @@ class BackendError(AgenticIQAError):
     retryable = False
 
 
+class PictureTooSmallError(BackendError):
+    """The model sees nothing in so few pixels."""
+
+    default_hint = "Use a larger picture, or a vision-language model."
+    client_hint = "Use a larger picture."
+
+
 class BackendUnavailableError(BackendError):
     """The backend cannot be used here: unknown name, missing extra, missing key, missing weights."""
 
 
 class AuthenticationError(BackendError):
+    client_hint = "Whoever runs this server has to look at the key of its model."
     default_hint = "Check the API key (see `agenticiqa backends check`)."
 
 

@@ -115,7 +115,7 @@ def test_without_a_limit_the_machine_counts(tmp_path):
 
 def test_what_never_fits_is_refused_and_says_how_much_it_is():
     budget = MemoryBudget(4 * GIGABYTE)
-    with pytest.raises(MemoryLimitError, match="about 8.0 GB") as caught, budget.hold(8 * GIGABYTE, "This picture"):
+    with pytest.raises(MemoryLimitError, match=r"about 8\.0 GB") as caught, budget.hold(8 * GIGABYTE, "This picture"):
         raise AssertionError("it was let in")
     assert "--memory" in str(caught.value)
 

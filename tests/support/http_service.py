@@ -58,9 +58,10 @@ class Running:
 
 
 @contextmanager
-def serving(home: Path, model: VLMClient, **changes: Any) -> Iterator[Running]:
+def serving(home: Path, model: VLMClient, *, memory: str | None = None, **changes: Any) -> Iterator[Running]:
     """A server in a thread of this process, on any free port."""
     overrides = {
+        "pipeline.memory": memory,
         "pipeline.runs.database": home / "runs.sqlite",
         "pipeline.logging.file": home / "log.jsonl",
         "pipeline.cache.enabled": False,

@@ -267,7 +267,7 @@ def _opened(data: bytes, name: str, limits: ImageLimits) -> Iterator[Image.Image
     except ImageError:
         raise
     except Image.DecompressionBombError as error:
-        raise ImageTooLargeError(f"{name} is too large: {error}.") from error
+        raise ImageTooLargeError(f"{name} has too many pixels to be opened.") from error
     except UnidentifiedImageError as error:
         raise ImageFormatError(f"{name} is not a picture this program can read.") from error
     except MemoryError as error:

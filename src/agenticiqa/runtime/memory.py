@@ -177,6 +177,12 @@ def _budget(total: int) -> MemoryBudget:
     return MemoryBudget(total)
 
 
+@lru_cache(maxsize=1)
+def _usual_total() -> int:
+    """Looked up once: the limits of a running process hardly ever change."""
+    return int(SHARE * available_bytes())
+
+
 def process_budget(limit: int | None) -> MemoryBudget:
     """The budget of this process; None: a share of what the machine or its container gives."""
-    return _budget(limit if limit is not None else int(SHARE * available_bytes()))
+    return _budget(_usual_total() if limit is None else limit)

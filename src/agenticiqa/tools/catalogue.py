@@ -223,6 +223,11 @@ def _check_pyiqa(entry: CatalogueEntry, settings: ToolSettings, folder: Path) ->
     return "ready", f"runs in pyiqa {version}. {pyiqa_adapter.LICENCE_NOTE}"
 
 
+def hungry_tools_here(folder: Path) -> bool:
+    """Whether networks can run here that were not made to be lean: those of pyiqa, and DISTS."""
+    return find_spec("pyiqa") is not None or perceptual_weights("DISTS", folder).is_file()
+
+
 def perceptual_weights(name: str, folder: Path) -> Path:
     """LPIPS travels with the package; DISTS' backbone is too large for that."""
     return lpips.GRAPH if name == "LPIPS" else folder / dists.WEIGHTS_FILE

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from agenticiqa.tools.registry import Tool, ToolRegistry
+from agenticiqa.tools.registry import LEAN_BYTES, Tool, ToolRegistry
 
 Size = tuple[int, int]
 """(width, height)."""
@@ -23,8 +23,8 @@ SHARED_BYTES = 36
 """What tools keep for each other while all of them run: colours as floats and luma, of picture and reference."""
 RESIZING_BYTES = 40
 """What scaling a picture to its reference's size takes."""
-SMALL_PIXELS, SMALL_BYTES = 1_000_000, 200_000_000
-"""Up to so many pixels every tool of ours is content with so many bytes."""
+SMALL_PIXELS = 1_000_000
+"""Up to so many pixels it is not worth while to find out which tool needs most."""
 MAP_BYTES = 8
 """Of each tool's map, where maps are wanted."""
 
@@ -68,8 +68,9 @@ def assessing_need(sizes: Sequence[Size], tools: ToolRegistry, largest: int) -> 
     Which tools run is up to the agents; those that need more than ``largest`` are refused when they are chosen.
     """
     looking = pictures_need(sizes) + max(OPENING_BYTES, LOOKING_BYTES) * max(map(pixels_of, sizes))
-    if looking + SMALL_BYTES < largest and max(map(pixels_of, sizes)) <= SMALL_PIXELS:
+    pixels = max(map(pixels_of, sizes))
+    if pixels <= SMALL_PIXELS and looking + LEAN_BYTES * pixels < largest and tools.are_lean:
         # Whatever tool it is: looking them all up would import every metric.
-        return looking + SMALL_BYTES
+        return looking + LEAN_BYTES * pixels
     offered = tools.offered(has_reference=len(sizes) > 1, size=sizes[0])
     return max(looking, min(largest, measuring_need(sizes, offered).usual))

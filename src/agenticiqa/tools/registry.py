@@ -22,6 +22,7 @@ from agenticiqa.tools.catalogue import (
     CatalogueEntry,
     availability,
     catalogue_names,
+    hungry_tools_here,
     largest_megapixels,
     load_catalogue,
     make_metric,
@@ -32,6 +33,8 @@ from agenticiqa.tools.names import ENGLISH_WORDS, same_tool, tool_key
 from agenticiqa.vocabulary import CATEGORIES
 
 ENTRY_POINT_GROUP = "agenticiqa.tools"
+LEAN_BYTES = 200
+"""Per pixel: what every tool that travels with this package is content with."""
 OVERALL = "all"
 """The catalogue's key for agreement over all distortions together."""
 UNCERTAINTY = 0.02
@@ -138,6 +141,11 @@ class ToolRegistry:
         """The tools that cannot run here, and why."""
         return {name: reason for name, reason in self._given_unavailable.items() if tool_key(name) not in self._tools}
 
+    @property
+    def are_lean(self) -> bool:
+        """Whether no tool here needs more than ``LEAN_BYTES`` for a pixel."""
+        return all(tool.spec.bytes_per_pixel <= LEAN_BYTES for tool in self.all())
+
     def known_names(self) -> list[str]:
         """Of all tools, whether or not they can run here."""
         return [*self.names(), *self.unavailable]
@@ -240,6 +248,11 @@ class _DefaultRegistry(ToolRegistry):
     @cached_property
     def unavailable(self) -> dict[str, str]:
         return self._built.unavailable
+
+    @property
+    def are_lean(self) -> bool:
+        # Known without importing a metric: only what was installed or fetched on top is hungry.
+        return not hungry_tools_here(self._folder) and not _entry_points()
 
     def known_names(self) -> list[str]:
         return [*catalogue_names(), *(point.name for point in _entry_points())]

@@ -227,7 +227,7 @@ def test_health_readiness_and_metrics(client: httpx.Client):
     assert client.get("/readyz").json()["workers"] == 2
     assess(client)
     text = client.get("/metrics").text
-    assert 'agenticiqa_jobs_total{kind="assess",status="ok"}' in text
+    assert 'agenticiqa_jobs_total{key="local",kind="assess",status="ok"}' in text
     assert 'route="/v1/assess"' in text
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
-from agenticiqa.errors import BackendError
+from agenticiqa.errors import PictureTooSmallError
 from agenticiqa.models.mind import Analysis, Asked, Distortions, Mind, Mode, OfferedTool, Selection, Verdict
 from agenticiqa.models.offline import executor, planner, summarizer
 from agenticiqa.models.offline.beside_reference import beside
@@ -78,10 +78,9 @@ class OfflineMind(Mind):
     def _look_for(self, name: str) -> Seen:
         image = self._asked.image
         if min(image.size) < SMALLEST_SIDE:
-            raise BackendError(
+            raise PictureTooSmallError(
                 f"The picture is {image.size[0]}×{image.size[1]} pixels; the embedded backend judges none below "
-                f"{SMALLEST_SIDE}×{SMALLEST_SIDE}.",
-                hint="Use a larger picture, or a vision-language model.",
+                f"{SMALLEST_SIDE}×{SMALLEST_SIDE}."
             )
         if name == GLOBAL:
             return _seen(self._looker.look(image))

@@ -24,6 +24,7 @@ from agenticiqa._version import __version__
 from agenticiqa.errors import AgenticIQAError, ConfigError
 from agenticiqa.models.client import VLMClient
 from agenticiqa.runtime.config import ImageLimits, Settings
+from agenticiqa.serve.http.guard.key_rates import KeyRates
 from agenticiqa.serve.http.guard.keys import KeyFile
 from agenticiqa.serve.http.guard.origins import OriginGuard
 from agenticiqa.serve.http.guard.request_guard import RequestGuard
@@ -62,6 +63,7 @@ from agenticiqa.serve.http.store.upload_store import HOUR, UploadStore
 from agenticiqa.serve.http.wire import AssessBody, BatchBody, CompareBody, MeasureBody
 from agenticiqa.serve.http.work.intake import RequestReader
 from agenticiqa.serve.http.work.jobs import JobQueue, stopped_error
+from agenticiqa.serve.http.work.lanes import MemoryShares
 from agenticiqa.serve.http.work.pipeline_work import Pipeline
 from agenticiqa.serve.http.work.render_queue import RenderQueue
 
@@ -80,7 +82,7 @@ def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[s
     """Open everything the server works with."""
     service.check()
     keys = KeyFile(service.api_keys_file) if service.api_keys_file else None
-    if keys is not None and not any(record.revoked_at is None for record in keys.records()):
+    if keys is not None and not any(record.is_active for record in keys.records()):
         raise ConfigError(
             f"There is no active key in {str(keys.path)!r}: nobody could get in.",
             hint="Make one with `agenticiqa serve keys add NAME --api-keys-file FILE`.",
@@ -96,9 +98,17 @@ def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[s
     if lost:
         logger.warning("%d runs of an earlier server did not finish and are recorded as interrupted", lost)
     pipeline = Pipeline(_narrowed(settings, service, uploads.folder), service.allowed_backends, clients)
-    queue = JobQueue(record, workers=service.workers, queue_length=service.queue, timeout_s=service.timeout_s)
-    batch_queue = JobQueue(record, workers=1, queue_length=WAITING_BATCHES, timeout_s=BATCH_S)
-    metrics = ServiceMetrics(queue)
+    memory = MemoryShares.of(pipeline.memory, service.workers)
+    queue = JobQueue(
+        record,
+        workers=service.workers,
+        queue_length=service.queue,
+        timeout_s=service.timeout_s,
+        memory=memory,
+        shared=keys is not None,
+    )
+    batch_queue = JobQueue(record, workers=1, queue_length=WAITING_BATCHES, timeout_s=BATCH_S, shared=keys is not None)
+    metrics = ServiceMetrics(queue, memory.budget, keys)
     queue.ended = batch_queue.ended = metrics.job_ended
     return Parts(
         settings=service,
@@ -112,7 +122,9 @@ def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[s
         ),
         metrics=metrics,
         keys=keys,
-        render_queue=RenderQueue(),
+        render_queue=RenderQueue(memory=memory),
+        memory=memory,
+        key_rates=KeyRates(),
         ready=[],
     )
 
@@ -133,11 +145,12 @@ def create_app(parts: Parts) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        chores = [asyncio.create_task(_warm_up(parts)), asyncio.create_task(_sweep_now_and_then(parts))]
-        yield
-        for chore in chores:
-            chore.cancel()
-        await drain(parts, 0 if parts.queue.draining else parts.settings.grace_s)
+        with parts.memory.reserved():
+            chores = [asyncio.create_task(_warm_up(parts)), asyncio.create_task(_sweep_now_and_then(parts))]
+            yield
+            for chore in chores:
+                chore.cancel()
+            await drain(parts, 0 if parts.queue.draining else parts.settings.grace_s)
         parts.render_queue.close()
         parts.pipeline.close()
         parts.record.close()
@@ -177,7 +190,7 @@ def _add_guards(app: FastAPI, parts: Parts) -> None:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=list(settings.allowed_origins),
-            allow_methods=["GET", "POST"],
+            allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "Prefer", "Last-Event-ID"],
             expose_headers=["Location", "Retry-After", "X-Request-Id"],
         )

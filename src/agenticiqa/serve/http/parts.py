@@ -10,6 +10,7 @@ from typing import Any
 
 from fastapi import Request
 
+from agenticiqa.serve.http.guard.key_rates import KeyRates
 from agenticiqa.serve.http.guard.keys import KeyFile
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.service_metrics import ServiceMetrics
@@ -18,6 +19,7 @@ from agenticiqa.serve.http.store.job_record import JobRecord, JobRow
 from agenticiqa.serve.http.store.upload_store import StoredPicture, UploadStore
 from agenticiqa.serve.http.work.intake import RequestReader
 from agenticiqa.serve.http.work.jobs import JobQueue
+from agenticiqa.serve.http.work.lanes import MemoryShares
 from agenticiqa.serve.http.work.pipeline_work import Pipeline
 from agenticiqa.serve.http.work.render_queue import RenderQueue
 
@@ -36,6 +38,8 @@ class Parts:
     metrics: ServiceMetrics
     keys: KeyFile | None
     render_queue: RenderQueue
+    memory: MemoryShares
+    key_rates: KeyRates
     ready: list[str]
     """Empty until the model is loaded."""
 

@@ -22,10 +22,13 @@ from agenticiqa.errors import (
     ImageError,
     ImageFormatError,
     ImageTooLargeError,
+    MemoryLimitError,
+    PictureTooSmallError,
     QueryError,
     RegionError,
     RunNotFoundError,
     ToolError,
+    told_to_clients,
 )
 
 logger = logging.getLogger(__name__)
@@ -102,6 +105,8 @@ class ServiceError(Exception):
 # The first entry whose class fits decides.
 _STATUS_BY_ERROR: tuple[tuple[type[AgenticIQAError], int], ...] = (
     (ImageTooLargeError, 413),
+    (MemoryLimitError, 413),
+    (PictureTooSmallError, 422),
     (ImageFormatError, 415),
     (ImageError, 422),
     (QueryError, 422),
@@ -111,6 +116,18 @@ _STATUS_BY_ERROR: tuple[tuple[type[AgenticIQAError], int], ...] = (
     (BackendUnavailableError, 422),
     (BackendError, 502),
 )
+
+
+# A backend that cannot be used is the request's fault only when the request names it, which is checked before.
+_STATUS_BY_KIND = {
+    "image_too_large": 413,
+    "memory_limit": 413,
+    "image_format": 415,
+    "image": 422,
+    "picture_too_small": 422,
+    "query": 422,
+    "region": 422,
+}
 
 
 def without_addresses(text: str) -> str:
@@ -129,7 +146,17 @@ def from_package_error(error: AgenticIQAError) -> ServiceError:
         # A broken configuration or database is for the server's log, not for its clients.
         logger.error("A request failed: %s", error)
         return internal_error()
-    return ServiceError(status, error.kind, without_addresses(str(error)))
+    with told_to_clients():
+        return ServiceError(status, error.kind, without_addresses(str(error)))
+
+
+def status_of_kind(kind: str) -> int:
+    """The status of a run that ended with an error of this kind: the request's own fault, or the backend's.
+
+    >>> status_of_kind("picture_too_small"), status_of_kind("backend_timeout")
+    (422, 502)
+    """
+    return _STATUS_BY_KIND.get(kind, 502)
 
 
 def internal_error() -> ServiceError:
@@ -188,7 +215,7 @@ async def on_http_exception(request: Request, error: Exception) -> JSONResponse:
 
 def _methods_at(request: Request) -> list[str]:
     scope = {"type": "http", "path": request.url.path, "headers": [], "root_path": ""}
-    methods = ("GET", "POST")
+    methods = ("GET", "POST", "DELETE")
     return [
         method
         for method in methods

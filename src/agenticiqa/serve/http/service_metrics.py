@@ -5,6 +5,8 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import Scope
 
+from agenticiqa.runtime.memory import MemoryBudget
+from agenticiqa.serve.http.guard.keys import KeyFile
 from agenticiqa.serve.http.store.job_record import JobOutcome
 from agenticiqa.serve.http.work.jobs import JobQueue, ServiceJob
 
@@ -14,35 +16,47 @@ SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 class ServiceMetrics:
     """One set of counters for one server."""
 
-    def __init__(self, queue: JobQueue) -> None:
+    def __init__(self, queue: JobQueue, memory: MemoryBudget, keys: KeyFile | None) -> None:
+        self._keys = keys
         registry = CollectorRegistry()
         self._registry = registry
         self._requests = Counter(
-            "agenticiqa_http_requests", "Requests answered", ["method", "route", "status"], registry=registry
+            "agenticiqa_http_requests", "Requests answered", ["method", "route", "status", "key"], registry=registry
         )
         self._latency = Histogram(
             "agenticiqa_http_request_seconds", "Time to answer", ["route"], buckets=SECONDS, registry=registry
         )
-        self._jobs = Counter("agenticiqa_jobs", "Jobs ended, by how", ["kind", "status"], registry=registry)
+        self._jobs = Counter("agenticiqa_jobs", "Jobs ended, by how", ["kind", "status", "key"], registry=registry)
         self._job_seconds = Histogram(
-            "agenticiqa_job_seconds", "Time a worker spent on a job", ["kind"], buckets=SECONDS, registry=registry
+            "agenticiqa_job_seconds",
+            "Time a worker spent on a job",
+            ["kind", "key"],
+            buckets=SECONDS,
+            registry=registry,
         )
         running = Gauge("agenticiqa_jobs_running", "Jobs in the hands of a worker", registry=registry)
         running.set_function(lambda: queue.running)
         accepted = Gauge("agenticiqa_jobs_accepted", "Jobs waiting or running", registry=registry)
         accepted.set_function(lambda: queue.taken)
+        held = Gauge("agenticiqa_memory_held_bytes", "Memory that large runs hold", registry=registry)
+        held.set_function(lambda: memory.taken)
+        limit = Gauge("agenticiqa_memory_limit_bytes", "What all runs may take together (--memory)", registry=registry)
+        limit.set(memory.total)
 
     def request_ended(self, scope: Scope, status: int, seconds: float) -> None:
         # The route's pattern, not the address: an attacker must not be able to make up labels.
         route = getattr(scope.get("route"), "path", "none")
         method = scope["method"] if scope["method"] in _METHODS else "other"
-        self._requests.labels(method, route, str(status or "left")).inc()
+        # A key's name: the operator chose it. Requests without a valid key have none.
+        key = scope.get("state", {}).get("key_name", "")
+        self._requests.labels(method, route, str(status or "left"), key).inc()
         self._latency.labels(route).observe(seconds)
 
     def job_ended(self, job: ServiceJob, outcome: JobOutcome) -> None:
-        self._jobs.labels(job.kind, outcome.status).inc()
+        key = self._keys.name_of(job.owner) if self._keys else job.owner
+        self._jobs.labels(job.kind, outcome.status, key).inc()
         if outcome.seconds is not None:
-            self._job_seconds.labels(job.kind).observe(outcome.seconds)
+            self._job_seconds.labels(job.kind, key).observe(outcome.seconds)
 
     def text(self) -> bytes:
         return generate_latest(self._registry)

@@ -14,8 +14,9 @@ import secrets
 import threading
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 from agenticiqa.errors import ConfigError
 from agenticiqa.runtime.files import write_whole
@@ -23,6 +24,9 @@ from agenticiqa.runtime.locks import locked
 
 PREFIX = "aiqa"
 WAIT_S = 10.0
+Role = Literal["assess", "batch", "admin"]
+ROLES: tuple[Role, ...] = get_args(Role)
+USUAL_ROLES: tuple[Role, ...] = ("assess", "batch")
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # Compared with when no key has the id, so that an unknown id takes as long as a wrong secret.
 _NOBODY = hashlib.sha256(b"nobody").hexdigest()
@@ -37,6 +41,26 @@ class KeyRecord:
     sha256: str
     created_at: str
     revoked_at: str | None = None
+    roles: tuple[Role, ...] = ROLES
+    """What it may do. Keys of version 0.1, which knew no roles, may do everything."""
+    expires_at: str | None = None
+    at_once: int | None = None
+    """Runs it may have here at a time, waiting or running; None: its share of the queue."""
+    per_minute: int | None = None
+    """How often it may ask for work in a minute; None: as often as it likes."""
+
+    @property
+    def owner(self) -> str:
+        """Whom runs made with it belong to."""
+        return f"key:{self.id}"
+
+    @property
+    def is_active(self) -> bool:
+        return self.revoked_at is None and not self.has_expired
+
+    @property
+    def has_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= _now()
 
 
 class KeyFile:
@@ -53,19 +77,37 @@ class KeyFile:
             self._refresh()
             return list(self._records.values())
 
-    def add(self, name: str) -> str:
-        """A new key; the only time it can be read."""
+    def add(
+        self,
+        name: str,
+        *,
+        roles: tuple[Role, ...] = USUAL_ROLES,
+        days: float | None = None,
+        at_once: int | None = None,
+        per_minute: int | None = None,
+    ) -> str:
+        """A new key; the only time it can be read. ``days`` from now on it opens nothing any more."""
         if not _NAME.fullmatch(name):
             raise ConfigError(f"{name!r} is not a name for a key.", hint="Letters, digits, '.', '_' and '-', up to 64.")
         key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
         key = f"{PREFIX}_{key_id}_{secret}"
         with self._locked_for_writing():
             records = self.records()
-            if any(record.name == name and record.revoked_at is None for record in records):
+            if any(record.name == name and record.is_active for record in records):
                 raise ConfigError(
                     f"There is a key {name!r} already.", hint=f"Revoke it first: serve keys revoke {name}."
                 )
-            self._write([*records, KeyRecord(key_id, name, _digest(key), _now())])
+            made = KeyRecord(
+                key_id,
+                name,
+                _digest(key),
+                _now(),
+                roles=roles,
+                expires_at=None if days is None else _now(timedelta(days=days)),
+                at_once=at_once,
+                per_minute=per_minute,
+            )
+            self._write([*records, made])
         return key
 
     def revoke(self, name: str) -> KeyRecord:
@@ -85,13 +127,19 @@ class KeyFile:
         return locked(self.path, wait_s=WAIT_S)
 
     def owner_of(self, key: str) -> KeyRecord | None:
-        """The record that a presented key belongs to, or None where it is unknown, wrong or revoked."""
+        """The record that a presented key belongs to, or None where it is unknown, wrong, revoked or expired."""
         parts = key.split("_", 2)
         with self._lock:
             self._refresh()
             record = self._records.get(parts[1]) if len(parts) == 3 else None
         matches = hmac.compare_digest(_digest(key), record.sha256 if record else _NOBODY)
-        return record if record and matches and record.revoked_at is None else None
+        return record if record and matches and record.is_active else None
+
+    def name_of(self, owner: str) -> str:
+        """What the key is called that runs belong to."""
+        with self._lock:
+            record = self._records.get(owner.removeprefix("key:"))
+        return record.name if record else "unknown"
 
     def _refresh(self) -> None:
         try:
@@ -108,7 +156,7 @@ class KeyFile:
 
     def _parsed(self) -> list[KeyRecord]:
         try:
-            return [KeyRecord(**entry) for entry in json.loads(self.path.read_text(encoding="utf-8"))["keys"]]
+            return [_record(entry) for entry in json.loads(self.path.read_text(encoding="utf-8"))["keys"]]
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise ConfigError(
                 f"The key file {str(self.path)!r} is damaged.", hint="Restore it, or delete it and make new keys."
@@ -123,5 +171,11 @@ def _digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _now() -> str:
-    return datetime.now(tz=timezone.utc).isoformat(timespec="seconds")
+def _record(entry: dict[str, Any]) -> KeyRecord:
+    if not {*entry.get("roles", ROLES)} <= {*ROLES}:
+        raise ValueError("a role that nobody knows")
+    return KeyRecord(**{**entry, "roles": tuple(entry.get("roles", ROLES))})
+
+
+def _now(later: timedelta = timedelta()) -> str:
+    return (datetime.now(tz=timezone.utc) + later).isoformat(timespec="seconds")

@@ -1,8 +1,10 @@
 """The outermost layer: limits on request bodies, headers on every response, one name for every request.
 
 A body that is too large is refused on its announced length, or as soon as it grows too long; one that dribbles in is
-cut off. Whoever is answered before the body has arrived gets the answer first: what is still under way is read and
-thrown away for a moment, because closing at once would make the client's system discard the answer.
+cut off by its rate; and all bodies that are being read together are bounded. None of them holds a place in the queue:
+a slow client costs a connection and what it has sent. Whoever is answered before the body has arrived gets the answer
+first: what is still under way is read and thrown away for a moment, because closing at once would make the client's
+system discard the answer.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ HEADERS = {
     b"permissions-policy": b"camera=(), geolocation=(), microphone=()",
 }
 BATCH_PATH = "/v1/batches"
+BATCHES_AT_ONCE = 2
 Observer = Callable[[Scope, int, float], None]
 """(scope, status, seconds), called when a request has ended."""
 
@@ -46,6 +49,8 @@ class RequestGuard:
         self.app = app
         self.settings = settings
         self.observe = observe
+        self._single = _BodiesInMemory(settings.bodies_at_once * settings.max_upload_bytes)
+        self._batches = _BodiesInMemory(BATCHES_AT_ONCE * settings.max_batch_upload_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -53,12 +58,14 @@ class RequestGuard:
             return
         request_id = secrets.token_hex(6)
         scope.setdefault("state", {})["request_id"] = request_id
-        body = _Body(scope, receive, self.settings)
+        batch = scope["path"] == BATCH_PATH
+        body = _Body(scope, receive, self.settings, self._batches if batch else self._single, batch=batch)
         reply = _Response(scope, send, body, request_id)
         started = time.monotonic()
         try:
             await self._serve(scope, body, reply, request_id)
         finally:
+            body.forget()
             self.observe(scope, reply.status, time.monotonic() - started)
 
     async def _serve(self, scope: Scope, body: _Body, reply: _Response, request_id: str) -> None:
@@ -73,20 +80,40 @@ class RequestGuard:
                 await problem_response(internal_error(), request_id)(scope, body.receive, reply.send)
 
 
+class _BodiesInMemory:
+    """What all bodies that are being read hold together."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held = 0
+
+    def add(self, size: int) -> None:
+        if self._held + size > self._most:
+            raise ServiceError(
+                503, "uploads_full", "Too much is being uploaded just now. Try again.", headers={"Retry-After": "2"}
+            )
+        self._held += size
+
+    def remove(self, size: int) -> None:
+        self._held -= size
+
+
 class _Body:
     """The request's body as it arrives, within limits."""
 
-    def __init__(self, scope: Scope, receive: Receive, settings: ServiceSettings) -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, settings: ServiceSettings, others: _BodiesInMemory, *, batch: bool
+    ) -> None:
         headers = dict(scope["headers"])
         self._receive = receive
         self._settings = settings
-        batch = scope["path"] == BATCH_PATH
+        self._others = others
         self._limit = settings.max_batch_upload_bytes if batch else settings.max_upload_bytes
         self._announced = headers.get(b"content-length", b"")
         self._encoding = headers.get(b"content-encoding", b"identity").lower()
         self.complete = self._announced in (b"", b"0") and b"transfer-encoding" not in headers
         self._taken = 0
-        self._end = time.monotonic() + settings.body_total_s
+        self._begun = time.monotonic()
 
     def check_announced(self) -> None:
         if self._encoding not in (b"identity", b""):
@@ -103,19 +130,32 @@ class _Body:
         if self.complete:
             # Nothing but the client's leaving can come now.
             return await self._receive()
-        allowed = min(self._settings.body_idle_s, self._end - time.monotonic())
         try:
-            message = await asyncio.wait_for(self._receive(), max(allowed, 0.01))
+            message = await asyncio.wait_for(self._receive(), max(self._patience(), 0.01))
         except (asyncio.TimeoutError, TimeoutError):
             raise ServiceError(408, "slow_body", "The request's body arrived too slowly.") from None
         if message["type"] == "http.request":
-            self._taken += len(message.get("body", b""))
-            self.complete = not message.get("more_body", False)
-            if self._taken > self._limit:
+            size = len(message.get("body", b""))
+            if self._taken + size > self._limit:
                 raise self._too_large()
+            self._others.add(size)
+            self._taken += size
+            self.complete = not message.get("more_body", False)
         else:
             self.complete = True
         return message
+
+    def _patience(self) -> float:
+        """How long the next part may take: neither silent nor slow for long."""
+        settings, now = self._settings, time.monotonic()
+        in_time = self._begun + settings.body_total_s
+        fast_enough = self._begun + settings.body_grace_s + self._taken / settings.body_least_rate
+        return min(settings.body_idle_s, in_time - now, fast_enough - now)
+
+    def forget(self) -> None:
+        """The request has ended: its body is in the upload store, or nowhere."""
+        self._others.remove(self._taken)
+        self._taken = 0
 
     async def linger(self) -> None:
         """Read and throw away what is under way, for a moment."""

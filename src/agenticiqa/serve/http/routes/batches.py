@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.guard.access import Caller
+from agenticiqa.serve.http.guard.access import BatchCaller, admit, place_for
 from agenticiqa.serve.http.parts import Parts, own_job, parts_of
 from agenticiqa.serve.http.routes.request_documents import COMPONENTS, WORK_PROBLEMS, examples_of, problems
 from agenticiqa.serve.http.store.job_record import JobRow
@@ -55,13 +55,14 @@ _REQUEST_BODY: dict[str, Any] = {
     responses=WORK_PROBLEMS,
     openapi_extra=_REQUEST_BODY,
 )
-async def make_batch(request: Request, caller: Caller) -> Response:
+async def make_batch(request: Request, caller: BatchCaller) -> Response:
     parts = parts_of(request)
-    with parts.batch_queue.reserve() as slot:
-        intake = await read_batch(request, parts.reader)
-        _check(parts, intake.body)
-        batch_id = new_run_id()
-        output = parts.batch_output(batch_id)
+    admit(request, caller, parts.batch_queue)
+    intake = await read_batch(request, parts.reader)
+    _check(parts, intake.body)
+    batch_id = new_run_id()
+    output = parts.batch_output(batch_id)
+    with place_for(request, caller, parts.batch_queue) as slot:
         job = await parts.batch_queue.submit(
             slot,
             batch_id,
@@ -125,7 +126,9 @@ def _state(row: JobRow, job: ServiceJob | None) -> BatchState:
 
 
 @router.get("", summary="Your batches, newest first", response_model=BatchList, responses=problems(422))
-async def list_batches(request: Request, caller: Caller, limit: Annotated[int, Query(ge=1, le=200)] = 20) -> Response:
+async def list_batches(
+    request: Request, caller: BatchCaller, limit: Annotated[int, Query(ge=1, le=200)] = 20
+) -> Response:
     parts = parts_of(request)
     rows = await asyncio.to_thread(parts.record.latest, caller, (KIND,), limit)
     listed = BatchList(batches=[_state(row, parts.batch_queue.find(row.id)) for row in rows])
@@ -133,14 +136,14 @@ async def list_batches(request: Request, caller: Caller, limit: Annotated[int, Q
 
 
 @router.get("/{batch_id}", summary="How far a batch is", response_model=BatchState, responses=problems(404, 422))
-async def show_batch(request: Request, batch_id: BatchId, caller: Caller) -> Response:
+async def show_batch(request: Request, batch_id: BatchId, caller: BatchCaller) -> Response:
     parts = parts_of(request)
     row = await _row(parts, batch_id, caller)
     return JSONResponse(_state(row, parts.batch_queue.find(batch_id)).model_dump(mode="json"))
 
 
 @router.post("/{batch_id}/cancel", summary="Stop a batch", response_model=BatchState, responses=problems(404, 422))
-async def cancel_batch(request: Request, batch_id: BatchId, caller: Caller) -> Response:
+async def cancel_batch(request: Request, batch_id: BatchId, caller: BatchCaller) -> Response:
     parts = parts_of(request)
     await _row(parts, batch_id, caller)
     job = parts.batch_queue.cancel(batch_id)
@@ -158,7 +161,7 @@ async def cancel_batch(request: Request, batch_id: BatchId, caller: Caller) -> R
         200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}, "description": "JSON lines"},
     },
 )
-async def batch_results(request: Request, batch_id: BatchId, caller: Caller) -> Response:
+async def batch_results(request: Request, batch_id: BatchId, caller: BatchCaller) -> Response:
     parts = parts_of(request)
     row = await _row(parts, batch_id, caller)
     # A plain iterator is read in a thread, line by line.

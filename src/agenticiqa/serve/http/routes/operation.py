@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from agenticiqa._version import __version__
-from agenticiqa.serve.http.guard.access import Caller
-from agenticiqa.serve.http.parts import parts_of
+from agenticiqa.serve.http.guard.access import AdminCaller
+from agenticiqa.serve.http.parts import Parts, parts_of
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.request_documents import problems
 from agenticiqa.serve.http.wire import Health, ReadinessReply
@@ -26,10 +26,17 @@ async def healthz() -> Response:
 @router.get("/readyz", summary="Work is accepted", response_model=ReadinessReply, responses=problems(503))
 async def readyz(request: Request) -> Response:
     parts = parts_of(request)
-    if parts.queue.draining or not parts.ready:
-        why = "stopping" if parts.queue.draining else "loading its model"
-        raise ServiceError(503, "not_ready", f"The server is {why}.", headers={"Retry-After": "2"})
     running = parts.queue.running
+    why = _why_not(parts)
+    if why:
+        raise ServiceError(
+            503,
+            "not_ready",
+            f"The server is {why}.",
+            headers={"Retry-After": "2"},
+            running=running,
+            waiting=parts.queue.taken - running,
+        )
     shown = ReadinessReply(
         version=__version__,
         workers=parts.settings.workers,
@@ -37,6 +44,14 @@ async def readyz(request: Request) -> Response:
         waiting=parts.queue.taken - running,
     )
     return JSONResponse(shown.model_dump(mode="json"))
+
+
+def _why_not(parts: Parts) -> str | None:
+    if parts.queue.draining:
+        return "stopping"
+    if not parts.ready:
+        return "loading its model"
+    return "full: all workers are busy and nothing more may wait" if parts.queue.is_full else None
 
 
 @router.get(
@@ -48,5 +63,5 @@ async def readyz(request: Request) -> Response:
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text"},
     },
 )
-async def metrics(request: Request, _caller: Caller) -> Response:
+async def metrics(request: Request, _caller: AdminCaller) -> Response:
     return Response(parts_of(request).metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -6,22 +6,34 @@ metadata, a second file) comes out again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from PIL import Image
 
 from agenticiqa.errors import ToolError
-from agenticiqa.pictures.images import Box, LoadedImage, load_image, png_bytes
+from agenticiqa.pictures.images import Box, LoadedImage, load_image, peek_size, png_bytes
 from agenticiqa.pictures.overlays import coloured, overlay
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.serve.http.store.upload_store import StoredPicture
 from agenticiqa.tools.maps import badness_of
 from agenticiqa.tools.measuring import Bench, ToolJob
-from agenticiqa.tools.registry import ToolRegistry
+from agenticiqa.tools.needs import pictures_need, pixels_of, tool_need
+from agenticiqa.tools.registry import Tool, ToolRegistry
 
+DRAWING_BYTES = 40
+"""Per pixel: colours over the picture, and the file that is made of it."""
 QUALITY = "quality"
 """The map of the embedded model, which needs no tool."""
 DIFFERENCE = "difference"
 """The map of a comparison: who is better where."""
+
+
+def drawing_need(pictures: Sequence[StoredPicture], limits: ImageLimits, tool: Tool | None = None) -> int:
+    """What drawing these pictures takes of memory, with a map of a tool over one of them."""
+    sizes = [peek_size(picture.path, limits) for picture in pictures]
+    pixels = max(map(pixels_of, sizes))
+    return pictures_need(sizes) + DRAWING_BYTES * pixels + (tool_need(tool, pixels) if tool else 0)
 
 
 def shown_picture(picture: StoredPicture, limits: ImageLimits, max_side: int | None) -> bytes:

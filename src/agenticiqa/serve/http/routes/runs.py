@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from html import escape
 from typing import Annotated, Any, Literal
 
@@ -16,13 +16,14 @@ from agenticiqa.pictures.images import Box
 from agenticiqa.reports.assessment import render_report, report_item
 from agenticiqa.reports.comparison import render_page
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.serve.http.guard.access import Caller
+from agenticiqa.serve.http.guard.access import AssessCaller
 from agenticiqa.serve.http.parts import Parts, own_job, parts_of, stored_pictures
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.picture_views import (
     DIFFERENCE,
     QUALITY,
     difference_map,
+    drawing_need,
     quality_overlay,
     shown_picture,
     tool_overlay,
@@ -65,7 +66,7 @@ async def _row(parts: Parts, run_id: str, caller: str) -> JobRow:
 @router.get("", summary="Your runs, newest first", response_model=RunList, responses=problems(422))
 async def list_runs(
     request: Request,
-    caller: Caller,
+    caller: AssessCaller,
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
     before: Annotated[str | None, Query(pattern="^[0-9a-f]{12}$", description="Only runs before this one.")] = None,
 ) -> Response:
@@ -77,7 +78,7 @@ async def list_runs(
 
 
 @router.get("/{run_id}", summary="One run with its result", response_model=Run, responses=problems(404, 422))
-async def show_run(request: Request, run_id: RunId, caller: Caller) -> Response:
+async def show_run(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
     parts = parts_of(request)
     row = await _row(parts, run_id, caller)
     return JSONResponse(run_view(row, parts.queue.find(run_id)).model_dump(mode="json"))
@@ -86,7 +87,7 @@ async def show_run(request: Request, run_id: RunId, caller: Caller) -> Response:
 @router.post(
     "/{run_id}/cancel", summary="Stop a run at its next step", response_model=Run, responses=problems(404, 422)
 )
-async def cancel_run(request: Request, run_id: RunId, caller: Caller) -> Response:
+async def cancel_run(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
     parts = parts_of(request)
     await _row(parts, run_id, caller)
     job = parts.queue.cancel(run_id)
@@ -111,7 +112,7 @@ async def cancel_run(request: Request, run_id: RunId, caller: Caller) -> Respons
 async def run_events(
     request: Request,
     run_id: RunId,
-    caller: Caller,
+    caller: AssessCaller,
     last_event_id: Annotated[str | None, Header(description="Send only what came after this one.")] = None,
 ) -> Response:
     parts = parts_of(request)
@@ -150,9 +151,15 @@ def _sse(event: dict[str, Any]) -> str:
 # --- pictures and the page ---
 
 
-async def _drawn(parts: Parts, draw: Callable[[], bytes]) -> Response:
+async def _drawn(
+    parts: Parts, draw: Callable[[], bytes], pictures: Sequence[StoredPicture], tool: str | None = None
+) -> Response:
+    def need() -> int:
+        named = parts.pipeline.assessor().tools.find(tool) if tool else None
+        return drawing_need(pictures, parts.pipeline.limits, named)
+
     try:
-        data = await parts.render_queue.draw(draw)
+        data = await parts.render_queue.draw(draw, need)
     except ImageNotFoundError:
         # It went between a look at the upload store and its turn to be drawn.
         raise _gone() from None
@@ -181,7 +188,7 @@ def _picture(row: JobRow, name: str) -> StoredPicture:
 async def run_image(
     request: Request,
     run_id: RunId,
-    caller: Caller,
+    caller: AssessCaller,
     max_side: MaxSide = None,
     which: Annotated[Literal["a", "b"] | None, Query(description="Of a comparison.")] = None,
 ) -> Response:
@@ -189,7 +196,7 @@ async def run_image(
     row = await _row(parts, run_id, caller)
     name = "image" if row.kind == "assess" else f"image_{which or 'a'}"
     picture = _picture(row, name)
-    return await _drawn(parts, lambda: shown_picture(picture, parts.pipeline.limits, max_side))
+    return await _drawn(parts, lambda: shown_picture(picture, parts.pipeline.limits, max_side), [picture])
 
 
 @router.get(
@@ -198,10 +205,10 @@ async def run_image(
     response_class=Response,
     responses={**problems(404, 422, 429), **PNG},
 )
-async def run_reference(request: Request, run_id: RunId, caller: Caller, max_side: MaxSide = None) -> Response:
+async def run_reference(request: Request, run_id: RunId, caller: AssessCaller, max_side: MaxSide = None) -> Response:
     parts = parts_of(request)
     picture = _picture(await _row(parts, run_id, caller), "reference")
-    return await _drawn(parts, lambda: shown_picture(picture, parts.pipeline.limits, max_side))
+    return await _drawn(parts, lambda: shown_picture(picture, parts.pipeline.limits, max_side), [picture])
 
 
 @router.get(
@@ -216,7 +223,7 @@ async def run_reference(request: Request, run_id: RunId, caller: Caller, max_sid
 async def run_map(
     request: Request,
     run_id: RunId,
-    caller: Caller,
+    caller: AssessCaller,
     tool: Annotated[str, Query(max_length=100, description="`quality`, `difference` or a tool.")] = QUALITY,
     which: Annotated[Literal["a", "b"] | None, Query(description="Of a comparison.")] = None,
     region: Annotated[str | None, Query(max_length=100, description="A region of the request, by name.")] = None,
@@ -227,17 +234,21 @@ async def run_map(
     picture = _picture(row, "image" if row.kind == "assess" else f"image_{which or 'a'}")
     limits = parts.pipeline.limits
     if tool == QUALITY:
-        return await _drawn(parts, lambda: quality_overlay(picture, limits, max_side))
+        return await _drawn(parts, lambda: quality_overlay(picture, limits, max_side), [picture])
     reference = _picture(row, "reference") if "reference" in stored_pictures(row.request) else None
     if tool == DIFFERENCE and row.kind == "compare":
         first, second = _picture(row, "image_a"), _picture(row, "image_b")
-        return await _drawn(parts, lambda: difference_map(first, second, reference, limits, max_side))
+        pictures = [first, second, *([reference] if reference else [])]
+        return await _drawn(parts, lambda: difference_map(first, second, reference, limits, max_side), pictures)
     boxes = row.request.get("regions") or {}
     if region is not None and region not in boxes:
         raise ServiceError(422, "unknown_region", "This run has no region of this name.")
     box = Box(*boxes[region]) if region is not None else None
     tools = parts.pipeline.assessor().tools
-    return await _drawn(parts, lambda: tool_overlay(tools, tool, picture, reference, box, limits, max_side))
+    pictures = [picture, *([reference] if reference else [])]
+    return await _drawn(
+        parts, lambda: tool_overlay(tools, tool, picture, reference, box, limits, max_side), pictures, tool
+    )
 
 
 @router.get(
@@ -246,12 +257,16 @@ async def run_map(
     response_class=HTMLResponse,
     responses=problems(404, 409, 422, 429),
 )
-async def run_report(request: Request, run_id: RunId, caller: Caller) -> Response:
+async def run_report(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
     parts = parts_of(request)
     row = await _row(parts, run_id, caller)
     if row.result is None:
         raise ServiceError(409, "no_result", "Only a run with a result has a report.")
-    page = await parts.render_queue.draw(lambda: _report_page(row, parts.pipeline.limits))
+    limits = parts.pipeline.limits
+    kept = [picture for picture in stored_pictures(row.request).values() if picture.path.is_file()]
+    page = await parts.render_queue.draw(
+        lambda: _report_page(row, limits), lambda: drawing_need(kept, limits) if kept else 0
+    )
     return HTMLResponse(page, headers={"Content-Security-Policy": REPORT_POLICY})
 
 

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse, Response
 from agenticiqa.api.comparison import Comparison
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.guard.access import Caller
+from agenticiqa.serve.http.guard.access import AssessCaller, admit, place_for
 from agenticiqa.serve.http.parts import Parts, parts_of
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.request_documents import WORK_PROBLEMS, body_of
@@ -29,7 +29,7 @@ from agenticiqa.serve.http.wire import (
     Run,
 )
 from agenticiqa.serve.http.work.intake import Intake
-from agenticiqa.serve.http.work.jobs import ServiceJob, Slot, StopReason, WorkResult, stopped_error
+from agenticiqa.serve.http.work.jobs import ServiceJob, StopReason, WorkResult, stopped_error
 from agenticiqa.serve.http.work.pipeline_work import failure_of
 
 router = APIRouter(prefix="/v1", tags=["work"])
@@ -59,11 +59,11 @@ Async = Annotated[bool, Depends(_wants_async)]
     responses={**WORK_PROBLEMS, **ACCEPTED},
     openapi_extra=body_of(AssessBody, AssessFields, ASSESS_PICTURES),
 )
-async def assess(request: Request, caller: Caller, respond_async: Async) -> Response:
+async def assess(request: Request, caller: AssessCaller, respond_async: Async) -> Response:
     parts = parts_of(request)
-    with parts.queue.reserve() as slot:
-        intake = await parts.reader.read(request, AssessFields, AssessBody, ASSESS_PICTURES)
-        return await _asked(request, slot, caller, "assess", intake, parts.pipeline.assess, respond_async)
+    admit(request, caller, parts.queue)
+    intake = await parts.reader.read(request, AssessFields, AssessBody, ASSESS_PICTURES)
+    return await _asked(request, caller, "assess", intake, parts.pipeline.assess, respond_async)
 
 
 @router.post(
@@ -73,11 +73,11 @@ async def assess(request: Request, caller: Caller, respond_async: Async) -> Resp
     responses={**WORK_PROBLEMS, **ACCEPTED},
     openapi_extra=body_of(CompareBody, CompareFields, COMPARE_PICTURES),
 )
-async def compare(request: Request, caller: Caller, respond_async: Async) -> Response:
+async def compare(request: Request, caller: AssessCaller, respond_async: Async) -> Response:
     parts = parts_of(request)
-    with parts.queue.reserve() as slot:
-        intake = await parts.reader.read(request, CompareFields, CompareBody, COMPARE_PICTURES)
-        return await _asked(request, slot, caller, "compare", intake, parts.pipeline.compare, respond_async)
+    admit(request, caller, parts.queue)
+    intake = await parts.reader.read(request, CompareFields, CompareBody, COMPARE_PICTURES)
+    return await _asked(request, caller, "compare", intake, parts.pipeline.compare, respond_async)
 
 
 @router.post(
@@ -87,20 +87,27 @@ async def compare(request: Request, caller: Caller, respond_async: Async) -> Res
     responses=WORK_PROBLEMS,
     openapi_extra=body_of(MeasureBody, MeasureFields, ASSESS_PICTURES),
 )
-async def measure(request: Request, caller: Caller) -> Response:
+async def measure(request: Request, caller: AssessCaller) -> Response:
     parts = parts_of(request)
-    with parts.queue.reserve() as slot:
-        intake = await parts.reader.read(request, MeasureFields, MeasureBody, ASSESS_PICTURES)
+    admit(request, caller, parts.queue)
+    intake = await parts.reader.read(request, MeasureFields, MeasureBody, ASSESS_PICTURES)
+    need = await asyncio.to_thread(parts.pipeline.measuring_need, intake)
+    with place_for(request, caller, parts.queue) as slot:
         job = await parts.queue.submit(
-            slot, new_run_id(), caller, "measure", lambda job: parts.pipeline.measure(job, intake), holds=intake.files
+            slot,
+            new_run_id(),
+            caller,
+            "measure",
+            lambda job: parts.pipeline.measure(job, intake),
+            holds=intake.files,
+            need=need,
         )
-        await _finished(request, job)
-        return JSONResponse(_reply_of(job))
+    await _finished(request, job)
+    return JSONResponse(_reply_of(job))
 
 
 async def _asked(
     request: Request,
-    slot: Slot,
     caller: str,
     kind: str,
     intake: Intake[Question],
@@ -117,7 +124,11 @@ async def _asked(
             name: {"file": str(picture.path), "name": picture.name} for name, picture in intake.pictures.items()
         },
     }
-    job = await parts.queue.submit(slot, new_run_id(), caller, kind, lambda job: work(job, intake), asked, intake.files)
+    need = await asyncio.to_thread(parts.pipeline.assessing_need, intake)
+    with place_for(request, caller, parts.queue) as slot:
+        job = await parts.queue.submit(
+            slot, new_run_id(), caller, kind, lambda job: work(job, intake), asked, intake.files, need
+        )
     links = links_of(job.id, kind, set(intake.pictures))
     if respond_async:
         row = await asyncio.to_thread(parts.record.find, job.id, caller)
@@ -129,6 +140,7 @@ async def _asked(
 
 async def _finished(request: Request, job: ServiceJob) -> None:
     """Until the job has ended; tells it to stop when the client leaves or its time is over."""
+    parts = parts_of(request)
     ended = asyncio.ensure_future(job.done.wait())
     left = asyncio.ensure_future(_client_left(request))
     try:
@@ -137,10 +149,10 @@ async def _finished(request: Request, job: ServiceJob) -> None:
         if ended.done():
             return
         reason: StopReason = "client_left" if left.done() else "timed_out"
-        job.stop(reason)
+        parts.queue.stop(job, reason)
         raise stopped_error(reason, job.id)
     except asyncio.CancelledError:
-        job.stop("client_left")
+        parts.queue.stop(job, "client_left")
         raise
     finally:
         ended.cancel()

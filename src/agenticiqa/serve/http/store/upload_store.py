@@ -23,6 +23,8 @@ class StoredPicture:
 
     path: Path
     name: str
+    size: tuple[int, int] = (0, 0)
+    """(width, height) by the file's header, where it was looked at."""
 
 
 class UploadStore:
@@ -37,7 +39,7 @@ class UploadStore:
         self._lock = threading.Lock()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
-    def put(self, data: bytes, name: str) -> StoredPicture:
+    def put(self, data: bytes, name: str, size: tuple[int, int] = (0, 0)) -> StoredPicture:
         """Keep a picture; one that is there already only gets younger."""
         digest = hashlib.sha256(data).hexdigest()
         path = self.folder / digest[:2] / digest
@@ -49,7 +51,7 @@ class UploadStore:
                 part = path.with_name(f".{uuid.uuid4().hex}.part")
                 part.write_bytes(data)
                 part.replace(path)
-        return StoredPicture(path, name)
+        return StoredPicture(path, name, size)
 
     def sweep(self, in_use: Collection[Path] = ()) -> int:
         """Remove what is too old, and the oldest until the rest fits; returns how many files went."""

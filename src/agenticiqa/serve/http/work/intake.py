@@ -78,6 +78,10 @@ class Intake(Generic[Fields]):
     def files(self) -> list[Path]:
         return [picture.path for picture in self.pictures.values()]
 
+    @property
+    def sizes(self) -> list[tuple[int, int]]:
+        return [picture.size for picture in self.pictures.values()]
+
 
 @dataclass(frozen=True)
 class RequestReader:
@@ -163,8 +167,8 @@ class RequestReader:
 
     def store(self, name: str, data: bytes) -> StoredPicture:
         """Keep a picture whose header says that it is one, of a size this server takes."""
-        check_header(data, name=name, limits=self.limits)
-        return self.uploads.put(data, name)
+        size = check_header(data, name=name, limits=self.limits)
+        return self.uploads.put(data, name, size)
 
 
 def _add_field(values: dict[str, Any], name: str, value: str) -> None:

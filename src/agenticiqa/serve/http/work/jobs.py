@@ -1,4 +1,4 @@
-"""Accepted work: a bounded queue, a few worker threads, and a way to stop each job between two steps.
+"""Accepted work: a bounded queue, a few worker threads, and a way to stop each job between two steps or two tiles.
 
 Everything about a job changes on the event loop's thread; workers post to it. Threads rather than processes: most of
 the time goes into ONNX Runtime and NumPy, which let other threads run, and the models are loaded once.
@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from agenticiqa.errors import AgenticIQAError
+from agenticiqa.errors import AgenticIQAError, told_to_clients
 from agenticiqa.runtime.runs import INTERRUPTED, StopRun
+from agenticiqa.runtime.stopping import stoppable
 from agenticiqa.serve.http.problems import ServiceError, from_package_error, internal_error
 from agenticiqa.serve.http.store.job_record import QUEUED, JobOutcome, JobRecord, now
+from agenticiqa.serve.http.work.lanes import Lane, MemoryShares, step_back
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +34,10 @@ RUNNING = "running"
 LAST_WORD_S = 5.0
 """How long a stopping server waits for running jobs to reach their next step."""
 MOST_RETRY_S = 60
+KEY_SHARE = 0.5
+"""Of all places: what one key may hold."""
+LARGE_WAITING = 2
+"""Large runs that may wait for memory; more of them are refused."""
 KEPT_AFTER_END = 64
 """Ended jobs whose events are still at hand for late listeners; older ones are read from the record."""
 
@@ -68,6 +75,8 @@ class ServiceJob:
     holds: frozenset[Path]
     """Files that must not go before the job ends."""
     loop: asyncio.AbstractEventLoop = field(repr=False)
+    need: int = 0
+    """Bytes of memory."""
     status: str = QUEUED
     stop_reason: StopReason | None = None
     outcome: JobOutcome | None = None
@@ -134,10 +143,11 @@ def _events_so_far(job: ServiceJob) -> list[dict[str, Any]]:
 
 
 class Slot:
-    """A place in the queue, held while a request's body is read."""
+    """A place in the queue, held until a job has it."""
 
-    def __init__(self, queue: JobQueue) -> None:
-        self._desk = queue
+    def __init__(self, queue: JobQueue, owner: str) -> None:
+        self._queue = queue
+        self._owner = owner
         self.used = False
 
     def __enter__(self) -> Slot:
@@ -145,27 +155,47 @@ class Slot:
 
     def __exit__(self, *_: object) -> None:
         if not self.used:
-            self._desk.free_place()
+            self._queue.free_place(self._owner)
 
 
 class JobQueue:
     """Takes work, hands it to workers, remembers what is under way."""
 
-    def __init__(self, record: JobRecord, *, workers: int, queue_length: int, timeout_s: float) -> None:
+    def __init__(
+        self,
+        record: JobRecord,
+        *,
+        workers: int,
+        queue_length: int,
+        timeout_s: float,
+        memory: MemoryShares | None = None,
+        shared: bool = False,
+    ) -> None:
+        """With ``memory``, large runs get workers of their own; ``shared`` keeps each owner to a part of the places."""
         self._record = record
         self._workers = workers
         self._places = workers + queue_length
+        self._of_one = max(1, math.ceil(self._places * KEY_SHARE)) if shared else self._places
         self._timeout_s = timeout_s
-        self._taken = 0
+        self._memory = memory
+        self._taken: Counter[str] = Counter()
         self._usual_s = 1.0
-        self._waiting: queue.SimpleQueue[ServiceJob | None] = queue.SimpleQueue()
+        self._small, self._large = Lane(), Lane()
+        self._large_workers = max(1, workers // 2) if memory else 0
         self._jobs: dict[str, ServiceJob] = {}
+        self._ending: set[asyncio.Task[None]] = set()
         self.draining = False
         self.ended: Callable[[ServiceJob, JobOutcome], None] = lambda _job, _outcome: None
         self._threads = [
             # Daemons: a tool that hangs must not keep a stopping server alive.
-            threading.Thread(target=self._serve, name=f"worker-{number}", daemon=True)
-            for number in range(workers)
+            *(
+                threading.Thread(target=self._serve, args=(self._small,), name=f"worker-{number}", daemon=True)
+                for number in range(workers)
+            ),
+            *(
+                threading.Thread(target=self._serve_large, name=f"large-{number}", daemon=True)
+                for number in range(self._large_workers)
+            ),
         ]
         for thread in self._threads:
             thread.start()
@@ -182,25 +212,34 @@ class JobQueue:
 
     @property
     def taken(self) -> int:
-        return self._taken
+        return self._taken.total()
 
-    def reserve(self) -> Slot:
-        """A place, or the refusal that says when to come back."""
+    @property
+    def is_full(self) -> bool:
+        return self.taken >= self._places
+
+    def check_room(self, owner: str, most: int | None = None) -> None:
+        """Refuse, with when to come back, somebody for whom there is no place; ``most`` is the owner's own limit."""
         if self.draining:
             raise ServiceError(503, "stopping", "The server is stopping.", headers={"Retry-After": "5"})
-        if self._taken >= self._places:
-            wait = max(1, min(MOST_RETRY_S, math.ceil(self._usual_s * (self._taken / self._workers) / 2)))
-            raise ServiceError(
-                429,
-                "queue_full",
-                f"All workers are busy and the queue is full. Try again in {wait} seconds.",
-                headers={"Retry-After": str(wait)},
-            )
-        self._taken += 1
-        return Slot(self)
+        if self.is_full:
+            raise self._busy("queue_full", "All workers are busy and the queue is full.")
+        if self._taken[owner] >= min(self._of_one, most or self._of_one):
+            raise self._busy("share_full", "This key has as many runs here as it may have at a time.")
 
-    def free_place(self) -> None:
-        self._taken -= 1
+    def _busy(self, kind: str, detail: str, status: int = 429) -> ServiceError:
+        wait = max(1, min(MOST_RETRY_S, math.ceil(self._usual_s * (self.taken / self._workers) / 2)))
+        return ServiceError(status, kind, f"{detail} Try again in {wait} seconds.", headers={"Retry-After": str(wait)})
+
+    def reserve(self, owner: str = "", most: int | None = None) -> Slot:
+        """A place, or the refusal that says when to come back."""
+        self.check_room(owner, most)
+        self._taken[owner] += 1
+        return Slot(self, owner)
+
+    def free_place(self, owner: str) -> None:
+        self._taken[owner] -= 1
+        self._taken += Counter()  # drops owners who hold nothing
 
     # --- jobs ---
 
@@ -211,8 +250,21 @@ class JobQueue:
         """Ask a job to stop at its next step; None where the queue no longer knows it."""
         job = self.find(job_id)
         if job is not None:
-            job.stop("cancelled")
+            self.stop(job, "cancelled")
         return job
+
+    def stop(self, job: ServiceJob, reason: StopReason) -> None:
+        """Tell a job to stop: at its next step or tile, or at once where it has not begun."""
+        job.stop(reason)
+        if (self._large if self._is_large(job) else self._small).remove(job):
+            ending = asyncio.get_running_loop().create_task(self._end_unbegun(job, reason))
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+
+    async def _end_unbegun(self, job: ServiceJob, reason: StopReason) -> None:
+        outcome = self._stopped(job, reason)
+        await asyncio.to_thread(self._keep, job, outcome)
+        self._finish(job, outcome)
 
     async def submit(
         self,
@@ -223,8 +275,17 @@ class JobQueue:
         work: Callable[[ServiceJob], WorkResult],
         request: dict[str, Any] | None = None,
         holds: Iterable[Path] = (),
+        need: int = 0,
     ) -> ServiceJob:
-        """Queue work in a reserved place; with a ``request`` it is on record before this returns."""
+        """Queue work in a reserved place; with a ``request`` it is on record before this returns.
+
+        ``need`` is what the work takes of memory: more than there will ever be is refused.
+        """
+        large = self._memory is not None and self._memory.is_large(need)
+        if self._memory is not None and large:
+            self._memory.budget.check(need, "This run")
+            if sum(self._is_large(job) for job in self.active) >= self._large_workers + LARGE_WAITING:
+                raise self._busy("memory_busy", "Other large pictures are being worked on.", 503)
         job = ServiceJob(
             job_id,
             owner,
@@ -234,14 +295,18 @@ class JobQueue:
             recorded=request is not None,
             holds=frozenset(holds),
             loop=asyncio.get_running_loop(),
+            need=need,
         )
         if request is not None:
             await asyncio.to_thread(self._record.begin, job_id, owner, kind, request)
         slot.used = True
         self._jobs[job_id] = job
         job.add_event("status", {"status": QUEUED})
-        self._waiting.put(job)
+        (self._large if large else self._small).put(job)
         return job
+
+    def _is_large(self, job: ServiceJob) -> bool:
+        return self._memory is not None and self._memory.is_large(job.need)
 
     async def drain(self, grace_s: float) -> None:
         """Let accepted work finish; record as interrupted what does not in time. Nothing is accepted meanwhile."""
@@ -255,8 +320,8 @@ class JobQueue:
             outcome = self._stopped(job, "interrupted")
             await asyncio.to_thread(self._keep, job, outcome)
             self._finish(job, outcome)
-        for _ in self._threads:
-            self._waiting.put(None)
+        self._small.close()
+        self._large.close()
 
     async def _until_idle(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -265,8 +330,12 @@ class JobQueue:
 
     # --- workers ---
 
-    def _serve(self) -> None:
-        while (job := self._waiting.get()) is not None:
+    def _serve_large(self) -> None:
+        step_back()
+        self._serve(self._large)
+
+    def _serve(self, lane: Lane) -> None:
+        while (job := lane.take()) is not None:
             started = time.monotonic()
             outcome = self._carried_out(job)
             outcome = JobOutcome(
@@ -281,9 +350,10 @@ class JobQueue:
 
     def _carried_out(self, job: ServiceJob) -> JobOutcome:
         try:
-            job.checkpoint()
-            job.loop.call_soon_threadsafe(self._start, job)
-            result = job.work(job)
+            with stoppable(job.checkpoint), told_to_clients(), self._admitted(job):
+                job.checkpoint()
+                job.loop.call_soon_threadsafe(self._start, job)
+                result = job.work(job)
         except StopWork:
             return self._stopped(job, job.stop_reason or "cancelled")
         except AgenticIQAError as error:
@@ -297,6 +367,9 @@ class JobQueue:
             return self._stopped(job, job.stop_reason)
         # Work that was finished a little late is still finished.
         return JobOutcome(result.status, result.reply)
+
+    def _admitted(self, job: ServiceJob) -> AbstractContextManager[None]:
+        return self._memory.admitted(job.need) if self._memory else nullcontext()
 
     def _stopped(self, job: ServiceJob, reason: StopReason) -> JobOutcome:
         return JobOutcome(
@@ -324,7 +397,7 @@ class JobQueue:
         job.add_event("done", {"status": outcome.status})
         job.status = outcome.status
         job.outcome = outcome
-        self.free_place()
+        self.free_place(job.owner)
         if outcome.seconds is not None:
             self._usual_s += 0.2 * (outcome.seconds - self._usual_s)
         job.done.set()

@@ -26,11 +26,13 @@ from agenticiqa.nodes.run_state import PipelineEvent
 from agenticiqa.pictures.images import Box, LoadedImage, load_image
 from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.config import ROLES, Settings
-from agenticiqa.serve.http.problems import ServiceError, without_addresses
+from agenticiqa.runtime.memory import MemoryBudget, process_budget
+from agenticiqa.serve.http.problems import ServiceError, status_of_kind, without_addresses
 from agenticiqa.serve.http.store.upload_store import StoredPicture
 from agenticiqa.serve.http.wire import AssessFields, CompareFields, MeasureFields
 from agenticiqa.serve.http.work.intake import Intake
 from agenticiqa.serve.http.work.jobs import ServiceJob, WorkResult
+from agenticiqa.tools.needs import assessing_need, measuring_need
 
 
 class Pipeline:
@@ -107,6 +109,24 @@ class Pipeline:
         for assessor in self._assessors.values():
             assessor.close()
 
+    # --- what work needs of memory, known from headers ---
+
+    @property
+    def memory(self) -> MemoryBudget:
+        return process_budget(self.settings.pipeline.memory)
+
+    def assessing_need(self, intake: Intake[Any]) -> int:
+        return assessing_need(intake.sizes, self.assessor().tools, self.memory.largest)
+
+    def measuring_need(self, intake: Intake[MeasureFields]) -> int:
+        """Refuses named tools that can never run here; of all tools, those that do not fit say so in their records."""
+        measurer = self._measurer(intake)
+        least = {tool: measuring_need(intake.sizes, [tool]).least for tool in measurer.tools}
+        for tool, need in least.items():
+            if intake.fields.tools or need == min(least.values()):
+                self.memory.check(need, tool.name)
+        return measurer.need(intake.sizes)
+
     # --- work, each inside a worker's thread ---
 
     def assess(self, job: ServiceJob, intake: Intake[AssessFields]) -> WorkResult:
@@ -150,21 +170,25 @@ class Pipeline:
 
     def measure(self, job: ServiceJob, intake: Intake[MeasureFields]) -> WorkResult:
         fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
-        pipeline = self.settings.pipeline
-        assessor = self.assessor()
-        tools = choose_tools(
-            assessor.tools, fields.tools, all_tools=fields.all_tools, has_reference=reference is not None
-        )
-        measurer = Measurer(tools, pipeline.tools, pipeline.images, assessor.cache, fields.align)
-        pair = Pair.of(image.path, reference.path if reference else None)
+        measurer = self._measurer(intake)
         names = _names(intake.pictures)
-        with _failures_by_sent_name(names):
+        boxes = {name: Box(*numbers) for name, numbers in (fields.regions or {}).items()}
+        with (
+            _failures_by_sent_name(names),
+            measurer.admitted(Pair.of(image.path, reference.path if reference else None)) as (pair, memory),
+        ):
             opened, original = measurer.open(pair)
             check_regions(fields.regions or {}, opened)
-        job.checkpoint()
-        boxes = {name: Box(*numbers) for name, numbers in (fields.regions or {}).items()}
-        records = [record.as_dict() for record in measurer.measure_opened(pair, opened, original, boxes or None)]
-        return WorkResult("ok", {"measurements": presentable(records, names)})
+            job.checkpoint()
+            found = list(measurer.measure_opened(pair, opened, original, boxes or None, memory))
+        return WorkResult("ok", {"measurements": presentable([record.as_dict() for record in found], names)})
+
+    def _measurer(self, intake: Intake[MeasureFields]) -> Measurer:
+        fields, assessor, pipeline = intake.fields, self.assessor(), self.settings.pipeline
+        tools = choose_tools(
+            assessor.tools, fields.tools, all_tools=fields.all_tools, has_reference="reference" in intake.pictures
+        )
+        return Measurer(tools, pipeline.tools, pipeline.images, assessor.cache, fields.align, memory=assessor.memory)
 
     def _opened(
         self, image: StoredPicture, reference: StoredPicture | None, regions: Mapping[str, list[int]] | None
@@ -249,7 +273,16 @@ def _replaced(text: str, names: Mapping[str, str]) -> str:
 def failure_of(result: Mapping[str, Any], run_id: str) -> ServiceError:
     """A run that ended without an answer."""
     detail = without_addresses(str(result.get("error") or "The run ended without an answer."))
-    return ServiceError(502, "assessment_failed", detail, run_id=run_id)
+    kind = _error_kind(result)
+    status = status_of_kind(kind)
+    return ServiceError(status, "assessment_failed" if status == 502 else kind, detail, run_id=run_id)
+
+
+def _error_kind(result: Mapping[str, Any]) -> str:
+    """Of an assessment, or of the side of a comparison that failed."""
+    sides = [result, *(result[side] for side in ("a", "b") if result.get(side))]
+    kinds = [(each.get("metadata") or {}).get("error_kind") for each in sides]
+    return next((str(kind) for kind in kinds if kind), "")
 
 
 def assessment_of(result: Mapping[str, Any], pictures: Mapping[str, StoredPicture]) -> Assessment:
