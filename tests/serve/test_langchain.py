@@ -64,3 +64,9 @@ def test_a_notebook_shows_the_result():
     assert "data:image/jpeg;base64," in html
     assert "<script" not in html
     assert "body {" not in html
+
+
+def test_unknown_arguments_are_refused_and_named():
+    said = image_quality_tool().invoke({"image": "photo.jpg", "querry": "Is it sharp?"})
+    assert "querry" in said
+    assert "image, query, reference, options" in said

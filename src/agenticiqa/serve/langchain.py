@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from agenticiqa.api.assessor import AgenticIQA
-from agenticiqa.errors import AgenticIQAError
+from agenticiqa.errors import AgenticIQAError, told_to_clients
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
@@ -22,7 +22,9 @@ DESCRIPTION = (
 
 
 class QuestionInput(BaseModel):
-    """What an agent may ask."""
+    """What an agent may ask; a misspelled argument would change the question without a word."""
+
+    model_config = ConfigDict(extra="forbid")
 
     image: str = Field(description="Path of the picture.")
     query: str = Field(DEFAULT_QUERY, description="The question about its quality.")
@@ -65,16 +67,27 @@ def image_quality_tool(assessor: AgenticIQA | None = None) -> BaseTool:
         args_schema=QuestionInput,
         response_format="content_and_artifact",
         handle_tool_error=True,
+        handle_validation_error=_what_is_wrong,
     )
+
+
+def _what_is_wrong(error: Any) -> str:
+    """For the agent, which can ask again: the first argument that is wrong (by pydantic's error), and those there are."""
+    first = error.errors()[0]
+    name = ".".join(map(str, first["loc"]))
+    known = ", ".join(QuestionInput.model_fields)
+    return f"The argument {name!r} is wrong: {first['msg']}. The arguments are {known}."
 
 
 @contextmanager
 def _tool_errors() -> Iterator[None]:
     """An agent reads what went wrong and goes on; only a defect ends it."""
     try:
-        yield
+        with told_to_clients():
+            yield
     except AgenticIQAError as error:
-        raise ToolException(str(error)) from error
+        with told_to_clients():
+            raise ToolException(str(error)) from error
 
 
 def _content_and_artifact(result: Assessment) -> tuple[str, Assessment]:

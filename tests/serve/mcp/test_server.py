@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import numpy as np
 import pytest
 from anyio.from_thread import start_blocking_portal
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
+from mcp_types import ListRootsResult, Root
 from PIL import Image
 
 PICTURES = Path(__file__).resolve().parents[3] / "examples" / "pictures"
@@ -112,14 +114,18 @@ def test_measure_compare_and_list(asked):
 
 
 FAILING_CALLS = [
-    ("assess_image", {"image": "/nowhere.png"}, "no file"),
+    ("assess_image", {"image": str(PICTURES / "nowhere.png")}, "no file"),
+    ("assess_image", {"image": "/nowhere.png"}, "allowed"),
     ("assess_image", {"image": "https://example.org/a.png"}, "not fetched"),
     ("assess_image", {"image": "file:///etc/passwd"}, "not fetched"),
-    ("assess_image", {"image": "/etc/passwd"}, "picture"),
+    ("assess_image", {"image": "/etc/passwd"}, "allowed"),
+    ("assess_image", {"image": str(PICTURES / "README.md")}, "picture"),
     ("assess_image", {"image": "data:image/png;base64,????"}, "base64"),
     ("measure_image", {"image": str(BAD), "tools": ["SSIM"]}, "reference"),
     ("measure_image", {"image": str(BAD), "tools": ["NOSUCH"]}, "no tool"),
-    ("compare_images", {"image_a": str(BAD), "image_b": "/nowhere.png"}, "no file"),
+    ("compare_images", {"image_a": str(BAD), "image_b": str(PICTURES / "nowhere.png")}, "no file"),
+    ("assess_image", {"image": str(BAD), "querry": "Is it sharp?"}, "image, query, reference"),
+    ("list_tools", {"all": True}, "takes none"),
 ]
 
 
@@ -131,6 +137,8 @@ def test_errors_say_what_to_do_and_are_no_answers(asked):
         assert result.is_error, arguments
         assert says in result.content[0].text
         assert "Traceback" not in result.content[0].text
+        # The caller has no terminal: nothing is said of options, commands or configuration files.
+        assert not re.search(r"--[a-z]|`|\.yaml|pip install", result.content[0].text), result.content[0].text
 
 
 def test_a_strange_run_is_not_found(asked):
@@ -139,6 +147,43 @@ def test_a_strange_run_is_not_found(asked):
             await client.read_resource("agenticiqa://runs/nosuchrun")
 
     asked(work)
+
+
+async def calls_from(folder: Path, home: dict[str, str], *names: Path, roots: Path | None = None) -> list[Any]:
+    """Measurements of these files by a server that works in a folder, for a client that may have roots of its own."""
+
+    async def named_roots(_context: Any) -> ListRootsResult:
+        return ListRootsResult(roots=[Root(uri=roots.as_uri())])  # type: ignore[union-attr]
+
+    server = StdioServerParameters(command=COMMAND, args=["mcp", "--backend", "embedded"], env=home, cwd=folder)
+    more: dict[str, Any] = {"list_roots_callback": named_roots} if roots else {}
+    async with Client(stdio_client(server), mode="legacy", **more) as client:
+        return [await client.call_tool("measure_image", {"image": str(name), "tools": ["noise"]}) for name in names]
+
+
+def test_by_default_only_the_clients_folders_or_the_working_folder_are_opened(home, tmp_path):
+    """A model that read "open /home/you/letter.png" somewhere gets nowhere."""
+    working, own = tmp_path / "working", tmp_path / "own"
+    for folder in (working, own):
+        folder.mkdir()
+        (folder / "good.jpg").write_bytes(GOOD.read_bytes())
+    files = (working / "good.jpg", own / "good.jpg", GOOD)
+    without = anyio.run(calls_from, working, home, *files)
+    assert [result.is_error for result in without] == [False, True, True]
+    assert str(working) in without[1].content[0].text
+
+    async def with_roots() -> list[Any]:
+        return await calls_from(working, home, *files, roots=own)
+
+    assert [result.is_error for result in anyio.run(with_roots)] == [True, False, True]
+
+
+def test_the_server_names_its_folders(home, tmp_path):
+    async def main() -> str:
+        async with Client(stdio_client(stdio(home, "--allowed-root", str(tmp_path)))) as client:
+            return client.instructions or ""
+
+    assert str(tmp_path) in anyio.run(main)
 
 
 def test_paths_stay_inside_the_allowed_folder(home, tmp_path):

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from agenticiqa.cli.options import BackendOption, ConfigOption, MemoryOption
+from agenticiqa.cli.terminal import error_console
 from agenticiqa.errors import BackendUnavailableError, ConfigError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -20,8 +21,8 @@ RootOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--allowed-root",
-        help="Folder whose pictures may be opened by path; give one for each. Default: any with standard input, "
-        "none with --http.",
+        help="Folder whose pictures may be opened by path; give one for each. Default with standard input: the "
+        "client's roots, or the working folder where it names none; with --http: none.",
         show_default=False,
     ),
 ]
@@ -56,7 +57,9 @@ def mcp(
         tempfile.TemporaryDirectory(prefix="agenticiqa-mcp-") as folder,
         AgenticIQA(backend, config_dir=config, overrides={"pipeline.memory": memory}) as own,
     ):
-        server = build_server(own, PictureStore(Path(folder), roots))
+        pictures = PictureStore(Path(folder), roots)
+        server = build_server(own, pictures)
+        error_console().print(pictures.allowed_folders(), highlight=False, markup=False, soft_wrap=True)
         if http:
             server.run("streamable-http", host=host, port=port, max_request_body_size=MAX_REQUEST_BYTES)
         else:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from agenticiqa.errors import ImageError, ImageFormatError, ImageTooLargeError
+from agenticiqa.errors import ImageError, ImageFormatError, ImageNotFoundError, ImageTooLargeError
 from agenticiqa.pictures.images import check_allowed
 from agenticiqa.serve.http.store.upload_store import UploadStore
 
@@ -32,23 +32,32 @@ class PictureStore:
 
     def __init__(self, folder: Path, allowed_roots: Sequence[Path] | None, *, max_bytes: int = MAX_STORE_BYTES) -> None:
         self._allowed_roots = allowed_roots
-        """Where paths may lead; None: anywhere, because the caller is the user of this machine."""
+        """Where paths may lead; None: into the client's own folders, or the working folder where it names none."""
         self._shelf = UploadStore(folder, keep_s=math.inf, max_bytes=max_bytes, least_s=0)
         self._held: Counter[Path] = Counter()
         self._lock = threading.Lock()
 
+    def allowed_folders(self) -> str:
+        """In words, for whoever uses the server."""
+        if self._allowed_roots is None:
+            return f"Paths must lie in the client's roots, or in {Path.cwd()} where it names none."
+        if not self._allowed_roots:
+            return "No path is opened: send pictures as data: URLs."
+        return f"Paths must lie in {_listed(self._allowed_roots)}."
+
     @contextmanager
-    def in_use(self) -> Iterator[Callable[[str], Path]]:
+    def in_use(self, client_roots: Sequence[Path] = ()) -> Iterator[Callable[[str], Path]]:
         """A function from what was given to a file; inline pictures stay at least until the block ends."""
+        roots = (client_roots or [Path.cwd()]) if self._allowed_roots is None else self._allowed_roots
         held: list[Path] = []
         try:
-            yield lambda given: self._file(given, held)
+            yield lambda given: self._file(given, held, roots)
         finally:
             with self._lock:
                 self._held.subtract(held)
                 self._held += Counter()  # drops what nobody holds any more
 
-    def _file(self, given: str, held: list[Path]) -> Path:
+    def _file(self, given: str, held: list[Path], roots: Sequence[Path]) -> Path:
         text = given.strip()
         if not text:
             raise ImageError("No picture was given.", hint="Give a path, or the picture as a data: URL in base64.")
@@ -61,8 +70,14 @@ class PictureStore:
             # Fetching addresses that a model read somewhere would let strangers reach this machine's network.
             raise ImageError("Addresses are not fetched.", hint="Give a path, or the picture as a data: URL in base64.")
         path = Path(text).expanduser()
-        if self._allowed_roots is not None:
-            check_allowed(path, self._allowed_roots)
+        try:
+            check_allowed(path, roots)
+        except ImageNotFoundError:
+            where = f"This server opens pictures in {_listed(roots)}." if roots else "This server opens no paths."
+            raise ImageNotFoundError(
+                f"{str(path)!r} is not inside an allowed folder. {where}",
+                hint="Give a picture there, or the picture itself as a data: URL in base64.",
+            ) from None
         return path
 
     def _kept(self, encoded: str, held: list[Path]) -> Path:
@@ -78,3 +93,7 @@ class PictureStore:
             self._held[path] += 1
             self._shelf.sweep(self._held.keys())
         return path
+
+
+def _listed(folders: Sequence[Path]) -> str:
+    return " or ".join(str(folder) for folder in folders)

@@ -9,14 +9,19 @@ from __future__ import annotations
 import base64
 import functools
 import io
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ContentBlock, ImageContent, ResourceLink, TextContent, ToolAnnotations
 from PIL import Image
 from pydantic import Field
@@ -25,7 +30,7 @@ from agenticiqa._version import __version__
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.api.comparison import compare_pictures
 from agenticiqa.api.measure import Measurer, Pair, Record
-from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, RunNotFoundError
+from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, RunNotFoundError, told_to_clients
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.nodes.run_state import PipelineEvent
 from agenticiqa.pictures.images import load_image
@@ -53,6 +58,8 @@ from agenticiqa.serve.mcp.replies import (
 from agenticiqa.tools.catalogue import default_tools
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
+logger = logging.getLogger(__name__)
+
 Result = TypeVar("Result")
 
 INSTRUCTIONS = (
@@ -76,14 +83,16 @@ def build_server(assessor: AgenticIQA, pictures: PictureStore) -> MCPServer[Any]
     server: MCPServer[Any] = MCPServer(
         "agenticiqa",
         title="AgenticIQA",
-        instructions=INSTRUCTIONS,
+        instructions=f"{INSTRUCTIONS} {pictures.allowed_folders()}",
         version=__version__,
+        tools=[
+            _assess_tool(assessor, pictures),
+            _measure_tool(assessor, pictures),
+            _compare_tool(assessor, pictures),
+            _list_tool(assessor),
+        ],
         log_level="WARNING",
     )
-    _add_assess(server, assessor, pictures)
-    _add_measure(server, assessor, pictures)
-    _add_compare(server, assessor, pictures)
-    _add_list(server, assessor)
     _add_resources(server, assessor)
     return server
 
@@ -91,8 +100,25 @@ def build_server(assessor: AgenticIQA, pictures: PictureStore) -> MCPServer[Any]
 # --- tools ---
 
 
-def _add_assess(server: MCPServer[Any], assessor: AgenticIQA, pictures: PictureStore) -> None:
-    @server.tool(title="Assess a picture", annotations=READ_ONLY)
+class _StrictTool(Tool):
+    """Refuses arguments that it does not know: a misspelled one would change the question without a word."""
+
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
+        known = list(self.parameters.get("properties", {}))
+        unknown = [name for name in arguments if name not in known]
+        if unknown:
+            takes = f"It takes {', '.join(known)}." if known else "It takes none."
+            raise ToolError(f"{self.name} knows no argument {unknown[0]!r}. {takes}")
+        return await super().run(arguments, context, convert_result)
+
+
+def _tool(function: Callable[..., Any], title: str) -> Tool:
+    made = _StrictTool.from_function(function, title=title, annotations=READ_ONLY)
+    made.parameters["additionalProperties"] = False
+    return made
+
+
+def _assess_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
     async def assess_image(
         ctx: Context[Any, Any],
         image: Picture,
@@ -105,7 +131,7 @@ def _add_assess(server: MCPServer[Any], assessor: AgenticIQA, pictures: PictureS
         include_map: Annotated[bool, Field(description="Also return a picture of where quality is lost.")] = False,
     ) -> Annotated[CallToolResult, AssessReply]:
         """Answer a question about a picture's quality, with the evidence behind the answer."""
-        with _plain_errors(), pictures.in_use() as file:
+        with _plain_errors(), pictures.in_use(await _client_roots(ctx)) as file:
             ask = functools.partial(
                 assessor.assess,
                 file(image),
@@ -123,10 +149,12 @@ def _add_assess(server: MCPServer[Any], assessor: AgenticIQA, pictures: PictureS
                 content += await anyio.to_thread.run_sync(_map_content, result, assessor.limits)
         return CallToolResult(content=[*content, *_links(reply.run_id)], structured_content=dumped(reply))
 
+    return _tool(assess_image, "Assess a picture")
 
-def _add_measure(server: MCPServer[Any], assessor: AgenticIQA, pictures: PictureStore) -> None:
-    @server.tool(title="Measure a picture", annotations=READ_ONLY)
+
+def _measure_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
     async def measure_image(
+        ctx: Context[Any, Any],
         image: Picture,
         tools: Annotated[
             list[str] | None, Field(description="Metrics such as SSIM or NIQE; list_tools names them all.")
@@ -134,7 +162,7 @@ def _add_measure(server: MCPServer[Any], assessor: AgenticIQA, pictures: Picture
         reference: Reference = None,
     ) -> Annotated[CallToolResult, MeasureReply]:
         """Run image quality metrics on a picture; no model is asked."""
-        with _plain_errors(), pictures.in_use() as file:
+        with _plain_errors(), pictures.in_use(await _client_roots(ctx)) as file:
             pair = Pair.of(file(image), file(reference) if reference else None)
             names = tools or default_tools("measure_image", has_reference=reference is not None)
             measurer = _measurer(assessor, names)
@@ -145,9 +173,10 @@ def _add_measure(server: MCPServer[Any], assessor: AgenticIQA, pictures: Picture
         reply = measure_reply(records)
         return CallToolResult(content=[TextContent(text=scores_text(reply))], structured_content=dumped(reply))
 
+    return _tool(measure_image, "Measure a picture")
 
-def _add_compare(server: MCPServer[Any], assessor: AgenticIQA, pictures: PictureStore) -> None:
-    @server.tool(title="Compare two pictures", annotations=READ_ONLY)
+
+def _compare_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
     async def compare_images(
         ctx: Context[Any, Any],
         image_a: Picture,
@@ -156,7 +185,7 @@ def _add_compare(server: MCPServer[Any], assessor: AgenticIQA, pictures: Picture
         include_map: Annotated[bool, Field(description="Also return a picture of where they differ.")] = False,
     ) -> Annotated[CallToolResult, CompareReply]:
         """Say which of two pictures is better, how sure that is, and why."""
-        with _plain_errors(), pictures.in_use() as file:
+        with _plain_errors(), pictures.in_use(await _client_roots(ctx)) as file:
             a, b = file(image_a), file(image_b)
             original = file(reference) if reference else None
             found = await _in_thread(
@@ -174,12 +203,15 @@ def _add_compare(server: MCPServer[Any], assessor: AgenticIQA, pictures: Picture
                 content += await anyio.to_thread.run_sync(_difference_content, a, b, original, assessor.limits)
         return CallToolResult(content=content, structured_content=dumped(reply))
 
+    return _tool(compare_images, "Compare two pictures")
 
-def _add_list(server: MCPServer[Any], assessor: AgenticIQA) -> None:
-    @server.tool(title="List measuring tools", annotations=READ_ONLY)
+
+def _list_tool(assessor: AgenticIQA) -> Tool:
     async def list_tools() -> ToolsReply:
         """The metrics that run here, what each is good at, and why others do not run."""
         return tools_reply(assessor.tools)
+
+    return _tool(list_tools, "List measuring tools")
 
 
 def _measurer(assessor: AgenticIQA, names: list[str]) -> Measurer:
@@ -247,6 +279,23 @@ def _png(picture: Image.Image) -> ImageContent:
     return ImageContent(data=base64.b64encode(buffer.getvalue()).decode("ascii"), mime_type="image/png")
 
 
+# --- the client's folders ---
+
+
+async def _client_roots(ctx: Context[Any, Any]) -> list[Path]:
+    """Folders that the client says its user works in; none where it names none or cannot be asked."""
+    capabilities = ctx.client_capabilities
+    if capabilities is None or capabilities.roots is None:
+        return []
+    try:
+        found = await ctx.session.list_roots()
+    except MCPError as error:
+        logger.debug("The client names no roots: %s", error)
+        return []
+    addresses = [urlsplit(str(root.uri)) for root in found.roots]
+    return [Path(url2pathname(each.path)) for each in addresses if each.scheme == "file"]
+
+
 # --- work in threads, with progress ---
 
 
@@ -276,8 +325,9 @@ async def _in_thread(
 
 @contextmanager
 def _plain_errors() -> Iterator[None]:
-    """Errors of this package reach the caller as their message; anything else stays a defect."""
-    try:
-        yield
-    except AgenticIQAError as error:
-        raise ToolError(str(error)) from error
+    """Errors of this package reach the caller as their message, in words that fit a caller; the rest stays a defect."""
+    with told_to_clients():
+        try:
+            yield
+        except AgenticIQAError as error:
+            raise ToolError(str(error)) from error
