@@ -1,4 +1,4 @@
-"""Logging: JSON lines in a file, short lines on the terminal, and one filter that no secret passes.
+"""Logging: JSON lines in a file, a server's log on standard error, and one filter that no secret passes.
 
 The filter removes API keys and long base64 runs from every record, whichever module wrote it.
 """
@@ -16,12 +16,17 @@ from datetime import datetime, timezone
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import Literal
 
 from agenticiqa.runtime.files import make_private
+from agenticiqa.runtime.shown_text import printable
 
 PACKAGE_LOGGER = "agenticiqa"
 OWN_HANDLER = "made by agenticiqa"
 """Marks handlers that a new set-up replaces; those of the calling program stay."""
+SERVER_HANDLER = "made by agenticiqa serve"
+ACCESS_LOGGER = "agenticiqa.access"
+LogForm = Literal["json", "text"]
 MAX_LOG_BYTES = 20 * 1024 * 1024
 REDACTED = "[redacted]"
 SHORTEST_SECRET = 8
@@ -90,9 +95,37 @@ class JsonLinesFormatter(logging.Formatter):
             "message": record.getMessage(),
             "run_id": _RUN_ID.get(),
         }
+        entry |= getattr(record, "fields", {})
         if record.exc_text:
             entry["exception"] = record.exc_text
         return json.dumps({key: value for key, value in entry.items() if value is not None}, ensure_ascii=False)
+
+
+class TextFormatter(logging.Formatter):
+    """One line for a person, and the traceback below it; what a stranger sent cannot begin a line of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, tz=timezone.utc).isoformat(timespec="milliseconds")
+        message = printable(record.getMessage()).replace("\r", "\\r").replace("\n", "\\n")
+        line = f"{moment} {record.levelname} {record.name}: {message}"
+        return f"{line}\n{record.exc_text}" if record.exc_text else line
+
+
+def log_to_standard_error(form: LogForm, level: str = "INFO", secrets: Iterable[str] = (), *, access: bool) -> None:
+    """A server's log: the package's records, those of its HTTP server, and with ``access`` a line for each request."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLinesFormatter() if form == "json" else TextFormatter())
+    handler.addFilter(RedactingFilter(secrets))
+    handler.name = SERVER_HANDLER
+    levels = {PACKAGE_LOGGER: level, "uvicorn.error": "WARNING", ACCESS_LOGGER: "INFO" if access else "ERROR"}
+    for name, least in levels.items():
+        logger = logging.getLogger(name)
+        for old in [each for each in logger.handlers if each.name == SERVER_HANDLER]:
+            logger.removeHandler(old)
+        logger.addHandler(handler)
+        logger.setLevel(least)
+        # The log file keeps what happened, not who asked.
+        logger.propagate = name == PACKAGE_LOGGER
 
 
 class _LogFile(RotatingFileHandler):

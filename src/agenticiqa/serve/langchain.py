@@ -72,7 +72,7 @@ def image_quality_tool(assessor: AgenticIQA | None = None) -> BaseTool:
 
 
 def _what_is_wrong(error: Any) -> str:
-    """For the agent, which can ask again: the first argument that is wrong (by pydantic's error), and those there are."""
+    """For the agent, which can ask again: which argument is wrong (by pydantic's error), and those there are."""
     first = error.errors()[0]
     name = ".".join(map(str, first["loc"]))
     known = ", ".join(QuestionInput.model_fields)

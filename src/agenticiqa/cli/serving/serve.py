@@ -12,6 +12,7 @@ import typer
 from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MemoryOption, finite
 from agenticiqa.cli.terminal import error_console, output_console, print_json
 from agenticiqa.errors import ConfigError
+from agenticiqa.runtime.logs import log_to_standard_error
 
 if TYPE_CHECKING:
     from agenticiqa.serve.http.guard.keys import KeyFile
@@ -66,6 +67,12 @@ def serve(
         float, typer.Option("--keep-runs-days", callback=finite, min=1, help="How long questions and results are kept.")
     ] = 90,
     memory: MemoryOption = None,
+    log_format: Annotated[
+        str, typer.Option("--log-format", help="How the log on standard error is written: text or json.")
+    ] = "text",
+    access_log: Annotated[
+        bool, typer.Option("--access-log/--no-access-log", help="A line on standard error for every request.")
+    ] = True,
     backend: BackendOption = None,
     json_output: JsonOption = False,
     config: ConfigOption = None,
@@ -73,6 +80,8 @@ def serve(
     """Serve over HTTP until interrupted. On a loopback address no key is needed; elsewhere keys are a must."""
     if context.invoked_subcommand is not None:
         return
+    if log_format not in ("text", "json"):
+        raise typer.BadParameter("--log-format is 'text' or 'json'.")
     _require_extra()
     from agenticiqa.runtime.config import load_settings
     from agenticiqa.serve.http.server import bind
@@ -98,6 +107,9 @@ def serve(
     )
     service.check()
 
+    log_to_standard_error(
+        "json" if log_format == "json" else "text", settings.pipeline.logging.level, settings.secrets, access=access_log
+    )
     bound = bind(service, settings)
     if json_output:
         print_json({"url": bound.address})
@@ -125,10 +137,37 @@ def _key_file(path: Path | None) -> KeyFile:
 
 
 @keys_app.command("add")
-def add_key(name: NameArgument, api_keys_file: KeysFileOption = None, json_output: JsonOption = False) -> None:
+def add_key(
+    name: NameArgument,
+    api_keys_file: KeysFileOption = None,
+    role: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--role",
+            help="What it may do, one for each: assess (also measure and compare), batch, admin (metrics, deleting "
+            "anybody's runs). Default: assess and batch.",
+            show_default=False,
+        ),
+    ] = None,
+    days: Annotated[
+        float | None,
+        typer.Option("--days", callback=finite, min=0.0001, help="It expires after so many days.", show_default=False),
+    ] = None,
+    at_once: Annotated[
+        int | None,
+        typer.Option("--at-once", min=1, help="Runs it may have waiting or running at a time.", show_default=False),
+    ] = None,
+    per_minute: Annotated[
+        int | None, typer.Option("--per-minute", min=1, help="Runs it may ask for in a minute.", show_default=False)
+    ] = None,
+    json_output: JsonOption = False,
+) -> None:
     """Make a key and print it, once: only its hash is kept."""
+    from agenticiqa.serve.http.guard.keys import USUAL_ROLES, known_roles
+
     file = _key_file(api_keys_file)
-    key = file.add(name)
+    roles = known_roles(role) if role else USUAL_ROLES
+    key = file.add(name, roles=roles, days=days, at_once=at_once, per_minute=per_minute)
     if json_output:
         print_json({"name": name, "key": key, "file": str(file.path)})
         return
@@ -150,9 +189,21 @@ def list_keys(api_keys_file: KeysFileOption = None, json_output: JsonOption = Fa
         return
     from rich.table import Table
 
-    table = Table("Name", "Id", "Made", "Revoked")
+    table = Table("Name", "Id", "Roles", "Made", "Expires", "Limits", "Revoked")
     for record in records:
-        table.add_row(record.name, record.id, record.created_at, record.revoked_at or "")
+        limits = [
+            f"{record.at_once} at once" if record.at_once else "",
+            f"{record.per_minute}/min" if record.per_minute else "",
+        ]
+        table.add_row(
+            record.name,
+            record.id,
+            ", ".join(record.roles),
+            record.created_at,
+            f"{record.expires_at or ''}{' (expired)' if record.has_expired else ''}",
+            ", ".join(filter(None, limits)),
+            record.revoked_at or "",
+        )
     output_console().print(table)
 
 

@@ -14,20 +14,23 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import Response
+from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import Scope
 
 from agenticiqa._version import __version__
 from agenticiqa.errors import AgenticIQAError, ConfigError
 from agenticiqa.models.client import VLMClient
 from agenticiqa.runtime.config import ImageLimits, Settings
+from agenticiqa.serve.http.access_log import log_request
 from agenticiqa.serve.http.guard.key_rates import KeyRates
 from agenticiqa.serve.http.guard.keys import KeyFile
 from agenticiqa.serve.http.guard.origins import OriginGuard
 from agenticiqa.serve.http.guard.request_guard import RequestGuard
+from agenticiqa.serve.http.page.api_page import api_page
 from agenticiqa.serve.http.page.example_pictures import EXAMPLES
 from agenticiqa.serve.http.page.page_files import PageFiles
 from agenticiqa.serve.http.parts import Parts
@@ -69,6 +72,9 @@ from agenticiqa.serve.http.work.render_queue import RenderQueue
 
 logger = logging.getLogger(__name__)
 
+API_PAGE_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 WEB = Path(__file__).parent / "page" / "web"
 SWEEP_EVERY_S = 60.0
 WAITING_BATCHES = 4
@@ -160,7 +166,7 @@ def create_app(parts: Parts) -> FastAPI:
         description=DESCRIPTION,
         version=__version__,
         lifespan=lifespan,
-        # The ready-made pages of the framework load scripts from elsewhere.
+        # The ready-made pages of the framework load scripts from elsewhere: /docs is a page of our own.
         docs_url=None,
         redoc_url=None,
     )
@@ -195,7 +201,12 @@ def _add_guards(app: FastAPI, parts: Parts) -> None:
             expose_headers=["Location", "Retry-After", "X-Request-Id"],
         )
     app.add_middleware(OriginGuard, settings=settings)
-    app.add_middleware(RequestGuard, settings=settings, observe=parts.metrics.request_ended)
+
+    def observe(scope: Scope, status: int, seconds: float) -> None:
+        parts.metrics.request_ended(scope, status, seconds)
+        log_request(scope, status, seconds)
+
+    app.add_middleware(RequestGuard, settings=settings, observe=observe)
 
 
 def _add_page(app: FastAPI) -> None:
@@ -206,6 +217,10 @@ def _add_page(app: FastAPI) -> None:
     @app.get("/", include_in_schema=False)
     async def page(request: Request) -> Response:
         return await files.get_response("index.html", request.scope)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return HTMLResponse(api_page(app.openapi()), headers={"Content-Security-Policy": API_PAGE_POLICY})
 
 
 async def _warm_up(parts: Parts) -> None:
@@ -228,9 +243,8 @@ def _first_assessment(parts: Parts) -> None:
 async def _sweep_now_and_then(parts: Parts) -> None:
     while True:
         await asyncio.sleep(SWEEP_EVERY_S)
-        active = [*parts.queue.active, *parts.batch_queue.active]
-        in_use = frozenset().union(*(job.holds for job in active))
-        for chore in (functools.partial(parts.uploads.sweep, in_use), functools.partial(forget_old_runs, parts)):
+        sweep = functools.partial(parts.uploads.sweep, parts.files_in_use())
+        for chore in (sweep, functools.partial(forget_old_runs, parts)):
             try:
                 await asyncio.to_thread(chore)
             except Exception:

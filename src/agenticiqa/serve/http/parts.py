@@ -43,6 +43,10 @@ class Parts:
     ready: list[str]
     """Empty until the model is loaded."""
 
+    def files_in_use(self) -> frozenset[Path]:
+        """Pictures of work that has not ended."""
+        return frozenset().union(*(job.holds for job in (*self.queue.active, *self.batch_queue.active)))
+
     def batch_output(self, batch_id: str) -> Path:
         return self.settings.data_folder / "batches" / f"{batch_id}.jsonl"
 
@@ -52,8 +56,8 @@ def parts_of(request: Request) -> Parts:
     return parts
 
 
-async def own_job(parts: Parts, job_id: str, caller: str, kinds: Collection[str], noun: str) -> JobRow:
-    """The record of a job of one of these kinds, if it is the caller's."""
+async def own_job(parts: Parts, job_id: str, caller: str | None, kinds: Collection[str], noun: str) -> JobRow:
+    """The record of a job of one of these kinds, if it is the caller's; None: whoever's it is."""
     row = await asyncio.to_thread(parts.record.find, job_id, caller)
     if row is None or row.kind not in kinds:
         raise ServiceError(404, f"{noun}_not_found", f"You have no {noun} of this id.")

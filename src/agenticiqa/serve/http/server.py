@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import signal
 import socket
 import sys
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+import cv2
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -131,6 +133,7 @@ class BoundServer:
         # Workers that compute in Python hand over after a millisecond instead of five: the event loop waits less.
         sys.setswitchinterval(SWITCH_S)
         share_arenas()
+        cv2.setNumThreads(max(1, (os.cpu_count() or 1) // self.parts.settings.workers))
         with contextlib.suppress(KeyboardInterrupt):
             self.server.run(sockets=[self.sock])
 
@@ -146,6 +149,8 @@ def bind(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLM
         ws="none",
         lifespan="on",
         access_log=False,
+        # What it has to say goes where the operator wants the log of this program.
+        log_config=None,
         log_level="warning",
         server_header=False,
         limit_concurrency=MAX_CONNECTIONS,

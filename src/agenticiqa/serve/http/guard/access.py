@@ -60,6 +60,12 @@ def key_of(request: Request) -> KeyRecord | None:
     return key
 
 
+def is_admin(request: Request) -> bool:
+    """Whether the key that was shown may act for others; without keys there are no others."""
+    key = key_of(request)
+    return key is not None and "admin" in key.roles
+
+
 def admit(request: Request, caller: str, queue: JobQueue) -> None:
     """Before a body is read: refuse whoever would find no place, or has asked too often."""
     key = key_of(request)

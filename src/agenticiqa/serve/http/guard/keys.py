@@ -12,6 +12,7 @@ import json
 import re
 import secrets
 import threading
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta, timezone
@@ -165,6 +166,18 @@ class KeyFile:
     def _write(self, records: list[KeyRecord]) -> None:
         text = json.dumps({"keys": [asdict(record) for record in records]}, indent=2)
         write_whole(self.path, text + "\n", private=True)
+
+
+def known_roles(names: Iterable[str]) -> tuple[Role, ...]:
+    """
+    >>> known_roles(["batch", "assess"])
+    ('assess', 'batch')
+    """
+    given = set(names)
+    unknown = sorted(given - {*ROLES})
+    if unknown:
+        raise ConfigError(f"{unknown[0]!r} is not a role.", hint=f"Roles are {', '.join(ROLES)}.")
+    return tuple(role for role in ROLES if role in given)
 
 
 def _digest(key: str) -> str:

@@ -10,8 +10,9 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.guard.access import BatchCaller, admit, place_for
+from agenticiqa.serve.http.guard.access import BatchCaller, admit, is_admin, place_for
 from agenticiqa.serve.http.parts import Parts, own_job, parts_of
+from agenticiqa.serve.http.routes.deleting import delete_ended
 from agenticiqa.serve.http.routes.request_documents import COMPONENTS, WORK_PROBLEMS, examples_of, problems
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import BatchBody, BatchList, BatchState
@@ -101,7 +102,7 @@ def _asked(intake: BatchIntake) -> dict[str, Any]:
     }
 
 
-async def _row(parts: Parts, batch_id: str, caller: str) -> JobRow:
+async def _row(parts: Parts, batch_id: str, caller: str | None) -> JobRow:
     return await own_job(parts, batch_id, caller, (KIND,), "batch")
 
 
@@ -149,6 +150,20 @@ async def cancel_batch(request: Request, batch_id: BatchId, caller: BatchCaller)
     job = parts.batch_queue.cancel(batch_id)
     row = await _row(parts, batch_id, caller)
     return JSONResponse(_state(row, job).model_dump(mode="json"))
+
+
+@router.delete(
+    "/{batch_id}",
+    summary="Delete a batch, its results and its pictures",
+    status_code=204,
+    response_class=Response,
+    responses=problems(404, 409, 422),
+)
+async def delete_batch(request: Request, batch_id: BatchId, caller: BatchCaller) -> Response:
+    parts = parts_of(request)
+    row = await _row(parts, batch_id, None if is_admin(request) else caller)
+    await delete_ended(parts, row)
+    return Response(status_code=204)
 
 
 @router.get(

@@ -17,10 +17,10 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     words = {
         400: "Malformed request",
         401: "No valid key",
-        403: "A page of another origin",
+        403: "A page of another origin, or a key without the role for this",
         404: "Not found, or somebody else's",
         408: "The body came too slowly",
-        409: "Cancelled",
+        409: "Cancelled, or not ended yet",
         413: "Too large",
         415: "Not a picture, or a body of another kind",
         421: "Asked under a name that is not this machine's",
@@ -28,7 +28,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
         429: "Busy: see Retry-After",
         500: "The server failed",
         502: "The model's backend failed",
-        503: "Stopping or not ready",
+        503: "Stopping, not ready, or short of memory: see Retry-After",
         504: "Out of time",
     }
     always = (400, 401, 403, 421, 500)

@@ -16,9 +16,10 @@ from agenticiqa.pictures.images import Box
 from agenticiqa.reports.assessment import render_report, report_item
 from agenticiqa.reports.comparison import render_page
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.serve.http.guard.access import AssessCaller
+from agenticiqa.serve.http.guard.access import AssessCaller, is_admin
 from agenticiqa.serve.http.parts import Parts, own_job, parts_of, stored_pictures
 from agenticiqa.serve.http.problems import ServiceError
+from agenticiqa.serve.http.routes.deleting import delete_ended
 from agenticiqa.serve.http.routes.picture_views import (
     DIFFERENCE,
     QUALITY,
@@ -59,7 +60,7 @@ PNG: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def _row(parts: Parts, run_id: str, caller: str) -> JobRow:
+async def _row(parts: Parts, run_id: str, caller: str | None) -> JobRow:
     return await own_job(parts, run_id, caller, RUN_KINDS, "run")
 
 
@@ -93,6 +94,21 @@ async def cancel_run(request: Request, run_id: RunId, caller: AssessCaller) -> R
     job = parts.queue.cancel(run_id)
     row = await _row(parts, run_id, caller)
     return JSONResponse(run_view(row, job).model_dump(mode="json"))
+
+
+@router.delete(
+    "/{run_id}",
+    summary="Delete a run and its pictures",
+    description="A picture that another run shows too stays. A key with the role `admin` may delete anybody's run.",
+    status_code=204,
+    response_class=Response,
+    responses=problems(404, 409, 422),
+)
+async def delete_run_route(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
+    parts = parts_of(request)
+    row = await _row(parts, run_id, None if is_admin(request) else caller)
+    await delete_ended(parts, row)
+    return Response(status_code=204)
 
 
 # --- events ---

@@ -129,10 +129,22 @@ class JobRecord:
             self._connection.executemany("DELETE FROM jobs WHERE id=?", [(row["id"],) for row in rows])
         return [_row(row) for row in rows]
 
-    def find(self, job_id: str, owner: str) -> JobRow | None:
-        """A job by its whole id, if it is this owner's."""
+    def delete(self, job_id: str) -> None:
+        with self._lock, self._connection:
+            self._connection.execute("DELETE FROM jobs WHERE id=?", (job_id,))
+
+    def mentions(self, file_name: str) -> bool:
+        """Whether any job asked about a stored file of this name."""
         with self._lock:
-            row = self._connection.execute("SELECT * FROM jobs WHERE id=? AND owner=?", (job_id, owner)).fetchone()
+            found = self._connection.execute("SELECT 1 FROM jobs WHERE instr(request, ?) LIMIT 1", (file_name,))
+            return found.fetchone() is not None
+
+    def find(self, job_id: str, owner: str | None) -> JobRow | None:
+        """A job by its whole id, if it is this owner's; None: whoever's it is."""
+        with self._lock:
+            row = self._connection.execute(
+                "SELECT * FROM jobs WHERE id=? AND owner=COALESCE(?, owner)", (job_id, owner)
+            ).fetchone()
         return _row(row) if row else None
 
     def latest(self, owner: str, kinds: tuple[str, ...], limit: int, before: str | None = None) -> list[JobRow]:

@@ -53,6 +53,10 @@ class UploadStore:
                 part.replace(path)
         return StoredPicture(path, name, size)
 
+    def remove(self, path: Path) -> None:
+        with self._lock:
+            path.unlink(missing_ok=True)
+
     def sweep(self, in_use: Collection[Path] = ()) -> int:
         """Remove what is too old, and the oldest until the rest fits; returns how many files went."""
         now = time.time()

@@ -246,6 +246,10 @@ class JobQueue:
     def find(self, job_id: str) -> ServiceJob | None:
         return self._jobs.get(job_id)
 
+    def forget(self, job_id: str) -> None:
+        """A job that has ended and was deleted is not at hand for late listeners either."""
+        self._jobs.pop(job_id, None)
+
     def cancel(self, job_id: str) -> ServiceJob | None:
         """Ask a job to stop at its next step; None where the queue no longer knows it."""
         job = self.find(job_id)
