@@ -6,12 +6,15 @@ UV     := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/pytho
 # Peers for `make parity` and `make bench`. torch 2.13.0 first: whatever depends on torch is then satisfied.
 PEERS  := .venv-peers
 RAY    := .venv-ray
+# The service as it is installed: under an interpreter that every user of the machine can run.
+SERVICE := .venv-service
+SYSTEM_PYTHON ?= /usr/bin/python3
 TORCH  ?= torch==2.13.0 torchvision==0.28.0
 
 # Python keeps what it compiled: hundreds of processes start here, and compiling is most of what a start takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test fuzz snippets lint browser ray parity bench eval-embedded clean
+.PHONY: help demo test fuzz snippets lint browser nginx ray parity bench eval-embedded clean
 
 help:
 	@echo "make demo    install, then assess the sample pictures"
@@ -21,6 +24,7 @@ help:
 	@echo "make lint    style, types and architecture only"
 	@echo "make parity  compare with other libraries and a tiny Qwen2.5-VL (installs torch; slow)"
 	@echo "make browser the web page in a real Chromium, with axe (needs chromium and npm)"
+	@echo "make nginx   the service as its systemd unit starts it, behind a real nginx (needs nginx and openssl)"
 	@echo "make ray     batches on Ray actors (installs Ray)"
 	@echo "make bench   speed, always as a ratio to a peer measured in the same run"
 	@echo "make eval-embedded DATA=folder   the embedded model on pictures (training/README.md says which)"
@@ -75,6 +79,15 @@ browser: $(VENV)/.installed-dev $(if $(AXE_CORE),,build/browser/node_modules/axe
 	$(UV) playwright
 	$(BIN)/python -m pytest tests/serve/http/browser -o addopts="--import-mode=importlib -ra" -p no:cacheprovider
 
+$(SERVICE)/.installed: pyproject.toml $(BIN)/uv
+	$(BIN)/uv venv --quiet --clear --python $(SYSTEM_PYTHON) $(SERVICE)
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(SERVICE)/bin/python -e '.[serve]'
+	@touch $@
+
+nginx: $(VENV)/.installed-dev $(SERVICE)/.installed
+	AGENTICIQA_COMMAND=$(SERVICE)/bin/agenticiqa $(BIN)/python -m pytest tests/deployment \
+	  -o addopts="--import-mode=importlib -ra" -p no:cacheprovider
+
 parity: $(PEERS)/.installed
 	PYTHONPATH=src $(PEERS)/bin/python -m pytest tests/parity -o addopts="--import-mode=importlib -ra" -p no:cacheprovider
 	PYTHONPATH=src $(PEERS)/bin/python tests/parity/make_reference_values.py
@@ -104,4 +117,4 @@ eval-embedded: $(VENV)/.installed-dev
 	PYTHONPATH=. $(BIN)/python -m training.embedded.region_accuracy --data $(DATA)
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(RAY) build dist .coverage* htmlcov demo-output
+	rm -rf $(VENV) $(PEERS) $(RAY) $(SERVICE) build dist .coverage* htmlcov demo-output

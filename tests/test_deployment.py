@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import inspect
 import json
 import re
 import shlex
@@ -14,6 +15,9 @@ import yaml
 from typer.main import get_command
 
 from agenticiqa.cli.main import build_app
+from agenticiqa.cli.serving.serve import serve
+from agenticiqa.runtime.memory import SHARE, parse_size
+from agenticiqa.serve.http.settings import ServiceSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -92,3 +96,27 @@ def test_hadolint_has_no_complaint():
     program = Path(sys.executable).with_name("hadolint")
     tried = subprocess.run([program, str(ROOT / "Dockerfile")], capture_output=True, text=True, check=False)
     assert tried.returncode == 0, tried.stdout
+
+
+def test_the_limits_of_the_files_fit_each_other():
+    service = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]["agenticiqa"]
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.read(ROOT / "deploy" / "agenticiqa.service", encoding="utf-8")
+    limit = parse_size(service["mem_limit"])
+    (temporary,) = re.findall(r"size=(\w+)", service["tmpfs"][0])
+    assert parse_size(unit["Service"]["MemoryMax"]) == limit
+    # What runs may take, what uploads take on the way, and an eighth for what nobody counts.
+    assert SHARE * limit + parse_size(temporary) <= limit * 7 / 8
+    grace = inspect.signature(serve).parameters["grace"].default
+    assert int(unit["Service"]["TimeoutStopSec"]) > grace
+    assert int(service["stop_grace_period"].removesuffix("s")) > grace
+
+
+def test_the_proxy_waits_longer_than_the_service_works():
+    block = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
+    defaults = inspect.signature(serve).parameters
+    (patience,) = re.findall(r"proxy_read_timeout (\d+)s", block)
+    assert int(patience) > defaults["timeout"].default
+    (largest,) = re.findall(r"client_max_body_size (\w+);", block)
+    assert parse_size(largest) >= ServiceSettings.max_batch_upload_bytes
+    assert "Host $http_host" in block
