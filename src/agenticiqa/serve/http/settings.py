@@ -42,7 +42,7 @@ class ServiceSettings:
     body_idle_s: float = 10.0
     """The longest silence inside a request body."""
     body_total_s: float = 120.0
-    body_grace_s: float = 5.0
+    body_grace_s: float = 10.0
     """From then on a body must have come at …"""
     body_least_rate: int = 16 * 1024
     """… so many bytes a second on average, or it is cut off."""

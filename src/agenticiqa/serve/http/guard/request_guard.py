@@ -23,7 +23,9 @@ from agenticiqa.serve.http.settings import ServiceSettings
 logger = logging.getLogger(__name__)
 
 LINGER_BYTES = 4 * 1024 * 1024
-LINGER_S = 2.0
+LINGER_S = 5.0
+SMALL_BODY = 1024 * 1024
+"""A body of this size is taken in before a refusal is written: the connection can then be used again."""
 PAGE_POLICY = (
     "default-src 'self'; img-src 'self' data: blob:; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -115,6 +117,10 @@ class _Body:
         self._taken = 0
         self._begun = time.monotonic()
 
+    @property
+    def is_small(self) -> bool:
+        return self._announced.isdigit() and int(self._announced) <= SMALL_BODY
+
     def check_announced(self) -> None:
         if self._encoding not in (b"identity", b""):
             raise ServiceError(415, "content_encoding", "Send the body as it is, without Content-Encoding.")
@@ -182,6 +188,8 @@ class _Response:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
+            if self._body.is_small and not self._body.complete:
+                await self._body.linger()
             self.status = message["status"]
             await self._send({**message, "headers": self._headers(message.get("headers", []))})
         elif message["type"] == "http.response.body" and not message.get("more_body") and not self._body.complete:

@@ -402,7 +402,8 @@ class JobQueue:
         job.status = outcome.status
         job.outcome = outcome
         self.free_place(job.owner)
-        if outcome.seconds is not None:
+        if outcome.seconds is not None and not self._is_large(job):
+            # Large runs take much longer and keep nobody else waiting.
             self._usual_s += 0.2 * (outcome.seconds - self._usual_s)
         job.done.set()
         job.announce()

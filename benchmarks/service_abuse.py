@@ -1,0 +1,242 @@
+"""The service while somebody abuses it: what honest clients still get, and what it takes of memory.
+
+    python benchmarks/service_abuse.py [--seconds 180] [--memory 8G] [--command PATH]
+
+Three keys on loopback. Honest: 200 clients that send small pictures to be measured, and come back when they are told
+to. Greedy: clients that send pairs of 49 megapixels to be measured with every tool, again and again. Slow: 50 uploads
+that dribble. First the honest clients alone, then all together. Prints honest answers per second of both, what was
+lost, how abuse was answered, and the server's peak of memory beside its budget, as JSON. `--command` names the
+`agenticiqa` of another version, for comparison; `--address-space` keeps such a one from taking the whole machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from itertools import cycle
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import numpy as np
+from PIL import Image
+from service_load import environment, make_pictures
+
+SIDE = 7000
+TOOLS = ["sharpness", "noise", "blockiness"]
+GIGABYTE = 1024**3
+LOOK_S = 0.2
+COME_BACK_S = 0.2
+"""How soon a greedy client asks again, whatever it is told."""
+
+
+def large_pair() -> tuple[bytes, bytes]:
+    """Two pictures of 49 megapixels in a few hundred kilobytes each."""
+    rows = np.repeat((np.arange(SIDE) // 28).astype(np.uint8)[:, None], SIDE, axis=1)
+    found = []
+    for shift in (0, 3):
+        buffer = io.BytesIO()
+        Image.fromarray(np.dstack([rows + shift] * 3).astype(np.uint8)).save(buffer, "PNG")
+        found.append(buffer.getvalue())
+    return found[0], found[1]
+
+
+class Server:
+    """``agenticiqa serve`` with three keys, and a look at its memory."""
+
+    def __init__(self, command: Path, options: list[str], address_space: float | None) -> None:
+        self._home = tempfile.TemporaryDirectory()
+        home = Path(self._home.name)
+        file = ["--api-keys-file", str(home / "keys.json")]
+        self.keys = {
+            name: subprocess.run(
+                [str(command), "serve", "keys", "add", name, *file],
+                capture_output=True, text=True, check=True, env=environment(home),
+            ).stdout.strip()
+            for name in ("honest", "greedy", "slow")
+        }  # fmt: skip
+
+        limit = ["prlimit", f"--as={int(address_space * GIGABYTE)}"] if address_space else []
+        self.log = (home / "stderr.log").open("w")
+        self.process = subprocess.Popen(
+            [*limit, str(command), "serve", "--port", "0", "--json", *file, *options],
+            stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment(home),
+        )  # fmt: skip
+        assert self.process.stdout is not None
+        self.url: str = json.loads("".join(self.process.stdout.readline() for _ in range(3)))["url"]
+        self.peak = 0
+        self._watching = True
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def __enter__(self) -> Server:
+        while True:
+            try:
+                if httpx.get(f"{self.url}/readyz").status_code == 200:
+                    return self
+            except httpx.TransportError:
+                pass
+            time.sleep(0.2)
+
+    def __exit__(self, *_: object) -> None:
+        self._watching = False
+        self.process.terminate()
+        try:
+            self.process.wait(120)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+        self._home.cleanup()
+
+    def _watch(self) -> None:
+        while self._watching and self.process.poll() is None:
+            try:
+                resident = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * 4096
+            except (OSError, IndexError):
+                return
+            self.peak = max(self.peak, resident)
+            time.sleep(LOOK_S)
+
+
+class Honest:
+    """Clients that do as they are told: each request is repeated until it is answered."""
+
+    def __init__(self, url: str, key: str, pictures: Path) -> None:
+        self.ended: Counter[str] = Counter()
+        self.waits: list[float] = []
+        self._url = url
+        self._headers = {"Authorization": f"Bearer {key}"}
+        self._contents = cycle([file.read_bytes() for file in sorted(pictures.iterdir())])
+
+    async def one(self, client: httpx.AsyncClient, end: float) -> None:
+        while time.monotonic() < end:
+            content, started = next(self._contents), time.monotonic()
+            while True:
+                try:
+                    reply = await client.post("/v1/measure", files={"image": ("p.jpg", content)}, data={"tools": TOOLS})
+                except httpx.TransportError as error:
+                    self.ended[type(error).__name__] += 1
+                    break
+                self.ended[str(reply.status_code)] += 1
+                if reply.status_code not in (429, 503) or time.monotonic() > end:
+                    break
+                await asyncio.sleep(float(reply.headers.get("retry-after", "1")))
+            self.waits.append(time.monotonic() - started)
+
+    async def all(self, clients: int, seconds: float) -> float:
+        """Answers per second."""
+        started = time.monotonic()
+        limits = httpx.Limits(max_connections=clients)
+        async with httpx.AsyncClient(base_url=self._url, headers=self._headers, timeout=180, limits=limits) as client:
+            await asyncio.gather(*(self.one(client, started + seconds) for _ in range(clients)))
+        return self.ended["200"] / (time.monotonic() - started)
+
+    @property
+    def lost(self) -> int:
+        return sum(count for kind, count in self.ended.items() if kind not in ("200", "429", "503"))
+
+
+async def greedy(url: str, key: str, end: float, ended: Counter[str]) -> None:
+    test, reference = large_pair()
+    async with httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=300) as client:
+        while time.monotonic() < end:
+            files = {"image": ("large.png", test), "reference": ("original.png", reference)}
+            try:
+                reply = await asyncio.wait_for(
+                    client.post("/v1/measure", files=files, data={"all_tools": "true"}), max(end - time.monotonic(), 1)
+                )
+                ended[str(reply.status_code)] += 1
+            except (httpx.TransportError, asyncio.TimeoutError) as error:
+                ended[type(error).__name__] += 1
+            await asyncio.sleep(COME_BACK_S)
+
+
+async def slow(url: str, key: str, end: float, ended: Counter[str]) -> None:
+    address = urlsplit(url)
+    head = (
+        f"POST /v1/assess HTTP/1.1\r\nHost: {address.netloc}\r\nAuthorization: Bearer {key}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 30000000\r\n\r\n"
+    )
+    while time.monotonic() < end:
+        reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        try:
+            writer.write(head.encode())
+            answered = asyncio.ensure_future(reader.read(64))
+            while time.monotonic() < end and not answered.done():
+                writer.write(b" ")
+                await writer.drain()
+                await asyncio.wait({answered}, timeout=1)
+            if answered.done():
+                ended[answered.result()[9:12].decode() or "closed"] += 1
+            else:
+                answered.cancel()
+                ended["still open at the end"] += 1
+        except OSError as error:
+            ended[type(error).__name__] += 1
+        finally:
+            writer.close()
+
+
+async def together(server: Server, honest: Honest, arguments: argparse.Namespace) -> dict[str, object]:
+    end = time.monotonic() + arguments.seconds
+    greedy_ended: Counter[str] = Counter()
+    slow_ended: Counter[str] = Counter()
+    abuse = [
+        *(greedy(server.url, server.keys["greedy"], end, greedy_ended) for _ in range(arguments.greedy)),
+        *(slow(server.url, server.keys["slow"], end, slow_ended) for _ in range(arguments.slow)),
+    ]
+    rate, *_ = await asyncio.gather(honest.all(arguments.clients, arguments.seconds), *abuse)
+    return {"rate": rate, "greedy": dict(greedy_ended), "slow": dict(slow_ended)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=180)
+    parser.add_argument("--alone-seconds", type=float, default=60)
+    parser.add_argument("--clients", type=int, default=200)
+    parser.add_argument("--greedy", type=int, default=6)
+    parser.add_argument("--slow", type=int, default=50)
+    parser.add_argument("--memory", help="the server's budget, such as 8G; its default where none is given")
+    parser.add_argument("--command", type=Path, default=Path(sys.executable).with_name("agenticiqa"))
+    parser.add_argument("--address-space", type=float, help="gigabytes of addresses that the server may use")
+    arguments = parser.parse_args()
+    options = ["--memory", arguments.memory] if arguments.memory else []
+    with tempfile.TemporaryDirectory() as folder:
+        pictures = make_pictures(Path(folder) / "pictures")
+        with Server(arguments.command, options, arguments.address_space) as server:
+            alone = Honest(server.url, server.keys["honest"], pictures)
+            rate_alone = asyncio.run(alone.all(arguments.clients, arguments.alone_seconds))
+            peak_alone = server.peak
+            honest = Honest(server.url, server.keys["honest"], pictures)
+            found = asyncio.run(together(server, honest, arguments))
+            died = server.process.poll()
+            peak = server.peak
+    rate = float(str(found["rate"]))
+    figures = {
+        "honest answers per second, alone": round(rate_alone, 2),
+        "honest answers per second, under abuse": round(rate, 2),
+        "share kept": round(rate / rate_alone, 3),
+        "honest requests lost, alone and under abuse": [alone.lost, honest.lost],
+        "honest requests by status, under abuse": dict(honest.ended),
+        "longest an honest client waited for an answer, s": [round(max(each.waits), 1) for each in (alone, honest)],
+        "greedy requests by status": found["greedy"],
+        "slow uploads by end": found["slow"],
+        "peak memory GB, alone and under abuse": [round(peak_alone / GIGABYTE, 2), round(peak / GIGABYTE, 2)],
+        "budget": arguments.memory or "70 % of the machine or container",
+        "the server": "went on" if died is None else f"ended with {died}",
+        "load average": [round(value, 1) for value in os.getloadavg()],
+    }
+    print(json.dumps(figures, indent=2))
+
+
+if __name__ == "__main__":
+    main()
