@@ -2,9 +2,9 @@
 
     python benchmarks/tool_memory.py [--megapixels 6 24] [--only PIQE VIF] [--limit-s 300]
 
-Each tool runs on textured pictures of two sizes. What it needs per pixel is the larger of what the peak grows by from
-the small to the large picture and what it takes at the large one, beside the decoded 8-bit pictures themselves. The
-column `declared` is what tools/memory_needs.yaml says; a tool that needs more than it declares is marked.
+Each tool runs on textured pictures of two sizes. What it needs per pixel is what the peak grows by from the small to
+the large picture, beside the decoded 8-bit pictures themselves. `declared` is what the tool says of itself
+(`MetricSpec.bytes_per_pixel`); one that needs more is marked.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def main() -> None:
         return
     small, large = arguments.megapixels
     bases = [measured(NOTHING, size, arguments.limit_s) for size in (small, large)]
-    print("| tool | peak | bytes per pixel, grown | at the large size | seconds |\n|---|---|---|---|---|", flush=True)
+    print("| tool | peak | bytes per pixel | declared | seconds |\n|---|---|---|---|---|", flush=True)
     figures = {}
     for name in arguments.only or default_registry().names():
         found = [measured(name, size, arguments.limit_s) for size in (small, large)]
@@ -85,9 +85,11 @@ def main() -> None:
             continue
         (base_small, base_large), (first, second) = bases, found
         grown = ((second[0] - base_large[0]) - (first[0] - base_small[0])) / (second[1] - first[1])
-        at_large = (second[0] - base_large[0]) / second[1]
-        figures[name] = {"grown": round(grown, 1), "at_large": round(at_large, 1), "seconds": round(second[2], 1)}
-        print(f"| {name} | {second[0] / 1e9:.2f} GB | {grown:.1f} | {at_large:.1f} | {second[2]:.1f} |", flush=True)
+        declared = default_registry().find(name).spec.bytes_per_pixel
+        mark = " (too little!)" if grown > declared else ""
+        figures[name] = {"bytes_per_pixel": round(grown, 1), "declared": declared, "seconds": round(second[2], 1)}
+        peak = f"{second[0] / 1e9:.2f} GB"
+        print(f"| {name} | {peak} | {max(grown, 0):.1f} | {declared:g}{mark} | {second[2]:.1f} |", flush=True)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(figures, file, indent=1)

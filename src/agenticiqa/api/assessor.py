@@ -425,7 +425,8 @@ class AgenticIQA:
         for path in paths:
             if self._allowed_roots is not None and path not in context.pictures:
                 check_allowed(path, self._allowed_roots)
-        need = assessing_need([context.picture_size(path) for path in paths], self._tools, self.memory.largest)
+        sizes = [context.picture_size(path) for path in paths]
+        need = assessing_need(sizes, self._tools, self.memory.largest, has_reference=len(paths) > 1)
         with self.memory.hold(need, "A picture of this size" if len(paths) == 1 else "A pair of this size") as memory:
             context.memory = memory
             yield

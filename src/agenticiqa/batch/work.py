@@ -22,6 +22,7 @@ from agenticiqa.errors import AgenticIQAError, ManifestError
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import ROLES, Settings
 from agenticiqa.runtime.memory import process_budget
+from agenticiqa.runtime.runs import StopRun
 from agenticiqa.tools.registry import default_registry
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
@@ -142,6 +143,8 @@ class SampleWorker:
         """The sample's result; whatever goes wrong with it stays with it."""
         try:
             return _answered(task, self._result(task))
+        except StopRun:
+            raise
         except AgenticIQAError as error:
             return failure(self._job, task, error)
         except Exception as error:

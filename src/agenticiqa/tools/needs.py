@@ -62,7 +62,7 @@ def measuring_need(
     return MemoryNeed(opened + hungriest, opened + hungriest + SHARED_BYTES * pixels)
 
 
-def assessing_need(sizes: Sequence[Size], tools: ToolRegistry, largest: int) -> int:
+def assessing_need(sizes: Sequence[Size], tools: ToolRegistry, largest: int, *, has_reference: bool) -> int:
     """Of asking the agents: the pictures, a look at them, and any tool they may choose that can be had at all.
 
     Which tools run is up to the agents; those that need more than ``largest`` are refused when they are chosen.
@@ -72,5 +72,5 @@ def assessing_need(sizes: Sequence[Size], tools: ToolRegistry, largest: int) -> 
     if pixels <= SMALL_PIXELS and looking + LEAN_BYTES * pixels < largest and tools.are_lean:
         # Whatever tool it is: looking them all up would import every metric.
         return looking + LEAN_BYTES * pixels
-    offered = tools.offered(has_reference=len(sizes) > 1, size=sizes[0])
+    offered = tools.offered(has_reference=has_reference, size=sizes[0])
     return max(looking, min(largest, measuring_need(sizes, offered).usual))

@@ -71,7 +71,7 @@ def _admitted(assessor: AgenticIQA, given: Mapping[str, GivenPicture], original:
     for side, picture in given.items():
         with _named(side):
             sizes.append(assessor.picture_size(picture))
-    need = assessing_need(sizes, assessor.tools, assessor.memory.largest)
+    need = assessing_need(sizes, assessor.tools, assessor.memory.largest, has_reference=original is not None)
     with assessor.memory.hold(need, "Comparing pictures of this size") as memory, memory_given(memory):
         yield memory
 

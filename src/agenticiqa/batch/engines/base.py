@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import queue
 import threading
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Protocol
 
 from agenticiqa.batch.rate_limits import ProviderLimits, SampleClock, current_clock
 from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task, failure
 from agenticiqa.errors import SampleTimeoutError, WorkerDiedError
+from agenticiqa.runtime.runs import StopRun
 
 
 class Engine(Protocol):
@@ -80,7 +82,8 @@ class ThreadEngine:
 
     def _start_thread(self) -> None:
         # Daemons: a call that never ends must not keep the program from ending.
-        threading.Thread(target=self._work, daemon=True, name="batch").start()
+        # In the context of whoever started the batch: what stops that stops its samples between two tiles.
+        threading.Thread(target=copy_context().run, args=(self._work,), daemon=True, name="batch").start()
 
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None:
@@ -88,7 +91,11 @@ class ThreadEngine:
             current_clock.set(running.clock)
             with self._lock:
                 self._running[task.position] = running
-            outcome = self._worker.work(task)
+            try:
+                outcome = self._worker.work(task)
+            except StopRun:
+                # The whole batch was told to stop: nobody waits for this sample.
+                return
             with self._lock:
                 if running.abandoned:
                     return

@@ -39,6 +39,7 @@ from agenticiqa.reports.assessment import render_report, report_item, thumbnail
 from agenticiqa.reports.difference import difference_of, open_pictures
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.runs import StopRun
+from agenticiqa.runtime.stopping import stoppable
 from agenticiqa.serve.mcp.pictures import PictureStore
 from agenticiqa.serve.mcp.replies import (
     RUN_URI,
@@ -166,7 +167,7 @@ def _measure_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
             pair = Pair.of(file(image), file(reference) if reference else None)
             names = tools or default_tools("measure_image", has_reference=reference is not None)
             measurer = _measurer(assessor, names)
-            records: list[Record] = await anyio.to_thread.run_sync(lambda: measurer.measure(pair))
+            records: list[Record] = await _in_thread(ctx, lambda _listen: measurer.measure(pair))
         failed = [record for record in records if record.error]
         if len(failed) == len(records):
             raise ToolError(failed[0].error or "No metric could be run.")
@@ -317,8 +318,17 @@ async def _in_thread(
             total = passes * len(STEPS)
             anyio.from_thread.run(ctx.report_progress, min(done, total - 1), total, event.name)
 
+    def check() -> None:
+        # Between two tools or tiles.
+        if gone:
+            raise StopRun
+
+    def stoppable_work() -> Result:
+        with stoppable(check):
+            return work(listen)
+
     try:
-        return await anyio.to_thread.run_sync(functools.partial(work, listen), abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(stoppable_work, abandon_on_cancel=True)
     finally:
         gone = True
 

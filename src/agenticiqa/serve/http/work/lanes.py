@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 SMALL_SHARE = 1 / 3
 """Of the memory for work: what small runs have for themselves."""
-LOWER_PRIORITY = 8
-"""What large runs add to their nice value: under full load they get about a tenth of the processor."""
+LOWER_PRIORITY = 10
+"""What large runs add to their nice value: under full load they get a twentieth of the processor."""
 
 
 class Lane:

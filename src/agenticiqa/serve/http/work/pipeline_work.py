@@ -116,7 +116,8 @@ class Pipeline:
         return process_budget(self.settings.pipeline.memory)
 
     def assessing_need(self, intake: Intake[Any]) -> int:
-        return assessing_need(intake.sizes, self.assessor().tools, self.memory.largest)
+        has_reference = "reference" in intake.pictures
+        return assessing_need(intake.sizes, self.assessor().tools, self.memory.largest, has_reference=has_reference)
 
     def measuring_need(self, intake: Intake[MeasureFields]) -> int:
         """Refuses named tools that can never run here; of all tools, those that do not fit say so in their records."""
