@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import re
 import signal
 import subprocess
@@ -19,6 +20,7 @@ import pytest
 from PIL import Image
 
 from agenticiqa.errors import AgenticIQAError, ConfigError, ImageTooLargeError, ToolUnavailableError, told_to_clients
+from agenticiqa.runtime.logs import ACCESS_LOGGER, PACKAGE_LOGGER, log_to_standard_error
 from agenticiqa.runtime.runs import RunStore
 from agenticiqa.serve.http.guard.keys import KeyFile
 from agenticiqa.serve.http.work.pipeline_work import Pipeline
@@ -233,14 +235,25 @@ def test_the_log_on_standard_error_is_lines_otherwise(tmp_path):
     assert "agenticiqa.access" not in silent
 
 
-def test_a_failure_is_logged_with_its_traceback_and_told_without(tmp_path, monkeypatch, capsys):
-    from agenticiqa.runtime.logs import log_to_standard_error
+@pytest.fixture
+def log_of_this_process() -> Iterator[None]:
+    """On standard error while a test runs, and as it was afterwards."""
+    loggers = [logging.getLogger(name) for name in (PACKAGE_LOGGER, ACCESS_LOGGER, "uvicorn.error")]
+    before = [(list(logger.handlers), logger.level, logger.propagate) for logger in loggers]
+    log_to_standard_error("json", access=True)
+    yield
+    for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):
+        logger.handlers[:] = handlers
+        logger.setLevel(level)
+        logger.propagate = propagate
 
+
+@pytest.mark.usefixtures("log_of_this_process")
+def test_a_failure_is_logged_with_its_traceback_and_told_without(tmp_path, monkeypatch, capsys):
     def defect(*_: object) -> None:
         raise RuntimeError("a defect at /srv/secret/place")
 
     monkeypatch.setattr(Pipeline, "check_query", defect)
-    log_to_standard_error("json", access=True)
     with serving(tmp_path, ScriptedClient()) as running, running.client() as client:
         document = is_problem(assess(client), 500, "internal")
     assert "secret" not in json.dumps(document)

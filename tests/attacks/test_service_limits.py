@@ -23,8 +23,8 @@ from support.http_service import PICTURE, Gate, Running, assess, encoded, is_pro
 from support.scripted import ScriptedClient, plan_reply
 
 GIGABYTE = 1024**3
-LARGE = encoded(np.full((3000, 4000, 3), 90, np.uint8))
-"""Twelve megapixels in a few kilobytes."""
+LARGE = encoded(np.full((1250, 1600, 3), 90, np.uint8))
+"""Two megapixels in a few kilobytes: large for a server that may take a gigabyte."""
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def gate() -> Gate:
 
 @pytest.fixture(scope="module")
 def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A server that may take two gigabytes."""
-    with serving(tmp_path_factory.mktemp("narrow"), ScriptedClient(), memory="2G", timeout_s=60.0) as running:
+    """A server that may take a gigabyte, most of it for itself."""
+    with serving(tmp_path_factory.mktemp("narrow"), ScriptedClient(), memory="1G", timeout_s=600.0) as running:
         yield running
 
 
@@ -64,7 +64,7 @@ def test_of_all_tools_those_that_fit_run(narrow: Running):
 
 
 def test_a_picture_too_large_for_any_run_is_refused(tmp_path: Path):
-    with serving(tmp_path, ScriptedClient(), memory="300M") as running, running.client() as client:
+    with serving(tmp_path, ScriptedClient(), memory="100M") as running, running.client() as client:
         reply = client.post("/v1/assess", files={"image": ("large.png", LARGE)})
         is_problem(reply, 413, "memory_limit")
         reply = client.post("/v1/compare", files={"image_a": ("a.png", LARGE), "image_b": ("b.png", LARGE)})
@@ -73,7 +73,7 @@ def test_a_picture_too_large_for_any_run_is_refused(tmp_path: Path):
 
 
 def test_large_runs_are_one_after_the_other_and_small_ones_beside_them(tmp_path: Path, gate: Gate):
-    with serving(tmp_path, ScriptedClient(plan=gate), memory="2G", workers=2) as running, running.client() as client:
+    with serving(tmp_path, ScriptedClient(plan=gate), memory="1G", workers=2) as running, running.client() as client:
         large = [
             client.post("/v1/assess", files={"image": ("large.png", LARGE)}, params={"async": "true"}).json()
             for _ in range(3)
@@ -89,7 +89,7 @@ def test_large_runs_are_one_after_the_other_and_small_ones_beside_them(tmp_path:
         assert int(refused.headers["retry-after"]) >= 1
         gate.open.set()
         for run in (*large, small):
-            wait_until(lambda run=run: client.get(run["links"]["self"]).json()["status"] == "ok")
+            wait_until(lambda run=run: client.get(run["links"]["self"]).json()["status"] in ("ok", "partial"))
         assert running.bound.parts.memory.budget.taken == 0
 
 
@@ -108,10 +108,12 @@ def test_small_runs_have_memory_of_their_own():
 # --- a client that left, a time that is over ---
 
 
-def endless_tool(ended: threading.Event) -> ToolRegistry:
+def endless_tool(ended: threading.Event, begun: threading.Event | None = None) -> ToolRegistry:
     """A tool that goes through a picture in tiles for an hour."""
 
     def measure(views: Views) -> Measurement:
+        if begun is not None:
+            begun.set()
         try:
             for _ in strips(360_000, 1 << 17):
                 time.sleep(0.01)
@@ -148,14 +150,14 @@ def test_measuring_ends_with_its_client_or_its_time(tmp_path: Path, monkeypatch,
 
 
 def test_measuring_ends_with_its_batch(tmp_path: Path, monkeypatch):
-    ended = threading.Event()
-    registry = endless_tool(ended)
+    ended, begun = threading.Event(), threading.Event()
+    registry = endless_tool(ended, begun)
     for module in ("agenticiqa.api.assessor", "agenticiqa.batch.work"):
         monkeypatch.setattr(f"{module}.default_registry", lambda _settings: registry)
     batch = {"samples": [{"sample_id": "1", "image": {"example": "dandelion"}}], "tools": ["endless"]}
     with serving(tmp_path, ScriptedClient()) as running, running.client() as client:
         made = client.post("/v1/batches", json=batch).json()
-        wait_until(lambda: client.get(made["links"]["self"]).json()["status"] == "running")
+        assert begun.wait(60)
         client.post(made["links"]["cancel"])
         assert ended.wait(20)
         wait_until(lambda: client.get(made["links"]["self"]).json()["status"] == "cancelled")
@@ -234,7 +236,8 @@ def test_bodies_together_are_bounded(tmp_path: Path):
                 b"POST /v1/assess HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
                 b"Content-Length: 99999\r\n\r\n" + b" " * 90_000
             )
-            connection.settimeout(1.0)
+            # The first two are waited for; the third is answered.
+            connection.settimeout(1.0 if len(heads) < 2 else 60.0)
             try:
                 heads.append(connection.recv(65536)[:12])
             except TimeoutError:

@@ -111,9 +111,17 @@ class TextFormatter(logging.Formatter):
         return f"{line}\n{record.exc_text}" if record.exc_text else line
 
 
+class _StandardErrorHandler(logging.Handler):
+    """Writes to whatever standard error is at that moment."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        sys.stderr.write(self.format(record) + "\n")
+        sys.stderr.flush()
+
+
 def log_to_standard_error(form: LogForm, level: str = "INFO", secrets: Iterable[str] = (), *, access: bool) -> None:
     """A server's log: the package's records, those of its HTTP server, and with ``access`` a line for each request."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _StandardErrorHandler()
     handler.setFormatter(JsonLinesFormatter() if form == "json" else TextFormatter())
     handler.addFilter(RedactingFilter(secrets))
     handler.name = SERVER_HANDLER
