@@ -73,7 +73,7 @@ class Server:
         self.log = (home / "stderr.log").open("w")
         self.process = subprocess.Popen(
             [*limit, str(command), "serve", "--port", "0", "--json", *file, *options],
-            stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment(home),
+            stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment(home), cwd=home,
         )  # fmt: skip
         assert self.process.stdout is not None
         self.url: str = json.loads("".join(self.process.stdout.readline() for _ in range(3)))["url"]
