@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Literal
 
+from agenticiqa.models.offline.language.properties import property_words
 from agenticiqa.models.offline.language.positions import POSITION_MODIFIERS, REGION_NOUNS
 from agenticiqa.models.offline.language.word_lists import vocabulary, word_list
 from agenticiqa.tools.names import tool_by_alias
@@ -93,7 +94,7 @@ LONGEST_PHRASE = max(map(len, ENTRIES))
 def known_words() -> frozenset[str]:
     """Every single word that stands in some list: never a typing error."""
     inside = {word for words in ENTRIES for word in words}
-    return frozenset(inside | {word for phrase in CONTENT_WORDS for word in phrase.split()})
+    return frozenset(inside | {word for phrase in CONTENT_WORDS for word in phrase.split()} | property_words())
 
 
 @lru_cache(maxsize=1)
@@ -105,4 +106,5 @@ def correctable_words() -> frozenset[str]:
     parts = {word for words, entry in ENTRIES.items() if entry.tag == "distortion" for word in words}
     talk = {"rating", "evaluate", "assess", "describe", "distortion", "artifact", "artifacts", "problem", "which"}
     plurals = {noun + "s" for noun in nouns if not noun.endswith("s")}
-    return frozenset(word for word in single | nouns | parts | talk | plurals if len(word) >= 4 and word.isalpha())
+    asked = {word for word in property_words() if len(word) >= 6}
+    return frozenset(word for word in single | nouns | parts | talk | plurals | asked if len(word) >= 4 and word.isalpha())

@@ -1,0 +1,440 @@
+"""What a question means, before any word of an answer: property, part, form, polarity, and what each option claims."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from agenticiqa.models.offline.language import option_values
+from agenticiqa.models.offline.language.clauses import negated
+from agenticiqa.models.offline.language.noun_phrases import Mention, ScopeObject, mentions
+from agenticiqa.models.offline.language.option_values import Asked, OptionMeaning, degree_in, words_of
+from agenticiqa.models.offline.language.properties import HINT, Property, Sense, properties, senses
+from agenticiqa.models.offline.language.tagging import Item, tagged
+from agenticiqa.models.offline.language.word_forms import base_forms
+from agenticiqa.models.offline.language.word_lists import word_list, word_set
+
+AnswerForm = Literal["yes_no", "degree", "which", "where", "rating", "compare", "open", "advice"]
+
+# What stands outside the clause that asks, or only in the options, counts less than what is asked.
+_OUTSIDE, _IN_OPTIONS = 0.45, 0.45
+_SEVERAL_FLAWS = 1.6
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """A question, understood."""
+
+    text: str
+    property: str | None
+    """The entry of ``properties.yaml`` that is asked about; None where none is."""
+    parts: tuple[ScopeObject, ...]
+    """The parts of the picture it is asked of; none for the whole."""
+    form: AnswerForm
+    polarity: int
+    """1: yes (or "very", or "which") claims much of the property; -1: little of it, or that it is not there."""
+    options: tuple[OptionMeaning, ...] = ()
+
+    @property
+    def yes_amount(self) -> float:
+        return 1.0 if self.polarity > 0 else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        known = properties().get(self.property or "")
+        return {
+            "question": self.text,
+            "property": self.property,
+            "title": known.title if known else None,
+            "explanation": known.sentence if known else None,
+            "reading": dict(known.reading) if known else None,
+            "parts": [part.name for part in self.parts],
+            "form": self.form,
+            "polarity": "much" if self.polarity > 0 else "little",
+            "options": [asdict(option) for option in self.options],
+        }
+
+
+def meaning_of(text: str, options: Mapping[str, str], items: Sequence[Item] | None = None) -> Meaning:
+    """Read a question whose options are known.
+
+    >>> meaning = meaning_of("Isn't the car unsharp?", {"A": "Yes", "B": "No"})
+    >>> meaning.property, meaning.form, meaning.polarity, [option.amount for option in meaning.options]
+    ('sharp', 'yes_no', -1, [0.0, 1.0])
+    """
+    return _Reader(text, options, items if items is not None else tagged(text)).result()
+
+
+class _Reader:
+    """One question on its way to its meaning."""
+
+    def __init__(self, text: str, options: Mapping[str, str], items: Sequence[Item]) -> None:
+        self.text, self.options, self.items = text, options, items
+        self.words = [token.plain for item in items for token in item.tokens]
+        self.item_of = [at for at, item in enumerate(items) for _ in item.tokens]
+        self.senses = senses(self.words)
+        self.start, self.stop = self._asking_part()
+        self.asking = list(items[self.start : self.stop])
+        self.plain = words_of(self.asking)
+        self.said = f" {' '.join(self.plain)} "
+
+    def result(self) -> Meaning:
+        prop = self._property()
+        parts = self._parts()
+        end = self._end(prop) if prop else 1
+        polarity = self._polarity(prop, end) if prop else 1
+        asked = Asked(prop, polarity, end, self.asking, parts) if prop else None
+        on_axis = option_values.amounts(asked, self.options) if asked and asked.property.has_scale else {}
+        form = self._form(prop, parts, on_axis)
+        placed = form in ("yes_no", "degree", "rating")
+        meant = tuple(
+            OptionMeaning(
+                letter,
+                text,
+                amount=on_axis.get(letter) if placed else None,
+                claim=None if placed and on_axis.get(letter) is not None else option_values.claim(asked, text, of_place=form == "where"),
+            )
+            for letter, text in self.options.items()
+        )
+        return Meaning(self.text, prop.name if prop else None, self._kept_parts(parts, form), form, polarity, meant)
+
+    # --- where the question stands in the text ---
+
+    def _asking_part(self) -> tuple[int, int]:
+        """The sentence that asks, without the story before it."""
+        sentences = _split(self.items, ".?!;:")
+        asking = [(a, b) for a, b in sentences if self._asks(a, b) and self._says_something(a, b)]
+        start, stop = asking[-1] if asking else (0, len(self.items))
+        clauses = [(start + a, start + b) for a, b in _split(self.items[start:stop], ",")]
+        for at, (first, _) in enumerate(clauses[1:], 1):
+            opens = self.items[first].tag in ("auxiliary", "question") or self.items[first].plain in ("and", "so")
+            told = any(item.tag in ("verb", "auxiliary", "pronoun") for item in self.items[start:first])
+            before = self._says_something(start, clauses[at - 1][1])
+            if opens and told and not before and self._says_something(first, stop):
+                return first, stop
+        return start, stop
+
+    def _asks(self, start: int, stop: int) -> bool:
+        opening = self.items[start].tag in ("auxiliary", "question", "verb", "filler", "degree")
+        return opening or self.items[stop - 1].plain == "?"
+
+    def _says_something(self, start: int, stop: int) -> bool:
+        return any(start <= self.item_of[sense.start] < stop and sense.weight > HINT for sense in self.senses)
+
+    def _is_asked(self, sense: Sense) -> bool:
+        return self.start <= self.item_of[sense.start] < self.stop
+
+    # --- the property ---
+
+    def _property(self) -> Property | None:
+        in_question: dict[str, float] = {}
+        for sense in self.senses:
+            weight = sense.weight * self._standing(sense)
+            in_question[sense.property] = max(in_question.get(sense.property, 0), weight) + 0.1 * (
+                sense.property in in_question
+            )
+        claimed = self._claimed_by_options()
+        scores = dict(in_question)
+        for name, count in claimed.items():
+            scores[name] = scores.get(name, 0) + _IN_OPTIONS * min(2.0, count)
+        if self._offers_flaws(claimed, in_question):
+            scores["flaw"] = scores.get("flaw", 0) + _SEVERAL_FLAWS
+        best = max(scores, key=lambda name: scores[name], default=None)
+        if best is None or scores[best] < HINT or self._is_outside(in_question):
+            return None
+        return properties()[self._of_family(best, claimed, in_question)]
+
+    def _standing(self, sense: Sense) -> float:
+        """How much a word counts where it stands."""
+        at = self.item_of[sense.start]
+        before = f" {' '.join(item.plain for item in self.items[max(0, at - 3) : at])} "
+        if any(f" {phrase} " in before for phrase in ("rather than", "instead of")):
+            return _OUTSIDE
+        if len(sense) == 1 and self._qualifies_a_thing(at):
+            return _OUTSIDE
+        return 1.0 if self._is_asked(sense) else _OUTSIDE
+
+    def _qualifies_a_thing(self, at: int) -> bool:
+        """ "the bride's veil", "the soft toy": a word inside the name of a thing says nothing of the picture."""
+        item = self.items[at]
+        before = self.items[at - 1] if at else None
+        after = self.items[at + 1] if at + 1 < len(self.items) else None
+        owned = before is not None and before.possessive and item.tag in ("noun", "unknown", "adjective")
+        determined = before is not None and before.tag in ("determiner", "adjective") and before.plain not in _AMOUNTS
+        described = determined and after is not None and after.tag == "noun" and item.tag != "noun"
+        return owned or described
+
+    def _claimed_by_options(self) -> dict[str, float]:
+        claimed: dict[str, float] = {}
+        for text in self.options.values():
+            best: dict[str, float] = {}
+            for sense in senses(words_of(tagged(text))):
+                best[sense.property] = max(best.get(sense.property, 0), sense.weight)
+            for name, weight in best.items():
+                claimed[name] = claimed.get(name, 0) + weight
+        return claimed
+
+    def _offers_flaws(self, claimed: Mapping[str, float], in_question: Mapping[str, float]) -> bool:
+        """Several kinds of damage to choose from, and nothing else that is asked about."""
+        flaws = [name for name in claimed if properties()[name].good == "little" or name in ("sharp", "in_focus")]
+        other = any(weight >= 0.8 for name, weight in in_question.items() if name not in ("flaw", "quality"))
+        return len(flaws) >= 2 and bool(_CHOOSING & set(self.plain)) and not other
+
+    def _is_outside(self, scores: Mapping[str, float]) -> bool:
+        """Who, when, how much it costs: nothing that is asked of the picture as a picture."""
+        strong = any(score > 1 for score in scores.values())
+        return not strong and any(f" {phrase} " in self.said for phrase in word_list("subjects", "outside"))
+
+    def _of_family(self, name: str, claimed: Mapping[str, float], in_question: Mapping[str, float]) -> str:
+        """ "The exposure? Over, under, correct" lies on the axis of brightness; "neither too dark nor too bright" asks
+        whether the exposure is right."""
+        for each in properties().values():
+            if each.between and each.between <= set(in_question):
+                return each.name
+        named = all(not sense.end for sense in self.senses if sense.property == name and self._is_asked(sense))
+        for wider in properties().values():
+            ends = {wider.implied_by[other] for other in claimed if other in wider.implied_by}
+            family = name == wider.name or name in wider.implied_by
+            if wider.good == "middle" and family and {0, 1} <= ends and named:
+                return wider.name
+        return name
+
+    # --- the end that yes claims ---
+
+    def _own_senses(self, prop: Property) -> list[Sense]:
+        own = [sense for sense in self.senses if sense.property == prop.name and sense.weight > HINT]
+        return [sense for sense in own if self._is_asked(sense)] or own
+
+    def _decisive(self, prop: Property) -> Sense | None:
+        ends = [sense for sense in self._own_senses(prop) if sense.end and not sense.is_name]
+        return max(ends, key=lambda sense: sense.weight * self._standing(sense), default=None)
+
+    def _end(self, prop: Property) -> int:
+        """The end of the axis that the words of the question name, whether they affirm or deny it."""
+        sense = self._decisive(prop)
+        if sense:
+            return sense.end
+        named = [sense for sense in self._own_senses(prop) if sense.is_name]
+        said = self._said_of_scale(prop, named)
+        if said is not None:
+            return said
+        if prop.between:
+            return 1
+        implied = [
+            1 if prop.implied_by[sense.property] == 1 else -1
+            for sense in self.senses
+            if sense.end > 0 and prop.implied_by.get(sense.property) in (0, 1)
+        ]
+        return 1 if named or not implied else implied[0]
+
+    def _polarity(self, prop: Property, end: int) -> int:
+        if prop.name == "flaw" and self._wants_absent():
+            return -1
+        sense = self._decisive(prop) or next(iter(self._own_senses(prop)), None)
+        return -end if sense and self._denied(sense) else end
+
+    def _said_of_scale(self, prop: Property, named: Sequence[Sense]) -> int | None:
+        """ "Is the contrast low?", "Is the noise acceptable?": the word beside the scale decides."""
+        if self.plain[:1] == ["how"] and not {"bad", "badly", "poor", "poorly"} & set(self.plain[1:2]):
+            return None
+        taken = {at for sense in named for at in range(sense.start, sense.stop)}
+        beside = [w for at, w in enumerate(self.words) if at not in taken and self.start <= self.item_of[at] < self.stop]
+        said = {form for word in beside for form in base_forms(word)} | {" ".join(pair) for pair in zip(beside, beside[1:])}
+        good_end = -1 if prop.good == "little" else 1
+        for key, end in (("lowering", -1), ("disapproving", -good_end), ("approving", good_end), ("raising", 1)):
+            if said & word_list("options", key):
+                return end
+        return None
+
+    def _denied(self, sense: Sense) -> bool:
+        at = self.item_of[sense.start]
+        before = [item.plain for item in self.items[max(0, at - 4) : at]]
+        if before[-2:] in (["less", "than"], ["far", "from"], ["anything", "but"]) or {"fail", "fails"} & set(before):
+            return True
+        return (negated(self.items, at) or self._scale_denied(sense)) and not self._tag_asks_back()
+
+    def _scale_denied(self, sense: Sense) -> bool:
+        """ "Is the exposure not right?": the denial stands behind the name of the scale."""
+        if not sense.is_name or not self.items[0].tokens:
+            return False
+        after = self.items[self.item_of[sense.start] + 1 : self.stop]
+        return any(item.tag == "negation" and item.plain == "not" and not item.tokens[0].contracted for item in after)
+
+    def _tag_asks_back(self) -> bool:
+        """ "It isn't blurred, is it?" asks whether it is."""
+        tail = self.plain[-2:]
+        return len(tail) == 2 and tail[0] in _AUXILIARIES and tail[1] in _TAG_PRONOUNS and len(self.plain) > 4
+
+    def _wants_absent(self) -> bool:
+        asks = bool({"which", "what", "following", "all", "name"} & set(self.plain))
+        return asks and any(f" {phrase} " in self.said for phrase in word_list("subjects", "absent"))
+
+    # --- the parts ---
+
+    def _parts(self) -> tuple[ScopeObject, ...]:
+        """What is asked of: things in the clause that asks; several only where the sentence puts them side by side."""
+        spoken = {
+            self.item_of[token]
+            for sense in self.senses
+            if sense.weight > HINT and self._standing(sense) == 1
+            for token in range(sense.start, sense.stop)
+            if len(sense) > 1 or self.items[self.item_of[token]].tag != "noun"
+        }
+        found = self._named(spoken | self._causes()) or self._named(spoken)
+        near = [m for m in found if self._in_clause_of_property(m)] or found
+        return tuple(m.object for m in self._side_by_side(near or self._meant_by_pronoun(spoken)))
+
+    def _named(self, beside: set[int]) -> list[Mention]:
+        return [m for m in mentions(self.items, beside) if self.start <= m.start < self.stop]
+
+    def _meant_by_pronoun(self, spoken: set[int]) -> list[Mention]:
+        """ "Nothing to see in the doorway. Is it too dark?": it is the doorway, unless the picture was spoken of."""
+        before = self.items[: self.start]
+        picture = any(item.tag == "generic" or item.plain in ("this", "these", "i", "my") for item in before)
+        return [] if picture or not _PRONOUNS & set(self.plain) else mentions(before, spoken)[-1:]
+
+    def _causes(self) -> set[int]:
+        """ "a tinge from the tubes", "for a magazine": where something comes from or what it is for."""
+        found: set[int] = set()
+        for at, item in enumerate(self.items):
+            if item.plain not in _CAUSING:
+                continue
+            for place in range(at + 1, len(self.items)):
+                if self.items[place].tag not in ("determiner", "adjective", "noun", "unknown", "number"):
+                    break
+                found.add(place)
+        return found
+
+    def _in_clause_of_property(self, mention: Mention) -> bool:
+        places = [self.item_of[sense.start] for sense in self.senses if sense.weight > HINT and self._is_asked(sense)]
+        for place in places:
+            between = self.items[min(place, mention.start) : max(place, mention.end)]
+            if not any(item.tag == "mark" and item.plain in ",;:." for item in between):
+                return True
+        return not places
+
+    def _side_by_side(self, found: list[Mention]) -> list[Mention]:
+        kept = found[:1]
+        for mention in found[1:]:
+            between = [item.plain for item in self.items[kept[-1].end : mention.start]]
+            if _JOINING & set(between) or (between and set(between) <= {",", "the", "a"}):
+                kept.append(mention)
+        return kept
+
+    def _kept_parts(self, parts: tuple[ScopeObject, ...], form: AnswerForm) -> tuple[ScopeObject, ...]:
+        """What the options offer is not what is asked of, except in a comparison."""
+        if form == "compare" or not self.options:
+            return parts
+        offered = {base for text in self.options.values() for word in words_of(tagged(text)) for base in base_forms(word)}
+        optional = form == "where" or len(parts) > 1
+        return tuple(part for part in parts if not optional or part.noun not in offered)
+
+    # --- the form ---
+
+    def _form(
+        self, prop: Property | None, parts: Sequence[ScopeObject], on_axis: Mapping[str, float | None]
+    ) -> AnswerForm:
+        words = set(self.plain)
+        known = [amount for amount in on_axis.values() if amount is not None]
+        if any(f" {phrase} " in self.said for phrase in word_list("subjects", "advice")):
+            return "advice"
+        if (_RATING & words or _SCALE.search(" ".join(self.words))) and (not self.options or 2 * len(known) > len(self.options)):
+            return "rating"
+        if self._compares(parts):
+            return "compare"
+        if _WHERE & words or _WHICH_PART.search(self.said):
+            return "where"
+        return self._form_of_choice(prop, known) if self.options else self._form_without_options(prop, parts)
+
+    def _compares(self, parts: Sequence[ScopeObject]) -> bool:
+        if len(parts) < 2:
+            return False
+        comparative = any(item.plain in _COMPARING for item in self.asking) or any(
+            word.endswith("er") and len(base_forms(word)) > 1 and senses([word]) for word in self.plain
+        )
+        chosen = " or " in self.said and "which" in self.plain
+        return " than " in self.said or (comparative and (chosen or "and" in self.plain or "or" in self.plain))
+
+    def _form_of_choice(self, prop: Property | None, known: Sequence[float]) -> AnswerForm:
+        answers = word_list("options", "yes") | word_list("options", "no")
+        leads = [option_values.plain(re.split(r"[,;:.]", text)[0]) for text in self.options.values()]
+        answered = sum(text in answers for text in leads)
+        middles = any(0.1 < amount < 0.9 for amount in known)
+        if answered >= 2 or (answered and not middles):
+            return "yes_no"
+        if prop is None or 2 * len(known) <= len(self.options) or self._offers_values(prop) or self._offers_parts():
+            return "which"
+        alternatives = " or " in self.said and not self.said.rstrip().endswith("or not")
+        return "yes_no" if self._starts_yes_no(prop) and not middles and not alternatives else "degree"
+
+    def _offers_values(self, prop: Property) -> bool:
+        """Kinds to choose from, not amounts."""
+        asks = bool(_CHOOSING & set(self.plain))
+        if prop.name == "flaw":
+            return asks and len(self._claimed_by_options()) >= 2
+        values = {option_values.value_of(prop, text) for text in self.options.values()} - {None}
+        return asks and len(values) >= 2
+
+    def _offers_parts(self) -> bool:
+        """ "Is the focus on the eyes or the nose?" with both to choose from."""
+        named = {mention.object.noun for mention in mentions(self.asking)}
+        heads = [set(base_forms(words[-1])) for text in self.options.values() if (words := words_of(tagged(text)))]
+        return sum(bool(forms & named) for forms in heads) >= 2
+
+    def _form_without_options(self, prop: Property | None, parts: Sequence[ScopeObject]) -> AnswerForm:
+        words = self.plain
+        if self._starts_yes_no(prop):
+            chooses = len(parts) > 1 and "or" in words
+            return "which" if chooses else "yes_no"
+        if prop is None or _OPENING & set(words[:4]):
+            return "open"
+        if "how" in words or "like" in words or {"say", "think"} & set(words):
+            return "degree" if prop.has_scale else "open"
+        if words[-1:] == ["what"]:
+            return "where" if prop.name == "in_focus" else "which"
+        return "which" if _CHOOSING & set(words[:2]) or words[:1] == ["name"] else "degree"
+
+    def _starts_yes_no(self, prop: Property | None) -> bool:
+        if {"whether", "if"} & set(self.plain[1:]) and self.plain[:1] != ["how"]:
+            return True
+        first = next((item for item in self.asking if item.tag not in ("mark", "filler", "degree")), None)
+        if first is None or _QUESTIONS & set(self.plain[:2]):
+            return False
+        if first.tag == "auxiliary" or self.plain[0] in ("any", "no", "not", "check", "verify", "confirm"):
+            return True
+        if any(item.tag == "question" for item in self.asking) or "?" not in self.text:
+            return False
+        if any(item.tag == "auxiliary" for item in self.asking):
+            return True
+        # "Fuzzy round the edges?" asks whether; "Contrast of the wall?" and "Noise: weak or strong?" ask how much.
+        return prop is not None and self._decisive(prop) is not None and degree_in(self.plain[-1:]) is None
+
+
+_AUXILIARIES = word_set("is are was were do does did has have can could would will")
+_TAG_PRONOUNS = word_set("it they there he she this that")
+_QUESTIONS = word_set("how what which where why who")
+_CHOOSING = word_set("which what following except one kind sort type whats")
+_RATING = word_set("rate score grade scale mark rating")
+_SCALE = re.compile(r"\b(?:between|from) \w+ (?:and|to) \d+\b|\bout of (?:\d+|five|ten|a hundred)\b|\bper ?cent\b|\bquality factor\b")
+_WHERE = word_set("where wheres")
+_WHICH_PART = re.compile(r"\b(?:which|what) (?:part|area|region|side|corner|half|place|zone|spot|third|section)\b")
+_COMPARING = word_set("more less equally same better worse most least equal compare compared")
+_OPENING = word_set("describe evaluate comment discuss explain assess tell analyze verdict")
+_CAUSING = word_set("from for by through like via")
+_JOINING = word_set("and or vs versus than but nor as , with")
+_PRONOUNS = word_set("it they them")
+_AMOUNTS = word_set("some any no much more less too many little")
+
+
+def _split(items: Sequence[Item], marks: str) -> list[tuple[int, int]]:
+    """Where the pieces between marks begin and end, the mark with the piece before it."""
+    pieces, start = [], 0
+    for at, item in enumerate(items):
+        if item.tag == "mark" and item.plain in marks:
+            pieces.append((start, at + 1))
+            start = at + 1
+    if start < len(items):
+        pieces.append((start, len(items)))
+    return [(a, b) for a, b in pieces if b - a > 1] or [(0, len(items))]
