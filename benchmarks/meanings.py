@@ -21,7 +21,7 @@ AXES: dict[str, tuple[str, int]] = {
     "first_sharper": ("sharp", 1),
     "first_brighter": ("bright", 1),
     "first_noisier": ("noisy", 1),
-    "dark": ("underexposed", 1),
+    "dark": ("bright", -1),
     "blue_cast": ("colour_cast", 1),
     "well_lit": ("well_exposed", 1),
     "low_resolution": ("resolution", -1),
@@ -42,7 +42,7 @@ TOPICS: dict[str, str | None] = {
     "overall_quality": "quality",
 }
 # Neighbours that either word may name.
-SAME = ({"underexposed", "dark"}, {"well_exposed", "evenly_lit"}, {"sharp", "in_focus"}, {"in_focus", "background_blurred"})
+SAME = ({"well_exposed", "evenly_lit"}, {"sharp", "in_focus"}, {"in_focus", "background_blurred"})
 _SMALL = re.compile(r"\b(the|a|an|this|that|my|your|our|its|his|her|of|picture|image|photo|frame|shot)\b|'s\b|[^\w\s]")
 _JOINTS = re.compile(r"\b(?:of|on|in|at|behind|above|below|under|near|with|by|from|to|that|beside)\b")
 
@@ -98,7 +98,7 @@ def score(cases: Sequence[dict[str, Any]], read: Callable[[dict[str, Any]], Read
         result.count("form", _same_form(case, reading.form), case, reading)
         for option, amount in _amounts(case, sign).items():
             result.count("direction", _right_amount(option, amount, case, sign, reading), case, reading)
-        for option, claim in (case["claims"] or {}).items():
+        for option, claim in (case["claims"] or {}).items() if case["asks"] != "out_of_scope" else ():
             result.count("claim", same_claim(claim, reading.claims.get(option)), case, reading)
     return result
 
@@ -115,9 +115,11 @@ def _same(expected: str | None, made: str | None) -> bool:
 
 
 def _same_form(case: dict[str, Any], made: str) -> bool:
-    if case["asks"] == "advice":
-        return made == "advice"
-    return bool(case["form"] == made)
+    """A yes/no question that compares two parts is either; to ask for advice is a form of its own here."""
+    if case["asks"] == "advice" and made == "advice":
+        return True
+    compares = " vs " in case["scope"] and not case["options"] and {case["form"], made} == {"yes_no", "compare"}
+    return compares or bool(case["form"] == made)
 
 
 def same_part(expected: str, made: Sequence[str]) -> bool:

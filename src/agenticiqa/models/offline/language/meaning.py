@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from agenticiqa.models.offline.language import option_values
 from agenticiqa.models.offline.language.clauses import negated
 from agenticiqa.models.offline.language.noun_phrases import Mention, ScopeObject, mentions
 from agenticiqa.models.offline.language.option_values import Asked, OptionMeaning, degree_in, words_of
+from agenticiqa.models.offline.language.positions import position_of
 from agenticiqa.models.offline.language.properties import HINT, Property, Sense, properties, senses
 from agenticiqa.models.offline.language.tagging import Item, tagged
 from agenticiqa.models.offline.language.word_forms import base_forms
@@ -19,7 +21,9 @@ from agenticiqa.models.offline.language.word_lists import word_list, word_set
 AnswerForm = Literal["yes_no", "degree", "which", "where", "rating", "compare", "open", "advice"]
 
 # What stands outside the clause that asks, or only in the options, counts less than what is asked.
-_OUTSIDE, _IN_OPTIONS = 0.45, 0.45
+_OUTSIDE, _IN_OPTIONS, _GENERAL_IN_OPTIONS = 0.45, 0.45, 0.1
+_GENERAL = 0.7
+_FULL_QUESTION = 5
 _SEVERAL_FLAWS = 1.6
 
 
@@ -106,7 +110,9 @@ class _Reader:
         """The sentence that asks, without the story before it."""
         sentences = _split(self.items, ".?!;:")
         asking = [(a, b) for a, b in sentences if self._asks(a, b) and self._says_something(a, b)]
-        start, stop = asking[-1] if asking else (0, len(self.items))
+        said = self._says_something(0, len(self.items))
+        plain = [(a, b) for a, b in sentences if self._asks(a, b) and b - a >= _FULL_QUESTION and not said]
+        start, stop = (asking or plain or [(0, len(self.items))])[-1]
         clauses = [(start + a, start + b) for a, b in _split(self.items[start:stop], ",")]
         for at, (first, _) in enumerate(clauses[1:], 1):
             opens = self.items[first].tag in ("auxiliary", "question") or self.items[first].plain in ("and", "so")
@@ -117,8 +123,11 @@ class _Reader:
         return start, stop
 
     def _asks(self, start: int, stop: int) -> bool:
-        opening = self.items[start].tag in ("auxiliary", "question", "verb", "filler", "degree")
-        return opening or self.items[stop - 1].plain == "?"
+        if self.items[start].tag in ("auxiliary", "question", "verb", "filler", "degree"):
+            return True
+        listing = start > 0 and self.items[start - 1].plain == ":"
+        told = any(item.tag in ("auxiliary", "verb", "question") for item in self.items[start:stop])
+        return self.items[stop - 1].plain == "?" and (told or not listing)
 
     def _says_something(self, start: int, stop: int) -> bool:
         return any(start <= self.item_of[sense.start] < stop and sense.weight > HINT for sense in self.senses)
@@ -138,12 +147,16 @@ class _Reader:
         claimed = self._claimed_by_options()
         scores = dict(in_question)
         for name, count in claimed.items():
-            scores[name] = scores.get(name, 0) + _IN_OPTIONS * min(2.0, count)
+            general = properties()[name].weight < _GENERAL and bool(in_question)
+            scores[name] = scores.get(name, 0) + (_GENERAL_IN_OPTIONS if general else _IN_OPTIONS) * min(2.0, count)
         if self._offers_flaws(claimed, in_question):
             scores["flaw"] = scores.get("flaw", 0) + _SEVERAL_FLAWS
         best = max(scores, key=lambda name: scores[name], default=None)
-        if best is None or scores[best] < HINT or self._is_outside(in_question):
-            return None
+        if self._rates() and (best is None or scores[best] < HINT):
+            return properties()["quality"]
+        if best is None or scores[best] <= HINT or self._is_outside(in_question):
+            by_degrees = self._by_degrees()
+            return properties()[by_degrees] if by_degrees and best is None else None
         return properties()[self._of_family(best, claimed, in_question)]
 
     def _standing(self, sense: Sense) -> float:
@@ -152,19 +165,25 @@ class _Reader:
         before = f" {' '.join(item.plain for item in self.items[max(0, at - 3) : at])} "
         if any(f" {phrase} " in before for phrase in ("rather than", "instead of")):
             return _OUTSIDE
-        if len(sense) == 1 and self._qualifies_a_thing(at):
+        if len(sense) == 1 and not sense.is_name and at in self._inside_names:
             return _OUTSIDE
         return 1.0 if self._is_asked(sense) else _OUTSIDE
 
-    def _qualifies_a_thing(self, at: int) -> bool:
-        """ "the bride's veil", "the soft toy": a word inside the name of a thing says nothing of the picture."""
-        item = self.items[at]
-        before = self.items[at - 1] if at else None
-        after = self.items[at + 1] if at + 1 < len(self.items) else None
-        owned = before is not None and before.possessive and item.tag in ("noun", "unknown", "adjective")
-        determined = before is not None and before.tag in ("determiner", "adjective") and before.plain not in _AMOUNTS
-        described = determined and after is not None and after.tag == "noun" and item.tag != "noun"
-        return owned or described
+    @cached_property
+    def _inside_names(self) -> set[int]:
+        """ "the bride's veil", "the flat blue panel": a word inside the name of a thing says nothing of the picture."""
+        found = mentions(self.items)
+        named = [m for m in found if m.start and self.items[m.start - 1].tag in ("determiner", "noun") or m.end - m.start > 1]
+        return {at for m in named for at in range(m.start - _described_before(self.items, m.start), m.end)}
+
+    def _by_degrees(self) -> str | None:
+        """ "Under, over, or about right?": no word for a property, but answers that only one of them has."""
+        said = [option_values.plain(text) for text in self.options.values()]
+        found = (
+            each.name for each in properties().values()
+            if said and all(text in each.degrees for text in said) and len({each.degrees[text] for text in said}) > 1
+        )  # fmt: skip
+        return next(found, None)
 
     def _claimed_by_options(self) -> dict[str, float]:
         claimed: dict[str, float] = {}
@@ -190,6 +209,9 @@ class _Reader:
     def _of_family(self, name: str, claimed: Mapping[str, float], in_question: Mapping[str, float]) -> str:
         """ "The exposure? Over, under, correct" lies on the axis of brightness; "neither too dark nor too bright" asks
         whether the exposure is right."""
+        preferred = [other for other in properties()[name].gives_way_to if other in claimed or other in in_question]
+        if preferred:
+            return preferred[0]
         for each in properties().values():
             if each.between and each.between <= set(in_question):
                 return each.name
@@ -220,6 +242,8 @@ class _Reader:
         said = self._said_of_scale(prop, named)
         if said is not None:
             return said
+        if named and named[0].end:
+            return named[0].end
         if prop.between:
             return 1
         implied = [
@@ -243,7 +267,10 @@ class _Reader:
         beside = [w for at, w in enumerate(self.words) if at not in taken and self.start <= self.item_of[at] < self.stop]
         said = {form for word in beside for form in base_forms(word)} | {" ".join(pair) for pair in zip(beside, beside[1:])}
         good_end = -1 if prop.good == "little" else 1
-        for key, end in (("lowering", -1), ("disapproving", -good_end), ("approving", good_end), ("raising", 1)):
+        if said & word_list("options", "lowering") and said & word_list("options", "raising") and "or" in self.plain:
+            return None
+        much = next((sense.end for sense in named if sense.end), 1)
+        for key, end in (("lowering", -much), ("disapproving", -good_end), ("approving", good_end), ("raising", much)):
             if said & word_list("options", key):
                 return end
         return None
@@ -251,7 +278,7 @@ class _Reader:
     def _denied(self, sense: Sense) -> bool:
         at = self.item_of[sense.start]
         before = [item.plain for item in self.items[max(0, at - 4) : at]]
-        if before[-2:] in (["less", "than"], ["far", "from"], ["anything", "but"]) or {"fail", "fails"} & set(before):
+        if before[-1:] == ["less"] or before[-2:] in (["less", "than"], ["far", "from"], ["anything", "but"]) or {"fail", "fails"} & set(before):
             return True
         return (negated(self.items, at) or self._scale_denied(sense)) and not self._tag_asks_back()
 
@@ -280,11 +307,28 @@ class _Reader:
             for sense in self.senses
             if sense.weight > HINT and self._standing(sense) == 1
             for token in range(sense.start, sense.stop)
-            if len(sense) > 1 or self.items[self.item_of[token]].tag != "noun"
+            if not self._may_be_thing(sense, self.item_of[token])
         }
         found = self._named(spoken | self._causes()) or self._named(spoken)
+        found = [m for m in found if m.start == 0 or self.items[m.start - 1].plain not in ("which", "what")] or found
+        offered = self._offered_pair(found)
+        if offered:
+            return tuple(m.object for m in offered)
         near = [m for m in found if self._in_clause_of_property(m)] or found
         return tuple(m.object for m in self._side_by_side(near or self._meant_by_pronoun(spoken)))
+
+    def _offered_pair(self, found: Sequence[Mention]) -> Sequence[Mention]:
+        """ "Which half is lighter, the top or the bottom?" is about the last two."""
+        for left, right in zip(found, found[1:]):
+            between = [item.plain for item in self.items[left.end : right.start]]
+            if "or" in between and "which" in self.plain:
+                return left, right
+        return ()
+
+    def _may_be_thing(self, sense: Sense, at: int) -> bool:
+        """ "the horizon" and "detail in the shadows" name a thing though they speak of a property."""
+        determined = at > 0 and self.items[at - 1].tag == "determiner"
+        return self.items[at].tag == "noun" and (not sense.is_name if len(sense) == 1 else determined)
 
     def _named(self, beside: set[int]) -> list[Mention]:
         return [m for m in mentions(self.items, beside) if self.start <= m.start < self.stop]
@@ -340,38 +384,55 @@ class _Reader:
         known = [amount for amount in on_axis.values() if amount is not None]
         if any(f" {phrase} " in self.said for phrase in word_list("subjects", "advice")):
             return "advice"
-        if (_RATING & words or _SCALE.search(" ".join(self.words))) and (not self.options or 2 * len(known) > len(self.options)):
+        if self._rates() and (not self.options or 2 * len(known) > len(self.options)):
             return "rating"
         if self._compares(parts):
             return "compare"
-        if _WHERE & words or _WHICH_PART.search(self.said):
+        if _WHERE & words or _WHICH_PART.search(self.said) or self._offers_places(prop):
             return "where"
         return self._form_of_choice(prop, known) if self.options else self._form_without_options(prop, parts)
 
+    def _rates(self) -> bool:
+        return bool(_RATING & set(self.plain)) or bool(_SCALE.search(" ".join(self.words)))
+
     def _compares(self, parts: Sequence[ScopeObject]) -> bool:
-        if len(parts) < 2:
+        alike = {"same", "equally", "alike", "equal"} & set(self.plain)
+        if alike and {"two", "both"} & set(self.plain):
+            return True
+        if self._answers_yes_or_no() or len(parts) < 2:
             return False
+        if self.plain[0].startswith("compar"):
+            return True
         comparative = any(item.plain in _COMPARING for item in self.asking) or any(
-            word.endswith("er") and len(base_forms(word)) > 1 and senses([word]) for word in self.plain
+            word.endswith("er") and len(base_forms(word)) > 1 and (senses([word]) or word in _STRONGER) for word in self.plain
         )
         chosen = " or " in self.said and "which" in self.plain
         return " than " in self.said or (comparative and (chosen or "and" in self.plain or "or" in self.plain))
 
     def _form_of_choice(self, prop: Property | None, known: Sequence[float]) -> AnswerForm:
-        answers = word_list("options", "yes") | word_list("options", "no")
-        leads = [option_values.plain(re.split(r"[,;:.]", text)[0]) for text in self.options.values()]
-        answered = sum(text in answers for text in leads)
         middles = any(0.1 < amount < 0.9 for amount in known)
-        if answered >= 2 or (answered and not middles):
-            return "yes_no"
+        if self._answers_yes_or_no():
+            return "degree" if any(0.3 < amount < 0.7 for amount in known) and self._is_graded(prop) else "yes_no"
         if prop is None or 2 * len(known) <= len(self.options) or self._offers_values(prop) or self._offers_parts():
             return "which"
-        alternatives = " or " in self.said and not self.said.rstrip().endswith("or not")
+        alternatives = " or " in self.said and " or not" not in self.said
         return "yes_no" if self._starts_yes_no(prop) and not middles and not alternatives else "degree"
+
+    def _answers_yes_or_no(self) -> bool:
+        answers = word_list("options", "yes") | word_list("options", "no")
+        return any(option_values.plain(re.split(r"[,;:.]", text)[0]) in answers for text in self.options.values())
+
+    def _is_graded(self, prop: Property | None) -> bool:
+        return prop is not None and prop.has_scale
+
+    def _offers_places(self, prop: Property | None) -> bool:
+        """Sides of the frame to choose from."""
+        places = [position_of(words_of(tagged(text))) for text in self.options.values()]
+        return prop is not None and "which" not in self.plain and sum(map(bool, places)) >= 2
 
     def _offers_values(self, prop: Property) -> bool:
         """Kinds to choose from, not amounts."""
-        asks = bool(_CHOOSING & set(self.plain))
+        asks = bool((_CHOOSING | {"or"}) & set(self.plain))
         if prop.name == "flaw":
             return asks and len(self._claimed_by_options()) >= 2
         values = {option_values.value_of(prop, text) for text in self.options.values()} - {None}
@@ -379,25 +440,30 @@ class _Reader:
 
     def _offers_parts(self) -> bool:
         """ "Is the focus on the eyes or the nose?" with both to choose from."""
-        named = {mention.object.noun for mention in mentions(self.asking)}
+        spoken = {self.item_of[at] for sense in self.senses for at in range(sense.start, sense.stop) if sense.weight > HINT}
+        named = {mention.object.noun for mention in self._named(spoken)}
         heads = [set(base_forms(words[-1])) for text in self.options.values() if (words := words_of(tagged(text)))]
         return sum(bool(forms & named) for forms in heads) >= 2
 
     def _form_without_options(self, prop: Property | None, parts: Sequence[ScopeObject]) -> AnswerForm:
         words = self.plain
+        if set(words[:2]) & _OPENING:
+            return "open"
+        if words[:1] in (["list"], ["name"]):
+            return "which"
         if self._starts_yes_no(prop):
             chooses = len(parts) > 1 and "or" in words
             return "which" if chooses else "yes_no"
         if prop is None or _OPENING & set(words[:4]):
             return "open"
         if "how" in words or "like" in words or {"say", "think"} & set(words):
-            return "degree" if prop.has_scale else "open"
+            return "degree" if prop.has_scale and (prop.weight >= _GENERAL or "how" in words) else "open"
         if words[-1:] == ["what"]:
             return "where" if prop.name == "in_focus" else "which"
         return "which" if _CHOOSING & set(words[:2]) or words[:1] == ["name"] else "degree"
 
     def _starts_yes_no(self, prop: Property | None) -> bool:
-        if {"whether", "if"} & set(self.plain[1:]) and self.plain[:1] != ["how"]:
+        if _WHETHER.search(self.said) and not _QUESTIONS & set(self.plain[:1]):
             return True
         first = next((item for item in self.asking if item.tag not in ("mark", "filler", "degree")), None)
         if first is None or _QUESTIONS & set(self.plain[:2]):
@@ -418,6 +484,8 @@ _QUESTIONS = word_set("how what which where why who")
 _CHOOSING = word_set("which what following except one kind sort type whats")
 _RATING = word_set("rate score grade scale mark rating")
 _SCALE = re.compile(r"\b(?:between|from) \w+ (?:and|to) \d+\b|\bout of (?:\d+|five|ten|a hundred)\b|\bper ?cent\b|\bquality factor\b")
+_WHETHER = re.compile(r" whether | \w+ if (?!any|so|possible|needed)")
+_STRONGER = word_set("stronger weaker higher lower bigger greater deeper")
 _WHERE = word_set("where wheres")
 _WHICH_PART = re.compile(r"\b(?:which|what) (?:part|area|region|side|corner|half|place|zone|spot|third|section)\b")
 _COMPARING = word_set("more less equally same better worse most least equal compare compared")
@@ -426,6 +494,14 @@ _CAUSING = word_set("from for by through like via")
 _JOINING = word_set("and or vs versus than but nor as , with")
 _PRONOUNS = word_set("it they them")
 _AMOUNTS = word_set("some any no much more less too many little")
+
+
+def _described_before(items: Sequence[Item], start: int) -> int:
+    """How many words between an article and a name describe the thing."""
+    count = 0
+    while start - count > 0 and items[start - count - 1].tag in ("adjective", "distortion", "generic modifier"):
+        count += 1
+    return count if start - count > 0 and items[start - count - 1].tag == "determiner" else 0
 
 
 def _split(items: Sequence[Item], marks: str) -> list[tuple[int, int]]:

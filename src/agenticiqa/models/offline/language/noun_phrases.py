@@ -77,8 +77,9 @@ def mentions(items: Sequence[Item], beside: Collection[int] = ()) -> list[Mentio
     >>> [m.object.name for m in mentions(tagged("Are the sky and the man's face sharper than the left side?"))]
     ['sky', "man's face", 'left side']
     """
+    if beside:
+        items = [replace(item, tag="abstract") if at in beside else item for at, item in enumerate(items)]
     phrases = [phrase for phrase in _phrases(items) if not _is_beside_the_question(items, phrase)]
-    phrases = [phrase for phrase in phrases if not all(at in beside for at in range(phrase.start, phrase.end))]
     found: dict[str, Mention] = {}
     at = 0
     while at < len(phrases) and len(found) < MAX_OBJECTS:
@@ -224,7 +225,8 @@ def _unlisted_is_name(items: Sequence[Item], phrase: _Phrase) -> bool:
     if all(len(item.plain) == 1 for item in items[phrase.start : phrase.end]):
         return False
     if before == "auxiliary":
-        return _is_subject(items, phrase)
+        doing = items[phrase.start].plain.endswith("ing") and items[phrase.start - 1].plain in ("am", "is", "are", "was")
+        return _is_subject(items, phrase) and not doing
     announced = phrase.introduced_at < phrase.start or before in _INTRODUCED
     return announced and before != "question"
 

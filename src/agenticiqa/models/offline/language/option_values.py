@@ -27,6 +27,8 @@ MIDDLE = 0.5
 SLIGHT_CLAIM = 0.4
 # "Not very sharp" is less than sharp, and more than "not sharp".
 WEAK_DENIAL = 0.3
+# "Dark", "very dark", "extremely dark".
+PLAIN_CLAIM, STRONG_CLAIM = 0.92, 0.96
 SOME = 0.95
 _LONGEST_GRADE = 6
 
@@ -63,6 +65,11 @@ class Asked:
     """The end that "very" claims: a denial turns a yes round ("no sign of noise?"), but not "obvious signs"."""
     items: Sequence[Item]
     parts: Sequence[ScopeObject] = ()
+
+    @property
+    def praises(self) -> bool:
+        """ "How well", "how good"."""
+        return words_of(self.items)[:2] in (["how", "well"], ["how", "good"])
 
 
 def words_of(items: Sequence[Item]) -> list[str]:
@@ -166,8 +173,10 @@ def _share(words: Sequence[str], at: int, rest: Sequence[str]) -> float:
     if denied_at(words, at):
         graded = degree is not None and degree >= AMOUNTS["severe"]
         return WEAK_DENIAL if graded else 0.0
-    if degree is None or degree > MIDDLE:
-        return 1.0 if degree is None else degree
+    if degree is None:
+        return PLAIN_CLAIM
+    if degree > MIDDLE:
+        return STRONG_CLAIM if degree == AMOUNTS["severe"] else degree
     return degree if degree in (0.0, MIDDLE) else SLIGHT_CLAIM
 
 
@@ -204,7 +213,7 @@ def _implied(asked: Property, words: Sequence[str], found: Sequence[Sense]) -> f
 def _graded(asked: Asked, words: Sequence[str]) -> float | None:
     """Words of degree or of praise, without a word for the thing itself."""
     kept = [word for word in words if word not in ("it", "is", "the", "quality")]
-    level = level_in(kept, whole=True)
+    level = level_in(kept, whole=True) or (_level_of_adverb(kept) if asked.praises else None)
     degree = degree_in(words)
     if level is not None:
         return by_level(asked.property, level)
@@ -212,6 +221,12 @@ def _graded(asked: Asked, words: Sequence[str]) -> float | None:
         return _toward(asked.end, degree)
     level = level_in(kept)
     return by_level(asked.property, level) if level is not None and len(kept) <= _LONGEST_GRADE else None
+
+
+def _level_of_adverb(words: Sequence[str]) -> int | None:
+    """ "How well …? Badly": there the adverbs of praise and blame are levels."""
+    plain_forms = [next((form for form in base_forms(word) if form in _level_words()), word) for word in words]
+    return level_in(plain_forms)
 
 
 def _of_both(asked: Asked, words: Sequence[str]) -> float | None:
@@ -317,22 +332,27 @@ def _some_beside_none(placed: dict[str, float | None]) -> dict[str, float | None
 # --- claims ---
 
 
+def says_unknown(text: str) -> bool:
+    said = plain(text)
+    return any(said == phrase or said.startswith(f"{phrase} ") for phrase in word_list("options", "no_answer"))
+
+
 def claims_no_amount(asked: Asked, text: str) -> bool:
     return _beside(asked, text) is not None
 
 
 def _beside(asked: Asked, text: str) -> str | None:
     """ "Can't tell" is unknown; "There is no unicorn" to "Is the unicorn sharp?" is not_present."""
-    said = plain(text)
-    if any(said == phrase or said.startswith(f"{phrase} ") for phrase in word_list("options", "no_answer")):
+    if says_unknown(text):
         return "unknown"
+    said = plain(text)
     words = words_of(tagged(text))
     if said in ("both", "neither", "all", "either") and not {"both", "neither", "or", "and"} & set(words_of(asked.items)):
         return said
     if "exist" in words or "exists" in words:
         return "not_present"
     heads = {form for part in asked.parts for form in (*base_forms(part.noun), *base_forms(part.name.split()[-1]))}
-    heads |= {word for part in asked.parts for word in part.name.split()} - _SMALL
+    heads |= {word.removesuffix("'s") for part in asked.parts for word in part.name.split()} - _SMALL
     named = any(set(base_forms(word)) & heads for word in words)
     speaks = any(sense.property == asked.property.name or sense.property in asked.property.implied_by for sense in senses(words))
     doubted = bool(denials(words)) or words[:1] == ["what"]
@@ -343,15 +363,18 @@ def _beside(asked: Asked, text: str) -> str | None:
 def claim(asked: Asked | None, text: str, *, of_place: bool = False) -> str | None:
     """What an option that lies on no axis claims; ``of_place`` where the question asks where."""
     words = words_of(tagged(text))
+    if says_unknown(text):
+        return "unknown"
     if asked and (beside := _beside(asked, text)):
         return beside
     side = _side(words)
     if side:
         return side
     found = [sense for sense in senses(words) if sense.weight >= 0.8 and not of_place]
-    other = any(len(sense) > 1 and sense.property != asked.property.name for sense in found) if asked else True
-    if asked and not other and (value := _value(asked.property, words)):
-        return value
+    if asked and (text_of_value := _value_words(asked.property, words)):
+        length = len(text_of_value.split())
+        if not any(len(sense) > length and sense.property != asked.property.name for sense in found):
+            return asked.property.values[text_of_value]
     place = position_of(form for word in words for form in singular_forms({"up": "top", "down": "bottom"}.get(word, word)))
     if place and len(words) <= _LONGEST_GRADE:
         return place
@@ -375,15 +398,14 @@ def _side(words: Sequence[str]) -> str | None:
 
 def value_of(asked: Property, text: str) -> str | None:
     """The value of a property without a scale that an option names."""
-    return _value(asked, words_of(tagged(text)))
+    found = _value_words(asked, words_of(tagged(text)))
+    return asked.values[found] if found else None
 
 
-def _value(asked: Property, words: Sequence[str]) -> str | None:
+def _value_words(asked: Property, words: Sequence[str]) -> str | None:
     forms = [base_forms(word) for word in words]
-    best = max(
-        (text for text in asked.values if _contains(forms, text.split())), key=lambda text: len(text.split()), default=None
-    )
-    return asked.values[best] if best else None
+    named = (text for text in asked.values if _contains(forms, text.split()))
+    return max(named, key=lambda text: len(text.split()), default=None)
 
 
 def _contains(forms: Sequence[tuple[str, ...]], wanted: Sequence[str]) -> bool:

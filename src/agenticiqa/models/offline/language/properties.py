@@ -18,6 +18,8 @@ Good = Literal["much", "little", "middle"]
 HINT, _NEXT_WORD = 0.3, 0.4
 # What an entry says itself is before the words of its kinds, a claim before a mere name.
 _OWN_WORD, _OWN_NAME, _WORD_OF_KIND, _NAME_OF_KIND = 1.0, 0.95, 0.9, 0.8
+# "Lighting" is rather the lighting than a form of "light".
+_OTHER_FORM = 0.06
 _LONGEST_GAP = 3
 _GAP = ".."
 
@@ -38,6 +40,7 @@ class Property:
     reading: Mapping[str, str] = field(default_factory=dict)
     sentence: str = ""
     has_scale: bool = True
+    gives_way_to: frozenset[str] = frozenset()
     between: frozenset[str] = frozenset()
     """The properties that spoil it from either side."""
 
@@ -96,6 +99,7 @@ def _property(name: str, entry: dict[str, Any]) -> Property:
         entry["reading"],
         entry["sentence"],
         has_scale="good" in entry,
+        gives_way_to=frozenset(entry.get("gives_way_to", ())),
         between=frozenset(entry.get("between", ())),
     )
 
@@ -123,16 +127,36 @@ def _said(name: str, entry: dict[str, Any]) -> dict[tuple[str, ...], tuple[int, 
         said[words] = (end, weight, is_name)
 
     for text, end in _words_of_kinds(entry).items():
+        # A word that another entry claims for itself ("bright") is no word of this one.
+        if _claimed_elsewhere(text, name):
+            continue
         add(text, end, _WORD_OF_KIND if end else _NAME_OF_KIND, is_name=end == 0)
     for text in _list(entry, "hints"):
         add(text, 0, HINT)
     names = set(_list(entry, "names"))
     for text in names:
         add(text, 0, _OWN_NAME, is_name=True)
+    for text in _list(entry, "remedies"):
+        add(text, -1 if entry.get("good") == "much" else 1, _OWN_WORD)
     for key, end in (("words", 1), ("opposites", -1)):
         for text in _list(entry, key):
             add(text, end, _OWN_WORD, is_name=text in names)
     return said
+
+
+def _claimed_elsewhere(text: str, name: str) -> bool:
+    owners = {owner for form in base_forms(text) for owner in _owners().get(form, ())}
+    return bool(owners) and name not in owners
+
+
+@cache
+def _owners() -> dict[str, set[str]]:
+    owners: dict[str, set[str]] = {}
+    for name, entry in vocabulary("properties").items():
+        for key in ("names", "words", "opposites"):
+            for text in _list(entry, key):
+                owners.setdefault(plain_words(text), set()).add(name)
+    return owners
 
 
 def _list(entry: dict[str, Any], key: str) -> tuple[str, ...]:
@@ -171,10 +195,12 @@ def _senses_at(forms: Sequence[tuple[str, ...]], at: int) -> list[Sense]:
             stop = _match(phrase.words, forms, at)
             if stop is None:
                 continue
-            sense = Sense(phrase.property, phrase.end, phrase.weight, at, stop, phrase.is_name, _GAP in phrase.words)
+            exact = all(word == _GAP or any(word == each[0] for each in forms[at:stop]) for word in phrase.words)
+            weight = phrase.weight if exact else phrase.weight - _OTHER_FORM
+            sense = Sense(phrase.property, phrase.end, weight, at, stop, phrase.is_name, _GAP in phrase.words)
             known = best.get(phrase.property)
             # The word as it stands is before its base form, a longer phrase before a shorter one.
-            if known is None or len(known) < len(sense):
+            if known is None or (len(known), known.weight) < (len(sense), sense.weight):
                 best[phrase.property] = sense
     return list(best.values())
 

@@ -22,6 +22,10 @@ _CONTRACTIONS = {
     "let's": ("let", "us"),
     "i'd": ("i", "would"),
     "i'm": ("i", "am"),
+    **{f"{who}'d": (who, "would") for who in ("you", "he", "she", "we", "they", "it")},
+    **{f"{who}'ve": (who, "have") for who in ("i", "you", "we", "they")},
+    **{f"{who}'ll": (who, "will") for who in ("i", "you", "he", "she", "we", "they", "it")},
+    **{f"{who}'re": (who, "are") for who in ("you", "we", "they")},
 }
 _NOT = re.compile(r"(is|are|was|were|do|does|did|has|have|had|should|would|could|must|need)n'?t")
 _IS_AFTER = word_set("what who where how it that there here this which why he she when")
