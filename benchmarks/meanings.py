@@ -137,7 +137,7 @@ def _same_name(one: str, other: str) -> bool:
 
 def _content(name: str) -> frozenset[str]:
     words = _JOINTS.sub(" ", _SMALL.sub(" ", name.lower().replace("centre", "center"))).split()
-    return frozenset(word.removesuffix("s") for word in words)
+    return frozenset(word.replace("halves", "half").removesuffix("s") for word in words)
 
 
 def _head(name: str) -> frozenset[str]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from agenticiqa.models.offline.language import option_values
 from agenticiqa.models.offline.language.clauses import negated
 from agenticiqa.models.offline.language.noun_phrases import Mention, ScopeObject, mentions
-from agenticiqa.models.offline.language.option_values import Asked, OptionMeaning, degree_in, words_of
+from agenticiqa.models.offline.language.option_values import NO, YES, Asked, OptionMeaning, degree_in, words_of
 from agenticiqa.models.offline.language.positions import position_of
 from agenticiqa.models.offline.language.properties import HINT, Property, Sense, properties, senses
 from agenticiqa.models.offline.language.tagging import Item, tagged
@@ -86,7 +86,7 @@ class _Reader:
 
     def result(self) -> Meaning:
         prop = self._property()
-        parts = self._parts()
+        parts = self._parts(prop)
         end = self._end(prop) if prop else 1
         polarity = self._polarity(prop, end) if prop else 1
         asked = Asked(prop, polarity, end, self.asking, parts) if prop else None
@@ -108,7 +108,7 @@ class _Reader:
 
     def _asking_part(self) -> tuple[int, int]:
         """The sentence that asks, without the story before it."""
-        sentences = _split(self.items, ".?!;:")
+        sentences = self._sentences()
         asking = [(a, b) for a, b in sentences if self._asks(a, b) and self._says_something(a, b)]
         said = self._says_something(0, len(self.items))
         plain = [(a, b) for a, b in sentences if self._asks(a, b) and b - a >= _FULL_QUESTION and not said]
@@ -122,15 +122,27 @@ class _Reader:
                 return first, stop
         return start, stop
 
+    def _sentences(self) -> list[tuple[int, int]]:
+        """A list behind a colon belongs to what stands before it."""
+        joined: list[tuple[int, int]] = []
+        for start, stop in _split(self.items, ".?!;:"):
+            told = any(item.tag in ("auxiliary", "verb", "question") for item in self.items[start:stop])
+            if joined and self.items[start - 1].plain == ":" and not told:
+                joined[-1] = (joined[-1][0], stop)
+            else:
+                joined.append((start, stop))
+        return joined
+
     def _asks(self, start: int, stop: int) -> bool:
         if self.items[start].tag in ("auxiliary", "question", "verb", "filler", "degree"):
             return True
-        listing = start > 0 and self.items[start - 1].plain == ":"
-        told = any(item.tag in ("auxiliary", "verb", "question") for item in self.items[start:stop])
-        return self.items[stop - 1].plain == "?" and (told or not listing)
+        return self.items[stop - 1].plain == "?"
 
     def _says_something(self, start: int, stop: int) -> bool:
-        return any(start <= self.item_of[sense.start] < stop and sense.weight > HINT for sense in self.senses)
+        if any(start <= self.item_of[sense.start] < stop and sense.weight > HINT for sense in self.senses):
+            return True
+        said = f" {' '.join(words_of(self.items[start:stop]))} "
+        return any(f" {phrase} " in said for phrase in word_list("subjects", "advice"))
 
     def _is_asked(self, sense: Sense) -> bool:
         return self.start <= self.item_of[sense.start] < self.stop
@@ -239,7 +251,7 @@ class _Reader:
         if sense:
             return sense.end
         named = [sense for sense in self._own_senses(prop) if sense.is_name]
-        said = self._said_of_scale(prop, named)
+        said = self._said_of_scale(prop, named) if named else None
         if said is not None:
             return said
         if named and named[0].end:
@@ -249,7 +261,7 @@ class _Reader:
         implied = [
             1 if prop.implied_by[sense.property] == 1 else -1
             for sense in self.senses
-            if sense.end > 0 and prop.implied_by.get(sense.property) in (0, 1)
+            if sense.end >= 0 and prop.implied_by.get(sense.property) in (0, 1)
         ]
         return 1 if named or not implied else implied[0]
 
@@ -280,6 +292,8 @@ class _Reader:
         before = [item.plain for item in self.items[max(0, at - 4) : at]]
         if before[-1:] == ["less"] or before[-2:] in (["less", "than"], ["far", "from"], ["anything", "but"]) or {"fail", "fails"} & set(before):
             return True
+        if _NOT_WANTED.search(" ".join(before)):
+            return False
         return (negated(self.items, at) or self._scale_denied(sense)) and not self._tag_asks_back()
 
     def _scale_denied(self, sense: Sense) -> bool:
@@ -300,22 +314,39 @@ class _Reader:
 
     # --- the parts ---
 
-    def _parts(self) -> tuple[ScopeObject, ...]:
+    def _parts(self, prop: Property | None) -> tuple[ScopeObject, ...]:
         """What is asked of: things in the clause that asks; several only where the sentence puts them side by side."""
-        spoken = {
-            self.item_of[token]
-            for sense in self.senses
-            if sense.weight > HINT and self._standing(sense) == 1
-            for token in range(sense.start, sense.stop)
-            if not self._may_be_thing(sense, self.item_of[token])
-        }
+        spoken = self._spoken_of(prop)
         found = self._named(spoken | self._causes()) or self._named(spoken)
-        found = [m for m in found if m.start == 0 or self.items[m.start - 1].plain not in ("which", "what")] or found
+        found = [m for m in found if not self._is_picture_itself(m)]
         offered = self._offered_pair(found)
         if offered:
             return tuple(m.object for m in offered)
         near = [m for m in found if self._in_clause_of_property(m)] or found
-        return tuple(m.object for m in self._side_by_side(near or self._meant_by_pronoun(spoken)))
+        meant = self._side_by_side(near or self._meant_by_pronoun(spoken))
+        return tuple(m.object for m in meant) or self._tonal_part()
+
+    def _tonal_part(self) -> tuple[ScopeObject, ...]:
+        """ "the highlights" and "the shadows" are parts of a picture as well as words for its light."""
+        for before, word in zip(self.words, self.words[1:]):
+            if before == "the" and word in _TONAL:
+                return (ScopeObject(word, word.removesuffix("s")),)
+        return ()
+
+    def _spoken_of(self, prop: Property | None) -> set[int]:
+        """The words that speak of properties, and so name no thing."""
+        return {
+            self.item_of[token]
+            for sense in self.senses
+            if sense.weight > HINT and (self._standing(sense) == 1 or (prop and sense.property == prop.name))
+            for token in range(sense.start, sense.stop)
+            if not self._may_be_thing(sense, self.item_of[token]) or (prop and not prop.has_scale)
+        }
+
+    def _is_picture_itself(self, mention: Mention) -> bool:
+        """ "this painting", or the kind of thing that is asked for: "in which city"."""
+        before = self.items[mention.start - 1].plain if mention.start else ""
+        return before in ("which", "what") or (before == "this" and mention.object.noun in _PICTURES)
 
     def _offered_pair(self, found: Sequence[Mention]) -> Sequence[Mention]:
         """ "Which half is lighter, the top or the bottom?" is about the last two."""
@@ -336,7 +367,7 @@ class _Reader:
     def _meant_by_pronoun(self, spoken: set[int]) -> list[Mention]:
         """ "Nothing to see in the doorway. Is it too dark?": it is the doorway, unless the picture was spoken of."""
         before = self.items[: self.start]
-        picture = any(item.tag == "generic" or item.plain in ("this", "these", "i", "my") for item in before)
+        picture = any(item.base in _PICTURES or item.plain in ("this", "these", "i", "my") for item in before)
         return [] if picture or not _PRONOUNS & set(self.plain) else mentions(before, spoken)[-1:]
 
     def _causes(self) -> set[int]:
@@ -369,11 +400,12 @@ class _Reader:
 
     def _kept_parts(self, parts: tuple[ScopeObject, ...], form: AnswerForm) -> tuple[ScopeObject, ...]:
         """What the options offer is not what is asked of, except in a comparison."""
-        if form == "compare" or not self.options:
+        both = "both" in self.plain or ("which" in self.plain and len(parts) == 2 and "or" in self.plain)
+        if form == "compare" or not self.options or both:
             return parts
         offered = {base for text in self.options.values() for word in words_of(tagged(text)) for base in base_forms(word)}
-        optional = form == "where" or len(parts) > 1
-        return tuple(part for part in parts if not optional or part.noun not in offered)
+        optional = form in ("where", "which") or len(parts) > 1
+        return tuple(part for part in parts if not optional or not {part.noun, *part.name.split()[-1:]} & offered)
 
     # --- the form ---
 
@@ -419,8 +451,8 @@ class _Reader:
         return "yes_no" if self._starts_yes_no(prop) and not middles and not alternatives else "degree"
 
     def _answers_yes_or_no(self) -> bool:
-        answers = word_list("options", "yes") | word_list("options", "no")
-        return any(option_values.plain(re.split(r"[,;:.]", text)[0]) in answers for text in self.options.values())
+        leads = {option_values.plain(re.split(r"[,;:.]", text)[0]) for text in self.options.values()}
+        return bool(leads & (YES | NO) - ({"right"} if "left" in leads else set()))
 
     def _is_graded(self, prop: Property | None) -> bool:
         return prop is not None and prop.has_scale
@@ -428,7 +460,8 @@ class _Reader:
     def _offers_places(self, prop: Property | None) -> bool:
         """Sides of the frame to choose from."""
         places = [position_of(words_of(tagged(text))) for text in self.options.values()]
-        return prop is not None and "which" not in self.plain and sum(map(bool, places)) >= 2
+        chosen = prop is None or "which" in self.plain or self._offers_values(prop)
+        return not chosen and sum(map(bool, places)) >= 2
 
     def _offers_values(self, prop: Property) -> bool:
         """Kinds to choose from, not amounts."""
@@ -440,8 +473,7 @@ class _Reader:
 
     def _offers_parts(self) -> bool:
         """ "Is the focus on the eyes or the nose?" with both to choose from."""
-        spoken = {self.item_of[at] for sense in self.senses for at in range(sense.start, sense.stop) if sense.weight > HINT}
-        named = {mention.object.noun for mention in self._named(spoken)}
+        named = {mention.object.noun for mention in self._named(self._spoken_of(None))}
         heads = [set(base_forms(words[-1])) for text in self.options.values() if (words := words_of(tagged(text)))]
         return sum(bool(forms & named) for forms in heads) >= 2
 
@@ -463,6 +495,8 @@ class _Reader:
         return "which" if _CHOOSING & set(words[:2]) or words[:1] == ["name"] else "degree"
 
     def _starts_yes_no(self, prop: Property | None) -> bool:
+        if " or not " in self.said:
+            return True
         if _WHETHER.search(self.said) and not _QUESTIONS & set(self.plain[:1]):
             return True
         first = next((item for item in self.asking if item.tag not in ("mark", "filler", "degree")), None)
@@ -479,6 +513,8 @@ class _Reader:
 
 
 _AUXILIARIES = word_set("is are was were do does did has have can could would will")
+_NOT_WANTED = re.compile(r"\bnot (?:want|like|need|mind|know|care)\b")
+_PICTURES = word_set("image picture photo photograph shot pic snapshot frame scan print painting drawing portrait poster")
 _TAG_PRONOUNS = word_set("it they there he she this that")
 _QUESTIONS = word_set("how what which where why who")
 _CHOOSING = word_set("which what following except one kind sort type whats")
@@ -493,6 +529,7 @@ _OPENING = word_set("describe evaluate comment discuss explain assess tell analy
 _CAUSING = word_set("from for by through like via")
 _JOINING = word_set("and or vs versus than but nor as , with")
 _PRONOUNS = word_set("it they them")
+_TONAL = word_set("highlights shadows midtones")
 _AMOUNTS = word_set("some any no much more less too many little")
 
 

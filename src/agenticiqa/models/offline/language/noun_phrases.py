@@ -77,9 +77,12 @@ def mentions(items: Sequence[Item], beside: Collection[int] = ()) -> list[Mentio
     >>> [m.object.name for m in mentions(tagged("Are the sky and the man's face sharper than the left side?"))]
     ['sky', "man's face", 'left side']
     """
+    written = items
     if beside:
         items = [replace(item, tag="abstract") if at in beside else item for at, item in enumerate(items)]
     phrases = [phrase for phrase in _phrases(items) if not _is_beside_the_question(items, phrase)]
+    # "the indoor fog": what only describes a word that names nothing names nothing either.
+    phrases = [p for p in phrases if not (p.end in beside and written[p.end].tag == "noun" and _describes(items[p.end - 1]))]
     found: dict[str, Mention] = {}
     at = 0
     while at < len(phrases) and len(found) < MAX_OBJECTS:
@@ -90,6 +93,10 @@ def mentions(items: Sequence[Item], beside: Collection[int] = ()) -> list[Mentio
         found.setdefault(mention.object.name, mention)
         at = last + 1
     return _without_asked_kind(items, list(found.values()))
+
+
+def _describes(item: Item) -> bool:
+    return item.tag in ("adjective", "unknown") and not item.possessive
 
 
 def _without_asked_kind(items: Sequence[Item], found: list[Mention]) -> list[Mention]:

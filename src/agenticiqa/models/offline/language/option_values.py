@@ -18,6 +18,7 @@ from agenticiqa.models.offline.language.word_forms import base_forms
 from agenticiqa.models.offline.language.word_lists import vocabulary, word_list, word_set
 
 _T = TypeVar("_T")
+YES, NO = word_list("options", "yes"), word_list("options", "no")
 
 # What the severities and the levels amount to on an axis from 0 to 1.
 AMOUNTS = {"none": 0.0, "slight": 0.25, "moderate": 0.5, "severe": 0.85, "extreme": 1.0}
@@ -39,6 +40,7 @@ _SMALL = word_set(
     "them their be being so than some or"
 )
 _UNDOING = ("un", "in", "im", "il", "ir", "dis", "mis", "non", "a")
+_NOT_A_SIDE = re.compile(r"\b(?:not|about|just|quite|all) right\b")
 _NEITHER = word_set("none neither nothing nowhere nobody")
 
 
@@ -106,7 +108,7 @@ def _said_amount(asked: Asked, text: str) -> float | None:
 
 def _yes_or_no(asked: Asked, text: str) -> float | None:
     said = plain(text)
-    yes, no = word_list("options", "yes"), word_list("options", "no")
+    yes, no = YES, NO
     # "Right" and "correct" praise an exposure; they only agree where nothing can be praised so.
     if said in asked.property.degrees:
         return None
@@ -202,11 +204,14 @@ def _implied(asked: Property, words: Sequence[str], found: Sequence[Sense]) -> f
         amount = asked.implied_by.get(sense.property)
         if amount is None or not sense.end:
             continue
-        holds = (sense.end > 0) != denied_at(words, sense.start)
-        if holds:
+        if amount not in (0, 1):
             return amount
-        # That it is not so says something only of the two ends.
-        return 1 - amount if amount in (0, 1) and asked.good != "middle" else None
+        rest = [word for at, word in enumerate(words) if not sense.start <= at < sense.stop]
+        share = _share(words, sense.start, rest)
+        # That the other is not there says something only where it is the one other end.
+        if (share < MIDDLE) == (sense.end > 0) and asked.good == "middle":
+            return None
+        return _toward(sense.end if amount else -sense.end, share)
     return None
 
 
@@ -376,7 +381,7 @@ def claim(asked: Asked | None, text: str, *, of_place: bool = False) -> str | No
         if not any(len(sense) > length and sense.property != asked.property.name for sense in found):
             return asked.property.values[text_of_value]
     place = position_of(form for word in words for form in singular_forms({"up": "top", "down": "bottom"}.get(word, word)))
-    if place and len(words) <= _LONGEST_GRADE:
+    if place and len(words) <= _LONGEST_GRADE and not _NOT_A_SIDE.search(" ".join(words)):
         return place
     if found:
         return max(found, key=lambda sense: (sense.weight, -sense.start)).property
@@ -388,8 +393,10 @@ def _side(words: Sequence[str]) -> str | None:
     said = " ".join(words)
     if _NEITHER & set(words) or words[:2] == ["no", "problem"] or said in ("it has not any", "there are none"):
         return "none"
-    if set(words[:1]) & {"both", "all"}:
+    if set(words[:1]) & {"both", "all"} or said.endswith("all of them"):
         return "both" if words[0] == "both" else "all"
+    if _degree_words().get(said) == 0:
+        return "none"
     if set(words) & {"same", "equal", "equally", "identical", "difference", "alike"}:
         return "same"
     kept = [word for word in words if word not in _SMALL]

@@ -57,7 +57,6 @@ class Sense:
     stop: int
     is_name: bool = False
     """Also a word for the scale itself: what is said of it ("low", "acceptable") decides the end."""
-    has_gap: bool = False
 
     def within(self, other: Sense) -> bool:
         return other.start <= self.start and self.stop <= other.stop and len(self) < len(other)
@@ -135,7 +134,8 @@ def _said(name: str, entry: dict[str, Any]) -> dict[tuple[str, ...], tuple[int, 
         add(text, 0, HINT)
     names = set(_list(entry, "names"))
     for text in names:
-        add(text, 0, _OWN_NAME, is_name=True)
+        known = said.get(tuple(plain_words(text).split()))
+        add(text, known[0] if known else 0, _OWN_NAME, is_name=True)
     for text in _list(entry, "remedies"):
         add(text, -1 if entry.get("good") == "much" else 1, _OWN_WORD)
     for key, end in (("words", 1), ("opposites", -1)):
@@ -184,8 +184,7 @@ def senses(words: Sequence[str]) -> list[Sense]:
     """
     forms = [base_forms(word) for word in words]
     found = [sense for at in range(len(words)) for sense in _senses_at(forms, at)]
-    whole = [sense for sense in found if not sense.has_gap]
-    return [sense for sense in found if not any(sense.within(other) for other in whole)]
+    return [sense for sense in found if not any(sense.within(other) for other in found)]
 
 
 def _senses_at(forms: Sequence[tuple[str, ...]], at: int) -> list[Sense]:
@@ -197,7 +196,7 @@ def _senses_at(forms: Sequence[tuple[str, ...]], at: int) -> list[Sense]:
                 continue
             exact = all(word == _GAP or any(word == each[0] for each in forms[at:stop]) for word in phrase.words)
             weight = phrase.weight if exact else phrase.weight - _OTHER_FORM
-            sense = Sense(phrase.property, phrase.end, weight, at, stop, phrase.is_name, _GAP in phrase.words)
+            sense = Sense(phrase.property, phrase.end, weight, at, stop, phrase.is_name)
             known = best.get(phrase.property)
             # The word as it stands is before its base form, a longer phrase before a shorter one.
             if known is None or (len(known), known.weight) < (len(sense), sense.weight):
