@@ -87,6 +87,8 @@ def _entries() -> dict[tuple[str, ...], LexiconEntry]:
 
 
 ENTRIES = _entries()
+# Shorter words of the properties resemble too many others ("married", "marred").
+_LONG_ENOUGH = 7
 LONGEST_PHRASE = max(map(len, ENTRIES))
 
 
@@ -106,5 +108,5 @@ def correctable_words() -> frozenset[str]:
     parts = {word for words, entry in ENTRIES.items() if entry.tag == "distortion" for word in words}
     talk = {"improve", "improvement", "suggest", "recommend", "estimate", "rating", "evaluate", "assess", "describe", "distortion", "artifact", "artifacts", "problem", "which"}
     plurals = {noun + "s" for noun in nouns if not noun.endswith("s")}
-    asked = {word for word in property_words() if len(word) >= 6}
+    asked = {word for word in property_words() if len(word) >= _LONG_ENOUGH}
     return frozenset(word for word in single | nouns | parts | talk | plurals | asked if len(word) >= 4 and word.isalpha())

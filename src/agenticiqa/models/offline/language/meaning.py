@@ -23,7 +23,10 @@ AnswerForm = Literal["yes_no", "degree", "which", "where", "rating", "compare", 
 # What stands outside the clause that asks, or only in the options, counts less than what is asked.
 _OUTSIDE, _IN_OPTIONS, _GENERAL_IN_OPTIONS = 0.45, 0.45, 0.1
 _GENERAL = 0.7
+_FIRST = 0.04
 _FULL_QUESTION = 5
+# How far from an end an amount must lie to be one in between: of several, and of two.
+_NEAR_END, _NEARER_END = 0.1, 0.3
 _SEVERAL_FLAWS = 1.6
 
 
@@ -109,10 +112,12 @@ class _Reader:
     def _asking_part(self) -> tuple[int, int]:
         """The sentence that asks, without the story before it."""
         sentences = self._sentences()
-        asking = [(a, b) for a, b in sentences if self._asks(a, b) and self._says_something(a, b)]
+        asking = [(a, b) for a, b in sentences if self._asks(a, b)]
+        named = [(a, b) for a, b in asking if self._says_something(a, b)]
+        advised = [(a, b) for a, b in asking if self._wants_advice(a, b)]
         said = self._says_something(0, len(self.items))
-        plain = [(a, b) for a, b in sentences if self._asks(a, b) and b - a >= _FULL_QUESTION and not said]
-        start, stop = (asking or plain or [(0, len(self.items))])[-1]
+        plain = [(a, b) for a, b in asking if b - a >= _FULL_QUESTION and not said]
+        start, stop = (named or advised or plain or [(0, len(self.items))])[-1]
         clauses = [(start + a, start + b) for a, b in _split(self.items[start:stop], ",")]
         for at, (first, _) in enumerate(clauses[1:], 1):
             opens = self.items[first].tag in ("auxiliary", "question") or self.items[first].plain in ("and", "so")
@@ -139,8 +144,9 @@ class _Reader:
         return self.items[stop - 1].plain == "?"
 
     def _says_something(self, start: int, stop: int) -> bool:
-        if any(start <= self.item_of[sense.start] < stop and sense.weight > HINT for sense in self.senses):
-            return True
+        return any(start <= self.item_of[sense.start] < stop and sense.weight > HINT for sense in self.senses)
+
+    def _wants_advice(self, start: int, stop: int) -> bool:
         said = f" {' '.join(words_of(self.items[start:stop]))} "
         return any(f" {phrase} " in said for phrase in word_list("subjects", "advice"))
 
@@ -151,8 +157,12 @@ class _Reader:
 
     def _property(self) -> Property | None:
         in_question: dict[str, float] = {}
+        firsts = 0
         for sense in self.senses:
-            weight = sense.weight * self._standing(sense)
+            # Of two words of the same weight the first is the predicate more often.
+            first = self._is_asked(sense) and sense.weight > HINT and not firsts
+            firsts += first
+            weight = sense.weight * self._standing(sense) + _FIRST * first
             in_question[sense.property] = max(in_question.get(sense.property, 0), weight) + 0.1 * (
                 sense.property in in_question
             )
@@ -230,6 +240,7 @@ class _Reader:
         named = all(not sense.end for sense in self.senses if sense.property == name and self._is_asked(sense))
         for wider in properties().values():
             ends = {wider.implied_by[other] for other in claimed if other in wider.implied_by}
+            ends |= {wider.degrees[said] for said in map(option_values.plain, self.options.values()) if said in wider.degrees}
             family = name == wider.name or name in wider.implied_by
             if wider.good == "middle" and family and {0, 1} <= ends and named:
                 return wider.name
@@ -359,7 +370,8 @@ class _Reader:
     def _may_be_thing(self, sense: Sense, at: int) -> bool:
         """ "the horizon" and "detail in the shadows" name a thing though they speak of a property."""
         determined = at > 0 and self.items[at - 1].tag == "determiner"
-        return self.items[at].tag == "noun" and (not sense.is_name if len(sense) == 1 else determined)
+        listed = self.items[at].tag == "noun" or (self.items[at].tag == "position" and self.items[at].base != "side")
+        return listed and (not sense.is_name if len(sense) == 1 else determined)
 
     def _named(self, beside: set[int]) -> list[Mention]:
         return [m for m in mentions(self.items, beside) if self.start <= m.start < self.stop]
@@ -412,15 +424,14 @@ class _Reader:
     def _form(
         self, prop: Property | None, parts: Sequence[ScopeObject], on_axis: Mapping[str, float | None]
     ) -> AnswerForm:
-        words = set(self.plain)
         known = [amount for amount in on_axis.values() if amount is not None]
-        if any(f" {phrase} " in self.said for phrase in word_list("subjects", "advice")):
+        if self._wants_advice(self.start, self.stop):
             return "advice"
         if self._rates() and (not self.options or 2 * len(known) > len(self.options)):
             return "rating"
         if self._compares(parts):
             return "compare"
-        if _WHERE & words or _WHICH_PART.search(self.said) or self._offers_places(prop):
+        if _WHERE.search(self.said) or _WHICH_PART.search(self.said) or self._offers_places(prop):
             return "where"
         return self._form_of_choice(prop, known) if self.options else self._form_without_options(prop, parts)
 
@@ -442,12 +453,13 @@ class _Reader:
         return " than " in self.said or (comparative and (chosen or "and" in self.plain or "or" in self.plain))
 
     def _form_of_choice(self, prop: Property | None, known: Sequence[float]) -> AnswerForm:
-        middles = any(0.1 < amount < 0.9 for amount in known)
+        margin = _NEAR_END if len(known) > 2 else _NEARER_END
+        middles = any(margin < amount < 1 - margin for amount in known)
         if self._answers_yes_or_no():
             return "degree" if any(0.3 < amount < 0.7 for amount in known) and self._is_graded(prop) else "yes_no"
-        if prop is None or 2 * len(known) <= len(self.options) or self._offers_values(prop) or self._offers_parts():
+        if prop is None or 2 * len(known) <= len(self.options) or self._offers_values(prop) or self._offers_parts(prop):
             return "which"
-        alternatives = " or " in self.said and " or not" not in self.said
+        alternatives = " or " in self.said and " or not" not in self.said and not _ONLY_ME.search(self.said)
         return "yes_no" if self._starts_yes_no(prop) and not middles and not alternatives else "degree"
 
     def _answers_yes_or_no(self) -> bool:
@@ -471,9 +483,9 @@ class _Reader:
         values = {option_values.value_of(prop, text) for text in self.options.values()} - {None}
         return asks and len(values) >= 2
 
-    def _offers_parts(self) -> bool:
+    def _offers_parts(self, prop: Property) -> bool:
         """ "Is the focus on the eyes or the nose?" with both to choose from."""
-        named = {mention.object.noun for mention in self._named(self._spoken_of(None))}
+        named = {mention.object.noun for mention in self._named(self._spoken_of(prop))}
         heads = [set(base_forms(words[-1])) for text in self.options.values() if (words := words_of(tagged(text)))]
         return sum(bool(forms & named) for forms in heads) >= 2
 
@@ -522,7 +534,8 @@ _RATING = word_set("rate score grade scale mark rating")
 _SCALE = re.compile(r"\b(?:between|from) \w+ (?:and|to) \d+\b|\bout of (?:\d+|five|ten|a hundred)\b|\bper ?cent\b|\bquality factor\b")
 _WHETHER = re.compile(r" whether | \w+ if (?!any|so|possible|needed)")
 _STRONGER = word_set("stronger weaker higher lower bigger greater deeper")
-_WHERE = word_set("where wheres")
+_WHERE = re.compile(r"^(?: \w+){0,2} (?:where|wheres) |\bwhere (?:is|are|do|does|did|was|were|has|have|can)\b")
+_ONLY_ME = re.compile(r"\bis it (?:just |only )?me\b")
 _WHICH_PART = re.compile(r"\b(?:which|what) (?:part|area|region|side|corner|half|place|zone|spot|third|section)\b")
 _COMPARING = word_set("more less equally same better worse most least equal compare compared")
 _OPENING = word_set("describe evaluate comment discuss explain assess tell analyze verdict")

@@ -86,24 +86,43 @@ def amounts(asked: Asked, texts: Mapping[str, str]) -> dict[str, float | None]:
     numbers = _numbers(asked, texts)
     if numbers:
         return numbers
-    said = {letter: _said_amount(asked, text) for letter, text in texts.items()}
+    said = _told_apart({letter: _said_amount(asked, text) for letter, text in texts.items()})
     absent = {letter for letter, text in texts.items() if said[letter] is None and claims_no_amount(asked, text)}
     open_ones = [letter for letter, amount in said.items() if amount is None and letter not in absent]
     return _some_beside_none(said | _left_over(said, open_ones))
 
 
-def _said_amount(asked: Asked, text: str) -> float | None:
+_Said = tuple[float | None, bool]
+"""An amount, and whether it was said in words for the thing itself (or by yes or no), not by degree or repetition."""
+_NOTHING: _Said = (None, False)
+
+
+def _said_amount(asked: Asked, text: str) -> _Said:
     """What the option says by itself."""
     if claims_no_amount(asked, text):
-        return None
+        return _NOTHING
     lead = _LEAD.match(text)
     if lead:
         answer = _yes_or_no(asked, lead[1])
         rest = _described(asked, text[lead.end() :])
-        if answer is not None or rest is not None:
-            return answer if rest is None else rest
+        if answer is not None or rest[0] is not None:
+            return (answer, True) if rest[0] is None else rest
     answer = _yes_or_no(asked, text)
-    return _described(asked, text) if answer is None else answer
+    return _described(asked, text) if answer is None else (answer, True)
+
+
+def _told_apart(said: Mapping[str, _Said]) -> dict[str, float | None]:
+    """Two options on the same side of the axis, of which one was only guessed at: it means the other side.
+
+    "Is there any structure left or is it just white? Structure left / Just white".
+    """
+    known = {letter: each for letter, each in said.items() if each[0] is not None}
+    amounts_found = {letter: amount for letter, (amount, _) in said.items()}
+    if len(known) == 2 == len(said):
+        (one, (first, sure)), (other, (second, also_sure)) = known.items()
+        if sure != also_sure and first is not None and second is not None and (first > MIDDLE) == (second > MIDDLE):
+            amounts_found[other if sure else one] = 1 - (second if sure else first)
+    return amounts_found
 
 
 def _yes_or_no(asked: Asked, text: str) -> float | None:
@@ -121,22 +140,21 @@ def _toward(polarity: int, share: float) -> float:
     return share if polarity > 0 else 1 - share
 
 
-def _described(asked: Asked, text: str) -> float | None:
-    items = [item for item in tagged(text) if item.tag != "mark"]
-    words = words_of(items)
-    own = _own_degree(asked.property, words)
-    if own is not None:
-        return own
+def _described(asked: Asked, text: str) -> _Said:
+    words = words_of(tagged(text))
     found = senses(words)
     for amount in (
+        _own_degree(asked.property, words),
         _claimed(asked.property, words, found),
         _implied(asked.property, words, found),
-        _repeated(asked, words),
-        _of_both(asked, words),
+        _praised(asked, words),
     ):
         if amount is not None:
-            return amount
-    return _graded(asked, words)
+            return amount, True
+    for amount in (_repeated(asked, words), _of_both(asked, words), _graded(asked, words)):
+        if amount is not None:
+            return amount, False
+    return _NOTHING
 
 
 def _own_degree(asked: Property, words: Sequence[str]) -> float | None:
@@ -218,14 +236,18 @@ def _implied(asked: Property, words: Sequence[str], found: Sequence[Sense]) -> f
 def _graded(asked: Asked, words: Sequence[str]) -> float | None:
     """Words of degree or of praise, without a word for the thing itself."""
     kept = [word for word in words if word not in ("it", "is", "the", "quality")]
-    level = level_in(kept, whole=True) or (_level_of_adverb(kept) if asked.praises else None)
     degree = degree_in(words)
-    if level is not None:
-        return by_level(asked.property, level)
     if degree is not None and len(kept) <= _LONGEST_GRADE:
         return _toward(asked.end, degree)
     level = level_in(kept)
     return by_level(asked.property, level) if level is not None and len(kept) <= _LONGEST_GRADE else None
+
+
+def _praised(asked: Asked, words: Sequence[str]) -> float | None:
+    """Nothing but praise or blame: "acceptable", "poor"."""
+    kept = [word for word in words if word not in ("it", "is", "the", "quality")]
+    level = level_in(kept, whole=True) or (_level_of_adverb(kept) if asked.praises else None)
+    return None if level is None else by_level(asked.property, level)
 
 
 def _level_of_adverb(words: Sequence[str]) -> int | None:

@@ -92,6 +92,8 @@ def singular_forms(word: str) -> tuple[str, ...]:
     """
     if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return (word,)
+    if word.endswith("lves"):
+        return word, word[:-3] + "f"
     if word.endswith("ies"):
         return word, word[:-3] + "y", word[:-1]
     if word.endswith(("ches", "shes", "xes", "ses", "zes", "oes")):
