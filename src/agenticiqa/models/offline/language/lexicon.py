@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Literal
 
-from agenticiqa.models.offline.language.properties import property_words
+from agenticiqa.models.offline.language.meaning.properties import property_words
 from agenticiqa.models.offline.language.positions import POSITION_MODIFIERS, REGION_NOUNS
 from agenticiqa.models.offline.language.word_lists import vocabulary, word_list
 from agenticiqa.tools.names import tool_by_alias

@@ -61,6 +61,10 @@ class Sense:
     def within(self, other: Sense) -> bool:
         return other.start <= self.start and self.stop <= other.stop and len(self) < len(other)
 
+    def others(self, words: Sequence[str]) -> list[str]:
+        """The words around it."""
+        return [word for at, word in enumerate(words) if not self.start <= at < self.stop]
+
     def __len__(self) -> int:
         return self.stop - self.start
 
