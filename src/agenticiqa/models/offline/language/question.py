@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from agenticiqa.models.offline.language.clauses import negated, objects_by_distortion
 from agenticiqa.models.offline.language.lexicon import CONTENT_WORDS, QUALITY_WORDS, known_words
+from agenticiqa.models.offline.language.meaning.reader import NOT_UNDERSTOOD, Meaning, meaning_of
 from agenticiqa.models.offline.language.noun_phrases import Mention, ScopeObject, mentions
 from agenticiqa.models.offline.language.options import Option, read_options, split_options
 from agenticiqa.models.offline.language.question_form import Form, form_of
@@ -51,6 +52,8 @@ class Question:
     """The category asked about, when it is one."""
     english: bool = True
     """False when the text does not look like English: answers should then be hedged."""
+    meaning: Meaning = field(default=NOT_UNDERSTOOD)
+    """Property, part, form and polarity, and what each option claims; form and the rest here follow from it."""
 
 
 def understand(query: str, options: Sequence[str] | None = None, *, has_reference: bool = False) -> Question:
@@ -81,6 +84,8 @@ class _QuestionReader:
         self.options = options or _alternatives(self.items)
         self.given_options = options
         self.english = _looks_english(self.items)
+        texts = {option.letter: option.text for option in self.options}
+        self.meaning = meaning_of(text, texts, self.items)
 
     def result(self) -> Question:
         tools = self._tools()
@@ -96,20 +101,21 @@ class _QuestionReader:
         return Question(
             text=self.text,
             type=kind,
-            form=self._form(kind, names_attribute=bool(categories)),
+            form=self._form(kind),
             scope=scope,
             distortions=named,
             tools=tools,
             options=self.options,
             attribute=categories.pop() if len(categories) == 1 else None,
             english=self.english,
+            meaning=self.meaning,
         )
 
-    def _form(self, kind: str, *, names_attribute: bool) -> Form:
-        form = form_of(self.items, self.options, names_attribute=names_attribute)
+    def _form(self, kind: str) -> Form:
+        form = form_of(self.meaning, self.items)
         if kind == "Other":
             return "what" if form == "rating" and not self._technical() else form
-        asked = self.english and (self._technical() or self._opens_question())
+        asked = self.english and (self._technical() or (self._opens_question() and form != "what"))
         return form if asked or self.options else "rating"
 
     # --- what is named ---

@@ -12,6 +12,8 @@ from agenticiqa.models.offline.language.meaning.asking import AskedText
 from agenticiqa.models.offline.language.meaning.properties import Property, Sense, properties
 from agenticiqa.models.offline.language.meaning.scales import denials
 from agenticiqa.models.offline.language.meaning.subject import GENERAL
+from agenticiqa.models.offline.language.noun_phrases import ScopeObject
+from agenticiqa.models.offline.language.tagging import Item
 from agenticiqa.models.offline.language.word_forms import base_forms
 from agenticiqa.models.offline.language.word_lists import word_list, word_set
 
@@ -31,6 +33,8 @@ class Statement:
 
     property: str
     polarity: int
+    parts: tuple[str, ...] = ()
+    """The parts of its own clause: "the sky noisy and the bridge blurry"; none where it is said of all alike."""
 
 
 def end_named(text: AskedText, asked: Property) -> int:
@@ -60,7 +64,9 @@ def polarity_of_yes(text: AskedText, asked: Property, end: int) -> int:
     return -end if sense and is_denied(text, sense) else end
 
 
-def statements(text: AskedText, asked: Property, polarity: int) -> tuple[tuple[Statement, ...], Joined | None]:
+def statements(
+    text: AskedText, asked: Property, polarity: int, parts: Sequence[ScopeObject]
+) -> tuple[tuple[Statement, ...], Joined | None]:
     """All that a two-part question claims, and how its parts are joined: "Is it sharp but noisy?"."""
     claims = [
         sense
@@ -76,12 +82,27 @@ def statements(text: AskedText, asked: Property, polarity: int) -> tuple[tuple[S
     ]
     if not all(words & {"and", "but", "or", "nor", "yet", ","} for words in between):
         return (Statement(asked.name, polarity),), None
-    said: dict[str, int] = {}
+    said: dict[str, Statement] = {}
     for sense in claims:
         own = polarity if sense.property == asked.name else (-sense.end if is_denied(text, sense) else sense.end)
-        said.setdefault(sense.property, own)
+        said.setdefault(sense.property, Statement(sense.property, own, _parts_of_clause(text, sense, parts)))
     joined: Joined = "or" if any("or" in words for words in between) else "and"
-    return tuple(Statement(name, own) for name, own in said.items()), joined
+    return tuple(said.values()), joined
+
+
+def _parts_of_clause(text: AskedText, sense: Sense, parts: Sequence[ScopeObject]) -> tuple[str, ...]:
+    at = text.item_of[sense.start]
+    start, stop = at, at
+    while start > text.start and not _ends_clause(text.items[start - 1]):
+        start -= 1
+    while stop < text.stop and not _ends_clause(text.items[stop]):
+        stop += 1
+    said = f" {' '.join(token.text.lower() for item in text.items[start:stop] for token in item.tokens)} "
+    return tuple(part.name for part in parts if f" {part.name} " in said) if len(parts) > 1 else ()
+
+
+def _ends_clause(item: Item) -> bool:
+    return item.ends_clause or item.plain in ("and", "but", "while", "whereas", "yet", "or", "nor")
 
 
 def is_denied(text: AskedText, sense: Sense) -> bool:

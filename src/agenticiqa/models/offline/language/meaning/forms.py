@@ -29,6 +29,8 @@ _STRONGER = word_set("stronger weaker higher lower bigger greater deeper")
 _WHETHER = re.compile(r" whether | \w+ if (?!any|so|possible|needed)")
 _WHERE = re.compile(r"^(?: \w+){0,2} (?:where|wheres) |\bwhere (?:is|are|do|does|did|was|were|has|have|can)\b")
 _WHICH_PART = re.compile(r"\b(?:which|what) (?:part|area|region|side|corner|half|place|zone|spot|third|section)\b")
+# "Is the score above 4?" asks no score.
+_BOUND = re.compile(r"\b(?:above|below|over|under|at least|at most|higher than|lower than|more than|less than) \d")
 _ONLY_ME = re.compile(r"\bis it (?:just |only )?me\b")
 
 
@@ -42,7 +44,7 @@ def form_asked(
     known = [amount for amount in on_axis.values() if amount is not None]
     if text.says("advice"):
         return "advice"
-    if asks_rating(text) and (not text.options or 2 * len(known) > len(text.options)):
+    if asks_rating(text) and (not text.options or 2 * len(known) > len(text.options)) and not _BOUND.search(text.said):
         return "rating"
     if _compares(text, parts):
         return "compare"
@@ -119,15 +121,17 @@ def _offers_parts(text: AskedText, asked: Property) -> bool:
 
 def _without_options(text: AskedText, asked: Property | None, parts: Sequence[ScopeObject]) -> AnswerForm:
     words = text.plain
-    if set(words[:2]) & _OPENING:
+    reports = words[:1] == ["tell"] and _WHETHER.search(text.said)
+    if "why" in words[:2] or (_OPENING & set(words[:2]) and not reports):
         return "open"
     if words[:1] in (["list"], ["name"]):
         return "which"
     if starts_yes_no(text, asked):
-        return "which" if len(parts) > 1 and "or" in words else "yes_no"
+        chosen = len(parts) > 1 or (asked is not None and not asked.has_scale)
+        return "which" if chosen and "or" in words else "yes_no"
     if asked is None or _OPENING & set(words[:4]):
         return "open"
-    if {"how", "like", "say", "think"} & set(words):
+    if {"how", "like", "say", "think", "extent", "degree", "level", "amount"} & set(words):
         return "degree" if asked.has_scale and (asked.weight >= GENERAL or "how" in words) else "open"
     if words[-1:] == ["what"]:
         return "where" if asked.name == "in_focus" else "which"

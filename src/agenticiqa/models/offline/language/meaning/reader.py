@@ -8,7 +8,7 @@ from typing import Any
 
 from agenticiqa.models.offline.language.meaning.amounts import Asked, amounts
 from agenticiqa.models.offline.language.meaning.asking import AskedText
-from agenticiqa.models.offline.language.meaning.claims import claim_of_option, claimed_sense
+from agenticiqa.models.offline.language.meaning.claims import claim_of_option, claimed_sense, value_of
 from agenticiqa.models.offline.language.meaning.direction import (
     Joined,
     Statement,
@@ -54,6 +54,8 @@ class Meaning:
     form: AnswerForm
     polarity: int
     """1: yes claims much of the property; -1: little of it. Of "which flaw", -1 asks for one that is not there."""
+    value: str | None = None
+    """Of a property without a scale, the value that is asked about: "screenshot" of "Is it a screenshot?"."""
     options: tuple[OptionMeaning, ...] = ()
     statements: tuple[Statement, ...] = ()
     """All that a yes claims: one statement, or several for "Is it sharp but noisy?"."""
@@ -75,11 +77,15 @@ class Meaning:
             "reading": dict(known.reading) if known else None,
             "parts": [part.name for part in self.parts],
             "form": self.form,
+            "value": self.value,
             "yes_claims": "much" if self.polarity > 0 else "little",
             "statements": [asdict(each) for each in self.statements],
             "joined": self.joined,
             "options": [asdict(option) for option in self.options],
         }
+
+
+NOT_UNDERSTOOD = Meaning("", None, (), "open", 1)
 
 
 def meaning_of(text: str, options: Mapping[str, str], items: Sequence[Item] | None = None) -> Meaning:
@@ -97,7 +103,7 @@ def meaning_of(text: str, options: Mapping[str, str], items: Sequence[Item] | No
     asked = Asked(known, polarity, end, said.asking, parts) if known else None
     on_axis = amounts(asked, options) if asked and asked.property.has_scale else {}
     form = form_asked(said, known, parts, on_axis)
-    claims, joined = statements(said, known, polarity) if known and form == "yes_no" else ((), None)
+    claims, joined = statements(said, known, polarity, parts) if known and form == "yes_no" else ((), None)
     placed = on_axis if form in _ON_AXIS else {}
     return Meaning(
         text,
@@ -105,6 +111,7 @@ def meaning_of(text: str, options: Mapping[str, str], items: Sequence[Item] | No
         _kept_parts(said, parts, form),
         form,
         polarity,
+        value_of(known, " ".join(said.plain)) if known and not known.has_scale and form == "yes_no" else None,
         tuple(_option(letter, text, asked, placed.get(letter), form) for letter, text in options.items()),
         claims,
         joined,

@@ -40,7 +40,7 @@ def property_asked(text: AskedText) -> Property | None:
         votes["flaw"] = votes.get("flaw", 0) + _SEVERAL_FLAWS
     best = max(votes, key=lambda name: votes[name], default=None)
     if best is None:
-        only = "quality" if asks_rating(text) else _by_degrees(text)
+        only = "quality" if asks_rating(text) else "flaw" if text.says("advice") else _by_degrees(text)
         return properties()[only] if only else None
     if votes[best] <= HINT or _is_outside(text, said):
         return None
@@ -75,9 +75,13 @@ def _votes_of_question(text: AskedText) -> dict[str, float]:
 
 def _offers_flaws(text: AskedText, claimed: Mapping[str, float], said: Mapping[str, float]) -> bool:
     """Several kinds of damage to choose from, and nothing else that is asked about."""
-    flaws = [name for name in claimed if properties()[name].good == "little" or name in ("sharp", "in_focus")]
-    other = any(weight >= _PLAINLY for name, weight in said.items() if properties()[name].weight >= GENERAL)
-    return len(flaws) >= 2 and bool(CHOOSING & set(text.plain)) and not other
+    flaws = {name for name in claimed if properties()[name].good == "little" or name in ("sharp", "in_focus")}
+    plainly = {name for name, weight in said.items() if weight >= _PLAINLY and properties()[name].weight >= GENERAL}
+    if len(flaws) < 2:
+        return False
+    # "Is it blurry or compressed?" offers what it names.
+    offered = "or" in text.plain and plainly == flaws == set(claimed) and not {"both", "only"} & set(text.plain)
+    return offered or (bool(CHOOSING & set(text.plain)) and not plainly)
 
 
 def _is_outside(text: AskedText, said: Mapping[str, float]) -> bool:
