@@ -163,9 +163,9 @@ def _right_amount(option: str, amount: float | None, case: dict[str, Any], sign:
         return False
     for other, theirs in _amounts(case, sign).items():
         value = made.get(other)
-        if theirs is not None and value is not None and abs(theirs - amount) >= 0.2:
-            if (theirs - amount) * (value - mine) < 0:
-                return False
+        compared = theirs is not None and value is not None and abs(theirs - amount) >= 0.2
+        if compared and (theirs - amount) * (value - mine) < 0:
+            return False
     return True
 
 

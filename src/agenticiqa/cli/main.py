@@ -25,6 +25,7 @@ from agenticiqa.errors import AgenticIQAError
 COMMANDS = {
     "assess": "one.assess:assess",
     "compare": "one.compare:compare",
+    "ask": "one.ask:app",
     "measure": "one.measure:measure",
     "batch": "many.batch:batch",
     "distort": "one.distort:distort",

@@ -106,7 +106,24 @@ def correctable_words() -> frozenset[str]:
     single = {words[0] for words, entry in ENTRIES.items() if len(words) == 1 and entry.tag in kinds}
     nouns = {noun for noun in PICTURE_NOUNS if len(noun) >= 6 and " " not in noun}
     parts = {word for words, entry in ENTRIES.items() if entry.tag == "distortion" for word in words}
-    talk = {"improve", "improvement", "suggest", "recommend", "estimate", "rating", "evaluate", "assess", "describe", "distortion", "artifact", "artifacts", "problem", "which"}
+    talk = {
+        "improve",
+        "improvement",
+        "suggest",
+        "recommend",
+        "estimate",
+        "rating",
+        "evaluate",
+        "assess",
+        "describe",
+        "distortion",
+        "artifact",
+        "artifacts",
+        "problem",
+        "which",
+    }
     plurals = {noun + "s" for noun in nouns if not noun.endswith("s")}
     asked = {word for word in property_words() if len(word) >= _LONG_ENOUGH}
-    return frozenset(word for word in single | nouns | parts | talk | plurals | asked if len(word) >= 4 and word.isalpha())
+    return frozenset(
+        word for word in single | nouns | parts | talk | plurals | asked if len(word) >= 4 and word.isalpha()
+    )

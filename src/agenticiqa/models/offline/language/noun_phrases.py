@@ -82,7 +82,9 @@ def mentions(items: Sequence[Item], beside: Collection[int] = ()) -> list[Mentio
         items = [replace(item, tag="abstract") if at in beside else item for at, item in enumerate(items)]
     phrases = [phrase for phrase in _phrases(items) if not _is_beside_the_question(items, phrase)]
     # "the indoor fog": what only describes a word that names nothing names nothing either.
-    phrases = [p for p in phrases if not (p.end in beside and written[p.end].tag == "noun" and _describes(items[p.end - 1]))]
+    phrases = [
+        p for p in phrases if not (p.end in beside and written[p.end].tag == "noun" and _describes(items[p.end - 1]))
+    ]
     found: dict[str, Mention] = {}
     at = 0
     while at < len(phrases) and len(found) < MAX_OBJECTS:
@@ -221,7 +223,9 @@ def _beside_another(items: Sequence[Item], phrase: _Phrase) -> bool:
     """ "Are top and bottom equally sharp?": two sides, named together."""
     before, after = items[max(0, phrase.start - 2) : phrase.start], items[phrase.end : phrase.end + 2]
     return any(
-        len(pair) == 2 and {"and", "or"} & {item.plain for item in pair} and any(item.tag == "position" for item in pair)
+        len(pair) == 2
+        and {"and", "or"} & {item.plain for item in pair}
+        and any(item.tag == "position" for item in pair)
         for pair in (before, after)
     )
 
@@ -232,7 +236,12 @@ def _unlisted_is_name(items: Sequence[Item], phrase: _Phrase) -> bool:
     if all(len(item.plain) == 1 for item in items[phrase.start : phrase.end]):
         return False
     if before == "auxiliary":
-        doing = items[phrase.start].plain.endswith("ing") and items[phrase.start - 1].plain in ("am", "is", "are", "was")
+        doing = items[phrase.start].plain.endswith("ing") and items[phrase.start - 1].plain in (
+            "am",
+            "is",
+            "are",
+            "was",
+        )
         return _is_subject(items, phrase) and not doing
     announced = phrase.introduced_at < phrase.start or before in _INTRODUCED
     return announced and before != "question"

@@ -23,10 +23,11 @@ from agenticiqa.models.offline.language.meaning.scales import (
     share_claimed,
     toward,
     whole_level,
+    words_in,
     words_of,
 )
 from agenticiqa.models.offline.language.noun_phrases import ScopeObject
-from agenticiqa.models.offline.language.tagging import Item, tagged
+from agenticiqa.models.offline.language.tagging import Item
 from agenticiqa.models.offline.language.word_forms import base_forms
 from agenticiqa.models.offline.language.word_lists import word_list
 
@@ -52,7 +53,6 @@ class Asked:
     items: Sequence[Item]
     parts: Sequence[ScopeObject] = ()
 
-    @property
     def praises(self) -> bool:
         """ "How well", "how good"."""
         return words_of(self.items)[:2] in (["how", "well"], ["how", "good"])
@@ -101,7 +101,7 @@ def _yes_or_no(asked: Asked, text: str) -> float | None:
 
 
 def _described(asked: Asked, text: str) -> _Said:
-    words = words_of(tagged(text))
+    words = words_in(text)
     found = senses(words)
     for amount in (
         _own_degree(asked.property, words),
@@ -181,7 +181,7 @@ def _praised(asked: Asked, words: Sequence[str]) -> float | None:
     """Nothing but praise or blame: "acceptable", "poor"; of "How well …?" its adverbs too."""
     kept = [word for word in words if word not in ("it", "is", "the", "quality")]
     level = whole_level(kept)
-    if level is None and asked.praises:
+    if level is None and asked.praises():
         level = level_in([next((form for form in base_forms(word) if form in level_words()), word) for word in kept])
     return None if level is None else by_level(asked.property, level)
 
@@ -312,15 +312,15 @@ def beside(asked: Asked, text: str) -> str | None:
     """ "Can't tell" is unknown; "There is no unicorn" to "Is the unicorn sharp?" is not_present."""
     if says_unknown(text):
         return "unknown"
-    words = words_of(tagged(text))
-    if words in (["both"], ["neither"], ["all"], ["either"]):
+    words = words_in(text)
+    if list(words) in (["both"], ["neither"], ["all"], ["either"]):
         return None if {"both", "neither", "or", "and"} & set(words_of(asked.items)) else words[0]
     if {"exist", "exists"} & set(words):
         return "not_present"
     named = any(set(base_forms(word)) & _words_of_parts(asked) for word in words)
     known = {asked.property.name, *asked.property.implied_by}
     speaks = any(sense.property in known for sense in senses(words))
-    doubted = bool(denials(words)) or words[:1] == ["what"]
+    doubted = bool(denials(words)) or words[:1] == ("what",)
     short = sum(not is_small(word) for word in words) <= _LONGEST_DOUBT
     return "not_present" if named and doubted and not speaks and short else None
 

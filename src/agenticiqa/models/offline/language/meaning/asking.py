@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 from agenticiqa.models.offline.language.meaning.properties import HINT, Property, Sense, senses
 from agenticiqa.models.offline.language.meaning.scales import words_of
@@ -91,7 +92,7 @@ class AskedText:
     def _without_story(self, start: int, stop: int) -> Span:
         """ "My daughter took this at the zoo, is it blurry?" asks behind the comma."""
         clauses = [(start + a, start + b) for a, b in _split(self.items[start:stop], ",")]
-        for (_, end), (first, _) in zip(clauses, clauses[1:], strict=False):
+        for (_, end), (first, _) in pairwise(clauses):
             opens = self.items[first].tag in ("auxiliary", "question") or self.items[first].plain in ("and", "so")
             told = any(item.tag in ("verb", "auxiliary", "pronoun") for item in self.items[start:first])
             if opens and told and not self._names_property(start, end) and self._names_property(first, stop):

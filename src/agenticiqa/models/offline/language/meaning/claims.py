@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from agenticiqa.models.offline.language.meaning.amounts import Asked, beside, says_unknown
 from agenticiqa.models.offline.language.meaning.properties import Property, Sense, senses
-from agenticiqa.models.offline.language.meaning.scales import SMALL_WORDS, degree_words, words_of
+from agenticiqa.models.offline.language.meaning.scales import SMALL_WORDS, degree_words, words_in
 from agenticiqa.models.offline.language.positions import position_of
-from agenticiqa.models.offline.language.tagging import tagged
 from agenticiqa.models.offline.language.tokens import singular_forms
 from agenticiqa.models.offline.language.word_forms import base_forms
 from agenticiqa.models.offline.language.word_lists import word_set
@@ -31,7 +30,7 @@ def claim_of_option(asked: Asked | None, text: str, *, of_place: bool = False) -
     >>> [claim_of_option(None, text) for text in ("Nothing at all", "Bottom left", "Motion blur", "The old boat")]
     ['none', 'bottom left', 'motion_blurred', 'old boat']
     """
-    words = words_of(tagged(text))
+    words = words_in(text)
     if says_unknown(text):
         return "unknown"
     return (
@@ -52,19 +51,19 @@ def claimed_property(text: str) -> str | None:
 
 def claimed_sense(text: str) -> Sense | None:
     """The strongest word of an option that speaks of a property."""
-    found = [sense for sense in senses(words_of(tagged(text))) if sense.weight >= _STRONG]
+    found = [sense for sense in senses(words_in(text)) if sense.weight >= _STRONG]
     return max(found, key=lambda sense: (sense.weight, -sense.start), default=None)
 
 
 def value_of(asked: Property, text: str) -> str | None:
     """The value of a property that an option names: "screenshot" of the kind of picture."""
-    found = _value_words(asked, words_of(tagged(text)))
+    found = _value_words(asked, words_in(text))
     return asked.values[found] if found else None
 
 
 def _side(words: Sequence[str]) -> str | None:
     said = " ".join(words)
-    if _NEITHER & set(words) or words[:2] == ["no", "problem"] or said in ("it has not any", "there are none"):
+    if _NEITHER & set(words) or list(words[:2]) == ["no", "problem"] or said in ("it has not any", "there are none"):
         return "none"
     if set(words[:1]) & {"both", "all"} or said.endswith("all of them"):
         return "both" if words[0] == "both" else "all"

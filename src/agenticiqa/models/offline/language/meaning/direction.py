@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from agenticiqa.models.offline.language.clauses import negated
@@ -78,7 +79,7 @@ def statements(
         return (Statement(asked.name, polarity),), None
     between = [
         {item.plain for item in text.items[text.item_of[left.stop - 1] : text.item_of[right.start]]}
-        for left, right in zip(claims, claims[1:], strict=False)
+        for left, right in pairwise(claims)
     ]
     if not all(words & {"and", "but", "or", "nor", "yet", ","} for words in between):
         return (Statement(asked.name, polarity),), None
@@ -124,7 +125,7 @@ def _said_of_scale(text: AskedText, asked: Property, named: Sequence[Sense]) -> 
     beside = [
         word for at, word in enumerate(text.words) if at not in taken and text.start <= text.item_of[at] < text.stop
     ]
-    pairs = {" ".join(pair) for pair in zip(beside, beside[1:], strict=False)}
+    pairs = {" ".join(pair) for pair in pairwise(beside)}
     said = {form for word in beside for form in base_forms(word)} | pairs
     lowering, raising = (bool(said & word_list("options", key)) for key in ("lowering", "raising"))
     if lowering and raising and "or" in text.plain:

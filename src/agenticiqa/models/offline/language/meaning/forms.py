@@ -10,11 +10,10 @@ from agenticiqa.models.offline.language.meaning.asking import AskedText
 from agenticiqa.models.offline.language.meaning.claims import value_of
 from agenticiqa.models.offline.language.meaning.parts import things_named
 from agenticiqa.models.offline.language.meaning.properties import Property, senses
-from agenticiqa.models.offline.language.meaning.scales import NO, YES, degree_in, plain, words_of
+from agenticiqa.models.offline.language.meaning.scales import NO, YES, degree_in, plain, words_in
 from agenticiqa.models.offline.language.meaning.subject import CHOOSING, GENERAL, asks_rating, claimed_by_options
 from agenticiqa.models.offline.language.noun_phrases import ScopeObject
 from agenticiqa.models.offline.language.positions import position_of
-from agenticiqa.models.offline.language.tagging import tagged
 from agenticiqa.models.offline.language.word_forms import base_forms
 from agenticiqa.models.offline.language.word_lists import word_set
 
@@ -95,7 +94,7 @@ def _answers_yes_or_no(text: AskedText) -> bool:
 
 def _offers_places(text: AskedText, asked: Property | None) -> bool:
     """Sides of the frame to choose from."""
-    places = [position_of(words_of(tagged(option))) for option in text.options.values()]
+    places = [position_of(words_in(option)) for option in text.options.values()]
     chosen = asked is None or "which" in text.plain or _offers_values(text, asked)
     return not chosen and sum(map(bool, places)) >= 2
 
@@ -112,7 +111,7 @@ def _offers_values(text: AskedText, asked: Property) -> bool:
 def _offers_parts(text: AskedText, asked: Property) -> bool:
     """ "Is the focus on the eyes or the nose?" with both to choose from."""
     named = things_named(text, asked)
-    heads = [set(base_forms(words[-1])) for option in text.options.values() if (words := words_of(tagged(option)))]
+    heads = [set(base_forms(words[-1])) for option in text.options.values() if (words := words_in(option))]
     return sum(bool(forms & named) for forms in heads) >= 2
 
 
@@ -121,16 +120,23 @@ def _offers_parts(text: AskedText, asked: Property) -> bool:
 
 def _without_options(text: AskedText, asked: Property | None, parts: Sequence[ScopeObject]) -> AnswerForm:
     words = text.plain
-    reports = words[:1] == ["tell"] and _WHETHER.search(text.said)
-    if "why" in words[:2] or (_OPENING & set(words[:2]) and not reports):
+    if _asks_for_words(text):
         return "open"
     if words[:1] in (["list"], ["name"]):
         return "which"
     if starts_yes_no(text, asked):
         chosen = len(parts) > 1 or (asked is not None and not asked.has_scale)
         return "which" if chosen and "or" in words else "yes_no"
-    if asked is None or _OPENING & set(words[:4]):
-        return "open"
+    return "open" if asked is None or _OPENING & set(words[:4]) else _of_property(words, asked)
+
+
+def _asks_for_words(text: AskedText) -> bool:
+    """ "Describe it", "Why is it dark?"; but "Tell me whether it is dark" wants a yes or a no."""
+    reports = text.plain[:1] == ["tell"] and _WHETHER.search(text.said)
+    return "why" in text.plain[:2] or (bool(_OPENING & set(text.plain[:2])) and not reports)
+
+
+def _of_property(words: Sequence[str], asked: Property) -> AnswerForm:
     if {"how", "like", "say", "think", "extent", "degree", "level", "amount"} & set(words):
         return "degree" if asked.has_scale and (asked.weight >= GENERAL or "how" in words) else "open"
     if words[-1:] == ["what"]:
@@ -140,18 +146,15 @@ def _without_options(text: AskedText, asked: Property | None, parts: Sequence[Sc
 
 def starts_yes_no(text: AskedText, asked: Property | None) -> bool:
     """Whether the words alone ask for a yes or a no."""
-    if " or not " in text.said:
-        return True
-    if _WHETHER.search(text.said) and not _QUESTIONS & set(text.plain[:1]):
+    if " or not " in text.said or (_WHETHER.search(text.said) and not _QUESTIONS & set(text.plain[:1])):
         return True
     first = next((item for item in text.asking if item.tag not in ("mark", "filler", "degree")), None)
     if first is None or _QUESTIONS & set(text.plain[:2]):
         return False
     if first.tag == "auxiliary" or text.plain[0] in ("any", "no", "not", "check", "verify", "confirm"):
         return True
-    if any(item.tag == "question" for item in text.asking) or "?" not in text.text:
-        return False
-    if any(item.tag == "auxiliary" for item in text.asking):
-        return True
+    tags = {item.tag for item in text.asking}
+    if "question" in tags or "?" not in text.text or "auxiliary" in tags:
+        return "auxiliary" in tags and "question" not in tags and "?" in text.text
     # "Fuzzy round the edges?" asks whether; "Contrast of the wall?" and "Noise: weak or strong?" ask how much.
     return asked is not None and text.decisive(asked) is not None and degree_in(text.plain[-1:]) is None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from agenticiqa.models.offline.language.meaning.asking import AskedText
 from agenticiqa.models.offline.language.meaning.properties import HINT, Property, Sense
 from agenticiqa.models.offline.language.noun_phrases import Mention, ScopeObject, mentions
 from agenticiqa.models.offline.language.word_lists import word_set
 
-_PICTURES = word_set("image picture photo photograph shot pic snapshot frame scan print painting drawing portrait poster")
+_PICTURES = word_set(
+    "image picture photo photograph shot pic snapshot frame scan print painting drawing portrait poster"
+)
 _CAUSING = word_set("from for by through like via")
 _JOINING = word_set("and or vs versus than but nor as , with")
 _PRONOUNS = word_set("it they them")
@@ -77,7 +80,7 @@ def _is_picture_itself(text: AskedText, mention: Mention) -> bool:
 
 def _offered_pair(text: AskedText, found: Sequence[Mention]) -> Sequence[Mention]:
     """ "Which half is lighter, the top or the bottom?" is about the last two."""
-    for left, right in zip(found, found[1:], strict=False):
+    for left, right in pairwise(found):
         if "which" in text.plain and "or" in _between(text, left, right):
             return left, right
     return ()
@@ -114,7 +117,7 @@ def _between(text: AskedText, left: Mention, right: Mention) -> list[str]:
 
 def _tonal_part(text: AskedText) -> tuple[ScopeObject, ...]:
     """ "the highlights" and "the shadows" are parts of a picture as well as words for its light."""
-    for before, word in zip(text.words, text.words[1:], strict=False):
+    for before, word in pairwise(text.words):
         if before == "the" and word in _TONAL:
             return (ScopeObject(word, word.removesuffix("s")),)
     return ()

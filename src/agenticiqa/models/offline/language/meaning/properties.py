@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any, Literal
 
 from agenticiqa._data import listed
-from agenticiqa.models.offline.language.word_lists import vocabulary
 from agenticiqa.models.offline.language.word_forms import base_forms
+from agenticiqa.models.offline.language.word_lists import vocabulary
 from agenticiqa.vocabulary import distortion_terms, plain_words
 
 Good = Literal["much", "little", "middle"]
@@ -176,7 +176,9 @@ def _words_of_kinds(entry: dict[str, Any]) -> dict[str, int]:
         if how == "damage":
             found[text] = {"bad": damage, "good": -damage, "neutral": 0}[term.polarity]
         elif how:
-            found[text] = {"words": 1, "opposites": -1, "names": 0}[how] if term.polarity == "bad" or how == "names" else 0
+            found[text] = (
+                {"words": 1, "opposites": -1, "names": 0}[how] if term.polarity == "bad" or how == "names" else 0
+            )
     return found
 
 

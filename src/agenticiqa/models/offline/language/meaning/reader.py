@@ -19,10 +19,10 @@ from agenticiqa.models.offline.language.meaning.direction import (
 from agenticiqa.models.offline.language.meaning.forms import AnswerForm, form_asked
 from agenticiqa.models.offline.language.meaning.parts import parts_asked
 from agenticiqa.models.offline.language.meaning.properties import Property, properties
-from agenticiqa.models.offline.language.meaning.scales import share_claimed, toward, words_of
+from agenticiqa.models.offline.language.meaning.scales import share_claimed, toward, words_in
 from agenticiqa.models.offline.language.meaning.subject import property_asked
 from agenticiqa.models.offline.language.noun_phrases import ScopeObject
-from agenticiqa.models.offline.language.tagging import Item, tagged
+from agenticiqa.models.offline.language.tagging import Item
 from agenticiqa.models.offline.language.word_forms import base_forms
 
 _ON_AXIS = ("yes_no", "degree", "rating")
@@ -62,13 +62,13 @@ class Meaning:
     joined: Joined | None = None
     """How several statements are joined."""
 
-    @property
     def known(self) -> Property | None:
+        """The entry of the property."""
         return properties()[self.property] if self.property else None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        known = self.known
+        known = self.known()
         return {
             "question": self.text,
             "property": self.property,
@@ -125,7 +125,7 @@ def _option(letter: str, text: str, asked: Asked | None, amount: float | None, f
     sense = claimed_sense(text)
     if sense is None or claim != sense.property:
         return OptionMeaning(letter, text, claim=claim)
-    words = words_of(tagged(text))
+    words = words_in(text)
     share = share_claimed(words, sense.start, sense.others(words))
     return OptionMeaning(letter, text, sense.property, toward(sense.end or 1, share), claim)
 
@@ -135,7 +135,7 @@ def _kept_parts(text: AskedText, parts: tuple[ScopeObject, ...], form: AnswerFor
     both = "both" in text.plain or ("which" in text.plain and len(parts) == 2 and "or" in text.plain)
     if form == "compare" or not text.options or both:
         return parts
-    said = [word for option in text.options.values() for word in words_of(tagged(option))]
+    said = [word for option in text.options.values() for word in words_in(option)]
     offered = {form for word in said for form in base_forms(word)}
     optional = form in ("where", "which") or len(parts) > 1
     return tuple(part for part in parts if not optional or not {part.noun, *part.name.split()[-1:]} & offered)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeVar
 
 from agenticiqa._data import by_word
@@ -38,13 +38,19 @@ def words_of(items: Sequence[Item]) -> list[str]:
     return [token.plain for item in items for token in item.tokens if not token.is_mark]
 
 
+@lru_cache(maxsize=1024)
+def words_in(text: str) -> tuple[str, ...]:
+    """The words of an option, each read once however often it is asked for."""
+    return tuple(words_of(tagged(text)))
+
+
 def plain(text: str) -> str:
     """A text in plain spelling, contractions opened, without marks.
 
     >>> plain("It isn't, really.")
     'it is not really'
     """
-    return " ".join(words_of(tagged(text)))
+    return " ".join(words_in(text))
 
 
 def toward(end: int, share: float) -> float:
@@ -68,7 +74,9 @@ def degree_words() -> dict[str, float]:
 
 @cache
 def level_words() -> dict[str, int]:
-    return {words: int(level) for words, level in by_word(vocabulary("options")["levels"]).items() if not words.isdigit()}
+    return {
+        words: int(level) for words, level in by_word(vocabulary("options")["levels"]).items() if not words.isdigit()
+    }
 
 
 def degree_in(words: Sequence[str]) -> float | None:
@@ -97,7 +105,7 @@ def whole_level(words: Sequence[str]) -> int | None:
 
 
 def share_claimed(words: Sequence[str], at: int, rest: Sequence[str]) -> float:
-    """How much of an end the word at a place claims, with the words around it: all, some, or none where it is denied."""
+    """How much of its end the word at a place claims, with the words around it; none where it is denied."""
     degree = degree_in(rest)
     if denied_at(words, at):
         graded = degree is not None and degree >= AMOUNTS["severe"]

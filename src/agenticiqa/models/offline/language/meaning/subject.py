@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 from agenticiqa.models.offline.language.meaning.asking import AskedText
 from agenticiqa.models.offline.language.meaning.properties import HINT, Property, properties, senses
-from agenticiqa.models.offline.language.meaning.scales import plain, words_of
-from agenticiqa.models.offline.language.tagging import tagged
+from agenticiqa.models.offline.language.meaning.scales import plain, words_in
 from agenticiqa.models.offline.language.word_lists import word_set
 
 # Entries of less weight than this are general ("good", "problem").
@@ -56,7 +55,7 @@ def claimed_by_options(options: Mapping[str, str]) -> dict[str, float]:
     claimed: dict[str, float] = {}
     for text in options.values():
         best: dict[str, float] = {}
-        for sense in senses(words_of(tagged(text))):
+        for sense in senses(words_in(text)):
             best[sense.property] = max(best.get(sense.property, 0), sense.weight)
         for name, weight in best.items():
             claimed[name] = claimed.get(name, 0) + weight
