@@ -10,7 +10,7 @@ from typing import Any, Literal
 from agenticiqa._data import listed
 from agenticiqa.models.offline.language.word_forms import base_forms
 from agenticiqa.models.offline.language.word_lists import vocabulary
-from agenticiqa.vocabulary import distortion_terms, plain_words
+from agenticiqa.vocabulary import DistortionTerm, distortion_terms, plain_words
 
 Good = Literal["much", "little", "middle"]
 
@@ -168,18 +168,25 @@ def _list(entry: dict[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _words_of_kinds(entry: dict[str, Any]) -> dict[str, int]:
-    kinds: dict[str, str] = entry.get("kinds", {})
-    damage = -1 if entry.get("good") == "much" else 1
+    """The words of finer kinds and the end that each claims."""
+    bad = -1 if entry.get("good") == "much" else 1
     found: dict[str, int] = {}
-    for text, term in distortion_terms().items():
-        how = kinds.get(term.kind)
-        if how == "damage":
-            found[text] = {"bad": damage, "good": -damage, "neutral": 0}[term.polarity]
-        elif how:
-            found[text] = (
-                {"words": 1, "opposites": -1, "names": 0}[how] if term.polarity == "bad" or how == "names" else 0
-            )
+    for kind, used_as in entry.get("kinds", {}).items():
+        ends = {"bad": bad, "good": -bad} if used_as == "damage" else {"bad": _END_OF[used_as]}
+        for text, term in _terms_by_kind()[kind]:
+            found[text] = ends.get(term.polarity, 0)
     return found
+
+
+_END_OF = {"words": 1, "opposites": -1, "names": 0}
+
+
+@cache
+def _terms_by_kind() -> dict[str, list[tuple[str, DistortionTerm]]]:
+    by_kind: dict[str, list[tuple[str, DistortionTerm]]] = {}
+    for text, term in distortion_terms().items():
+        by_kind.setdefault(term.kind, []).append((text, term))
+    return by_kind
 
 
 def senses(words: Sequence[str]) -> list[Sense]:
