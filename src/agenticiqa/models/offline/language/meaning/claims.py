@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from agenticiqa.models.offline.language.meaning.amounts import Asked, beside, says_unknown
-from agenticiqa.models.offline.language.meaning.properties import Property, Sense, senses
+from agenticiqa.models.offline.language.meaning.properties import GENERAL, Property, Sense, senses
 from agenticiqa.models.offline.language.meaning.scales import SMALL_WORDS, degree_words, words_in
 from agenticiqa.models.offline.language.positions import position_of
 from agenticiqa.models.offline.language.tokens import singular_forms
@@ -78,6 +78,10 @@ def _side(words: Sequence[str]) -> str | None:
 def _value(asked: Property, words: Sequence[str], *, of_place: bool) -> str | None:
     found = _value_words(asked, words)
     if found is None:
+        return None
+    kept = [word for word in words if word not in SMALL_WORDS]
+    # "The colours" are what is wrong; "faded colours" say it themselves.
+    if asked.weight < GENERAL and len(kept) > len(found.split()):
         return None
     longer = any(len(s) > len(found.split()) and s.property != asked.name for s in senses(words) if s.weight >= _STRONG)
     return None if longer and not of_place else asked.values[found]

@@ -10,9 +10,8 @@ from typing import Literal
 
 from agenticiqa.models.offline.language.clauses import negated
 from agenticiqa.models.offline.language.meaning.asking import AskedText
-from agenticiqa.models.offline.language.meaning.properties import Property, Sense, properties
+from agenticiqa.models.offline.language.meaning.properties import GENERAL, Property, Sense, properties
 from agenticiqa.models.offline.language.meaning.scales import denials
-from agenticiqa.models.offline.language.meaning.subject import GENERAL
 from agenticiqa.models.offline.language.noun_phrases import ScopeObject
 from agenticiqa.models.offline.language.tagging import Item
 from agenticiqa.models.offline.language.word_forms import base_forms

@@ -9,9 +9,9 @@ from typing import Literal
 from agenticiqa.models.offline.language.meaning.asking import AskedText
 from agenticiqa.models.offline.language.meaning.claims import value_of
 from agenticiqa.models.offline.language.meaning.parts import things_named
-from agenticiqa.models.offline.language.meaning.properties import Property, senses
+from agenticiqa.models.offline.language.meaning.properties import GENERAL, Property, senses
 from agenticiqa.models.offline.language.meaning.scales import NO, YES, degree_in, plain, words_in
-from agenticiqa.models.offline.language.meaning.subject import CHOOSING, GENERAL, asks_rating, claimed_by_options
+from agenticiqa.models.offline.language.meaning.subject import CHOOSING, asks_rating, claimed_by_options
 from agenticiqa.models.offline.language.noun_phrases import ScopeObject
 from agenticiqa.models.offline.language.positions import position_of
 from agenticiqa.models.offline.language.word_forms import base_forms

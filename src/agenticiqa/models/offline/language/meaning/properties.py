@@ -16,6 +16,8 @@ Good = Literal["much", "little", "middle"]
 
 # A longer phrase says more surely what is meant; a hint decides only where nothing else is said.
 HINT, _NEXT_WORD = 0.3, 0.4
+# Entries of less weight than this are general ("good", "problem").
+GENERAL = 0.7
 # What an entry says itself is before the words of its kinds, a claim before a mere name.
 _OWN_WORD, _OWN_NAME, _WORD_OF_KIND, _NAME_OF_KIND = 1.0, 0.95, 0.9, 0.8
 # "Lighting" is rather the lighting than a form of "light".

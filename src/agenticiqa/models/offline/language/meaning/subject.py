@@ -6,12 +6,10 @@ import re
 from collections.abc import Mapping
 
 from agenticiqa.models.offline.language.meaning.asking import AskedText
-from agenticiqa.models.offline.language.meaning.properties import HINT, Property, properties, senses
+from agenticiqa.models.offline.language.meaning.properties import GENERAL, HINT, Property, properties, senses
 from agenticiqa.models.offline.language.meaning.scales import plain, words_in
 from agenticiqa.models.offline.language.word_lists import word_set
 
-# Entries of less weight than this are general ("good", "problem").
-GENERAL = 0.7
 # What a word in an option counts; general ones hardly, where the question names anything.
 _IN_OPTIONS, _GENERAL_IN_OPTIONS, _MOST_IN_OPTIONS = 0.45, 0.1, 2.0
 _SEVERAL_FLAWS = 1.6
