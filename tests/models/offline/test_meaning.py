@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agenticiqa.models.offline.language.meaning import properties as entries
@@ -188,6 +188,7 @@ def test_options_beside_the_question() -> None:
 # --- properties over generated questions ---
 
 
+@settings(deadline=None, max_examples=400)
 @given(sense=senses, place=places, order=st.permutations(["Yes", "No", "Slightly", "Can't tell"]))
 def test_turning_the_options_round_turns_the_directions_with_them(
     sense: tuple[str, int], place: str, order: list[str]
@@ -196,6 +197,7 @@ def test_turning_the_options_round_turns_the_directions_with_them(
     assert amounts(meaning(query, order)) == amounts(meaning(query, sorted(order)))
 
 
+@settings(deadline=None, max_examples=400)
 @given(sense=senses, place=places, data=st.data())
 def test_a_synonym_changes_nothing(sense: tuple[str, int], place: str, data: st.DataObject) -> None:
     word = data.draw(st.sampled_from(SYNONYMS[sense]))
@@ -205,6 +207,7 @@ def test_a_synonym_changes_nothing(sense: tuple[str, int], place: str, data: st.
     assert [option.amount for option in read.options] == ([1.0, 0.0] if sense[1] > 0 else [0.0, 1.0])
 
 
+@settings(deadline=None, max_examples=400)
 @given(
     sense=senses,
     place=places,
@@ -220,12 +223,14 @@ def test_negation_flips_polarity(sense: tuple[str, int], place: str, denied: str
     assert [option.amount for option in other.options] == [option.amount for option in reversed(plain.options)]
 
 
+@settings(deadline=None, max_examples=400)
 @given(sense=senses, place=places)
 def test_asking_with_a_contracted_not_denies_nothing(sense: tuple[str, int], place: str) -> None:
     word = SYNONYMS[sense][0]
     assert meaning(f"Isn't the {place} {word}?").polarity == meaning(f"Is the {place} {word}?").polarity
 
 
+@settings(deadline=None, max_examples=400)
 @given(sense=senses, data=st.data())
 def test_degrees_run_toward_the_end_that_the_question_names(sense: tuple[str, int], data: st.DataObject) -> None:
     word = data.draw(st.sampled_from(SYNONYMS[sense]))
@@ -236,6 +241,7 @@ def test_degrees_run_toward_the_end_that_the_question_names(sense: tuple[str, in
     assert len(known) == len(DEGREES)
 
 
+@settings(deadline=None, max_examples=400)
 @given(sense=senses, other=senses)
 def test_both_claims_of_a_joined_question_are_kept(sense: tuple[str, int], other: tuple[str, int]) -> None:
     if sense[0] == other[0] or {sense[0], other[0]} == {"overexposed", "underexposed"}:
@@ -245,6 +251,7 @@ def test_both_claims_of_a_joined_question_are_kept(sense: tuple[str, int], other
     assert read.joined == "and"
 
 
+@settings(deadline=None, max_examples=400)
 @given(query=st.text(max_size=200), options=st.lists(st.text(max_size=30), max_size=5))
 def test_any_text_has_a_meaning(query: str, options: list[str]) -> None:
     read = meaning(query, options)

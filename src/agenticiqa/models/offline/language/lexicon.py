@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Literal
 
-from agenticiqa.models.offline.language.meaning.properties import property_words
+from agenticiqa.models.offline.language.meaning.properties import property_words, telling_words
 from agenticiqa.models.offline.language.positions import POSITION_MODIFIERS, REGION_NOUNS
 from agenticiqa.models.offline.language.word_lists import vocabulary, word_list
 from agenticiqa.tools.names import tool_by_alias
@@ -88,7 +88,7 @@ def _entries() -> dict[tuple[str, ...], LexiconEntry]:
 
 ENTRIES = _entries()
 # Shorter words of the properties resemble too many others ("married", "marred").
-_LONG_ENOUGH = 7
+_LONG_ENOUGH = 8
 LONGEST_PHRASE = max(map(len, ENTRIES))
 
 
@@ -123,7 +123,7 @@ def correctable_words() -> frozenset[str]:
         "which",
     }
     plurals = {noun + "s" for noun in nouns if not noun.endswith("s")}
-    asked = {word for word in property_words() if len(word) >= _LONG_ENOUGH}
+    asked = {word for word in telling_words() if len(word) >= _LONG_ENOUGH}
     return frozenset(
         word for word in single | nouns | parts | talk | plurals | asked if len(word) >= 4 and word.isalpha()
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from agenticiqa.models.offline.language.tokens import singular_forms
+from agenticiqa.models.offline.language.word_lists import word_set
 
 _SHORTEST_STEM = 3
 _ENDINGS = ("ing", "ed", "er", "est", "ly", "d", "r", "st")
@@ -18,6 +19,10 @@ _IRREGULAR = {
 }  # fmt: skip
 
 
+# "Really" says nothing of reality.
+_NO_FORMS = word_set("really hardly barely only early ever never other rather under over")
+
+
 @lru_cache(maxsize=8192)
 def base_forms(word: str) -> tuple[str, ...]:
     """The word itself first, then what it may come from.
@@ -25,6 +30,8 @@ def base_forms(word: str) -> tuple[str, ...]:
     >>> base_forms("sharpest"), base_forms("tilted")[1], "clip" in base_forms("clipped")
     (('sharpest', 'sharp', 'sharpe'), 'tilt', True)
     """
+    if word in _NO_FORMS:
+        return (word,)
     forms = list(singular_forms(word))
     if word in _IRREGULAR:
         forms.append(_IRREGULAR[word])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agenticiqa.models.offline.language.meaning.properties import Property, Sense, senses
+from agenticiqa.models.offline.language.meaning.properties import Property, Sense, properties, senses
 from agenticiqa.models.offline.language.meaning.scales import (
     MIDDLE,
     NO,
@@ -14,6 +14,7 @@ from agenticiqa.models.offline.language.meaning.scales import (
     YES,
     by_level,
     degree_in,
+    degree_words,
     denials,
     denied_at,
     is_small,
@@ -52,6 +53,14 @@ class Asked:
     """The end that "very" claims: a denial turns a yes round ("no sign of noise?"), but not "obvious signs"."""
     items: Sequence[Item]
     parts: Sequence[ScopeObject] = ()
+    excess: bool = False
+    """Asked whether it is too much: then praise denies it."""
+
+    def praise(self, level: int) -> float:
+        """The amount that a level of praise claims."""
+        if self.excess:
+            return toward(-self.end, by_level(properties()["quality"], level))
+        return by_level(self.property, level)
 
     def praises(self) -> bool:
         """ "How well", "how good"."""
@@ -111,7 +120,13 @@ def _described(asked: Asked, text: str) -> _Said:
     ):
         if amount is not None:
             return _Said(amount, sure=True)
-    for amount in (_repeated(asked, words), _of_both(asked, words), _graded(asked, words)):
+    whole = degree_words().get(" ".join(words))
+    for amount in (
+        None if whole is None else toward(asked.end, whole),
+        _repeated(asked, words),
+        _of_both(asked, words),
+        _graded(asked, words),
+    ):
         if amount is not None:
             return _Said(amount)
     return _Said()
@@ -183,7 +198,7 @@ def _praised(asked: Asked, words: Sequence[str]) -> float | None:
     level = whole_level(kept)
     if level is None and asked.praises():
         level = level_in([next((form for form in base_forms(word) if form in level_words()), word) for word in kept])
-    return None if level is None else by_level(asked.property, level)
+    return None if level is None else asked.praise(level)
 
 
 def _repeated(asked: Asked, words: Sequence[str]) -> float | None:
@@ -226,7 +241,7 @@ def _graded(asked: Asked, words: Sequence[str]) -> float | None:
     if degree is not None:
         return toward(asked.end, degree)
     level = level_in(words)
-    return None if level is None else by_level(asked.property, level)
+    return None if level is None else asked.praise(level)
 
 
 # --- what the options say together ---
@@ -313,7 +328,7 @@ def beside(asked: Asked, text: str) -> str | None:
     if says_unknown(text):
         return "unknown"
     words = words_in(text)
-    if list(words) in (["both"], ["neither"], ["all"], ["either"]):
+    if list(words) in (["both"], ["neither"], ["either"]):
         return None if {"both", "neither", "or", "and"} & set(words_of(asked.items)) else words[0]
     if {"exist", "exists"} & set(words):
         return "not_present"

@@ -19,13 +19,14 @@ _STRONG = 0.8
 _NEITHER = word_set("none neither nothing nowhere nobody")
 _ALIKE = word_set("same equal equally identical difference alike")
 _NOT_A_SIDE = re.compile(r"\b(?:not|about|just|quite|all) right\b")
-_UPRIGHT = {"up": "top", "down": "bottom"}
+_UPRIGHT = {"up": "top", "down": "bottom", "back": "background"}
 
 
-def claim_of_option(asked: Asked | None, text: str, *, of_place: bool = False) -> str | None:
+def claim_of_option(asked: Asked | None, text: str, *, of_place: bool = False, of_part: bool = False) -> str | None:
     """The claim by its name: none, all, both, same, not_present, unknown, a value, a place, a property, or the words.
 
-    ``of_place`` where the question asks where: then "flat areas" are areas, not a word about contrast.
+    ``of_place`` where the question asks where: then "flat areas" are areas, not a word about contrast. ``of_part``
+    where it compares parts: "the cup is sharper" names the cup.
 
     >>> [claim_of_option(None, text) for text in ("Nothing at all", "Bottom left", "Motion blur", "The old boat")]
     ['none', 'bottom left', 'motion_blurred', 'old boat']
@@ -36,6 +37,7 @@ def claim_of_option(asked: Asked | None, text: str, *, of_place: bool = False) -
     return (
         (beside(asked, text) if asked else None)
         or _side(words)
+        or (_part(asked, words) if asked and of_part else None)
         or (_value(asked.property, words, of_place=of_place) if asked else None)
         or _place(words)
         or (None if of_place else claimed_property(text))
@@ -97,6 +99,12 @@ def _contains(forms: Sequence[tuple[str, ...]], wanted: Sequence[str]) -> bool:
     return any(
         all(word in forms[at + i] for i, word in enumerate(wanted)) for at in range(len(forms) - len(wanted) + 1)
     )
+
+
+def _part(asked: Asked, words: Sequence[str]) -> str | None:
+    said = {form for word in words for form in base_forms(word)}
+    named = [part.name for part in asked.parts if part.noun in said or set(part.name.split()) <= said]
+    return named[0] if len(named) == 1 else None
 
 
 def _place(words: Sequence[str]) -> str | None:

@@ -21,6 +21,7 @@ _ASKING_BACK = word_set("is are was were do does did has have can could would wi
 _TAG_PRONOUNS = word_set("it they there he she this that")
 _SHORTEST_WITH_TAG = 5
 _NOT_WANTED = re.compile(r"\bnot (?:want|like|need|mind|know|care)\b")
+_GONE = word_set("gone removed eliminated cured vanished disappeared")
 _LESS = (["less", "than"], ["far", "from"], ["anything", "but"])
 _PLAIN_CLAIM = 0.8
 
@@ -62,6 +63,12 @@ def polarity_of_yes(text: AskedText, asked: Property, end: int) -> int:
         return -1
     sense = text.decisive(asked) or next(iter(text.senses_of(asked)), None)
     return -end if sense and is_denied(text, sense) else end
+
+
+def asks_excess(text: AskedText, asked: Property) -> bool:
+    """ "Are the colours too intense?" asks whether there is more of it than people want."""
+    sense = text.decisive(asked)
+    return sense is not None and "too" in (text.words[sense.start], *text.words[max(0, sense.start - 1) : sense.start])
 
 
 def statements(
@@ -113,6 +120,8 @@ def is_denied(text: AskedText, sense: Sense) -> bool:
         return True
     if _NOT_WANTED.search(" ".join(before)):
         return False
+    if not sense.is_name and _GONE & {item.plain for item in text.items[at + 1 : at + 4]}:
+        return True
     return (negated(text.items, at) or _denied_behind(text, sense)) and not _asks_back(text)
 
 

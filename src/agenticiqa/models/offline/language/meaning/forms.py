@@ -23,6 +23,7 @@ AnswerForm = Literal["yes_no", "degree", "which", "where", "rating", "compare", 
 _NEAR_END, _NEARER_END = 0.1, 0.3
 _QUESTIONS = word_set("how what which where why who")
 _OPENING = word_set("describe evaluate comment discuss explain assess tell analyze verdict")
+_WHETHER_THERE = word_set("any no not check verify confirm")
 _COMPARING = word_set("more less equally same better worse most least equal compare compared")
 _STRONGER = word_set("stronger weaker higher lower bigger greater deeper")
 _WHETHER = re.compile(r" whether | \w+ if (?!any|so|possible|needed)")
@@ -58,7 +59,7 @@ def _compares(text: AskedText, parts: Sequence[ScopeObject]) -> bool:
         return True
     if _answers_yes_or_no(text) or len(parts) < 2:
         return False
-    if text.plain[0].startswith("compar") or "than" in words:
+    if "than" in words or any(word.startswith("compar") for word in words):
         return True
     comparative = bool(_COMPARING & words) or any(map(_is_comparative, text.plain))
     return comparative and bool({"and", "or"} & words)
@@ -151,7 +152,7 @@ def starts_yes_no(text: AskedText, asked: Property | None) -> bool:
     first = next((item for item in text.asking if item.tag not in ("mark", "filler", "degree")), None)
     if first is None or _QUESTIONS & set(text.plain[:2]):
         return False
-    if first.tag == "auxiliary" or text.plain[0] in ("any", "no", "not", "check", "verify", "confirm"):
+    if first.tag == "auxiliary" or _WHETHER_THERE & set(text.plain[:1]):
         return True
     tags = {item.tag for item in text.asking}
     if "question" in tags or "?" not in text.text or "auxiliary" in tags:

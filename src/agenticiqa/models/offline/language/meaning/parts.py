@@ -14,7 +14,7 @@ _PICTURES = word_set(
     "image picture photo photograph shot pic snapshot frame scan print painting drawing portrait poster"
 )
 _CAUSING = word_set("from for by through like via")
-_JOINING = word_set("and or vs versus than but nor as , with")
+_JOINING = word_set("and or vs versus than but nor as , with compared_with compared_to")
 _PRONOUNS = word_set("it they them")
 _TONAL = word_set("highlights shadows midtones")
 _OF_A_NAME = ("determiner", "adjective", "noun", "unknown", "number")

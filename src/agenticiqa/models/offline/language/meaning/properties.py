@@ -233,8 +233,19 @@ def _match(words: tuple[str, ...], forms: Sequence[tuple[str, ...]], at: int) ->
 
 
 @cache
+def telling_words() -> frozenset[str]:
+    """The words that name a property by themselves: what a typing error may be corrected to."""
+    return frozenset(
+        phrase.words[0]
+        for phrases in _phrases().values()
+        for phrase in phrases
+        if len(phrase.words) == 1 and phrase.weight > GENERAL and phrase.words[0].isalpha()
+    )
+
+
+@cache
 def property_words() -> frozenset[str]:
-    """Every single word of the entries: never a typing error, and what a typing error may be corrected to."""
+    """Every single word of the entries: never a typing error."""
     inside = {word for phrases in _phrases().values() for phrase in phrases for word in phrase.words}
     valued = {word for each in properties().values() for text in (*each.values, *each.degrees) for word in text.split()}
     return frozenset(word for word in inside | valued if word.isalpha())

@@ -12,6 +12,7 @@ from agenticiqa.models.offline.language.meaning.claims import claim_of_option, c
 from agenticiqa.models.offline.language.meaning.direction import (
     Joined,
     Statement,
+    asks_excess,
     end_named,
     polarity_of_yes,
     statements,
@@ -100,7 +101,7 @@ def meaning_of(text: str, options: Mapping[str, str], items: Sequence[Item] | No
     parts = parts_asked(said, known)
     end = end_named(said, known) if known else 1
     polarity = polarity_of_yes(said, known, end) if known else 1
-    asked = Asked(known, polarity, end, said.asking, parts) if known else None
+    asked = Asked(known, polarity, end, said.asking, parts, asks_excess(said, known)) if known else None
     on_axis = amounts(asked, options) if asked and asked.property.has_scale else {}
     form = form_asked(said, known, parts, on_axis)
     claims, joined = statements(said, known, polarity, parts) if known and form == "yes_no" else ((), None)
@@ -121,7 +122,7 @@ def meaning_of(text: str, options: Mapping[str, str], items: Sequence[Item] | No
 def _option(letter: str, text: str, asked: Asked | None, amount: float | None, form: AnswerForm) -> OptionMeaning:
     if asked and amount is not None:
         return OptionMeaning(letter, text, asked.property.name, amount)
-    claim = claim_of_option(asked, text, of_place=form == "where")
+    claim = claim_of_option(asked, text, of_place=form == "where", of_part=form == "compare")
     sense = claimed_sense(text)
     if sense is None or claim != sense.property:
         return OptionMeaning(letter, text, claim=claim)

@@ -101,9 +101,11 @@ def _of_family(text: AskedText, name: str, claimed: Mapping[str, float], said: M
     "The exposure? Over, under, correct" lies on the axis of brightness; "neither too dark nor too bright" asks
     whether the exposure is right.
     """
-    preferred = sorted(other for other in properties()[name].gives_way_to if other in claimed or other in said)
-    if preferred:
-        return preferred[0]
+    answers = [plain(option) for option in text.options.values()]
+    for other in sorted(properties()[name].gives_way_to):
+        own = bool(answers) and all(answer in properties()[other].degrees for answer in answers)
+        if other in claimed or other in said or own:
+            return other
     for each in properties().values():
         if each.between and each.between <= set(said):
             return each.name
