@@ -34,11 +34,11 @@ def explain(
     """Print what a question means: property, part, form, and what each option claims. No picture is needed."""
     from agenticiqa.models.offline.language.question import understand
 
-    meaning = understand(question, option).meaning
+    understood = understand(question, option)
     if json_output:
-        print_json(meaning.as_dict())
+        print_json(understood.meaning.as_dict() | {"language": understood.language})
         return
-    for name, text in _lines(meaning):
+    for name, text in [*_lines(understood.meaning), ("Language", understood.language or "unknown")]:
         typer.echo(f"{name:<11} {text}")
 
 

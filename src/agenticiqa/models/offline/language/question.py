@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agenticiqa.models.offline.language.clauses import negated, objects_by_distortion
 from agenticiqa.models.offline.language.lexicon import CONTENT_WORDS, QUALITY_WORDS, known_words
-from agenticiqa.models.offline.language.meaning.reader import NOT_UNDERSTOOD, Meaning, meaning_of
+from agenticiqa.models.offline.language.meaning.reader import NOT_UNDERSTOOD, Meaning, OptionMeaning, meaning_of
 from agenticiqa.models.offline.language.noun_phrases import Mention, ScopeObject, mentions
 from agenticiqa.models.offline.language.options import Option, read_options, split_options
+from agenticiqa.models.offline.language.other_languages import ENGLISH, in_english, language_of
 from agenticiqa.models.offline.language.question_form import Form, form_of
 from agenticiqa.models.offline.language.tagging import Item, tagged
 from agenticiqa.models.offline.language.tokens import MAX_CHARS, singular_forms
@@ -52,6 +53,8 @@ class Question:
     """The category asked about, when it is one."""
     english: bool = True
     """False when the text does not look like English: answers should then be hedged."""
+    language: str | None = ENGLISH
+    """None where neither letters nor words tell."""
     meaning: Meaning = field(default=NOT_UNDERSTOOD)
     """Property, part, form and polarity, and what each option claims; form and the rest here follow from it."""
 
@@ -71,7 +74,10 @@ def understand(query: str, options: Sequence[str] | None = None, *, has_referenc
 
 def read_question(text: str, options: Mapping[str, str], *, has_reference: bool = False) -> Question:
     """:func:`understand` for a question whose options are known already."""
-    return _QuestionReader(text[:MAX_CHARS], read_options(options), has_reference).result()
+    language = language_of(text)
+    said = {letter: in_english(option, language) for letter, option in options.items()} if language else options
+    claims = tuple(replace(option, text=options[option.letter]) for option in read_options(said))
+    return _QuestionReader(text[:MAX_CHARS], claims, has_reference).result()
 
 
 class _QuestionReader:
@@ -80,12 +86,26 @@ class _QuestionReader:
     def __init__(self, text: str, options: tuple[Option, ...], has_reference: bool) -> None:
         self.text = text
         self.has_reference = has_reference
-        self.items = tagged(text)
+        self.language = language_of(text)
+        read = in_english(text, self.language) if self.language else text
+        self.items = tagged(read)
         self.options = options or _alternatives(self.items)
         self.given_options = options
-        self.english = _looks_english(self.items)
+        # What was put into English can be read like English; what a language without known words says cannot.
+        self.english = bool(self.language.english) if self.language else _looks_english(self.items)
+        self.meaning = self._meaning(read)
+
+    def _meaning(self, read: str) -> Meaning:
         texts = {option.letter: option.text for option in self.options}
-        self.meaning = meaning_of(text, texts, self.items)
+        if self.language and not self.language.english:
+            options = tuple(OptionMeaning(letter, text) for letter, text in texts.items())
+            return replace(NOT_UNDERSTOOD, text=self.text, options=options)
+        if self.language:
+            said = {letter: in_english(text, self.language) for letter, text in texts.items()}
+            meaning = meaning_of(read, said, self.items)
+            options = tuple(replace(each, text=texts[each.letter]) for each in meaning.options)
+            return replace(meaning, text=self.text, options=options)
+        return meaning_of(read, texts, self.items)
 
     def result(self) -> Question:
         tools = self._tools()
@@ -107,7 +127,8 @@ class _QuestionReader:
             tools=tools,
             options=self.options,
             attribute=categories.pop() if len(categories) == 1 else None,
-            english=self.english,
+            english=self.english and not self.language,
+            language=self.language.name if self.language else ENGLISH if self.english else None,
             meaning=self.meaning,
         )
 
