@@ -185,6 +185,30 @@ def test_options_beside_the_question() -> None:
     assert [option.claim for option in read.options[2:]] == ["not_present", "unknown"]
 
 
+# --- what the rest of the backend is told ---
+
+
+def test_degrees_of_damage_follow_from_the_meaning() -> None:
+    high, low, medium = understand("How would you rate the clarity?", ["High", "Low", "Medium"]).options
+    assert [each.claim.degree for each in (high, medium, low)] == ["slight", "moderate", "severe"]
+
+
+@pytest.mark.parametrize(
+    ("query", "category", "polarity"),
+    [
+        ("Are the twigs mushy?", "Blurs", "bad"),
+        ("Is the clarity low?", "Blurs", "bad"),
+        ("Do the headlights leave trails?", "Blurs", "bad"),
+        ("Was the file starved of bits?", "Compression", "bad"),
+        ("Is the sky spotless?", "Noise", "good"),
+    ],
+)
+def test_damage_that_no_word_names_by_its_name(query: str, category: str, polarity: str) -> None:
+    question = understand(query)
+    assert [(each.category, each.polarity) for each in question.distortions] == [(category, polarity)]
+    assert question.type == "IQA"
+
+
 # --- properties over generated questions ---
 
 

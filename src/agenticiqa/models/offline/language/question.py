@@ -9,6 +9,13 @@ from typing import Literal
 from agenticiqa.models.offline.language.clauses import negated, objects_by_distortion
 from agenticiqa.models.offline.language.lexicon import CONTENT_WORDS, QUALITY_WORDS, known_words
 from agenticiqa.models.offline.language.meaning.reader import NOT_UNDERSTOOD, Meaning, OptionMeaning, meaning_of
+from agenticiqa.models.offline.language.named import (
+    NamedDistortion,
+    claims_damage,
+    named_by_meaning,
+    with_degrees,
+    with_polarity,
+)
 from agenticiqa.models.offline.language.noun_phrases import Mention, ScopeObject, mentions
 from agenticiqa.models.offline.language.options import Option, read_options, split_options
 from agenticiqa.models.offline.language.other_languages import ENGLISH, in_english, language_of
@@ -18,24 +25,11 @@ from agenticiqa.models.offline.language.tokens import MAX_CHARS, singular_forms
 from agenticiqa.tools.names import tool_for
 from agenticiqa.vocabulary import Polarity
 
+__all__ = ["NamedDistortion", "Question", "read_question", "understand"]
+
 _MIN_ENGLISH_SHARE = 0.3
 # "the sky", "man's face": so few words that a thing among them must be what is meant.
 _TERSE = 5
-
-
-@dataclass(frozen=True)
-class NamedDistortion:
-    """A distortion or attribute the question names."""
-
-    category: str
-    kind: str
-    polarity: Polarity
-    negated: bool = False
-    """Denied in so many words: "not sharp", "no noise". "Isn't it noisy?" denies nothing."""
-    words: str = ""
-    objects: tuple[str, ...] = ()
-    """The objects it belongs to; empty for the whole picture, or for all objects alike."""
-    from_options: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,9 +105,9 @@ class _QuestionReader:
         tools = self._tools()
         kind = self._type(bool(tools))
         found = self._mentions(kind)
-        named = self._named(found)
+        named = with_polarity(self._named(found), self.meaning)
         if kind == "IQA" and not named:
-            named = _named_by_options(self.given_options)
+            named = _named_by_options(self.given_options) or named_by_meaning(self.meaning)
         scope = tuple(mention.object for mention in found)
         if kind == "IQA" and all(self._is_asked_for(mention) for mention in found):
             scope = _regions_of_options(self.given_options) or scope
@@ -125,7 +119,7 @@ class _QuestionReader:
             scope=scope,
             distortions=named,
             tools=tools,
-            options=self.options,
+            options=with_degrees(self.options, self.meaning, named),
             attribute=categories.pop() if len(categories) == 1 else None,
             english=self.english and not self.language,
             language=self.language.name if self.language else ENGLISH if self.english else None,
@@ -196,7 +190,9 @@ class _QuestionReader:
     def _distorted(self) -> bool:
         colors = _asked_colors(self.items)
         in_question = any(item.term and at not in colors for at, item in enumerate(self.items))
-        return in_question or (not colors and any(option.claim.kind == "distortion" for option in self.given_options))
+        in_options = not colors and any(option.claim.kind == "distortion" for option in self.given_options)
+        content = bool(colors) or _contains(self.items, CONTENT_WORDS)
+        return in_question or in_options or (not content and claims_damage(self.meaning))
 
     def _technical(self) -> bool:
         levels = any(option.claim.kind == "level" for option in self.given_options)

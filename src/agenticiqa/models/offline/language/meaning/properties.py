@@ -42,6 +42,8 @@ class Property:
     reading: Mapping[str, str] = field(default_factory=dict)
     sentence: str = ""
     has_scale: bool = True
+    kinds: tuple[str, ...] = ()
+    """The finer kinds of damage that its words name, the main one first."""
     gives_way_to: frozenset[str] = frozenset()
     between: frozenset[str] = frozenset()
     """The properties that spoil it from either side."""
@@ -104,6 +106,7 @@ def _property(name: str, entry: dict[str, Any]) -> Property:
         entry["reading"],
         entry["sentence"],
         has_scale="good" in entry,
+        kinds=tuple(entry.get("kinds", ())),
         gives_way_to=frozenset(entry.get("gives_way_to", ())),
         between=frozenset(entry.get("between", ())),
     )

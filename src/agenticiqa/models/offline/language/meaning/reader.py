@@ -62,6 +62,8 @@ class Meaning:
     """All that a yes claims: one statement, or several for "Is it sharp but noisy?"."""
     joined: Joined | None = None
     """How several statements are joined."""
+    claimed: bool = False
+    """Whether a word of the question itself claims an end of the property ("mushy"), and does not only name it."""
 
     def known(self) -> Property | None:
         """The entry of the property."""
@@ -116,6 +118,7 @@ def meaning_of(text: str, options: Mapping[str, str], items: Sequence[Item] | No
         tuple(_option(letter, text, asked, placed.get(letter), form) for letter, text in options.items()),
         claims,
         joined,
+        claimed=known is not None and said.decisive(known) is not None,
     )
 
 
