@@ -54,7 +54,8 @@ class AskedText:
         before = f" {' '.join(item.plain for item in self.items[max(0, at - 3) : at])} "
         if any(f" {phrase} " in before for phrase in ("rather than", "instead of")):
             return BESIDE
-        if len(sense) == 1 and not sense.is_name and at in self._inside_names:
+        named = {self.item_of[token] for token in range(sense.start, sense.stop)} <= self._inside_names
+        if named and not sense.is_name and (len(sense) == 1 or self.items[at - 1].plain in ("the", "this", "my")):
             return BESIDE
         return 1.0 if self.is_asked(sense) else BESIDE
 

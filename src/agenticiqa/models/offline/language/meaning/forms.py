@@ -74,7 +74,7 @@ def _is_comparative(word: str) -> bool:
 
 def _of_choice(text: AskedText, asked: Property | None, known: Sequence[float]) -> AnswerForm:
     if _answers_yes_or_no(text):
-        return "degree" if _any_between(known, _NEARER_END) else "yes_no"
+        return "degree" if _any_between(known, _NEARER_END) or len(set(known)) > 2 else "yes_no"
     if asked is None or 2 * len(known) <= len(text.options):
         return "which"
     if _offers_values(text, asked) or _offers_parts(text, asked):
