@@ -15,6 +15,7 @@ _PICTURES = word_set(
 )
 _CAUSING = word_set("from for by through like via")
 _JOINING = word_set("and or vs versus than but nor as , with compared_with compared_to")
+_IMAGINING = word_set("would could might will")
 _PRONOUNS = word_set("it they them")
 _TONAL = word_set("highlights shadows midtones")
 _OF_A_NAME = ("determiner", "adjective", "noun", "unknown", "number")
@@ -24,7 +25,7 @@ def parts_asked(text: AskedText, asked: Property | None) -> tuple[ScopeObject, .
     """Things in the clause that asks; several only where the sentence puts them side by side."""
     spoken = _spoken_of(text, asked)
     found = _named(text, spoken | _causes(text)) or _named(text, spoken)
-    found = [mention for mention in found if not _is_picture_itself(text, mention)]
+    found = [mention for mention in found if not _is_no_part(text, mention)]
     offered = _offered_pair(text, found)
     if offered:
         return tuple(mention.object for mention in offered)
@@ -72,9 +73,11 @@ def _causes(text: AskedText) -> set[int]:
     return found
 
 
-def _is_picture_itself(text: AskedText, mention: Mention) -> bool:
-    """ "this painting", or the kind of thing that is asked for: "in which city"."""
+def _is_no_part(text: AskedText, mention: Mention) -> bool:
+    """ "this painting", the kind of thing asked for ("in which city"), or who would judge ("would a painter …")."""
     before = text.items[mention.start - 1].plain if mention.start else ""
+    if before in ("a", "an") and mention.start > 1 and text.items[mention.start - 2].plain in _IMAGINING:
+        return True
     return before in ("which", "what") or (before == "this" and mention.object.noun in _PICTURES)
 
 

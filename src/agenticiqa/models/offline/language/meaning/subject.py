@@ -14,7 +14,8 @@ from agenticiqa.models.offline.language.word_lists import word_set
 _IN_OPTIONS, _GENERAL_IN_OPTIONS, _MOST_IN_OPTIONS = 0.45, 0.1, 2.0
 _SEVERAL_FLAWS = 1.6
 # Said again, and said first: of two words of the same weight the first is the predicate more often.
-_AGAIN, _FIRST = 0.1, 0.04
+# "Is the pattern resolved?" is about resolving.
+_AGAIN, _FIRST, _CLAIM = 0.1, 0.04, 0.06
 _PLAINLY = 0.8
 _STRONGLY = 1.0
 
@@ -64,7 +65,9 @@ def _votes_of_question(text: AskedText) -> dict[str, float]:
     votes: dict[str, float] = {}
     first = next((sense for sense in text.senses if text.is_asked(sense) and sense.weight > HINT), None)
     for sense in text.senses:
-        weight = sense.weight * text.standing(sense) + (_FIRST if sense is first else 0)
+        claims = bool(sense.end) and not sense.is_name and text.is_asked(sense)
+        bonus = (_FIRST if sense is first else 0) + (_CLAIM if claims else 0)
+        weight = (sense.weight + bonus) * text.standing(sense)
         known = votes.get(sense.property)
         votes[sense.property] = weight if known is None else max(known, weight) + _AGAIN
     return votes
