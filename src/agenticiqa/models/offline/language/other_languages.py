@@ -52,8 +52,8 @@ def language_of(text: str) -> Language | None:
 def in_english(text: str, language: Language) -> str:
     """A text with the words that are known of its language put into English; others stay as they are.
 
-    >>> in_english("Ist das Bild zu dunkel?", language_of("Ist das Bild zu dunkel?"))
-    'is the picture too dark ?'
+    >>> in_english("Ist das Bild sehr dunkel?", language_of("Ist das Bild sehr dunkel?"))
+    'is the picture very dark ?'
     """
     plain = text.translate(_WIDE_MARKS).casefold()
     words = list(_segmented(plain, language)) if language.name == "Chinese" else _WORD.findall(plain)

@@ -8,14 +8,14 @@ from typing import Literal
 
 from agenticiqa.models.offline.language.clauses import negated, objects_by_distortion
 from agenticiqa.models.offline.language.lexicon import CONTENT_WORDS, QUALITY_WORDS, known_words
-from agenticiqa.models.offline.language.meaning.reader import NOT_UNDERSTOOD, Meaning, OptionMeaning, meaning_of
-from agenticiqa.models.offline.language.named import (
+from agenticiqa.models.offline.language.meaning.damage import (
     NamedDistortion,
     claims_damage,
     named_by_meaning,
     with_degrees,
     with_polarity,
 )
+from agenticiqa.models.offline.language.meaning.reader import NOT_UNDERSTOOD, Meaning, OptionMeaning, meaning_of
 from agenticiqa.models.offline.language.noun_phrases import Mention, ScopeObject, mentions
 from agenticiqa.models.offline.language.options import Option, read_options, split_options
 from agenticiqa.models.offline.language.other_languages import ENGLISH, in_english, language_of

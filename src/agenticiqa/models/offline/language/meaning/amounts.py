@@ -29,7 +29,7 @@ from agenticiqa.models.offline.language.meaning.scales import (
 )
 from agenticiqa.models.offline.language.noun_phrases import ScopeObject
 from agenticiqa.models.offline.language.tagging import Item
-from agenticiqa.models.offline.language.word_forms import base_forms
+from agenticiqa.models.offline.language.tokens import base_forms
 from agenticiqa.models.offline.language.word_lists import word_list
 
 # "Some" where the only other option is "none".

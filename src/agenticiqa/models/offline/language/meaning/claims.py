@@ -9,8 +9,7 @@ from agenticiqa.models.offline.language.meaning.amounts import Asked, beside, sa
 from agenticiqa.models.offline.language.meaning.properties import GENERAL, Property, Sense, senses
 from agenticiqa.models.offline.language.meaning.scales import SMALL_WORDS, degree_words, words_in
 from agenticiqa.models.offline.language.positions import position_of
-from agenticiqa.models.offline.language.tokens import singular_forms
-from agenticiqa.models.offline.language.word_forms import base_forms
+from agenticiqa.models.offline.language.tokens import base_forms, singular_forms
 from agenticiqa.models.offline.language.word_lists import word_set
 
 _LONGEST_PLACE = 6

@@ -14,7 +14,7 @@ from agenticiqa.models.offline.language.meaning.properties import GENERAL, Prope
 from agenticiqa.models.offline.language.meaning.scales import denials
 from agenticiqa.models.offline.language.noun_phrases import ScopeObject
 from agenticiqa.models.offline.language.tagging import Item
-from agenticiqa.models.offline.language.word_forms import base_forms
+from agenticiqa.models.offline.language.tokens import base_forms
 from agenticiqa.models.offline.language.word_lists import word_list, word_set
 
 _ASKING_BACK = word_set("is are was were do does did has have can could would will")

@@ -14,7 +14,7 @@ from agenticiqa.models.offline.language.meaning.scales import NO, YES, degree_in
 from agenticiqa.models.offline.language.meaning.subject import CHOOSING, asks_rating, claimed_by_options
 from agenticiqa.models.offline.language.noun_phrases import ScopeObject
 from agenticiqa.models.offline.language.positions import position_of
-from agenticiqa.models.offline.language.word_forms import base_forms
+from agenticiqa.models.offline.language.tokens import base_forms
 from agenticiqa.models.offline.language.word_lists import word_set
 
 AnswerForm = Literal["yes_no", "degree", "which", "where", "rating", "compare", "open", "advice"]

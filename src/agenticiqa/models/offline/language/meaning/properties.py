@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Literal
 
 from agenticiqa._data import listed
-from agenticiqa.models.offline.language.word_forms import base_forms
+from agenticiqa.models.offline.language.tokens import base_forms
 from agenticiqa.models.offline.language.word_lists import vocabulary
 from agenticiqa.vocabulary import DistortionTerm, distortion_terms, plain_words
 

@@ -24,7 +24,7 @@ from agenticiqa.models.offline.language.meaning.scales import share_claimed, tow
 from agenticiqa.models.offline.language.meaning.subject import property_asked
 from agenticiqa.models.offline.language.noun_phrases import ScopeObject
 from agenticiqa.models.offline.language.tagging import Item
-from agenticiqa.models.offline.language.word_forms import base_forms
+from agenticiqa.models.offline.language.tokens import base_forms
 
 _ON_AXIS = ("yes_no", "degree", "rating")
 
