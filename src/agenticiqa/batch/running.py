@@ -86,6 +86,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
         manifest=manifest,
         job=job,
         output=target.lines,
+        table=target.table,
         make_engine=engine_factory(job, workers=count),
         resume=resume and not overwrite,
         overwrite=overwrite,

@@ -34,6 +34,7 @@ MapsOption = Annotated[
     Path | None,
     typer.Option("--maps", help="Folder for the tools' maps: numbers (.npy), and colours over the picture (.png)."),
 ]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there already.")]
 NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Ask and measure afresh.")]
 ResultsArgument = Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.", show_default=False)]
 ScoreOption = Annotated[

@@ -26,6 +26,7 @@ class FileManifest:
     def __init__(self, path: Path, name: str, base: str, *, temporary: bool = False) -> None:
         self.name = name
         self._path = path
+        self.file: Path | None = None if temporary else path
         self._base = base
         self._temporary = temporary
         self._format = _format_of(path, name, base)

@@ -87,6 +87,8 @@ def _spooled(stream: IO[bytes], name: str, base: str) -> FileManifest:
 class PicturesManifest:
     """Pictures by their paths. Each stands once, and its path is also its id; sorted where they come in no order."""
 
+    file: Path | None = None
+
     def __init__(self, paths: Iterable[str], name: str, base: str = "", *, in_order: bool = True) -> None:
         self.name = name
         self._base = base
@@ -107,6 +109,8 @@ class PicturesManifest:
 
 class RowsManifest:
     """Rows that are in memory already."""
+
+    file: Path | None = None
 
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
         self.name = "the list"

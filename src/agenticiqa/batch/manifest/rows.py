@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 from agenticiqa.batch.manifest.fields import sample_from_row
@@ -57,6 +58,8 @@ class Manifest(Protocol):
     """Samples in a fixed order; may be read any number of times."""
 
     name: str
+    file: Path | None
+    """The file that the rows are read from, where it is the user's own."""
 
     def rows(self) -> Iterator[Row]: ...
 

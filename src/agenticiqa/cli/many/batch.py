@@ -198,15 +198,16 @@ def _run(
     with ExitStack() as stack:
         if isinstance(output, BatchOutput):
             stack.enter_context(output.held(resume=resume, overwrite=overwrite))
-            lines, stream = output.lines, None
+            lines, table, stream = output.lines, output.table, None
         else:
             # Results wait there for those before them.
             folder = stack.enter_context(TemporaryDirectory(prefix="agenticiqa-batch-"))
-            lines, stream = Path(folder) / "results.jsonl", output.buffer
+            lines, table, stream = Path(folder) / "results.jsonl", None, output.buffer
         batch = Batch(
             manifest=manifest,
             job=job,
             output=lines,
+            table=table,
             make_engine=engine_factory(job, engine=engine, workers=workers, address=address),
             selection=SampleRange.parse(sample_range, max_samples),
             resume=resume,

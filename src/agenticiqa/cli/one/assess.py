@@ -15,11 +15,13 @@ from agenticiqa.cli.options import (
     MapsOption,
     MaxReplanOption,
     NoCacheOption,
+    OverwriteOption,
     QuietOption,
     ReferenceOption,
     RegionsOption,
     finite,
 )
+from agenticiqa.cli.outputs import check_outputs
 from agenticiqa.cli.running import exit_code, open_assessor, run_with_progress, show
 from agenticiqa.cli.terminal import error_console
 from agenticiqa.vocabulary import DEFAULT_QUERY
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from agenticiqa.pictures.images import Box
     from agenticiqa.pictures.inputs import PictureInput
     from agenticiqa.runtime.config import ImageLimits
+    from agenticiqa.tools.maps import MapFolder
 
 ImageArgument = Annotated[
     str,
@@ -70,14 +73,19 @@ def assess(
     quiet: QuietOption = False,
     report: ReportOption = None,
     maps: MapsOption = None,
+    overwrite: OverwriteOption = False,
     no_cache: NoCacheOption = False,
     config: ConfigOption = None,
 ) -> None:
     """Answer a question about a picture: rate it, explain it, choose an option."""
+    from agenticiqa.tools.maps import MapFolder
+
     if json_output and quiet:
         raise typer.BadParameter("--json and --quiet contradict each other: choose one.")
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
+    inputs = [image, reference, *_mask_files(region or [])]
+    check_outputs(report, inputs=inputs, overwrite=overwrite)
     with open_assessor(backend, config, no_cache=no_cache, quiet=quiet) as assessor:
         boxes = [_region(text, image, assessor.limits) for text in region or []]
         regions = {name: box.as_list() for name, box in boxes}
@@ -93,11 +101,13 @@ def assess(
             regions=regions or None,
             max_replan_iterations=max_replan,
         )
+        # Shown first: an answer is not lost because a file cannot be written.
+        show(result, json_output=json_output, quiet=quiet)
         if maps is not None:
-            _write_maps(assessor, result, maps, quiet=quiet or json_output)
-    show(result, json_output=json_output, quiet=quiet)
-    if report is not None:
-        _write_report(result, report, assessor.limits, quiet=quiet or json_output)
+            folder = MapFolder(maps, inputs=inputs, overwrite=overwrite)
+            _write_maps(assessor, result, folder, quiet=quiet or json_output)
+        if report is not None:
+            _write_report(result, report, assessor.limits, quiet=quiet or json_output)
     raise typer.Exit(exit_code(result, fail_under))
 
 
@@ -118,6 +128,11 @@ def _region(text: str, image: str, limits: ImageLimits) -> tuple[str, Box]:
     return read_region(text, Path(image), limits) if Path(image).is_file() else parse_region(text)
 
 
+def _mask_files(regions: list[str]) -> list[str]:
+    """What stands behind NAME=; a box is no file, and matches none."""
+    return [text.partition("=")[2] for text in regions]
+
+
 def _write_report(result: Assessment, path: Path, limits: ImageLimits, *, quiet: bool) -> None:
     from agenticiqa.reports.assessment import report_item, write_report
 
@@ -126,10 +141,10 @@ def _write_report(result: Assessment, path: Path, limits: ImageLimits, *, quiet:
         error_console().print(f"Report: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _write_maps(assessor: AgenticIQA, result: Assessment, folder: Path, *, quiet: bool) -> None:
+def _write_maps(assessor: AgenticIQA, result: Assessment, maps: MapFolder, *, quiet: bool) -> None:
     from agenticiqa.reports.evidence_maps import write_maps
 
-    written = write_maps(result, assessor.tools, folder, assessor.limits)
+    written = write_maps(result, assessor.tools, maps, assessor.limits)
     if not quiet:
-        line = f"Maps: {len(written)} in {folder}" if written else "Maps: none of the tools that ran has one"
+        line = f"Maps: {len(written)} in {maps.folder}" if written else "Maps: none of the tools that ran has one"
         error_console().print(line, highlight=False, markup=False, soft_wrap=True)

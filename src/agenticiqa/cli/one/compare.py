@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.options import BackendOption, ConfigOption, NoCacheOption
+from agenticiqa.cli.options import BackendOption, ConfigOption, NoCacheOption, OverwriteOption
+from agenticiqa.cli.outputs import check_outputs
 from agenticiqa.cli.running import open_assessor
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, error_console, output_console, print_error, print_json
 
@@ -39,6 +40,7 @@ def compare(
     backend: BackendOption = None,
     map_file: MapOption = None,
     report: ReportOption = None,
+    overwrite: OverwriteOption = False,
     expect: ExpectOption = None,
     json_output: JsonOption = False,
     quiet: QuietOption = False,
@@ -50,6 +52,7 @@ def compare(
         raise typer.BadParameter("--json and --quiet contradict each other: choose one.")
     if expect is not None and expect.upper() not in ("A", "B"):
         raise typer.BadParameter("--expect takes A or B.")
+    check_outputs(map_file, report, inputs=[a, b, reference], overwrite=overwrite)
     silent = quiet or json_output
     with open_assessor(backend, config, no_cache=no_cache, quiet=silent) as assessor:
         found = _run(assessor, a, b, reference, silent=silent)

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.options import ConfigOption, JsonOption, MapsOption, NoCacheOption, ReferenceOption, RegionsOption
+from agenticiqa.cli.options import (
+    ConfigOption,
+    JsonOption,
+    MapsOption,
+    NoCacheOption,
+    OverwriteOption,
+    ReferenceOption,
+    RegionsOption,
+)
+from agenticiqa.cli.outputs import check_outputs
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_USAGE, error_console, output_console, print_json
 
 if TYPE_CHECKING:
@@ -20,6 +29,7 @@ if TYPE_CHECKING:
     from agenticiqa.batch.results.outputs import Format
     from agenticiqa.pictures.images import Box
     from agenticiqa.runtime.config import ImageLimits
+    from agenticiqa.tools.maps import MapFolder
 
 ToolsOption = Annotated[
     list[str] | None, typer.Option("--tool", "-t", help="A tool to run; give one for each.", show_default=False)
@@ -51,6 +61,7 @@ def measure(
     json_output: JsonOption = False,
     csv_output: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
     maps: MapsOption = None,
+    overwrite: OverwriteOption = False,
     no_cache: NoCacheOption = False,
     config: ConfigOption = None,
 ) -> None:
@@ -59,6 +70,7 @@ def measure(
     Exit code 0 when every measurement worked, 2 when some did, 1 when none did.
     """
     from agenticiqa.api.measure import find_pairs
+    from agenticiqa.tools.maps import MapFolder
 
     if sum((json_output, csv_output, output is not None)) > 1:
         raise typer.BadParameter("--json, --csv and --output contradict each other: choose one.")
@@ -68,8 +80,14 @@ def measure(
         raise typer.BadParameter("--align is 'none' or 'resize'.")
     table = _table_format(output)
     pairing = find_pairs(images, reference)
-    measurer = _measurer(tool, all_tools, reference, align, config, no_cache=no_cache, maps=maps)
+    inputs = _files_read(pairing, region or [])
+    check_outputs(output if table else None, inputs=inputs, overwrite=overwrite)
+    folder = MapFolder(maps, inputs=inputs, overwrite=overwrite) if maps else None
+    measurer = _measurer(tool, all_tools, reference, align, config, no_cache=no_cache, maps=folder)
     regions = _regions(region or [], pairing, measurer.limits)
+    if folder is not None:
+        pictures = [pair.image.name for pair in pairing.pairs]
+        folder.refuse_taken(pictures, [each.name for each in measurer.tools], list(regions) or [None])
     listener = _print_json_line if output == STANDARD_OUTPUT else None
     records = _with_progress(pairing, measurer, regions, quiet=json_output or csv_output, on_record=listener)
     if output is not None and table is not None:
@@ -88,6 +106,12 @@ def _table_format(output: Path | None) -> Format | None:
     return None if output in (None, STANDARD_OUTPUT) else format_of(output)
 
 
+def _files_read(pairing: Pairing, regions: list[str]) -> list[str]:
+    pictures = [each for pair in pairing.pairs for each in (pair.image, pair.reference) if each is not None]
+    # What stands behind NAME=; a box is no file, and matches none.
+    return [*(picture.name for picture in pictures), *(text.partition("=")[2] for text in regions)]
+
+
 def _regions(texts: list[str], pairing: Pairing, limits: ImageLimits) -> dict[str, Box]:
     from agenticiqa.pictures.regions import read_region
 
@@ -104,12 +128,11 @@ def _measurer(
     config: Path | None,
     *,
     no_cache: bool,
-    maps: Path | None,
+    maps: MapFolder | None,
 ) -> Measurer:
     from agenticiqa.api.measure import Measurer, choose_tools
     from agenticiqa.runtime.cache import open_cache
     from agenticiqa.runtime.config import load_settings
-    from agenticiqa.tools.maps import MapFolder
     from agenticiqa.tools.registry import default_registry
 
     settings = load_settings(config)
@@ -122,7 +145,7 @@ def _measurer(
         limits=settings.pipeline.images,
         cache=open_cache(settings.cache_folder, settings.pipeline.cache.size_limit_mb) if cached else None,
         align="resize" if align == "resize" else "none",
-        maps=MapFolder(maps) if maps else None,
+        maps=maps,
     )
 
 
