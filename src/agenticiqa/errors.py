@@ -152,6 +152,12 @@ class AssessmentFailedError(AgenticIQAError):
     """An answer was asked of a run that has none."""
 
 
+class HomeFullError(AgenticIQAError):
+    """There is no room left for what is kept in the home."""
+
+    default_hint = "Free some space there, or set AGENTICIQA_HOME to a folder on another disk."
+
+
 class RunNotFoundError(AgenticIQAError):
     default_hint = "`agenticiqa runs list` shows the recorded runs."
 

@@ -85,8 +85,11 @@ def whole_file(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     """A stream for what is written piece by piece; the file appears when the block ends well."""
     if is_stream(path):
         # There is nothing to keep whole, and a file moved there would take the device's place.
-        with _into_stream(path) as stream:
-            yield stream
+        try:
+            with open_stream(path) as stream:
+                yield stream
+        except OSError as error:
+            raise _cannot_write(path, error) from error
         return
     # A name of our own rather than tempfile's: the file keeps the permissions that the user's umask gives.
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
@@ -110,12 +113,11 @@ def whole_file(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
         raise
 
 
-@contextmanager
-def _into_stream(path: Path) -> Iterator[BinaryIO]:
+def open_stream(path: Path) -> BinaryIO:
+    """A pipe, a device or standard output, by its name, for writing."""
     try:
         # Appending: standard output may be a file that already holds something.
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as stream:
-            yield stream
+        return os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb")
     except OSError as error:
         raise _cannot_write(path, error) from error
 

@@ -12,11 +12,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
 import typer
 
 from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MaxReplanOption, finite
+from agenticiqa.cli.standard_streams import STANDARD_OUTPUT, output_stream
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_SOME, error_console, print_json
 
 if TYPE_CHECKING:
@@ -139,21 +140,23 @@ def _check_words(align: str, engine: str, *, resume: bool, overwrite: bool) -> N
 
 def _output(
     output: Path | None, output_format: str | None, *, resume: bool, overwrite: bool, json: bool
-) -> BatchOutput | TextIO:
-    """The file for the results, or standard output itself."""
+) -> BatchOutput | BinaryIO:
+    """The file for the results, or a stream: standard output, a pipe, a device."""
     from agenticiqa.batch.results.outputs import BatchOutput
+    from agenticiqa.runtime.files import is_stream
 
     if output_format not in (None, "jsonl", "csv", "parquet"):
         raise typer.BadParameter("--format is 'jsonl', 'csv' or 'parquet'.")
     if output is None:
         raise typer.BadParameter("--output is missing: name the file for the results, or - for standard output.")
-    if output != Path("-"):
+    if output != STANDARD_OUTPUT and not is_stream(output):
         return BatchOutput.named(output, cast("Format | None", output_format))
     if resume or overwrite or json or output_format not in (None, "jsonl"):
         raise typer.BadParameter(
-            "--output - prints JSON Lines: --resume, --overwrite and other formats need a file, --json the same place."
+            f"--output {output} prints JSON Lines: --resume, --overwrite and other formats need a file, "
+            "--json the same place."
         )
-    return sys.stdout
+    return output_stream(output)
 
 
 def _check_measuring(measure: str | None, align: str, of_agents: dict[str, object]) -> None:
@@ -178,7 +181,7 @@ def tools_named(measure: str | None) -> tuple[str, ...]:
 def _run(
     manifest: Manifest,
     job: BatchJob,
-    output: BatchOutput | TextIO,
+    output: BatchOutput | BinaryIO,
     *,
     json_output: bool,
     engine: str,
@@ -202,7 +205,7 @@ def _run(
         else:
             # Results wait there for those before them.
             folder = stack.enter_context(TemporaryDirectory(prefix="agenticiqa-batch-"))
-            lines, table, stream = Path(folder) / "results.jsonl", None, output.buffer
+            lines, table, stream = Path(folder) / "results.jsonl", None, output
         batch = Batch(
             manifest=manifest,
             job=job,
@@ -222,7 +225,7 @@ def _run(
     elif isinstance(output, BatchOutput):
         _print_summary(summary, str(output.path))
     else:
-        _print_summary(summary, "standard output", to_stderr=True)
+        _print_summary(summary, "the output", to_stderr=True)
     return summary.exit_code
 
 

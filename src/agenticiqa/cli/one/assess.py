@@ -22,7 +22,7 @@ from agenticiqa.cli.options import (
     finite,
 )
 from agenticiqa.cli.outputs import check_outputs
-from agenticiqa.cli.running import exit_code, open_assessor, run_with_progress, show
+from agenticiqa.cli.running import exit_code, interruptible, open_assessor, run_with_progress, show, unless_full
 from agenticiqa.cli.terminal import error_console
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
@@ -86,7 +86,10 @@ def assess(
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
     inputs = [image, reference, *_mask_files(region or [])]
     check_outputs(report, inputs=inputs, overwrite=overwrite)
-    with open_assessor(backend, config, no_cache=no_cache, quiet=quiet) as assessor:
+    with (
+        open_assessor(backend, config, no_cache=no_cache, quiet=quiet) as assessor,
+        interruptible(json_output=json_output),
+    ):
         boxes = [_region(text, image, assessor.limits) for text in region or []]
         regions = {name: box.as_list() for name, box in boxes}
         if len(regions) < len(boxes):
@@ -108,7 +111,7 @@ def assess(
             _write_maps(assessor, result, folder, quiet=quiet or json_output)
         if report is not None:
             _write_report(result, report, assessor.limits, quiet=quiet or json_output)
-    raise typer.Exit(exit_code(result, fail_under))
+    raise typer.Exit(unless_full(exit_code(result, fail_under), assessor))
 
 
 def _picture(image: str) -> PictureInput:

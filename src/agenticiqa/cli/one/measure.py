@@ -20,6 +20,7 @@ from agenticiqa.cli.options import (
     RegionsOption,
 )
 from agenticiqa.cli.outputs import check_outputs
+from agenticiqa.cli.standard_streams import STANDARD_OUTPUT
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_USAGE, error_console, output_console, print_json
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 ToolsOption = Annotated[
     list[str] | None, typer.Option("--tool", "-t", help="A tool to run; give one for each.", show_default=False)
 ]
-STANDARD_OUTPUT = Path("-")
 ExitCodes = {"all": EXIT_OK, "some": EXIT_USAGE, "none": EXIT_ERROR}
 
 
