@@ -54,7 +54,7 @@ class ImageNotFoundError(ImageError):
 
 
 class ImageFormatError(ImageError):
-    default_hint = "Give a complete PNG, JPEG, WebP, TIFF, BMP, GIF or PPM file."
+    default_hint = "Give a complete picture file."
 
 
 class ImageTooLargeError(ImageError):

@@ -14,7 +14,14 @@ import numpy as np
 
 from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError
 from agenticiqa.nodes.results import dataframe
-from agenticiqa.pictures.finding import STANDARD_INPUT, is_pattern, listed_paths, pictures_in, pictures_matching
+from agenticiqa.pictures.finding import (
+    STANDARD_INPUT,
+    Skipped,
+    is_pattern,
+    listed_paths,
+    pictures_in,
+    pictures_matching,
+)
 from agenticiqa.pictures.images import Box, LoadedImage, decode_image
 from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
 from agenticiqa.runtime.cache import DiskCache
@@ -68,6 +75,8 @@ class Pairing:
 
     pairs: list[Pair]
     without_partner: list[Path]
+    skipped: Skipped = field(default_factory=Skipped)
+    """Files of the folders and patterns that do not open here."""
 
 
 def find_pairs(sources: Sequence[str | Path], reference: Path | None) -> Pairing:
@@ -76,31 +85,33 @@ def find_pairs(sources: Sequence[str | Path], reference: Path | None) -> Pairing
     Those of a folder are paired by name without ending.
     """
     named = [str(source) for source in sources]
-    pictures = list(dict.fromkeys(path for source in named for path in _pictures_of(source)))
+    skipped = Skipped()
+    pictures = list(dict.fromkeys(path for source in named for path in _pictures_of(source, skipped)))
     if reference is None or not reference.is_dir():
         # One reference for many versions of it: what codec people compare.
-        return Pairing([Pair.of(picture, reference) for picture in pictures], [])
+        return Pairing([Pair.of(picture, reference) for picture in pictures], [], skipped)
     if len(named) == 1 and not (os.path.isdir(named[0]) or is_pattern(named[0]) or named[0] == STANDARD_INPUT):
         raise ImageError(f"{str(reference)!r} is a folder, {named[0]!r} is a picture.", hint="Give two of a kind.")
-    partners = {picture.stem.casefold(): picture for picture in pictures_in(reference)}
+    partners = {picture.stem.casefold(): picture for picture in pictures_in(reference, skipped)}
     matched = [(picture, partners.get(picture.stem.casefold())) for picture in pictures]
     used = {partner for _, partner in matched}
     lonely = [picture for picture, partner in matched if partner is None]
     lonely += [partner for partner in partners.values() if partner not in used]
-    return Pairing([Pair.of(picture, partner) for picture, partner in matched if partner is not None], lonely)
+    return Pairing([Pair.of(picture, partner) for picture, partner in matched if partner is not None], lonely, skipped)
 
 
-def _pictures_of(source: str) -> list[Path]:
+def _pictures_of(source: str, skipped: Skipped) -> list[Path]:
     if source == STANDARD_INPUT:
         return [Path(path) for path in listed_paths(sys.stdin.buffer)]
     if is_pattern(source):
-        return [Path(path) for path in pictures_matching(source)]
+        return [Path(path) for path in pictures_matching(source, skipped)]
     folder = Path(source)
     if not folder.is_dir():
         return [folder]
-    found = pictures_in(folder)
+    found = pictures_in(folder, skipped)
     if not found:
-        raise ImageNotFoundError(f"There is no picture in {source!r}.", hint="Subfolders are not searched.")
+        hint = " ".join(skipped.lines()) or "Subfolders are not searched."
+        raise ImageNotFoundError(f"There is no picture in {source!r}.", hint=hint)
     return found
 
 
@@ -189,7 +200,7 @@ def resized(image: LoadedImage, size: tuple[int, int]) -> LoadedImage:
     samples = cv2.resize(image.pixels, size, interpolation=cv2.INTER_AREA if shrinking else cv2.INTER_CUBIC)
     deep = np.rint(np.clip(samples, 0, 1) * 65535).astype(np.uint16)
     data = cv2.imencode(".png", cv2.cvtColor(deep, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 1])[1].tobytes()
-    return decode_image(data, path=image.path)
+    return decode_image(data, path=image.path, limits=ImageLimits(max_pixels=size[0] * size[1]))
 
 
 # --- one picture, from Python ----------------------------------------------------------------------------

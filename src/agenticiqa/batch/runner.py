@@ -64,7 +64,7 @@ class Batch:
             written = [path for path in (self.output, self.table) if path is not None]
             checked = check_manifest(self.manifest, self.job, outputs=written)
             try:
-                checked.refuse_problems(self.manifest.name)
+                checked.refuse_problems(self.manifest.name, self.manifest.skipped)
                 return self._run(checked)
             finally:
                 checked.ledger.close()
@@ -93,7 +93,7 @@ class Batch:
             if self.stream is None:
                 results.put_in_order(ledger.spans())
             self.on_progress(tally)
-            return summarize(tally, ledger, bounds, str(self.output), stopped)
+            return summarize(tally, ledger, bounds, str(self.output), stopped, self.manifest.skipped)
         finally:
             results.close()
 

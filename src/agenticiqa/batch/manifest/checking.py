@@ -14,6 +14,7 @@ from agenticiqa.batch.manifest.rows import Manifest
 from agenticiqa.batch.sample import Sample
 from agenticiqa.batch.work import BatchJob
 from agenticiqa.errors import ManifestError
+from agenticiqa.pictures.finding import Skipped
 from agenticiqa.runtime.files import refuse_to_replace
 
 SHOWN_PROBLEMS = 10
@@ -33,13 +34,14 @@ class Checked:
     """Samples that need one of these."""
     first_problems: list[str] = field(default_factory=list)
 
-    def refuse_problems(self, name: str) -> None:
+    def refuse_problems(self, name: str, skipped: Skipped | None = None) -> None:
         if self.problems:
             more = self.problems - len(self.first_problems)
             listed = "\n".join([*self.first_problems, *([f"… and {more} more"] if more else [])])
             raise ManifestError(f"{name} has {self.problems} rows that cannot be used:\n{listed}")
         if not self.ledger.count:
-            raise ManifestError(f"{name} holds no samples.", hint="Check that it is the right file or folder.")
+            hint = " ".join((skipped or Skipped()).lines()) or "Check that it is the right file or folder."
+            raise ManifestError(f"{name} holds no samples.", hint=hint)
 
 
 def check_manifest(

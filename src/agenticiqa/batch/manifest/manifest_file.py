@@ -12,7 +12,7 @@ from typing import IO, Literal
 from agenticiqa.batch.manifest.fields import resolved_path
 from agenticiqa.batch.manifest.rows import Record, Row
 from agenticiqa.errors import ManifestError
-from agenticiqa.pictures.finding import as_text, listed_paths
+from agenticiqa.pictures.finding import Skipped, as_text, listed_paths
 
 LONGEST_CELL = 16 * 1024 * 1024
 SNIFFED = 4096
@@ -27,6 +27,7 @@ class FileManifest:
         self.name = name
         self._path = path
         self.file: Path | None = None if temporary else path
+        self.skipped = Skipped()
         self._base = base
         self._temporary = temporary
         self._format = _format_of(path, name, base)

@@ -19,6 +19,7 @@ from agenticiqa.batch.manifest.rows import Manifest, Row
 from agenticiqa.errors import ManifestError
 from agenticiqa.pictures.finding import (
     STANDARD_INPUT,
+    Skipped,
     as_text,
     has_picture_name,
     is_pattern,
@@ -31,12 +32,13 @@ def open_manifest(*sources: str) -> Manifest:
     """One manifest (a file, its address, ``-`` for standard input), or any number of pictures, folders and patterns."""
     if len(sources) == 1 and (stream := _stream(sources[0])) is not None:
         return stream
-    path = Path(sources[0])
+    path, skipped = Path(sources[0]), Skipped()
     if len(sources) == 1 and path.is_dir():
-        return PicturesManifest(pictures_below(path), sources[0], str(path), in_order=False)
+        return PicturesManifest(pictures_below(path, skipped), sources[0], str(path), skipped=skipped, in_order=False)
     if len(sources) == 1 and path.is_file() and not _is_picture(path):
         return FileManifest(path, sources[0], str(path.parent))
-    return PicturesManifest(_pictures_of(sources), sources[0] if len(sources) == 1 else f"the {len(sources)} inputs")
+    name = sources[0] if len(sources) == 1 else f"the {len(sources)} inputs"
+    return PicturesManifest(_pictures_of(sources, skipped), name, skipped=skipped)
 
 
 def _stream(source: str) -> Manifest | None:
@@ -53,13 +55,13 @@ def _stream(source: str) -> Manifest | None:
     return None
 
 
-def _pictures_of(sources: Sequence[str]) -> Iterator[str]:
+def _pictures_of(sources: Sequence[str], skipped: Skipped) -> Iterator[str]:
     for source in sources:
         path = Path(source)
         if is_pattern(source):
-            yield from pictures_matching(source)
+            yield from pictures_matching(source, skipped)
         elif path.is_dir():
-            yield from sorted(str(path / below) for below in pictures_below(path))
+            yield from sorted(str(path / below) for below in pictures_below(path, skipped))
         elif is_url(source) or (path.is_file() and _is_picture(path)):
             yield source
         elif source == STANDARD_INPUT or path.is_file():
@@ -89,8 +91,17 @@ class PicturesManifest:
 
     file: Path | None = None
 
-    def __init__(self, paths: Iterable[str], name: str, base: str = "", *, in_order: bool = True) -> None:
+    def __init__(
+        self,
+        paths: Iterable[str],
+        name: str,
+        base: str = "",
+        *,
+        skipped: Skipped | None = None,
+        in_order: bool = True,
+    ) -> None:
         self.name = name
+        self.skipped = skipped or Skipped()
         self._base = base
         self._order = "rowid" if in_order else "path"
         # An empty name makes a database on disk that is gone once it is closed.
@@ -114,6 +125,7 @@ class RowsManifest:
 
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
         self.name = "the list"
+        self.skipped = Skipped()
         self._rows = list(rows)
 
     def rows(self) -> Iterator[Row]:

@@ -266,6 +266,8 @@ def _print_summary(summary: BatchSummary, output: str, *, to_stderr: bool = Fals
     done = summary.ok + summary.partial
     incomplete = f" ({summary.partial} partial)" if summary.partial else ""
     say(f"{done} of {summary.total} samples have a result{incomplete}: {output}")
+    for line in summary.skipped.lines():
+        say(line)
     if summary.failed:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
         say(f"{summary.failed} failed: {kinds}")
@@ -305,6 +307,7 @@ def _dry_run(
         "samples": count,
         "selected": last - first,
         "invalid_rows": checked.problems,
+        "skipped_files": manifest.skipped.as_dict(),
         "missing_pictures": checked.missing,
         "remote_pictures": checked.remote,
         "backends": dict(job.backends),
@@ -317,6 +320,8 @@ def _dry_run(
         print_json({**found, "problems": problems})
     else:
         _print_estimate(found)
+        for line in manifest.skipped.lines():
+            typer.echo(line)
     if checked.problems or checked.without_picture == count:
         return EXIT_ERROR
     return EXIT_SOME if checked.without_picture else EXIT_OK

@@ -94,6 +94,8 @@ def measure(
         _write(records, output, table)
     elif listener is None:
         _print(records, json_output=json_output, csv_output=csv_output)
+    for line in pairing.skipped.lines():
+        error_console().print(line, highlight=False, markup=False, soft_wrap=True)
     for path in pairing.without_partner:
         error_console().print(f"No partner by name: {path}", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(_exit_code(records))
