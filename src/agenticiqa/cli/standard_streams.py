@@ -11,13 +11,10 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from agenticiqa.errors import AgenticIQAError, OutputError
 from agenticiqa.runtime.files import is_standard_output, open_stream
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer, WriteableBuffer
 
 IN, OUT, ERR = 0, 1, 2
 STANDARD_OUTPUT = Path("-")
@@ -110,7 +107,7 @@ class _Output(io.FileIO):
 
     called = "standard output"
 
-    def write(self, data: ReadableBuffer, /) -> int:
+    def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
         except OSError as error:
@@ -124,7 +121,7 @@ class _Output(io.FileIO):
 class _Messages(io.FileIO):
     """Messages that reach nobody are dropped."""
 
-    def write(self, data: ReadableBuffer, /) -> int:
+    def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
         except OSError:
@@ -134,7 +131,7 @@ class _Messages(io.FileIO):
 class _ClosedInput(io.FileIO):
     """Stands where standard input would be."""
 
-    def readinto(self, _: WriteableBuffer, /) -> int:
+    def readinto(self, _: Any, /) -> int:
         raise InputClosedError("Standard input is closed.")
 
     def readall(self) -> bytes:
