@@ -19,6 +19,7 @@ from agenticiqa.models.client import BackendChoice, VLMClient
 from agenticiqa.nodes.results import Assessment, show_in_notebooks
 from agenticiqa.nodes.run_context import RunContext
 from agenticiqa.nodes.run_state import PipelineEvent, initial_state
+from agenticiqa.pictures.aligning import Align, refuse_other_size
 from agenticiqa.pictures.images import LoadedImage, check_allowed
 from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
 from agenticiqa.pictures.regions import check_regions
@@ -144,15 +145,17 @@ class AgenticIQA:
         options: Sequence[str] | None = None,
         regions: Regions | None = None,
         max_replan_iterations: int | None = None,
+        align: Align = "none",
         on_event: EventListener | None = None,
         run_id: str | None = None,
     ) -> Assessment:
         """Answer one question about one picture.
 
-        Arguments of a wrong kind raise. Whatever goes wrong with a picture or a model is in the result, whose status
-        is then ``error``.
+        A reference has the picture's size; ``align="resize"`` scales the picture to it, and regions then count in the
+        reference's pixels. Arguments of a wrong kind raise. Whatever goes wrong with a picture or a model is in the
+        result, whose status is then ``error``.
         """
-        events = self._start(image, query, reference, options, regions, max_replan_iterations, run_id)
+        events = self._start(image, query, reference, options, regions, max_replan_iterations, align, run_id)
         return _last(events, on_event)
 
     def stream(
@@ -164,13 +167,14 @@ class AgenticIQA:
         options: Sequence[str] | None = None,
         regions: Regions | None = None,
         max_replan_iterations: int | None = None,
+        align: Align = "none",
         run_id: str | None = None,
     ) -> Generator[PipelineEvent | Assessment, None, None]:
         """:meth:`assess` as it happens: every step of the agents, and last the result.
 
         Closing the generator interrupts the run; it can be resumed.
         """
-        return self._start(image, query, reference, options, regions, max_replan_iterations, run_id)
+        return self._start(image, query, reference, options, regions, max_replan_iterations, align, run_id)
 
     def compare(
         self,
@@ -195,6 +199,7 @@ class AgenticIQA:
         options: Sequence[str] | None = None,
         regions: Regions | None = None,
         max_replan_iterations: int | None = None,
+        align: Align = "none",
         on_event: EventListener | None = None,
         run_id: str | None = None,
     ) -> Assessment:
@@ -207,6 +212,7 @@ class AgenticIQA:
             options=options,
             regions=regions,
             max_replan_iterations=max_replan_iterations,
+            align=align,
             on_event=on_event,
             run_id=run_id,
         )
@@ -220,6 +226,7 @@ class AgenticIQA:
         options: Sequence[str] | None = None,
         regions: Regions | None = None,
         max_replan_iterations: int | None = None,
+        align: Align = "none",
     ) -> AsyncIterator[PipelineEvent | Assessment]:
         """:meth:`stream` without blocking the event loop."""
         loop = asyncio.get_running_loop()
@@ -232,6 +239,7 @@ class AgenticIQA:
                 options=options,
                 regions=regions,
                 max_replan_iterations=max_replan_iterations,
+                align=align,
                 on_event=lambda event: cast("None", loop.call_soon_threadsafe(heard.put_nowait, event)),
             )
         )
@@ -285,6 +293,7 @@ class AgenticIQA:
             request.get("options"),
             request.get("regions"),
             request["max_replan_iterations"],
+            request.get("align", "none"),
             None,
             settings=self._settings_of(record),
         )
@@ -321,6 +330,7 @@ class AgenticIQA:
         options: Sequence[str] | None,
         regions: Regions | None,
         max_replan_iterations: int | None,
+        align: Align,
         run_id: str | None,
         settings: Settings | None = None,
     ) -> Generator[PipelineEvent | Assessment, None, None]:
@@ -330,7 +340,7 @@ class AgenticIQA:
         original = given_picture(reference) if reference is not None else None
         limit = self.settings.pipeline.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
         state = initial_state(
-            query, given.name, original.name if original else None, limit, options=options, regions=regions
+            query, given.name, original.name if original else None, limit, options=options, regions=regions, align=align
         )
         run_id = run_id or new_run_id()
         if self._record:
@@ -354,6 +364,7 @@ class AgenticIQA:
             cache=self._cache,
             run_id=run_id,
             pictures=pictures,
+            scaled_to=_scaled_to(state),
             _made=self._made,
             _choices=self._choices if settings is self.settings else {},
             _making=self._making,
@@ -436,7 +447,7 @@ class AgenticIQA:
                     check_allowed(path, self._allowed_roots)
         image = context.image(state["image_path"])
         if reference_path:
-            context.image(reference_path)
+            refuse_other_size(image, context.image(reference_path))
         check_regions(state.get("regions") or {}, image)
         replaced: dict[BackendChoice, list[str]] = {}
         for role in ROLES:
@@ -461,6 +472,12 @@ class AgenticIQA:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _scaled_to(state: AgenticIQAState) -> Mapping[str, str]:
+    """The picture and its reference, where one is to be scaled to the other."""
+    reference = state.get("reference_path")
+    return {state["image_path"]: reference} if reference and state.get("align") == "resize" else {}
 
 
 def _last(events: Generator[PipelineEvent | Assessment, None, None], on_event: EventListener | None) -> Assessment:

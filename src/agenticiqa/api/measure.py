@@ -7,13 +7,11 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
-
-import cv2
-import numpy as np
+from typing import Any
 
 from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError
 from agenticiqa.nodes.results import dataframe
+from agenticiqa.pictures.aligning import Align, aligned
 from agenticiqa.pictures.finding import (
     STANDARD_INPUT,
     Skipped,
@@ -22,7 +20,7 @@ from agenticiqa.pictures.finding import (
     pictures_in,
     pictures_matching,
 )
-from agenticiqa.pictures.images import Box, LoadedImage, decode_image
+from agenticiqa.pictures.images import Box, LoadedImage
 from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
 from agenticiqa.runtime.cache import DiskCache
 from agenticiqa.runtime.config import ImageLimits, Settings, ToolSettings, load_settings
@@ -31,8 +29,6 @@ from agenticiqa.tools.measuring import Bench, ToolJob
 from agenticiqa.tools.metrics import FloatArray
 from agenticiqa.tools.names import same_tool
 from agenticiqa.tools.registry import Tool, ToolRegistry, default_registry
-
-Align = Literal["none", "resize"]
 
 
 @dataclass(frozen=True)
@@ -186,21 +182,9 @@ class Measurer:
         """Both pictures, the test picture scaled where that was asked for."""
         test = pair.image.open(self.limits)
         reference = pair.reference.open(self.limits) if pair.reference else None
-        if reference is not None and self.align == "resize" and reference.size != test.size:
-            test = resized(test, reference.size)
+        if reference is not None and self.align == "resize":
+            test = aligned(test, reference)
         return test, reference
-
-
-def resized(image: LoadedImage, size: tuple[int, int]) -> LoadedImage:
-    """The picture scaled to (width, height): an honest comparison only where the user asked for it.
-
-    The samples are scaled as floats and kept in 16 bits, so that scaling adds no rounding of its own to the score.
-    """
-    shrinking = size[0] < image.size[0]
-    samples = cv2.resize(image.pixels, size, interpolation=cv2.INTER_AREA if shrinking else cv2.INTER_CUBIC)
-    deep = np.rint(np.clip(samples, 0, 1) * 65535).astype(np.uint16)
-    data = cv2.imencode(".png", cv2.cvtColor(deep, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 1])[1].tobytes()
-    return decode_image(data, path=image.path, limits=ImageLimits(max_pixels=size[0] * size[1]))
 
 
 # --- one picture, from Python ----------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import os
 import shutil
 import sqlite3
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -26,6 +25,7 @@ from agenticiqa.pictures.finding import (
     pictures_below,
     pictures_matching,
 )
+from agenticiqa.runtime.scratch import ScratchFolder
 
 
 def open_manifest(*sources: str) -> Manifest:
@@ -80,10 +80,11 @@ def _is_picture(path: Path) -> bool:
 
 def _spooled(stream: IO[bytes], name: str, base: str) -> FileManifest:
     """A copy on disk: the rows are read twice, once to check them and once to work on them."""
-    handle, copy = tempfile.mkstemp(prefix="agenticiqa-manifest-")
-    with os.fdopen(handle, "wb") as file:
+    folder = ScratchFolder("manifest")
+    copy = folder.path / "rows"
+    with copy.open("wb") as file:
         shutil.copyfileobj(stream, file)
-    return FileManifest(Path(copy), name, base, temporary=True)
+    return FileManifest(copy, name, base, scratch=folder)
 
 
 class PicturesManifest:

@@ -11,12 +11,19 @@ from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
 import typer
 
-from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MaxReplanOption, finite
+from agenticiqa.cli.options import (
+    AlignOption,
+    BackendOption,
+    ConfigOption,
+    JsonOption,
+    MaxReplanOption,
+    chosen_align,
+    finite,
+)
 from agenticiqa.cli.standard_streams import STANDARD_OUTPUT, output_stream
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_SOME, error_console, print_json
 
@@ -51,9 +58,7 @@ def batch(
     measure: Annotated[
         str | None, typer.Option("--measure", help="Tools to run instead of the agents: PSNR,SSIM,…")
     ] = None,
-    align: Annotated[
-        str, typer.Option("--align", help="With --measure: 'resize' scales a picture to its reference's size.")
-    ] = "none",
+    align: AlignOption = "none",
     backend: BackendOption = None,
     query: Annotated[str | None, typer.Option("--query", "-q", help="The question of rows that have none.")] = None,
     max_replan: MaxReplanOption = None,
@@ -88,16 +93,16 @@ def batch(
     from agenticiqa.batch.preparing import BatchRequest, prepare_job, replaced_backends
     from agenticiqa.batch.rate_limits import RateLimits, parse_limit
 
-    _check_words(align, engine, resume=resume, overwrite=overwrite)
+    _check_words(engine, resume=resume, overwrite=overwrite)
     place = None if dry_run else _output(output, output_format, resume=resume, overwrite=overwrite, json=json_output)
-    _check_measuring(measure, align, {"--backend": backend, "--query": query, "--max-replan": max_replan})
+    _check_measuring(measure, {"--backend": backend, "--query": query, "--max-replan": max_replan})
     request = BatchRequest(
         backend=backend,
         config=config,
         query=query,
         max_replan=max_replan,
         tools=tools_named(measure),
-        align="resize" if align == "resize" else "none",
+        align=chosen_align(align),
         timeout_s=timeout,
         limits=RateLimits(parse_limit(rpm), parse_limit(tpm)),
         use_cache=False if no_cache else None,
@@ -129,9 +134,7 @@ def batch(
     raise typer.Exit(code)
 
 
-def _check_words(align: str, engine: str, *, resume: bool, overwrite: bool) -> None:
-    if align not in ("none", "resize"):
-        raise typer.BadParameter("--align is 'none' or 'resize'.")
+def _check_words(engine: str, *, resume: bool, overwrite: bool) -> None:
     if engine not in ("local", "ray"):
         raise typer.BadParameter("--engine is 'local' or 'ray'.")
     if resume and overwrite:
@@ -159,12 +162,10 @@ def _output(
     return output_stream(output)
 
 
-def _check_measuring(measure: str | None, align: str, of_agents: dict[str, object]) -> None:
+def _check_measuring(measure: str | None, of_agents: dict[str, object]) -> None:
     useless = [name for name, value in of_agents.items() if value is not None]
     if measure is not None and useless:
         raise typer.BadParameter(f"{useless[0]} has no effect with --measure: no model is asked.")
-    if measure is None and align != "none":
-        raise typer.BadParameter("--align has no effect without --measure.")
 
 
 def tools_named(measure: str | None) -> tuple[str, ...]:
@@ -197,6 +198,7 @@ def _run(
     from agenticiqa.batch.preparing import engine_factory, expected_cost
     from agenticiqa.batch.results.outputs import BatchOutput
     from agenticiqa.batch.runner import Batch
+    from agenticiqa.runtime.scratch import ScratchFolder
 
     with ExitStack() as stack:
         if isinstance(output, BatchOutput):
@@ -204,8 +206,8 @@ def _run(
             lines, table, stream = output.lines, output.table, None
         else:
             # Results wait there for those before them.
-            folder = stack.enter_context(TemporaryDirectory(prefix="agenticiqa-batch-"))
-            lines, table, stream = Path(folder) / "results.jsonl", None, output
+            folder = stack.enter_context(ScratchFolder("batch"))
+            lines, table, stream = folder / "results.jsonl", None, output
         batch = Batch(
             manifest=manifest,
             job=job,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agenticiqa.cli.options import (
+    AlignOption,
     BackendOption,
     ConfigOption,
     JsonOption,
@@ -19,6 +20,7 @@ from agenticiqa.cli.options import (
     QuietOption,
     ReferenceOption,
     RegionsOption,
+    chosen_align,
     finite,
 )
 from agenticiqa.cli.outputs import check_outputs
@@ -64,6 +66,7 @@ def assess(
     image: ImageArgument,
     query: QueryOption = DEFAULT_QUERY,
     reference: ReferenceOption = None,
+    align: AlignOption = "none",
     option: OptionsOption = None,
     region: RegionsOption = None,
     backend: BackendOption = None,
@@ -84,13 +87,16 @@ def assess(
         raise typer.BadParameter("--json and --quiet contradict each other: choose one.")
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
+    scaling = chosen_align(align)
     inputs = [image, reference, *_mask_files(region or [])]
     check_outputs(report, inputs=inputs, overwrite=overwrite)
     with (
         open_assessor(backend, config, no_cache=no_cache, quiet=quiet) as assessor,
         interruptible(json_output=json_output),
     ):
-        boxes = [_region(text, image, assessor.limits) for text in region or []]
+        # Of a picture that is scaled, regions count in its reference's pixels.
+        masked = str(reference) if reference and scaling == "resize" else image
+        boxes = [_region(text, masked, assessor.limits) for text in region or []]
         regions = {name: box.as_list() for name, box in boxes}
         if len(regions) < len(boxes):
             raise typer.BadParameter("two --region options have the same name.")
@@ -103,6 +109,7 @@ def assess(
             options=option,
             regions=regions or None,
             max_replan_iterations=max_replan,
+            align=scaling,
         )
         # Shown first: an answer is not lost because a file cannot be written.
         show(result, json_output=json_output, quiet=quiet)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agenticiqa.cli.options import (
+    AlignOption,
     ConfigOption,
     JsonOption,
     MapsOption,
@@ -18,6 +19,7 @@ from agenticiqa.cli.options import (
     OverwriteOption,
     ReferenceOption,
     RegionsOption,
+    chosen_align,
 )
 from agenticiqa.cli.outputs import check_outputs
 from agenticiqa.cli.standard_streams import STANDARD_OUTPUT
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from agenticiqa.api.measure import Measurer, Pairing, Record
     from agenticiqa.batch.results.outputs import Format
+    from agenticiqa.pictures.aligning import Align
     from agenticiqa.pictures.images import Box
     from agenticiqa.runtime.config import ImageLimits
     from agenticiqa.tools.maps import MapFolder
@@ -51,9 +54,7 @@ def measure(
     tool: ToolsOption = None,
     all_tools: Annotated[bool, typer.Option("--all", help="Every tool that can run on the picture.")] = False,
     region: RegionsOption = None,
-    align: Annotated[
-        str, typer.Option("--align", help="'resize' scales a picture to its reference's size; 'none' refuses.")
-    ] = "none",
+    align: AlignOption = "none",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Where measurements go: .jsonl, .csv or .parquet; - prints JSON Lines."),
@@ -76,14 +77,12 @@ def measure(
         raise typer.BadParameter("--json, --csv and --output contradict each other: choose one.")
     if tool and all_tools:
         raise typer.BadParameter("--tool and --all contradict each other: choose one.")
-    if align not in ("none", "resize"):
-        raise typer.BadParameter("--align is 'none' or 'resize'.")
     table = _table_format(output)
     pairing = find_pairs(images, reference)
     inputs = _files_read(pairing, region or [])
     check_outputs(output if table else None, inputs=inputs, overwrite=overwrite)
     folder = MapFolder(maps, inputs=inputs, overwrite=overwrite) if maps else None
-    measurer = _measurer(tool, all_tools, reference, align, config, no_cache=no_cache, maps=folder)
+    measurer = _measurer(tool, all_tools, reference, chosen_align(align), config, no_cache=no_cache, maps=folder)
     regions = _regions(region or [], pairing, measurer.limits)
     if folder is not None:
         pictures = [pair.image.name for pair in pairing.pairs]
@@ -126,7 +125,7 @@ def _measurer(
     names: list[str] | None,
     all_tools: bool,
     reference: Path | None,
-    align: str,
+    align: Align,
     config: Path | None,
     *,
     no_cache: bool,
@@ -146,7 +145,7 @@ def _measurer(
         tool_settings=settings.pipeline.tools,
         limits=settings.pipeline.images,
         cache=open_cache(settings.cache_folder, settings.pipeline.cache.size_limit_mb) if cached else None,
-        align="resize" if align == "resize" else "none",
+        align=align,
         maps=maps,
     )
 

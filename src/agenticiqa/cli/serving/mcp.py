@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -48,11 +47,12 @@ def mcp(
             "The MCP server is not installed.", hint="pip install 'agenticiqa[mcp]'"
         ) from error
     from agenticiqa.api.assessor import AgenticIQA
+    from agenticiqa.runtime.scratch import ScratchFolder
     from agenticiqa.serve.mcp.pictures import MAX_REQUEST_BYTES, PictureStore
 
     roots = allowed_root or ([] if http else None)
-    with tempfile.TemporaryDirectory(prefix="agenticiqa-mcp-") as folder, AgenticIQA(backend, config_dir=config) as own:
-        server = build_server(own, PictureStore(Path(folder), roots))
+    with ScratchFolder("mcp") as folder, AgenticIQA(backend, config_dir=config) as own:
+        server = build_server(own, PictureStore(folder, roots))
         if http:
             server.run("streamable-http", host=host, port=port, max_request_body_size=MAX_REQUEST_BYTES)
         else:

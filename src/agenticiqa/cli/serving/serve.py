@@ -74,6 +74,7 @@ def serve(
         return
     _require_extra()
     from agenticiqa.runtime.config import load_settings
+    from agenticiqa.runtime.scratch import clear_abandoned
     from agenticiqa.serve.http.server import bind
     from agenticiqa.serve.http.settings import MEGABYTE, ServiceSettings
 
@@ -96,7 +97,7 @@ def serve(
         allowed_backends=tuple(allow_backend or ()),
     )
     service.check()
-
+    clear_abandoned()
     bound = bind(service, settings)
     if json_output:
         print_json({"url": bound.address})
