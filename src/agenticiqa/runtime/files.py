@@ -15,9 +15,15 @@ from agenticiqa.errors import OutputError
 STANDARD_OUTPUT = 1
 
 
+def make_private_folder(folder: Path) -> None:
+    """Make a folder and those above it, where they are not there, for their owner alone."""
+    for each in (*reversed(folder.parents), folder):
+        each.mkdir(exist_ok=True, mode=0o700)
+
+
 def make_private(file: Path) -> None:
     """Let nobody but its owner read a file of ours, before anything is in it; the same for the folder if it is new."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(file.parent)
     os.close(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600))
     if file.stat().st_mode & 0o077:
         # Made by an earlier version, or by somebody's umask.

@@ -17,7 +17,7 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from agenticiqa.runtime.files import make_private
+from agenticiqa.runtime.files import make_private, make_private_folder
 
 PACKAGE_LOGGER = "agenticiqa"
 OWN_HANDLER = "made by agenticiqa"
@@ -121,7 +121,7 @@ def configure_logging(file: Path | None, level: str = "INFO", secrets: Iterable[
     if file is None:
         return
     try:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(file.parent)
         handler = _LogFile(file, maxBytes=MAX_LOG_BYTES, backupCount=2, encoding="utf-8", delay=True)
     except OSError as error:
         logger.warning("No log file: %s cannot be written (%s)", file, error)
