@@ -103,7 +103,6 @@ def test_dry_run_estimates_calls_and_cost(run, manifest):
         (("--rpm", "fast"), "not a limit"),
         (("--sample-range", "3"), "not a range"),
         (("--address", "auto"), "--engine ray"),
-        (("--align", "resize"), "no effect without --measure"),
         (("--measure", "PSNR"), "--backend has no effect"),
         (("--rpm", "60"), "would have no effect"),
         (("--rpm", "opnai=60"), "no provider 'opnai'"),
