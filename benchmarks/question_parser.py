@@ -1,24 +1,30 @@
-"""How well questions are understood: plans made by the embedded backend against the expected ones.
+"""How well questions are understood: meanings and plans of the embedded backend against the expected ones.
 
     .venv/bin/python benchmarks/question_parser.py
+    .venv/bin/python benchmarks/question_parser.py --meanings questions.jsonl --failures
 
-Failures are listed for the development part only: the held-out part stays unread while the parser is tuned.
+``--meanings`` takes another file of questions with their meanings (see ``meanings.py`` for its fields); it is counted
+whole and in two fixed random halves. ``--failures`` lists what was misread, of the plans in the development part only:
+the held-out part stays unread while the parser is tuned.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from meanings import Reading, Score, halves, load_questions, score
 
 from agenticiqa.models.offline.language.question import understand
 from agenticiqa.models.offline.planner import plan_for
 
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data"
 PARTS = {"development": DATA / "planner_questions.jsonl", "held-out": DATA / "planner_questions_held_out.jsonl"}
+MEANINGS = DATA / "question_meanings.jsonl"
 FIELDS = (
     "query_type", "query_scope", "distortion_source", "distortions", "reference_mode", "required_tool", "plan",
 )  # fmt: skip
@@ -72,10 +78,45 @@ def report(name: str, cases: Sequence[dict[str, Any]], *, list_failures: bool) -
                     print(f"      {field}: {made[field]}, expected {case['plan'][field]}")
 
 
-def main(parts: Sequence[str]) -> None:
-    for name in parts or PARTS:
-        report(name, load(PARTS[name]), list_failures=name == "development")
+def read_meaning(case: dict[str, Any]) -> Reading:
+    """A case as the embedded backend reads it."""
+    meaning = understand(case["query"], case["options"]).meaning
+    return Reading(
+        meaning.property,
+        tuple(part.name for part in meaning.parts),
+        meaning.form,
+        {each.text: each.amount for each in meaning.options if each.property == meaning.property},
+        {each.text: each.claim for each in meaning.options},
+        yes_amount=float(meaning.polarity > 0),
+    )
+
+
+def report_meanings(path: Path, *, list_failures: bool) -> None:
+    cases = load_questions(path)
+    for name, part in zip(("all", "first half", "second half"), (cases, *halves(cases)), strict=True):
+        result = score(part, read_meaning)
+        print(f"meanings, {name}: {len(part)} questions")
+        for field, total in result.total.items():
+            print(f"  {field:<18} {result.right[field]} of {total} ({result.right[field] / total:.1%})")
+        if list_failures and name == "all":
+            print_misread(result)
+
+
+def print_misread(result: Score) -> None:
+    for field, case, reading in result.wrong:
+        expected = {name: case[name] for name in ("property", "scope", "form", "axis", "claims") if case[name]}
+        print(f"  ✗ {field}: {case['query']!r} {case['options'] or ''}\n      {reading}\n      expected {expected}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Accuracy of the question parser.")
+    parser.add_argument("--meanings", type=Path, default=MEANINGS, help="questions with their meanings")
+    parser.add_argument("--failures", action="store_true", help="list what was misread")
+    asked = parser.parse_args()
+    report_meanings(asked.meanings, list_failures=asked.failures)
+    for name, path in PARTS.items():
+        report(name, load(path), list_failures=asked.failures and name == "development")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

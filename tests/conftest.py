@@ -14,6 +14,7 @@ from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.models.client import VLMClient
 from agenticiqa.runtime.config import ROLES
 from agenticiqa.runtime.logs import PACKAGE_LOGGER, configure_logging
+from support.command_line import CommandLine, clean_environment
 from support.pictures import distorted, save, scene
 
 
@@ -69,3 +70,11 @@ def assessor(isolated: Path) -> Iterator[Assessors]:
     yield assessors
     for each in assessors.made:
         each.close()
+
+
+@pytest.fixture
+def command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    """Commands in an empty folder, with a home of their own."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return CommandLine(folder, clean_environment(tmp_path / "home"), monkeypatch, capsys)

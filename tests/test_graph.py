@@ -96,6 +96,18 @@ def test_the_decision_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert not [name for name in levels.values() if name == "WARNING"]
 
 
+def test_a_limit_of_one_pass_is_no_logic_issue(caplog: pytest.LogCaptureFixture) -> None:
+    decide_next_node(state_with(wish(True), iteration_count=1, max_replan_iterations=1))
+    assert "Max replanning iterations (1) reached" in caplog.text
+    assert "logic issue" not in caplog.text
+
+
+@pytest.mark.parametrize(("state", "why"), [({}, "it gave none"), ({"error": "no picture"}, "no picture")])
+def test_an_end_without_a_result_is_logged(state: dict[str, str], why: str, caplog: pytest.LogCaptureFixture) -> None:
+    assert decide_next_node(state_with(None, **state)) == "__end__"
+    assert f"ending without a result of the summarizer: {why}" in caplog.text
+
+
 def test_the_limit_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """RL-09, RL-19, RL-29, RL-17: three warnings, and no "Replanning triggered"."""
     with caplog.at_level(logging.INFO):

@@ -345,15 +345,12 @@ def test_a_picture_too_small_to_measure_gets_no_made_up_score(assessor: Any, tmp
 
 
 def test_a_reference_of_another_size(assessor: Any, pair: Any, tmp_path: Path) -> None:
-    """SC-54, RL-25: the comparison says why it cannot; nothing is scaled behind the user's back."""
+    """SC-54, RL-25: the run says why it cannot, and spends nothing; nothing is scaled behind the user's back."""
     other = save(tmp_path / "other.png", scene(50, 50))
     client = ScriptedClient(selection=selection_reply(("Global", "Blurs", "SSIM")))
     result = assessor(client).assess(pair.test, reference=other, max_replan_iterations=0)
-    assert result.status == "partial"
-    (error,) = result.executor_evidence.errors
-    assert error.startswith("tool SSIM")
-    assert "size" in error
-    assert result.executor_evidence.tool_scores() == []
+    assert (result.status, client.calls, result.executor_evidence) == ("error", 0, None)
+    assert "80×64 pixels and its reference 50×50" in (result.error or "")
 
 
 @pytest.mark.parametrize("query", ["", " \n ", "x" * 100_000])

@@ -86,6 +86,11 @@ def test_anything_else_is_uniform(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.text.count("flat distribution") == 6
 
 
+def test_a_mode_that_does_not_exist_is_uniform(caplog: pytest.LogCaptureFixture) -> None:
+    assert FUSION.extract_vlm_probabilities("A", mode="guess") == pytest.approx(FLAT)  # type: ignore[arg-type]
+    assert "'guess' is no way to read probabilities" in caplog.text
+
+
 def test_logprobs_that_say_nothing_leave_the_class() -> None:
     """D4-33, D4-35: unusable log-probabilities fall back to the level the model wrote."""
     for useless in ({}, {"A": -math.inf}, {"A": math.nan}, {"Z": -0.1}, None):

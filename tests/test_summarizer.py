@@ -265,6 +265,12 @@ def test_two_bad_replies_then_a_good_one(pair: Any, first: Any, second: Any) -> 
     assert [asked.prompt.endswith("Return ONLY valid JSON") for asked in client.script.asked] == [False, True, True]
 
 
+@pytest.mark.parametrize(("given", "letter"), [(3, "C"), ("3", "C"), (4.0, "B"), ("2 / 5", "D")])
+def test_a_number_is_the_level_it_names(pair: Any, given: Any, letter: str) -> None:
+    client = ScriptedClient(answer=[answer_reply(given)])
+    assert result_of(client, make_state(pair.test)).final_answer == letter
+
+
 @pytest.mark.parametrize("bad", [*BAD, answer_reply("perhaps B or C"), answer_reply(["A"]), "", "[]"])
 def test_three_bad_replies_give_the_fallback(pair: Any, bad: Any, caplog: pytest.LogCaptureFixture) -> None:
     """SC-35, SC-38, SC-39, SC-40, SC-41, D4-30, D4-31, D4-32: no answer, no score, an error, the full output."""

@@ -101,7 +101,7 @@ class ImageNotFoundError(ImageError):
 
 
 class ImageFormatError(ImageError):
-    default_hint = "Give a complete PNG, JPEG, WebP, TIFF, BMP, GIF or PPM file."
+    default_hint = "Give a complete picture file."
 
 
 class ImageTooLargeError(ImageError):
@@ -221,6 +221,12 @@ class ToolUnavailableError(ToolError):
 
 class AssessmentFailedError(AgenticIQAError):
     """An answer was asked of a run that has none."""
+
+
+class HomeFullError(AgenticIQAError):
+    """There is no room left for what is kept in the home."""
+
+    default_hint = "Free some space there, or set AGENTICIQA_HOME to a folder on another disk."
 
 
 class RunNotFoundError(AgenticIQAError):

@@ -58,6 +58,7 @@ def decide_next_node(state: AgenticIQAState) -> Literal["planner", "__end__"]:
     """After the summarizer: plan again while it asks for it and passes are left."""
     summarizer_result = state.get("summarizer_result")
     if not summarizer_result or state.get("error"):
+        logger.warning("Edge: ending without a result of the summarizer: %s", state.get("error") or "it gave none")
         return "__end__"
     iteration = state.get("iteration_count", 0)
     max_iterations = state.get("max_replan_iterations", DEFAULT_MAX_REPLAN_ITERATIONS)
@@ -73,7 +74,9 @@ def decide_next_node(state: AgenticIQAState) -> Literal["planner", "__end__"]:
     elif summarizer_result.need_replan:
         logger.warning("Max replanning iterations (%d) reached", max_iterations)
         logger.warning("Continuing with current evidence despite need_replan=true")
-        logger.warning("The summarizer asked for a replan on every pass: a possible logic issue in the Summarizer")
+        # One replan that did not help is ordinary; one after the other is not.
+        if iteration > 1:
+            logger.warning("The summarizer asked for a replan on every pass: a possible logic issue in the Summarizer")
     return decision
 
 

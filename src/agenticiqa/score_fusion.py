@@ -101,8 +101,12 @@ class ScoreFusion:
           ``class_confidence`` and the others share the rest.
         * ``uniform``: every level alike.
         * ``auto``: the first of these that the output supports.
+
+        A mode that is none of these gives a flat distribution too, with a warning.
         """
-        if mode == "uniform":
+        if mode not in ("auto", "logits", "classification"):
+            if mode != "uniform":
+                logger.warning("%r is no way to read probabilities; using a flat distribution", mode)
             return self._flat()
         if mode in ("auto", "logits"):
             logits = self._logits(vlm_output)

@@ -339,6 +339,7 @@ class AgenticIQAState(TypedDict):
     reference_path: NotRequired[str | None]
     options: NotRequired[list[str] | None]
     regions: NotRequired[dict[str, list[int]] | None]
+    align: NotRequired[str]
     plan: NotRequired[PlannerOutput | None]
     executor_evidence: NotRequired[ExecutorOutput | None]
     summarizer_result: NotRequired[SummarizerOutput]

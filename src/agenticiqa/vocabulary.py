@@ -107,8 +107,9 @@ def plain_spelling(word: str) -> str:
     >>> [plain_spelling(w) for w in ("Colours", "moiré", "ARTEFACT", "centre")]
     ['colors', 'moire', 'artifact', 'center']
     """
-    decomposed = unicodedata.normalize("NFKD", word.casefold())
-    text = "".join(c for c in decomposed if not unicodedata.combining(c))
+    text = word.casefold()
+    if not text.isascii():
+        text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     for british, american in _data()["spellings"].items():
         if british in text:
             text = text.replace(british, american)

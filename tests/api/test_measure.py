@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from agenticiqa.api.measure import resized
+from agenticiqa.pictures.aligning import resized
 from agenticiqa.pictures.images import LoadedImage, decode_image
 
 

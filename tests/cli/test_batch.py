@@ -103,7 +103,6 @@ def test_dry_run_estimates_calls_and_cost(run, manifest):
         (("--rpm", "fast"), "not a limit"),
         (("--sample-range", "3"), "not a range"),
         (("--address", "auto"), "--engine ray"),
-        (("--align", "resize"), "no effect without --measure"),
         (("--measure", "PSNR"), "--backend has no effect"),
         (("--rpm", "60"), "would have no effect"),
         (("--rpm", "opnai=60"), "no provider 'opnai'"),
@@ -227,13 +226,13 @@ def test_results_on_standard_output_stand_in_the_order_of_the_manifest(run, mani
     done = run("batch", str(manifest), "-o", "-", "--measure", "PSNR", "--workers", "2")
     assert done.code == 0, done.err
     assert [json.loads(line)["sample_id"] for line in done.out.splitlines()] == ["s0", "s1", "s2", "s3"]
-    assert "4 of 4 samples have a result: standard output" in done.err
+    assert "4 of 4 samples have a result: the output" in done.err
     assert list(folder.iterdir()) == []
     for option in ("--resume", "--overwrite", "--json"):
         assert "--output - prints JSON Lines" in run("batch", str(manifest), "-o", "-", option).err
 
 
-def test_reader_that_has_seen_enough_ends_the_batch_quietly(environment, tmp_path, folder):
+def test_reader_that_has_seen_enough_ends_the_batch(environment, tmp_path, folder):
     manifest = make_manifest(tmp_path / "set", 3000)
     command = Path(sys.executable).with_name("agenticiqa")
     arguments = [str(command), "batch", str(manifest), "-o", "-", "--measure", "PSNR", "-w", "1"]
@@ -244,8 +243,8 @@ def test_reader_that_has_seen_enough_ends_the_batch_quietly(environment, tmp_pat
     assert json.loads(process.stdout.readline())["sample_id"] == "s0"
     process.stdout.close()
     assert process.stderr is not None
-    assert process.stderr.read() == ""
-    assert process.wait(timeout=60) != 0
+    assert "Nobody reads standard output" in process.stderr.read()
+    assert process.wait(timeout=60) == 141
 
 
 def test_csv_by_name_with_its_lines_beside_it(run, manifest, folder):

@@ -59,7 +59,7 @@ def test_manifest_is_written(run, kadid, folder):
     rows = [json.loads(line) for line in (folder / "m.jsonl").read_text().splitlines()]
     assert [row["distortion"] for row in rows] == ["gaussian_blur", "jpeg"]
     assert "2 samples written" in done.out
-    drawn = run("datasets", "manifest", "kadid10k", str(kadid), "-o", "m.jsonl", "--max-samples", "1", "--json").json
+    drawn = run("datasets", "manifest", "kadid10k", str(kadid), "-o", "one.jsonl", "--max-samples", "1", "--json").json
     assert (drawn["present"], drawn["written"]) == (2, 1)
 
 

@@ -189,3 +189,15 @@ def test_log_file_is_json_lines_without_keys(run, model, pictures, tmp_path: Pat
     entries = [json.loads(line) for line in text.splitlines()]
     assert any("You are a planner" in entry["message"] for entry in entries)
     assert "sk-secret-secret-secret" not in text
+
+
+def test_ask_explain_needs_no_picture(run):
+    out = run("ask", "explain", "Isn't the sky noisy?", "--option", "Yes", "--option", "No").out
+    assert "noise" in out
+    assert "sky" in out
+    assert "'No': 0% noise" in out
+    meaning = run("ask", "explain", "Is it sharp but noisy?", "--json").json
+    assert (meaning["property"], meaning["form"], meaning["language"]) == ("sharp", "yes_no", "English")
+    assert [each["property"] for each in meaning["statements"]] == ["sharp", "noisy"]
+    assert "outside the field" in run("ask", "explain", "Write me a poem").out
+    assert run("ask", "explain", "Is it a screenshot?", "--json").json["value"] == "screenshot"

@@ -95,6 +95,8 @@ def test_a_reply_inside_the_schema_fits_the_model():
         "need_replan": False,
         "replan_reason": None,
         "quality_score": None,
+        "score_interval": None,
+        "conflict": None,
         "error": None,
     }
     assert set(reply) == set(reply_schema(SummarizerOutput).schema["required"])

@@ -20,6 +20,7 @@ from agenticiqa.reports.difference import open_pictures
 from agenticiqa.reports.evidence_maps import write_maps
 from agenticiqa.runtime.config import ImageLimits, load_settings
 from agenticiqa.serve.mcp.server import _difference_content, _map_content
+from agenticiqa.tools.maps import MapFolder
 from support.pictures import distorted, save, scene
 
 pytestmark = pytest.mark.usefixtures("isolated")
@@ -61,7 +62,7 @@ def test_reports(result: Assessment):
 
 def test_maps(result: Assessment, tmp_path: Path):
     with AgenticIQA(backend="embedded") as assessor, pytest.raises(ImageTooLargeError):
-        write_maps(result, assessor.tools, tmp_path / "maps", TOO_SMALL)
+        write_maps(result, assessor.tools, MapFolder(tmp_path / "maps"), TOO_SMALL)
 
 
 def test_regions(picture: Path, tmp_path: Path):

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from os import PathLike, fspath
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from agenticiqa.api.run_result import assessment_from
-from agenticiqa.errors import AgenticIQAError, ConfigError, RunNotFoundError
+from agenticiqa.api.interrupts import Interrupts
+from agenticiqa.api.recording import Recorder
+from agenticiqa.api.run_result import Progress, assessment_from
+from agenticiqa.errors import AgenticIQAError, ConfigError, HomeFullError, RunNotFoundError
 from agenticiqa.models.client import BackendChoice, VLMClient
 from agenticiqa.nodes.results import Assessment, show_in_notebooks
 from agenticiqa.nodes.run_context import RunContext
 from agenticiqa.nodes.run_state import PipelineEvent, initial_state
+from agenticiqa.pictures.aligning import Align, refuse_other_size
 from agenticiqa.pictures.images import LoadedImage, check_allowed
 from agenticiqa.pictures.inputs import GivenPicture, PictureInput, Size, given_picture
 from agenticiqa.pictures.regions import check_regions
@@ -27,15 +28,15 @@ from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import ROLES, ImageLimits, Settings, load_settings
 from agenticiqa.runtime.logs import configure_logging, run_id_for_logs
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
-from agenticiqa.runtime.runs import INTERRUPTED, RunRecord, RunStore, StopRun, new_run_id, open_database
+from agenticiqa.runtime.runs import INTERRUPTED, RunRecord, RunStore, StopRun, new_run_id
+from agenticiqa.runtime.stopping import stoppable
 from agenticiqa.state import AgenticIQAState
 from agenticiqa.tools.needs import assessing_need
 from agenticiqa.tools.registry import ToolRegistry, default_registry
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:
-    from langgraph.checkpoint.sqlite import SqliteSaver
-
+    from agenticiqa.api.checkpoints import Checkpoints
     from agenticiqa.api.comparison.comparing import SideListener
     from agenticiqa.graph import Graph
     from agenticiqa.nodes.results import Comparison
@@ -47,6 +48,14 @@ NAMED_BACKENDS = "named_backends"
 """Where the record of a run keeps the backends that its user named."""
 Regions = Mapping[str, Sequence[int]]
 """Boxes (x, y, width, height in pixels) by the names that the question uses."""
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a run, which can be resumed; ``known`` is what had been found by then, and what it cost."""
+
+    def __init__(self, known: Assessment) -> None:
+        super().__init__("interrupted")
+        self.known = known
 
 
 class AgenticIQA:
@@ -88,7 +97,7 @@ class AgenticIQA:
             if pipeline.cache.enabled and record
             else None
         )
-        self._runs = _open_runs(self.settings.runs_database) if pipeline.runs.enabled and record else None
+        self._record = Recorder(self.settings.runs_database) if pipeline.runs.enabled and record else None
         self._tools = tools or default_registry(pipeline.tools)
         self._clients = dict(clients or {})
         self._allowed_roots = pipeline.allowed_roots if only_allowed_roots else None
@@ -100,9 +109,14 @@ class AgenticIQA:
     @property
     def runs(self) -> RunStore:
         """The record of runs."""
-        if self._runs is None:
+        if self._record is None:
             raise RunNotFoundError("Runs are not recorded.", hint="Set runs.enabled to true in pipeline.yaml.")
-        return self._runs
+        return self._record.store
+
+    @property
+    def home_full(self) -> HomeFullError | None:
+        """Why something about a run was not recorded, where there was no room for it."""
+        return self._record.full if self._record else None
 
     @property
     def cache(self) -> DiskCache | None:
@@ -144,15 +158,17 @@ class AgenticIQA:
         options: Sequence[str] | None = None,
         regions: Regions | None = None,
         max_replan_iterations: int | None = None,
+        align: Align = "none",
         on_event: EventListener | None = None,
         run_id: str | None = None,
     ) -> Assessment:
         """Answer one question about one picture.
 
-        Arguments of a wrong kind raise. Whatever goes wrong with a picture or a model is in the result, whose status
-        is then ``error``.
+        A reference has the picture's size; ``align="resize"`` scales the picture to it, and regions then count in the
+        reference's pixels. Arguments of a wrong kind raise. Whatever goes wrong with a picture or a model is in the
+        result, whose status is then ``error``.
         """
-        events = self._start(image, query, reference, options, regions, max_replan_iterations, run_id)
+        events = self._start(image, query, reference, options, regions, max_replan_iterations, align, run_id)
         return _last(events, on_event)
 
     def stream(
@@ -164,13 +180,14 @@ class AgenticIQA:
         options: Sequence[str] | None = None,
         regions: Regions | None = None,
         max_replan_iterations: int | None = None,
+        align: Align = "none",
         run_id: str | None = None,
     ) -> Generator[PipelineEvent | Assessment, None, None]:
         """:meth:`assess` as it happens: every step of the agents, and last the result.
 
         Closing the generator interrupts the run; it can be resumed.
         """
-        return self._start(image, query, reference, options, regions, max_replan_iterations, run_id)
+        return self._start(image, query, reference, options, regions, max_replan_iterations, align, run_id)
 
     def compare(
         self,
@@ -195,6 +212,7 @@ class AgenticIQA:
         options: Sequence[str] | None = None,
         regions: Regions | None = None,
         max_replan_iterations: int | None = None,
+        align: Align = "none",
         on_event: EventListener | None = None,
         run_id: str | None = None,
     ) -> Assessment:
@@ -207,6 +225,7 @@ class AgenticIQA:
             options=options,
             regions=regions,
             max_replan_iterations=max_replan_iterations,
+            align=align,
             on_event=on_event,
             run_id=run_id,
         )
@@ -220,6 +239,7 @@ class AgenticIQA:
         options: Sequence[str] | None = None,
         regions: Regions | None = None,
         max_replan_iterations: int | None = None,
+        align: Align = "none",
     ) -> AsyncIterator[PipelineEvent | Assessment]:
         """:meth:`stream` without blocking the event loop."""
         loop = asyncio.get_running_loop()
@@ -232,6 +252,7 @@ class AgenticIQA:
                 options=options,
                 regions=regions,
                 max_replan_iterations=max_replan_iterations,
+                align=align,
                 on_event=lambda event: cast("None", loop.call_soon_threadsafe(heard.put_nowait, event)),
             )
         )
@@ -268,6 +289,8 @@ class AgenticIQA:
         record = self.runs.find(run_id)
         if record.result is not None and record.status != "error":
             return Assessment.model_validate(record.result)
+        if self._record:
+            self._record.begin_again(record.id)
         asked = {key: value for key, value in record.request.items() if key != NAMED_BACKENDS}
         state, settings = cast("AgenticIQAState", asked), self._settings_of(record)
         return _last(self._carry_out(record.id, state, {}, settings, resume=True), on_event)
@@ -283,6 +306,7 @@ class AgenticIQA:
             request.get("options"),
             request.get("regions"),
             request["max_replan_iterations"],
+            request.get("align", "none"),
             None,
             settings=self._settings_of(record),
         )
@@ -295,24 +319,21 @@ class AgenticIQA:
 
     def forget(self, run_ids: Collection[str]) -> None:
         """Remove runs from the record, with what is stored for resuming them."""
-        if self._runs:
-            self._runs.forget(run_ids)
-        if self._saver:
-            for run_id in run_ids:
-                self._saver.delete_thread(run_id)
+        if self._record:
+            self._record.forget(run_ids)
 
     # --- one run ---
 
-    # Made when first needed: LangGraph takes longer to import than everything else together.
-    @cached_property
-    def _saver(self) -> SqliteSaver | None:
-        return _open_checkpoints(self.settings.runs_database) if self._runs else None
+    @property
+    def _checkpoints(self) -> Checkpoints | None:
+        return self._record.checkpoints if self._record else None
 
+    # Made when first needed: LangGraph takes longer to import than everything else together.
     @cached_property
     def _graph(self) -> Graph:
         from agenticiqa.graph import build_graph
 
-        return build_graph(checkpointer=self._saver)
+        return build_graph(checkpointer=self._checkpoints)
 
     def _start(
         self,
@@ -322,6 +343,7 @@ class AgenticIQA:
         options: Sequence[str] | None,
         regions: Regions | None,
         max_replan_iterations: int | None,
+        align: Align,
         run_id: str | None,
         settings: Settings | None = None,
     ) -> Generator[PipelineEvent | Assessment, None, None]:
@@ -331,11 +353,11 @@ class AgenticIQA:
         original = given_picture(reference) if reference is not None else None
         limit = self.settings.pipeline.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
         state = initial_state(
-            query, given.name, original.name if original else None, limit, options=options, regions=regions
+            query, given.name, original.name if original else None, limit, options=options, regions=regions, align=align
         )
         run_id = run_id or new_run_id()
-        if self._runs:
-            self._runs.begin(run_id, {**state, NAMED_BACKENDS: settings.named_backends})
+        if self._record:
+            self._record.begin(run_id, {**state, NAMED_BACKENDS: settings.named_backends})
         pictures = {each.name: each for each in (given, original) if each is not None and each.in_memory}
         return self._carry_out(run_id, state, pictures, settings, resume=False)
 
@@ -355,45 +377,58 @@ class AgenticIQA:
             cache=self._cache,
             run_id=run_id,
             pictures=pictures,
+            scaled_to=_scaled_to(state),
             _made=self._made,
             _choices=self._choices if settings is self.settings else {},
             _making=self._making,
         )
+        progress = Progress(dict(state))
         try:
-            final = yield from self._last_state(run_id, state, context, resume=resume)
-            result = assessment_from(final, context)
+            yield from self._work_through(run_id, state, context, progress, resume=resume)
+            result = assessment_from(progress.state, context)
             result.keep_pictures(pictures)
         except BaseException as error:
             # The listener stopped it, Ctrl+C, a defect: the record must not call it running for ever.
-            if self._runs:
-                self._runs.stop(run_id, error.status if isinstance(error, StopRun) else INTERRUPTED)
+            if self._record:
+                self._record.stop(run_id, error.status if isinstance(error, StopRun) else INTERRUPTED)
+            if isinstance(error, KeyboardInterrupt):
+                raise RunInterrupted(progress.interrupted(context)) from error
             raise
         finally:
             context.forget_pictures()
-        if self._runs:
-            self._runs.finish(run_id, result.model_dump(mode="json"))
-        if self._saver:
-            self._saver.delete_thread(run_id)
+        if self._record:
+            self._record.finish(run_id, result.model_dump(mode="json"))
         yield result
 
-    def _last_state(
-        self, run_id: str, state: AgenticIQAState, context: RunContext, *, resume: bool
-    ) -> Generator[PipelineEvent, None, Mapping[str, Any]]:
-        """The last state of the run, whose events are passed on as they come."""
-        final: Mapping[str, Any] = dict(state)
-        with context.timed("total"), run_id_for_logs(run_id):
+    def _work_through(
+        self, run_id: str, state: AgenticIQAState, context: RunContext, progress: Progress, *, resume: bool
+    ) -> Generator[PipelineEvent, None, None]:
+        """The run itself; its events are passed on as they come."""
+        interrupts = Interrupts()
+        with context.timed("total"), run_id_for_logs(run_id), stoppable(interrupts.check):
             try:
-                with self._admitted(state, context):
-                    self._check(state, context)
-                    for event in self._events(run_id, state, context, resume=resume):
-                        if event.kind == "state":
-                            final = event.details
-                        yield event
+                with ExitStack() as admitted:
+                    with interrupts.listening():
+                        admitted.enter_context(self._admitted(state, context))
+                        self._check(state, context)
+                        events = self._events(run_id, state, context, resume=resume)
+                    while True:
+                        # Only while it works: between two events the program is the caller's.
+                        with interrupts.listening():
+                            event = next(events, None)
+                        if event is None:
+                            return
+                        progress.hear(event)
+                        try:
+                            yield event
+                        except BaseException:
+                            # Whoever listens ends the run: the agent that works meanwhile is told, and not waited for.
+                            interrupts.tell()
+                            raise
             except AgenticIQAError as error:
                 logger.error("Run %s failed: %s", run_id, error)  # noqa: TRY400 - the message says it all
                 context.note_failure(error)
-                final = {**final, "error": str(error)}
-        return final
+                progress.state = {**progress.state, "error": str(error)}
 
     def _events(
         self, run_id: str, state: AgenticIQAState, context: RunContext, *, resume: bool
@@ -407,7 +442,7 @@ class AgenticIQA:
         # than next: a node that ended while the run was being stopped is not among the next ones.
         stored = (
             resume
-            and self._saver is not None
+            and self._checkpoints is not None
             and bool(self._graph.get_state({"configurable": {"thread_id": run_id}}).tasks)
         )
         return stream_pipeline(state, context=context, graph=self._graph, thread_id=run_id, resume=stored)
@@ -436,7 +471,7 @@ class AgenticIQA:
         reference_path = state.get("reference_path")
         image = context.image(state["image_path"])
         if reference_path:
-            context.image(reference_path)
+            refuse_other_size(image, context.image(reference_path))
         check_regions(state.get("regions") or {}, image)
         replaced: dict[BackendChoice, list[str]] = {}
         for role in ROLES:
@@ -453,14 +488,20 @@ class AgenticIQA:
         self._made.clear()
         if self._cache:
             self._cache.close()
-        if "_saver" in self.__dict__ and self._saver:
-            self._saver.conn.close()
+        if self._record:
+            self._record.close()
 
     def __enter__(self) -> AgenticIQA:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _scaled_to(state: AgenticIQAState) -> Mapping[str, str]:
+    """The picture and its reference, where one is to be scaled to the other."""
+    reference = state.get("reference_path")
+    return {state["image_path"]: reference} if reference and state.get("align") == "resize" else {}
 
 
 def _last(events: Generator[PipelineEvent | Assessment, None, None], on_event: EventListener | None) -> Assessment:
@@ -478,31 +519,6 @@ def _last(events: Generator[PipelineEvent | Assessment, None, None], on_event: E
                     return ended
                 raise
     raise AssertionError("a run ends with its result")
-
-
-def _open_runs(database: Path) -> RunStore | None:
-    """The record, or None with a warning where it cannot be kept: that costs the record, never the answer."""
-    try:
-        return RunStore(database)
-    except AgenticIQAError as error:
-        logger.warning("Runs are not recorded: %s", error)
-        return None
-
-
-def _open_checkpoints(runs_database: Path) -> SqliteSaver | None:
-    """Where runs can be resumed from, or None with a warning where it cannot be kept."""
-    from langgraph.checkpoint.sqlite import SqliteSaver
-
-    from agenticiqa.graph import state_serializer
-
-    file = runs_database.with_name(runs_database.stem + ".checkpoints.sqlite")
-    try:
-        saver = SqliteSaver(open_database(file, check_same_thread=False), serde=state_serializer())
-        saver.setup()
-    except (OSError, sqlite3.Error) as error:
-        logger.warning("Interrupted runs cannot be resumed: %s cannot be used (%s)", file, error)
-        return None
-    return saver
 
 
 def _notebook_view(result: Assessment) -> str:

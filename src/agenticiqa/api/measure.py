@@ -8,15 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
-
-import cv2
-import numpy as np
+from typing import Any
 
 from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError
 from agenticiqa.nodes.results import dataframe
-from agenticiqa.pictures.finding import STANDARD_INPUT, is_pattern, listed_paths, pictures_in, pictures_matching
-from agenticiqa.pictures.images import Box, LoadedImage, decode_image
+from agenticiqa.pictures.aligning import Align, aligned
+from agenticiqa.pictures.finding import (
+    STANDARD_INPUT,
+    Skipped,
+    is_pattern,
+    listed_paths,
+    pictures_in,
+    pictures_matching,
+)
+from agenticiqa.pictures.images import Box, LoadedImage
 from agenticiqa.pictures.inputs import GivenPicture, PictureInput, Size, given_picture
 from agenticiqa.runtime.cache import DiskCache
 from agenticiqa.runtime.config import ImageLimits, Settings, ToolSettings, load_settings
@@ -27,8 +32,6 @@ from agenticiqa.tools.metrics import FloatArray
 from agenticiqa.tools.names import same_tool
 from agenticiqa.tools.needs import measuring_need
 from agenticiqa.tools.registry import Tool, ToolRegistry, default_registry
-
-Align = Literal["none", "resize"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,8 @@ class Pairing:
 
     pairs: list[Pair]
     without_partner: list[Path]
+    skipped: Skipped = field(default_factory=Skipped)
+    """Files of the folders and patterns that do not open here."""
 
 
 def find_pairs(sources: Sequence[str | Path], reference: Path | None) -> Pairing:
@@ -79,31 +84,33 @@ def find_pairs(sources: Sequence[str | Path], reference: Path | None) -> Pairing
     Those of a folder are paired by name without ending.
     """
     named = [str(source) for source in sources]
-    pictures = list(dict.fromkeys(path for source in named for path in _pictures_of(source)))
+    skipped = Skipped()
+    pictures = list(dict.fromkeys(path for source in named for path in _pictures_of(source, skipped)))
     if reference is None or not reference.is_dir():
         # One reference for many versions of it: what codec people compare.
-        return Pairing([Pair.of(picture, reference) for picture in pictures], [])
+        return Pairing([Pair.of(picture, reference) for picture in pictures], [], skipped)
     if len(named) == 1 and not (os.path.isdir(named[0]) or is_pattern(named[0]) or named[0] == STANDARD_INPUT):
         raise ImageError(f"{str(reference)!r} is a folder, {named[0]!r} is a picture.", hint="Give two of a kind.")
-    partners = {picture.stem.casefold(): picture for picture in pictures_in(reference)}
+    partners = {picture.stem.casefold(): picture for picture in pictures_in(reference, skipped)}
     matched = [(picture, partners.get(picture.stem.casefold())) for picture in pictures]
     used = {partner for _, partner in matched}
     lonely = [picture for picture, partner in matched if partner is None]
     lonely += [partner for partner in partners.values() if partner not in used]
-    return Pairing([Pair.of(picture, partner) for picture, partner in matched if partner is not None], lonely)
+    return Pairing([Pair.of(picture, partner) for picture, partner in matched if partner is not None], lonely, skipped)
 
 
-def _pictures_of(source: str) -> list[Path]:
+def _pictures_of(source: str, skipped: Skipped) -> list[Path]:
     if source == STANDARD_INPUT:
         return [Path(path) for path in listed_paths(sys.stdin.buffer)]
     if is_pattern(source):
-        return [Path(path) for path in pictures_matching(source)]
+        return [Path(path) for path in pictures_matching(source, skipped)]
     folder = Path(source)
     if not folder.is_dir():
         return [folder]
-    found = pictures_in(folder)
+    found = pictures_in(folder, skipped)
     if not found:
-        raise ImageNotFoundError(f"There is no picture in {source!r}.", hint="Subfolders are not searched.")
+        hint = " ".join(skipped.lines()) or "Subfolders are not searched."
+        raise ImageNotFoundError(f"There is no picture in {source!r}.", hint=hint)
     return found
 
 
@@ -202,8 +209,8 @@ class Measurer:
         """Both pictures, the test picture scaled where that was asked for."""
         test = pair.image.open(self.limits)
         reference = pair.reference.open(self.limits) if pair.reference else None
-        if reference is not None and self.align == "resize" and reference.size != test.size:
-            test = resized(test, reference.size)
+        if reference is not None and self.align == "resize":
+            test = aligned(test, reference)
         return test, reference
 
 
@@ -213,18 +220,6 @@ def _peeked(picture: GivenPicture, limits: ImageLimits) -> tuple[GivenPicture, S
         return picture, picture.peek(limits)
     opened = picture.open(limits)
     return replace(picture, open=lambda _limits: opened), opened.size
-
-
-def resized(image: LoadedImage, size: tuple[int, int]) -> LoadedImage:
-    """The picture scaled to (width, height): an honest comparison only where the user asked for it.
-
-    The samples are scaled as floats and kept in 16 bits, so that scaling adds no rounding of its own to the score.
-    """
-    shrinking = size[0] < image.size[0]
-    samples = cv2.resize(image.pixels, size, interpolation=cv2.INTER_AREA if shrinking else cv2.INTER_CUBIC)
-    deep = np.rint(np.clip(samples, 0, 1) * 65535).astype(np.uint16)
-    data = cv2.imencode(".png", cv2.cvtColor(deep, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 1])[1].tobytes()
-    return decode_image(data, path=image.path)
 
 
 # --- one picture, from Python ----------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import metadata as package_metadata
 from typing import Any
@@ -15,7 +15,9 @@ from agenticiqa.models.client import TokenUsage
 from agenticiqa.nodes.asking import CallLog
 from agenticiqa.nodes.results import Assessment, Status
 from agenticiqa.nodes.run_context import RunContext
+from agenticiqa.nodes.run_state import PipelineEvent
 from agenticiqa.runtime.config import ROLES
+from agenticiqa.runtime.runs import INTERRUPTED
 from agenticiqa.state import ExecutorOutput, SummarizerOutput
 from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
 
@@ -34,6 +36,44 @@ def assessment_from(state: Mapping[str, Any], context: RunContext) -> Assessment
         error=_error(state),
         metadata=_metadata(state, context),
     )
+
+
+@dataclass
+class Progress:
+    """What is known of a run while it goes on: the state after the last agent, and what the next one has found."""
+
+    state: Mapping[str, Any]
+    _steps: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def hear(self, event: PipelineEvent) -> None:
+        if event.kind == "step":
+            self._steps[event.name] = event.details
+        elif event.kind == "node":
+            # Whatever the agent reported on the way is in what it returned.
+            self._steps.clear()
+        else:
+            self.state = event.details
+
+    def interrupted(self, context: RunContext) -> Assessment:
+        """What is known, as a result without an answer."""
+        evidence = {
+            field_name: self._steps[step][key] for field_name, step, key in _EVIDENCE_OF_STEPS if step in self._steps
+        }
+        state = {**self.state, "error": "Interrupted before there was an answer."}
+        if evidence:
+            state["executor_evidence"] = ExecutorOutput.model_validate(evidence)
+        known = assessment_from({**state, "summarizer_result": None}, context)
+        return known.model_copy(update={"metadata": {**known.metadata, "error_kind": INTERRUPTED}})
+
+
+_EVIDENCE_OF_STEPS = (
+    ("distortion_set", "detection", "distortions"),
+    ("distortion_analysis", "analysis", "analysis"),
+    ("selected_tools", "selection", "tools"),
+    ("quality_scores", "tools", "scores"),
+    ("tool_logs", "tools", "logs"),
+)
+"""(field of the evidence, step that reports it, under which key)"""
 
 
 def _error(state: Mapping[str, Any]) -> str | None:

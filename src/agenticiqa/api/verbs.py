@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from agenticiqa.api.assessor import AgenticIQA, EventListener, Regions
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.nodes.run_state import PipelineEvent
+from agenticiqa.pictures.aligning import Align
 from agenticiqa.pictures.inputs import PictureInput
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:
-    from agenticiqa.api.measure import Align, Measurements
+    from agenticiqa.api.measure import Measurements
 
 
 def assess(
@@ -29,6 +30,7 @@ def assess(
     regions: Regions | None = None,
     backend: str | None = None,
     max_replan_iterations: int | None = None,
+    align: Align = "none",
     on_event: EventListener | None = None,
 ) -> Assessment:
     """Answer one question about one picture.
@@ -44,6 +46,7 @@ def assess(
             options=options,
             regions=regions,
             max_replan_iterations=max_replan_iterations,
+            align=align,
             on_event=on_event,
         )
 
@@ -57,6 +60,7 @@ def stream(
     regions: Regions | None = None,
     backend: str | None = None,
     max_replan_iterations: int | None = None,
+    align: Align = "none",
 ) -> Generator[PipelineEvent | Assessment, None, None]:
     """:func:`assess` as it happens: every step of the agents, and last the result."""
     with AgenticIQA(backend, record=False) as assessor:
@@ -67,6 +71,7 @@ def stream(
             options=options,
             regions=regions,
             max_replan_iterations=max_replan_iterations,
+            align=align,
         )
 
 
@@ -116,6 +121,7 @@ async def aassess(
     regions: Regions | None = None,
     backend: str | None = None,
     max_replan_iterations: int | None = None,
+    align: Align = "none",
     on_event: EventListener | None = None,
 ) -> Assessment:
     """:func:`assess` for programs with an event loop."""
@@ -128,6 +134,7 @@ async def aassess(
         regions=regions,
         backend=backend,
         max_replan_iterations=max_replan_iterations,
+        align=align,
         on_event=on_event,
     )
 

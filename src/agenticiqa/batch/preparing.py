@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agenticiqa.api.measure import Align
 from agenticiqa.batch.engines.base import Engine, ThreadEngine
 from agenticiqa.batch.engines.processes import ProcessEngine, usable_cores
 from agenticiqa.batch.rate_limits import RateLimits
@@ -15,6 +14,7 @@ from agenticiqa.batch.work import BatchJob, backends_of
 from agenticiqa.errors import ConfigError
 from agenticiqa.models.client import BackendName, TokenUsage, choose_backend, find_provider, provider_names
 from agenticiqa.models.pricing import estimate_cost
+from agenticiqa.pictures.aligning import Align
 from agenticiqa.runtime.config import ROLES, Settings, load_settings
 from agenticiqa.tools.registry import default_registry
 from agenticiqa.vocabulary import DEFAULT_QUERY

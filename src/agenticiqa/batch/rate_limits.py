@@ -212,6 +212,9 @@ current_clock: ContextVar[SampleClock | None] = ContextVar("agenticiqa_sample_cl
 class LimitedClient(RichVLMClient):
     """A client that waits for its turn, and tries again what may succeed later."""
 
+    # A batch lets what has begun end, or ends with its process.
+    stops_when_told = True
+
     def __init__(self, client: VLMClient, limit: ProviderLimit, retries: int, *, sleep: Sleep = time.sleep) -> None:
         self.backend = client.backend
         self.cacheable = client.cacheable

@@ -43,10 +43,12 @@ class Batch:
     manifest: Manifest
     job: BatchJob
     output: Path
+    """The lines. Beside them a caller may make a ``table`` of them."""
     make_engine: Callable[[], Engine]
     selection: SampleRange = field(default_factory=SampleRange)
     resume: bool = False
     overwrite: bool = False
+    table: Path | None = None
     budget_usd: float | None = None
     expected_cost_usd: float = 0.0
     """What one sample probably costs, until some have shown it."""
@@ -59,9 +61,10 @@ class Batch:
         """Work through the selected samples. Raises before anything is spent when manifest or output are unfit."""
         with locked(self.output), _temporary_files_that_fit():
             self._refuse_unasked_overwriting()
-            checked = check_manifest(self.manifest, self.job)
+            written = [path for path in (self.output, self.table) if path is not None]
+            checked = check_manifest(self.manifest, self.job, outputs=written)
             try:
-                checked.refuse_problems(self.manifest.name)
+                checked.refuse_problems(self.manifest.name, self.manifest.skipped)
                 return self._run(checked)
             finally:
                 checked.ledger.close()
@@ -90,7 +93,7 @@ class Batch:
             if self.stream is None:
                 results.put_in_order(ledger.spans())
             self.on_progress(tally)
-            return summarize(tally, ledger, bounds, str(self.output), stopped)
+            return summarize(tally, ledger, bounds, str(self.output), stopped, self.manifest.skipped)
         finally:
             results.close()
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +10,6 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from agenticiqa.api.measure import Align
 from agenticiqa.batch.manifest.reading import RowsManifest, open_manifest
 from agenticiqa.batch.manifest.rows import Manifest
 from agenticiqa.batch.preparing import BatchRequest, default_workers, engine_factory, expected_cost, prepare_job
@@ -24,6 +21,8 @@ from agenticiqa.batch.runner import Batch, ProgressListener
 from agenticiqa.batch.tally import BatchSummary
 from agenticiqa.errors import ConfigError
 from agenticiqa.nodes.results import dataframe
+from agenticiqa.pictures.aligning import Align
+from agenticiqa.runtime.scratch import ScratchFolder
 
 PicturePath = str | PathLike[str]
 Pictures = PicturePath | Iterable[PicturePath | Mapping[str, Any]]
@@ -77,8 +76,8 @@ def run_batch(  # noqa: PLR0913 - each says what it is
     if output is not None:
         temporary, target = None, BatchOutput.named(Path(output))
     else:
-        temporary = Path(tempfile.mkdtemp(prefix="agenticiqa-batch-"))
-        target = BatchOutput(temporary / "results.jsonl", "jsonl")
+        temporary = ScratchFolder("batch")
+        target = BatchOutput(temporary.path / "results.jsonl", "jsonl")
     count = workers or default_workers(job)
     if isinstance(manifest, RowsManifest):
         count = max(1, min(count, len(manifest)))
@@ -86,6 +85,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
         manifest=manifest,
         job=job,
         output=target.lines,
+        table=target.table,
         make_engine=engine_factory(job, workers=count),
         resume=resume and not overwrite,
         overwrite=overwrite,
@@ -98,7 +98,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
             summary = batch.run()
     except BaseException:
         if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.close()
         raise
     finally:
         manifest.close()
@@ -154,11 +154,11 @@ class BatchResults:
     Each is a dictionary with the keys of docs/result-format.md; ``status`` says whether it is an answer.
     """
 
-    def __init__(self, lines: Path, summary: BatchSummary, temporary: Path | None = None) -> None:
+    def __init__(self, lines: Path, summary: BatchSummary, temporary: ScratchFolder | None = None) -> None:
         self._lines = lines
         self._summary = summary
         if temporary is not None:
-            weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
+            weakref.finalize(self, temporary.close)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return (line.record for line in read_results(self._lines))

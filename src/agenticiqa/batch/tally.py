@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from agenticiqa.batch.ledger import FAILED, Ledger
 from agenticiqa.batch.work import SampleOutcome
+from agenticiqa.pictures.finding import Skipped
 
 StopReason = Literal["interrupted", "budget"]
 RATE_WINDOW_S = 60.0
@@ -87,6 +88,8 @@ class BatchSummary:
     seconds: float
     samples_per_second: float
     stopped: StopReason | None
+    skipped: Skipped = field(default_factory=Skipped)
+    """Files of the folder or pattern that are no samples."""
 
     @property
     def exit_code(self) -> int:
@@ -98,11 +101,11 @@ class BatchSummary:
         return 2 if self.failed or self.not_done else 0
 
     def as_dict(self) -> dict[str, Any]:
-        return {**self.__dict__, "exit_code": self.exit_code}
+        return {**self.__dict__, "skipped": self.skipped.as_dict(), "exit_code": self.exit_code}
 
 
 def summarize(
-    tally: Tally, ledger: Ledger, bounds: tuple[int, int], output: str, stopped: StopReason | None
+    tally: Tally, ledger: Ledger, bounds: tuple[int, int], output: str, stopped: StopReason | None, skipped: Skipped
 ) -> BatchSummary:
     counts = ledger.counts(*bounds)
     failed_ids = []
@@ -125,4 +128,5 @@ def summarize(
         seconds=round(tally.seconds, 3),
         samples_per_second=round(tally.worked / tally.seconds, 3) if tally.seconds else 0.0,
         stopped=stopped,
+        skipped=skipped,
     )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from agenticiqa.api.measure import Align, Measurer
+from agenticiqa.api.measure import Measurer
 from agenticiqa.batch.manifest.fields import is_url
 from agenticiqa.batch.manifest.remote_pictures import picture_at
 from agenticiqa.batch.manifest.rows import Row
@@ -19,6 +19,7 @@ from agenticiqa.batch.rate_limits import ProviderLimits, RateLimits, limited_cli
 from agenticiqa.batch.results.result_lines import result_line
 from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import AgenticIQAError, ManifestError
+from agenticiqa.pictures.aligning import Align
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import ROLES, Settings
 from agenticiqa.runtime.memory import process_budget
@@ -77,6 +78,8 @@ class BatchJob:
         else:
             asked["query"] = sample.query or self.query
             conditions = [dict(self.backends), self.settings.pipeline.max_replan_iterations]
+            # Only where it is asked for: results of earlier versions keep their ids.
+            conditions += [self.align] if self.align != "none" else []
         text = json.dumps([asked, pictures, conditions], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
 
@@ -164,6 +167,7 @@ class SampleWorker:
             reference=picture_at(sample.reference_path) if sample.reference_path else None,
             options=sample.options,
             regions=sample.regions,
+            align=self._job.align,
             run_id=task.run_id,
         )
         return assessment.model_dump(mode="json")

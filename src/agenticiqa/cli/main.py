@@ -11,20 +11,26 @@ from typing import Annotated
 
 import typer
 
+from agenticiqa.cli.standard_streams import (
+    StandardOutputError,
+    discard_standard_output,
+    prepare_standard_streams,
+)
 from agenticiqa.cli.terminal import (
     EXIT_ERROR,
+    EXIT_HOME_FULL,
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
     error_console,
     print_error,
     show_warnings,
-    tolerate_narrow_encodings,
 )
-from agenticiqa.errors import AgenticIQAError
+from agenticiqa.errors import AgenticIQAError, HomeFullError
 
 COMMANDS = {
     "assess": "one.assess:assess",
     "compare": "one.compare:compare",
+    "ask": "one.ask:app",
     "measure": "one.measure:measure",
     "batch": "many.batch:batch",
     "distort": "one.distort:distort",
@@ -92,31 +98,56 @@ def main() -> None:
     """Entry point; no failure reaches the user as a traceback."""
     # Starting makes many objects and hardly any garbage: the usual search after every 700 takes a sixth of the start.
     gc.set_threshold(20_000)
-    tolerate_narrow_encodings()
+    prepare_standard_streams()
     if "--quiet" not in sys.argv:
         # Which files count is decided before a command knows where its own warnings go.
         show_warnings(of="agenticiqa.runtime.config")
     try:
-        build_app(_named(sys.argv[1:]))(prog_name="agenticiqa")
+        sys.exit(_exit_code())
+    finally:
+        # Everything ends with the process: looking through it all for garbage once more would take a fifth of a second.
+        gc.freeze()
+
+
+def _exit_code() -> int:
+    """Run the command; whatever it ends in becomes a message and a number."""
+    try:
+        code = _run()
+        # Here rather than at Python's end, where a failure would be told in Python's words.
+        sys.stdout.flush()
+    except StandardOutputError as error:
+        discard_standard_output()
+        _print_failure(error)
+        return error.exit_code
+    except HomeFullError as error:
+        _print_failure(error)
+        return EXIT_HOME_FULL
     except AgenticIQAError as error:
-        print_error(error.message)
-        if error.hint:
-            error_console().print(error.hint, highlight=False, markup=False, soft_wrap=True)
-        sys.exit(EXIT_ERROR)
+        _print_failure(error)
+        return EXIT_ERROR
     except KeyboardInterrupt:
-        error_console().print("Interrupted. `agenticiqa runs list` shows runs that can be resumed.")
-        sys.exit(EXIT_INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our output (such as head) has closed it.
-        sys.stderr.close()
-        sys.exit(EXIT_ERROR)
+        error_console().print("Interrupted.")
+        return EXIT_INTERRUPTED
     except Exception as error:
         logging.getLogger("agenticiqa").exception("Internal error")
         print_error(
             f"internal, {type(error).__name__}: {error}\n"
             "This is a defect of AgenticIQA. The log file (`agenticiqa doctor` shows where) has the details."
         )
-        sys.exit(EXIT_INTERNAL)
-    finally:
-        # Everything ends with the process: looking through it all for garbage once more would take a fifth of a second.
-        gc.freeze()
+        return EXIT_INTERNAL
+    return code
+
+
+def _run() -> int:
+    try:
+        build_app(_named(sys.argv[1:]))(prog_name="agenticiqa")
+    except SystemExit as ended:
+        # Commands end so, whatever their code.
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return 0
+
+
+def _print_failure(error: AgenticIQAError) -> None:
+    print_error(error.message)
+    if error.hint:
+        error_console().print(error.hint, highlight=False, markup=False, soft_wrap=True)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from agenticiqa.pictures.aligning import Align
 
 
 def finite(value: float | None) -> float | None:
@@ -14,6 +17,13 @@ def finite(value: float | None) -> float | None:
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter("give a finite number.")
     return value
+
+
+def chosen_align(word: str) -> Align:
+    """What --align says."""
+    if word not in ("none", "resize"):
+        raise typer.BadParameter("--align is 'none' or 'resize'.")
+    return "resize" if word == "resize" else "none"
 
 
 ReferenceOption = Annotated[Path | None, typer.Option("--reference", "-r", help="How the picture should look.")]
@@ -42,6 +52,10 @@ MapsOption = Annotated[
     Path | None,
     typer.Option("--maps", help="Folder for the tools' maps: numbers (.npy), and colours over the picture (.png)."),
 ]
+AlignOption = Annotated[
+    str, typer.Option("--align", help="'resize' scales a picture to its reference's size; 'none' refuses.")
+]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there already.")]
 NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Ask and measure afresh.")]
 ResultsArgument = Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.", show_default=False)]
 ScoreOption = Annotated[

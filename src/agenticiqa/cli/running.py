@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +12,7 @@ import typer
 from agenticiqa.cli.terminal import (
     EXIT_BELOW_THRESHOLD,
     EXIT_ERROR,
+    EXIT_INTERRUPTED,
     EXIT_OK,
     error_console,
     output_console,
@@ -44,6 +47,33 @@ def run_with_progress(assessor: AgenticIQA, *, quiet: bool, **request: Any) -> A
         return assessor.assess(**request)
     with StepLines(error_console()) as steps:
         return assessor.assess(**request, on_event=steps.show)
+
+
+@contextmanager
+def interruptible(*, json_output: bool) -> Iterator[None]:
+    """Ctrl-C ends the command with what is known by then and how to continue."""
+    from agenticiqa.api.assessor import RunInterrupted
+    from agenticiqa.cli.one.rendering import print_evidence
+
+    try:
+        yield
+    except RunInterrupted as stopped:
+        known = stopped.known
+        if json_output:
+            print_json(known.model_dump(mode="json"))
+        elif known.executor_evidence:
+            print_evidence(output_console(), known.executor_evidence)
+        run_id, calls = known.metadata["run_id"], known.metadata["calls"]
+        said = f"Interrupted after {calls} calls. `agenticiqa runs resume {run_id}` continues the run."
+        error_console().print(said, highlight=False, markup=False, soft_wrap=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+def unless_full(code: int, assessor: AgenticIQA) -> int:
+    """The exit code; where all went well but for the home, which has no room, that is the end of the command."""
+    if code == EXIT_OK and assessor.home_full is not None:
+        raise assessor.home_full
+    return code
 
 
 def show(result: Assessment, *, json_output: bool, quiet: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 import sys
@@ -23,13 +22,9 @@ EXIT_SOME = 2
 """Of a batch: some samples have an answer, or can get one."""
 EXIT_BELOW_THRESHOLD = 3
 EXIT_INTERNAL = 70
+EXIT_HOME_FULL = 73
+"""The answer, if there is one, was given; it could not be recorded."""
 EXIT_INTERRUPTED = 130
-
-
-def tolerate_narrow_encodings() -> None:
-    """Where standard output cannot hold a character (a pipe on Windows, LC_ALL=C), a question mark takes its place."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
 
 
 def output_console() -> Console:

@@ -249,11 +249,11 @@ _LEVEL_OPTIONS = {letter: LEVEL_NAMES[level] for letter, level in LETTER_LEVELS.
 def parse_level(answer: str) -> int | None:
     """The quality level 1..5 that an answer means: a letter, a word, or a whole number.
 
-    >>> [parse_level(a) for a in ("A", "Bad", "4", "not good", "7")]
-    [5, 1, 4, None, None]
+    >>> [parse_level(a) for a in ("A", "Bad", "4", "4.0", "not good", "7")]
+    [5, 1, 4, 4, None, None]
     """
     text = _LEAD_IN.sub("", answer.strip()).strip().rstrip(".")
-    if re.fullmatch(r"[1-5](?:\s*/\s*5)?", text):
+    if re.fullmatch(r"[1-5](?:\.0+)?(?:\s*/\s*5)?", text):
         return int(text[0])
     letter = parse_choice(answer, _LEVEL_OPTIONS)
     return LETTER_LEVELS[letter] if letter else None

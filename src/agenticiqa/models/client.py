@@ -94,6 +94,8 @@ class VLMClient(ABC):
     """The name it was created under, such as ``openai.gpt-4o``."""
     cacheable = True
     """False where asking again costs about as little as looking the reply up."""
+    stops_when_told = False
+    """Whether :meth:`complete` itself ends when the run is stopped; others are left behind in a thread of their own."""
 
     @abstractmethod
     def generate(self, prompt: str, images: Images = None, **kwargs: Any) -> str:

@@ -27,6 +27,7 @@ from agenticiqa.models.wire.answer_logprobs import ReplyToken, answer_logprobs
 from agenticiqa.models.wire.reply_schema import reply_schema
 from agenticiqa.models.wire.transport import TOP_LOGPROBS, checked_text, installed
 from agenticiqa.runtime.config import ProviderSettings
+from agenticiqa.runtime.stopping import checkpoint
 
 logger = logging.getLogger(__name__)
 
@@ -117,7 +118,11 @@ class QwenVLMClient(RichVLMClient):
                     **_sampling(request),
                     max_new_tokens=request.max_tokens,
                     max_time=request.timeout_s,
-                    logits_processor=[*([recorder] if recorder else []), *self._grammar(request, loaded)],
+                    logits_processor=[
+                        _go_on,
+                        *([recorder] if recorder else []),
+                        *self._grammar(request, loaded),
+                    ],
                 )
         except torch.OutOfMemoryError as error:
             raise _out_of_memory(self.model) from error
@@ -202,6 +207,12 @@ class QwenVLMClient(RichVLMClient):
         if token_id not in self._texts:
             self._texts[token_id] = tokenizer.decode([token_id])
         return self._texts[token_id]
+
+
+def _go_on(_input_ids: Any, scores: Any) -> Any:
+    """Between two tokens: unwinds when the run was told to stop."""
+    checkpoint()
+    return scores
 
 
 class _Recorder:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import re
 import threading
 import time
@@ -22,6 +23,9 @@ from agenticiqa.models.mind import Mind
 from agenticiqa.models.pricing import estimate_cost
 from agenticiqa.runtime.cache import DiskCache, content_key
 from agenticiqa.runtime.logs import redact
+from agenticiqa.runtime.runs import StopRun
+from agenticiqa.runtime.stopping import checkpoint
+from agenticiqa.runtime.waiting import waited_for
 
 logger = logging.getLogger(__name__)
 
@@ -149,7 +153,7 @@ class Asker:
         except BackendError as error:
             failure = error
             raise
-        except AgenticIQAError:
+        except (AgenticIQAError, StopRun):
             raise
         except Exception as error:
             failure = _third_party(client, error)
@@ -201,6 +205,7 @@ class Asker:
         return reply
 
     def _call(self, client: VLMClient, request: ModelRequest, step: str) -> ModelReply:
+        checkpoint()
         timeout = self._time_left(request)
         started = time.perf_counter()
         try:
@@ -273,8 +278,11 @@ class Asker:
 def _complete(client: VLMClient, request: ModelRequest) -> ModelReply:
     """The reply; whatever a third party's client raises becomes one of our types."""
     try:
-        return client.complete(request)
-    except BackendError:
+        if client.stops_when_told:
+            return client.complete(request)
+        # Somebody else's code: it is waited for as long as it takes, unless the run is stopped.
+        return waited_for(lambda: client.complete(request), math.inf, f"call-{client.backend}")
+    except (BackendError, StopRun):
         raise
     except TimeoutError as error:
         raise BackendTimeoutError(f"{client.backend or 'The backend'} did not answer in time.") from error

@@ -228,7 +228,8 @@ class _Execution:
         wanted = {name: kinds or [OVERALL] for name, kinds in candidates.items()}
         if nothing_known or not wanted:
             wanted = {name: [OVERALL] for name in self.scope}
-        offered = self.context.tools.offered(has_reference=self.has_reference, size=self._smallest())
+        fitting = self.context.tools.offered(has_reference=self.has_reference, size=self._smallest())
+        offered = [tool for tool in fitting if tool.name not in self._failed_tools()]
         if not offered:
             self.errors.append("selection: no measuring tool can run on this picture")
             return None
@@ -263,11 +264,18 @@ class _Execution:
         return selected
 
     def _catalogue_choice(self, wanted: Distortions) -> Selection:
-        best = self.context.tools.best_for
-        return {
-            name: {kind: best(kind, has_reference=self.has_reference, size=self._smallest()).name for kind in kinds}
-            for name, kinds in wanted.items()
-        }
+        return {name: {kind: self._best_for(kind) for kind in kinds} for name, kinds in wanted.items()}
+
+    def _best_for(self, kind: str) -> str:
+        tools, failed = self.context.tools, self._failed_tools()
+        ranked = tools.ranked_for(kind, has_reference=self.has_reference, size=self._smallest())
+        left = [tool for tool in ranked if tool.name not in failed]
+        best = left[0] if left else tools.best_for(kind, has_reference=self.has_reference, size=self._smallest())
+        return best.name
+
+    def _failed_tools(self) -> set[str]:
+        """Tools that an earlier pass of this run showed to be of no use here."""
+        return {job.tool.name for job in self.context.lasting_failures}
 
     # --- execution ---
 
@@ -283,10 +291,15 @@ class _Execution:
             regions=self.state.get("regions"),
             has_reference=self.has_reference,
         )
+        failures = self.context.lasting_failures
+        again = dict.fromkeys(order.job for order in orders if order.job in failures)
+        refused += [f"tool {job.tool.name}: {failures[job]} (not tried again)" for job in again]
+        orders = [order for order in orders if order.job not in failures]
         reference = self.pictures[1].image if self.has_reference else None
         bench = Bench(self.pictures[0].image, reference, self.context.cache, memory=self.context.memory)
         with self.context.timed("tools"):
             measured = carry_out(orders, bench, self.context.settings.pipeline.tools)
+        failures.update(measured.lasting_failures)
         self.errors += [*refused, *(f"tool {log.tool}: {log.error}" for log in measured.logs if log.error)]
         self.report(
             "tools", {"scores": measured.scores, "logs": [log.model_dump(mode="json") for log in measured.logs]}

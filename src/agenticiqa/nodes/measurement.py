@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agenticiqa.errors import ToolError
 from agenticiqa.models.mind import Selection
@@ -11,7 +11,7 @@ from agenticiqa.pictures.images import Box
 from agenticiqa.pictures.regions import find_region
 from agenticiqa.runtime.config import ToolSettings
 from agenticiqa.state import ToolExecutionLog
-from agenticiqa.tools.measuring import Bench, JobResult, ToolJob
+from agenticiqa.tools.measuring import OVERRAN, Bench, JobResult, ToolJob
 from agenticiqa.tools.registry import Tool, ToolRegistry
 from agenticiqa.vocabulary import GLOBAL
 
@@ -43,6 +43,8 @@ class MeasuredScores:
 
     scores: Scores | None
     logs: list[ToolExecutionLog]
+    lasting_failures: Mapping[ToolJob, str] = field(default_factory=dict)
+    """What failed and would fail again: the same tool on the same pixels does the same, unless it was only slow."""
 
 
 def place_orders(
@@ -90,7 +92,12 @@ def carry_out(orders: Sequence[Order], bench: Bench, settings: ToolSettings) -> 
     jobs = list(dict.fromkeys(order.job for order in orders))
     results = bench.run(jobs, max_workers=settings.max_workers, timeout_s=settings.timeout_s)
     by_job = dict(zip(jobs, results, strict=True))
-    return MeasuredScores(_filed(orders, by_job) or None, list(_logs(orders, by_job)))
+    lasting = {
+        job: result.error
+        for job, result in by_job.items()
+        if result.error is not None and not result.error.startswith(OVERRAN)
+    }
+    return MeasuredScores(_filed(orders, by_job) or None, list(_logs(orders, by_job)), lasting)
 
 
 def _logs(orders: Sequence[Order], results: Mapping[ToolJob, JobResult]) -> Iterable[ToolExecutionLog]:

@@ -26,12 +26,14 @@ from agenticiqa.models.client import (
 )
 from agenticiqa.models.mind import Asked, Mind
 from agenticiqa.nodes.asking import Asker, CallLog, Deadline
+from agenticiqa.pictures.aligning import aligned
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.inputs import GivenPicture, given_picture
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import Settings, load_settings
 from agenticiqa.runtime.logs import configure_logging
 from agenticiqa.state import AgenticIQAState
+from agenticiqa.tools.measuring import ToolJob
 from agenticiqa.tools.registry import ToolRegistry, default_registry
 
 if TYPE_CHECKING:
@@ -60,6 +62,10 @@ class RunContext:
     """Pictures that are no files, by the names that stand for them in the state."""
     memory: int | None = None
     """Bytes that the run's pictures and tools may take together; None: whatever it takes."""
+    scaled_to: Mapping[str, str] = field(default_factory=dict)
+    """Pictures that are scaled to another's size when they are opened, and that other."""
+    lasting_failures: dict[ToolJob, str] = field(default_factory=dict)
+    """What tools could not measure for a reason that stays: they are not tried again when the planner plans again."""
     error_kind: str = "no_answer"
     """The machine-readable name of the last failure, for a run that has no answer."""
     _made: dict[str, VLMClient] = field(default_factory=dict, repr=False)
@@ -80,7 +86,9 @@ class RunContext:
             if path not in self._images:
                 limits = self.settings.pipeline.images
                 given = self.pictures.get(path)
-                self._images[path] = given.open(limits) if given else load_image(path, limits)
+                opened = given.open(limits) if given else load_image(path, limits)
+                other = self.scaled_to.get(path)
+                self._images[path] = aligned(opened, self.image(other)) if other not in (None, path) else opened
             return self._images[path]
 
     def picture_size(self, path: str) -> tuple[int, int]:

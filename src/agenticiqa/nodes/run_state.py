@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agenticiqa.errors import ConfigError, QueryError
+from agenticiqa.pictures.aligning import Align
 from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState
 
 
@@ -27,6 +28,7 @@ def initial_state(
     *,
     options: Sequence[str] | None = None,
     regions: Mapping[str, Sequence[int]] | None = None,
+    align: Align = "none",
 ) -> AgenticIQAState:
     """The state a run starts with."""
     limit = DEFAULT_MAX_REPLAN_ITERATIONS if max_replan_iterations is None else max_replan_iterations
@@ -47,4 +49,8 @@ def initial_state(
         state["options"] = list(options)
     if regions:
         state["regions"] = {name: list(box) for name, box in regions.items()}
+    if align not in ("none", "resize"):
+        raise ConfigError(f"align is {align!r}.", hint="It is 'none' or 'resize'.")
+    if align != "none":
+        state["align"] = align
     return state

@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, create_model
 
 from agenticiqa.errors import AgenticIQAError, BadResponseError, ImageError
-from agenticiqa.models.answers import asks_for_rating, is_yes_no, parse_choice
+from agenticiqa.models.answers import asks_for_rating, is_yes_no, parse_choice, parse_level
 from agenticiqa.models.client import ModelReply, ModelRequest, create_vlm_client
 from agenticiqa.models.mind import Mode, Verdict
 from agenticiqa.nodes.asking import Answered, Step, parse_json_object
@@ -32,7 +32,7 @@ from agenticiqa.state import (
     ScoreConflict,
     SummarizerOutput,
 )
-from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, UNABLE_TO_DETERMINE, same_name
+from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_LETTERS, LEVEL_NAMES, UNABLE_TO_DETERMINE, same_name
 
 # The documents put should_replan here.
 __all__ = ["EXPLANATION_PROMPT_TEMPLATE", "SCORING_PROMPT_TEMPLATE", "select_mode", "should_replan", "summarizer_node"]
@@ -254,6 +254,8 @@ class _Summary:
             return UNABLE_TO_DETERMINE
         if self.options:
             letter = parse_choice(answer, self.options)
+            if letter is None and self.mode == "scoring" and (level := parse_level(answer)):
+                letter = LEVEL_LETTERS[level]
             if letter is None:
                 raise BadResponseError(f"{answer!r} is none of the options.", output=said)
             return letter

@@ -13,12 +13,15 @@ import io
 import math
 import os
 import stat
+import struct
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import IO, TypeVar
 
 import cv2
 import numpy as np
@@ -32,16 +35,26 @@ from agenticiqa.errors import (
     ImageTooLargeError,
     RegionError,
 )
+from agenticiqa.pictures.camera_files import (
+    DEVELOPED,
+    RawFile,
+    deep_heic,
+    is_camera_raw,
+    is_heic,
+    is_raw_inside_tiff,
+    open_heic,
+)
+from agenticiqa.pictures.formats import CAMERA_RAW, HEIF, readable_by_pillow, readable_names
 from agenticiqa.runtime.config import ImageLimits
 
+T = TypeVar("T")
 UInt8Image = npt.NDArray[np.uint8]
 FloatImage = npt.NDArray[np.float32]
 
-# AVIF is there when Pillow was built with it.
-READABLE_FORMATS = ("PNG", "JPEG", "WEBP", "TIFF", "BMP", "GIF", "PPM", "JPEG2000", "AVIF")
 # Formats every provider accepts as they are. Anything else is re-packed as PNG, which loses nothing.
 SENDABLE_AS_IS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
 EXIF_ORIENTATION = 0x0112
+_LIMITING = threading.Lock()
 TIFF_BITS_PER_SAMPLE = 258
 # What each EXIF orientation asks for, on arrays.
 UPRIGHT: dict[int, Callable[[npt.NDArray[np.uint16]], npt.NDArray[np.uint16]]] = {
@@ -233,14 +246,17 @@ def _look_at(path: str | Path) -> os.stat_result | None:
 def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | None = None) -> LoadedImage:
     """Decode a picture from memory, with the same checks as :func:`load_image`."""
     name = repr(path) if path else "The picture"
-    with _opened(data, name, limits or ImageLimits()) as opened:
-        opened.load()
+    limits = limits or ImageLimits()
+    with _opened(data, name, limits, path) as opened:
+        if isinstance(opened, RawFile):
+            return _developed(opened, data, path)
+        _within(limits, opened.load)
         return _normalised(opened, data, path)
 
 
 def check_header(data: bytes, *, name: str | None = None, limits: ImageLimits | None = None) -> tuple[int, int]:
     """Width and height by the header, without decoding a pixel; what is no picture or has too many is refused."""
-    with _opened(data, repr(name) if name else "The picture", limits or ImageLimits()) as opened:
+    with _opened(data, repr(name) if name else "The picture", limits or ImageLimits(), name) as opened:
         return opened.size
 
 
@@ -250,39 +266,94 @@ def peek_size(path: str | Path, limits: ImageLimits | None = None) -> tuple[int,
 
 
 @contextmanager
-def _opened(data: bytes, name: str, limits: ImageLimits) -> Iterator[Image.Image]:
+def _opened(data: bytes, name: str, limits: ImageLimits, path: str | None) -> Iterator[Image.Image | RawFile]:
     """The picture with its header read and checked; whatever its decoder raises inside becomes an ImageError."""
     if not data:
-        raise ImageFormatError(f"{name} is empty.")
-    # Pillow registers the less common readers on demand only.
-    Image.init()
+        raise ImageFormatError(f"{name} is empty.", hint=_what_opens())
     try:
         with warnings.catch_warnings():
             # Our own pixel limit is the one that counts; Pillow's advice about the same thing would be noise.
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            known = [name for name in READABLE_FORMATS if name in Image.OPEN]
-            with Image.open(io.BytesIO(data), formats=known) as opened:
+            with _open(data, name, path, limits) as opened:
                 _check_pixel_count(opened, name, limits)
                 yield opened
     except ImageError:
         raise
     except Image.DecompressionBombError as error:
-        raise ImageTooLargeError(f"{name} has too many pixels to be opened.") from error
+        raise ImageTooLargeError(f"{name} has parts of more pixels than the limit of {limits.max_pixels:,}.") from error
     except UnidentifiedImageError as error:
-        raise ImageFormatError(f"{name} is not a picture this program can read.") from error
+        raise ImageFormatError(f"{name} is not a picture this program can read.", hint=_what_opens()) from error
     except MemoryError as error:
         raise ImageTooLargeError(f"{name} does not fit into memory.") from error
     except (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError, OverflowError) as error:
         # Pillow's decoders report damage with many exception types; all of them mean the same to the user.
-        raise ImageFormatError(f"{name} is damaged or cut off ({error}).") from error
+        raise ImageFormatError(f"{name} is damaged or cut off ({error}).", hint=_what_opens()) from error
 
 
-def _check_pixel_count(opened: Image.Image, name: str, limits: ImageLimits) -> None:
+def _open(data: bytes, name: str, path: str | None, limits: ImageLimits) -> Image.Image | RawFile:
+    if is_camera_raw(data, path):
+        return RawFile(data, name)
+    if is_heic(data):
+        return open_heic(data, name)
+    opened = _open_with_pillow(data, limits)
+    if is_raw_inside_tiff(opened):
+        return RawFile(data, name)
+    return opened
+
+
+def _open_with_pillow(data: bytes, limits: ImageLimits) -> Image.Image:
+    """What ``Image.open`` does, without the limit that is Pillow's own: ours is checked next, on the same header."""
+    start = data[:16]
+    for code in readable_by_pillow():
+        make, accepts = Image.OPEN[code]
+        answer = accepts is None or accepts(start)
+        # Text is a reason to refuse.
+        if not answer or isinstance(answer, str):
+            continue
+        try:
+            return _within(limits, partial(_read_header, make, data))
+        except (SyntaxError, IndexError, TypeError, struct.error):
+            # Not its kind after all.
+            continue
+    raise UnidentifiedImageError("no reader takes it")
+
+
+def _read_header(make: Callable[[IO[bytes], str | bytes], Image.Image], data: bytes) -> Image.Image:
+    return make(io.BytesIO(data), "")
+
+
+def _within(limits: ImageLimits, read: Callable[[], T]) -> T:
+    """What a reader of Pillow's gives, under our limit where it asks Pillow for one itself.
+
+    Pillow's is one for the whole process: it is changed only for a picture that needs it, by one thread at a time.
+    """
+    try:
+        return read()
+    except Image.DecompressionBombError:
+        with _LIMITING:
+            usual, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, limits.max_pixels
+            try:
+                return read()
+            finally:
+                Image.MAX_IMAGE_PIXELS = usual
+
+
+def _what_opens() -> str:
+    return f"Give a complete {readable_names()} file."
+
+
+def _check_pixel_count(opened: Image.Image | RawFile, name: str, limits: ImageLimits) -> None:
     width, height = opened.size
     if width * height > limits.max_pixels:
         raise ImageTooLargeError(
             f"{name} has {width}×{height} = {width * height:,} pixels, more than the limit of {limits.max_pixels:,}."
         )
+
+
+def _developed(opened: RawFile, data: bytes, path: str | None) -> LoadedImage:
+    samples = opened.developed()
+    shown = Image.fromarray((samples >> 8).astype(np.uint8))
+    return LoadedImage(data, shown, CAMERA_RAW, path, notes=(DEVELOPED,), precise=samples)
 
 
 def _normalised(opened: Image.Image, data: bytes, path: str | None) -> LoadedImage:
@@ -294,6 +365,8 @@ def _normalised(opened: Image.Image, data: bytes, path: str | None) -> LoadedIma
     rotated = orientation not in (0, 1)
     frame: Image.Image = ImageOps.exif_transpose(opened) if rotated else opened
     precise = _sixteen_bit(frame) if not _is_deep_colour(opened, data) else _deep_colour(data, frame, orientation)
+    if opened.format == HEIF:
+        precise = deep_heic(data, path or "The picture")
     if precise is not None:
         notes.append("16-bit: models are sent an 8-bit version, tools measure the full precision")
         if precise.ndim == 2:

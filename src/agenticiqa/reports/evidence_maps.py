@@ -13,7 +13,7 @@ from agenticiqa.tools.measuring import Bench, ToolJob
 from agenticiqa.tools.registry import ToolRegistry
 
 
-def write_maps(result: Assessment, tools: ToolRegistry, folder: Path, limits: ImageLimits) -> list[Path]:
+def write_maps(result: Assessment, tools: ToolRegistry, maps: MapFolder, limits: ImageLimits) -> list[Path]:
     """Run the tools that gave scores once more, this time for their maps; returns the overlays written."""
     logs = [log for log in _logs(result) if log.error is None]
     if not logs:
@@ -21,7 +21,6 @@ def write_maps(result: Assessment, tools: ToolRegistry, folder: Path, limits: Im
     test = result.open_picture(result.image_path, limits)
     reference = result.open_picture(result.reference_path, limits) if result.reference_path else None
     bench = Bench(test, reference, keep_maps=True)
-    maps = MapFolder(folder)
     written = []
     # A whole-picture score may be filed under several objects: one map is enough.
     for key in dict.fromkeys((log.tool, log.object if log.region else None, tuple(log.region or ())) for log in logs):

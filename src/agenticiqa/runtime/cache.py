@@ -9,12 +9,15 @@ import hashlib
 import json
 import logging
 import sqlite3
+import sys
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import diskcache
+
+from agenticiqa.runtime.files import make_private
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +42,14 @@ class DiskCache:
 
     def __init__(self, folder: Path, size_limit_mb: int = 1024) -> None:
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._cache = diskcache.Cache(str(folder), disk=diskcache.JSONDisk, size_limit=size_limit_mb * 1024 * 1024)
+        make_private(folder / diskcache.core.DBNAME)
+        self._cache = diskcache.Cache(
+            str(folder),
+            disk=diskcache.JSONDisk,
+            size_limit=size_limit_mb * 1024 * 1024,
+            # Everything in the one file that is private; large values would get files of their own.
+            disk_min_file_size=sys.maxsize,
+        )
 
     def get(self, key: str) -> Any | None:
         try:

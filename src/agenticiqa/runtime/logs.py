@@ -18,7 +18,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Literal
 
-from agenticiqa.runtime.files import make_private
+from agenticiqa.runtime.files import make_private, make_private_folder
 from agenticiqa.runtime.shown_text import printable
 
 PACKAGE_LOGGER = "agenticiqa"
@@ -162,7 +162,7 @@ def configure_logging(file: Path | None, level: str = "INFO", secrets: Iterable[
     if file is None:
         return
     try:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(file.parent)
         handler = _LogFile(file, maxBytes=MAX_LOG_BYTES, backupCount=2, encoding="utf-8", delay=True)
     except OSError as error:
         logger.warning("No log file: %s cannot be written (%s)", file, error)

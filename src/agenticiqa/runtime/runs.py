@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sqlite3
 import uuid
@@ -12,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from agenticiqa.errors import AgenticIQAError, RunNotFoundError
+from agenticiqa.errors import AgenticIQAError, HomeFullError, RunNotFoundError
 from agenticiqa.runtime.files import make_private
 
 _SCHEMA = """
@@ -75,20 +76,20 @@ class RunStore:
 
     def __init__(self, database: Path) -> None:
         self.database = database
-        try:
-            with self._connection() as connection:
-                connection.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise AgenticIQAError(
-                f"The run record {str(database)!r} cannot be used: {error}.",
-                hint="Set runs.database in pipeline.yaml to a writable file, or runs.enabled to false.",
-            ) from error
+        with self._connection() as connection:
+            connection.executescript(_SCHEMA)
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        with closing(open_database(self.database)) as connection, connection:
-            connection.row_factory = sqlite3.Row
-            yield connection
+        try:
+            with closing(open_database(self.database)) as connection, connection:
+                connection.row_factory = sqlite3.Row
+                yield connection
+        except sqlite3.IntegrityError:
+            # Not the file's fault: an id that is taken.
+            raise
+        except (OSError, sqlite3.Error) as error:
+            raise record_failure(self.database, error) from error
 
     def begin(self, run_id: str, request: Mapping[str, Any]) -> None:
         """Note a run before it starts, so that one that dies can be resumed."""
@@ -124,6 +125,11 @@ class RunStore:
                 ),
             )
 
+    def begin_again(self, run_id: str) -> None:
+        """Note that a run that had ended is being continued."""
+        with self._connection() as connection:
+            connection.execute("UPDATE runs SET status=? WHERE id=?", (RUNNING, run_id))
+
     def stop(self, run_id: str, status: str) -> None:
         """Note that a run ended without a result, for example as ``cancelled``; it can be resumed."""
         with self._connection() as connection:
@@ -150,6 +156,25 @@ class RunStore:
         if len(rows) > 1:
             raise RunNotFoundError(f"More than one run begins with {run_id!r}.", hint="Give more of the id.")
         return _record(rows[0])
+
+
+def record_failure(file: Path, error: Exception) -> AgenticIQAError:
+    """What it means that a file of the home cannot be written or read."""
+    if _is_out_of_space(error):
+        return HomeFullError(f"There is no room for {str(file)!r}: {error}.")
+    return AgenticIQAError(
+        f"The run record {str(file)!r} cannot be used: {error}.",
+        hint="Set runs.database in pipeline.yaml to a writable file, or runs.enabled to false.",
+    )
+
+
+def _is_out_of_space(error: Exception) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    # SQLite's words; a write that a quota or a limit on file sizes cuts short is an "I/O error" to it.
+    return isinstance(error, sqlite3.OperationalError) and any(
+        words in str(error) for words in ("disk is full", "disk I/O error")
+    )
 
 
 def open_database(file: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:

@@ -13,9 +13,16 @@ _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("agenticiqa_stop_chec
 def stoppable(check: Callable[[], None]) -> Iterator[None]:
     """Work inside calls ``check`` between its steps; what that raises (a ``StopRun``) ends the work.
 
-    Threads that the work starts must run in a copy of its context.
+    Work inside work is stopped by either. Threads that the work starts must run in a copy of its context.
     """
-    token = _CHECK.set(check)
+    outer = _CHECK.get()
+
+    def both() -> None:
+        if outer is not None:
+            outer()
+        check()
+
+    token = _CHECK.set(both)
     try:
         yield
     finally:

@@ -6,7 +6,10 @@ beside the picture.
 
 from __future__ import annotations
 
+import io
 import re
+from collections.abc import Iterable, Sequence
+from itertools import chain, count
 from pathlib import Path
 
 import cv2
@@ -14,7 +17,7 @@ import numpy as np
 
 from agenticiqa.pictures.images import Box, LoadedImage
 from agenticiqa.pictures.overlays import coloured
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.runtime.files import refuse_to_replace, write_whole
 from agenticiqa.tools.metrics import FloatArray, MetricSpec
 
 WORST_SHARE = 1.0
@@ -41,11 +44,31 @@ def badness_of(local: FloatArray, spec: MetricSpec) -> FloatArray:
 
 
 class MapFolder:
-    """Writes maps as ``STEM_TOOL[_REGION].npy`` and ``.png``; two pictures of one stem keep their endings."""
+    """Writes maps as ``STEM_TOOL[_REGION].npy`` and ``.png``; two pictures of one stem keep their endings.
 
-    def __init__(self, folder: Path) -> None:
+    A file that is there is kept unless ``overwrite``; one of ``inputs`` always is.
+    """
+
+    def __init__(self, folder: Path, *, inputs: Iterable[str | Path | None] = (), overwrite: bool = False) -> None:
         self.folder = folder
-        self._stems: dict[str, str] = {}
+        self._inputs = [given for given in inputs if given is not None]
+        self._overwrite = overwrite
+        self._owners: dict[str, str] = {}
+        self._written: set[Path] = set()
+
+    def refuse_taken(self, paths: Iterable[str], tools: Sequence[str], regions: Sequence[str | None] = (None,)) -> None:
+        """Refuse, before anything is measured, what :meth:`write` would refuse for these pictures."""
+        for path in paths:
+            for file in (self._file(path, tool, region) for tool in tools for region in regions):
+                self._refuse_taken(file)
+
+    def _refuse_taken(self, file: Path) -> None:
+        for ending in (".npy", ".png"):
+            refuse_to_replace(file.with_name(file.name + ending), inputs=self._inputs, overwrite=self._overwrite)
+
+    def _file(self, path: str | Path, tool: str, region: str | None) -> Path:
+        parts = [self._stem(Path(path)), tool, *([region] if region else [])]
+        return self.folder / "_".join(_safe(part) for part in parts)
 
     def write(
         self,
@@ -58,10 +81,13 @@ class MapFolder:
         name: str | None = None,
     ) -> Path:
         """Write one map; returns where its overlay is."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        parts = [self._stem(Path(path)), spec.name, *([name] if name else [])]
-        file = self.folder / "_".join(_safe(part) for part in parts)
-        np.save(file.with_name(f"{file.name}.npy"), local)
+        file = self._file(path, spec.name, name)
+        if file not in self._written:
+            self._refuse_taken(file)
+        self._written.add(file)
+        numbers = io.BytesIO()
+        np.save(numbers, local)
+        write_whole(file.with_name(f"{file.name}.npy"), numbers.getvalue())
         rgb = image.rgb if region is None else image.rgb[region.rows, region.columns]
         shown = coloured(rgb, badness_of(local, spec))
         picture = file.with_name(f"{file.name}.png")
@@ -69,8 +95,12 @@ class MapFolder:
         return picture
 
     def _stem(self, path: Path) -> str:
-        owner = self._stems.setdefault(path.stem.casefold(), path.name)
-        return path.stem if owner == path.name else path.name
+        """The first of stem, name and numbered names that no other picture of this folder has."""
+        numbered = (f"{path.name}-{number}" for number in count(2))
+        for candidate in chain((path.stem, path.name), numbered):
+            if self._owners.setdefault(candidate.casefold(), str(path)) == str(path):
+                return candidate
+        raise AssertionError("numbers do not end")
 
 
 def _safe(name: str) -> str:

@@ -125,7 +125,7 @@ def test_region_of_an_option() -> None:
 
 def test_right_is_a_side_beside_left() -> None:
     assert [option.claim.kind for option in read_options({"A": "Left", "B": "Right"})] == ["region", "region"]
-    assert [option.claim.kind for option in read_options({"A": "Wrong", "B": "Right"})] == ["nothing", "yes"]
+    assert [option.claim.kind for option in read_options({"A": "Wrong", "B": "Right"})] == ["no", "yes"]
 
 
 def test_yes_with_a_reason() -> None:

@@ -155,7 +155,7 @@ def test_tools(query: str, has_reference: bool, tools: tuple[str, ...]) -> None:
         ("Can you see any noise?", None, "yes-no"),
         ("Could you rate this photo?", None, "rating"),
         ("What is the main distortion?", ["Blur", "Noise"], "which-of-options"),
-        ("Is it sharp or blurry?", None, "which-of-options"),
+        ("Is it sharp or blurry?", None, "degree"),
         ("How blurry is it?", ["Very", "Not at all"], "degree"),
         ("To what extent is it noisy?", None, "degree"),
         ("blur in the background", None, "degree"),

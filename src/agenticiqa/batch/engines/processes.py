@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -27,6 +25,7 @@ from agenticiqa.batch.engines.base import LostWorkers, overtime
 from agenticiqa.batch.engines.worker import READY, serve
 from agenticiqa.batch.work import BatchJob, SampleOutcome, Task
 from agenticiqa.errors import WorkerDiedError
+from agenticiqa.runtime.scratch import ScratchFolder
 
 TRIES = 2
 FAILED_STARTS = 3
@@ -37,7 +36,7 @@ LAST_WAIT_S = 2.0
 class _Worker:
     process: BaseProcess
     pipe: Connection
-    scratch: str
+    scratch: ScratchFolder
     ready: bool = False
     task: Task | None = None
     since: float = 0.0
@@ -65,8 +64,8 @@ class ProcessEngine:
     def _started(self) -> _Worker:
         ours, theirs = self._context.Pipe()
         # A folder of its own: what a killed worker leaves behind can be removed.
-        scratch = tempfile.mkdtemp(prefix="agenticiqa-worker-")
-        arguments = (theirs, self._job, self._threads, scratch)
+        scratch = ScratchFolder("worker")
+        arguments = (theirs, self._job, self._threads, str(scratch.path))
         process = self._context.Process(target=self.target, args=arguments, daemon=True)
         with _thread_limits(self._threads), _interrupts_held_back(), _main_module_hidden():
             process.start()
@@ -157,7 +156,7 @@ def _end(worker: _Worker) -> None:
     worker.process.kill()
     worker.process.join()
     worker.pipe.close()
-    shutil.rmtree(worker.scratch, ignore_errors=True)
+    worker.scratch.close()
 
 
 def usable_cores() -> int:

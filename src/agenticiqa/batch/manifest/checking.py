@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from agenticiqa.batch.ledger import Ledger
 from agenticiqa.batch.manifest.fields import is_url
@@ -13,6 +14,8 @@ from agenticiqa.batch.manifest.rows import Manifest
 from agenticiqa.batch.sample import Sample
 from agenticiqa.batch.work import BatchJob
 from agenticiqa.errors import ManifestError
+from agenticiqa.pictures.finding import Skipped
+from agenticiqa.runtime.files import refuse_to_replace
 
 SHOWN_PROBLEMS = 10
 ProblemListener = Callable[[int, str], None]
@@ -31,19 +34,31 @@ class Checked:
     """Samples that need one of these."""
     first_problems: list[str] = field(default_factory=list)
 
-    def refuse_problems(self, name: str) -> None:
+    def refuse_problems(self, name: str, skipped: Skipped | None = None) -> None:
         if self.problems:
             more = self.problems - len(self.first_problems)
             listed = "\n".join([*self.first_problems, *([f"… and {more} more"] if more else [])])
             raise ManifestError(f"{name} has {self.problems} rows that cannot be used:\n{listed}")
         if not self.ledger.count:
-            raise ManifestError(f"{name} holds no samples.", hint="Check that it is the right file or folder.")
+            hint = " ".join((skipped or Skipped()).lines()) or "Check that it is the right file or folder."
+            raise ManifestError(f"{name} holds no samples.", hint=hint)
 
 
 def check_manifest(
-    manifest: Manifest, job: BatchJob, *, on_problem: ProblemListener | None = None, look_for_files: bool = False
+    manifest: Manifest,
+    job: BatchJob,
+    *,
+    outputs: Iterable[Path] = (),
+    on_problem: ProblemListener | None = None,
+    look_for_files: bool = False,
 ) -> Checked:
-    """Read all rows once. ``on_problem`` hears of every problem, and with ``look_for_files`` of missing pictures."""
+    """Read all rows once. ``on_problem`` hears of every problem, and with ``look_for_files`` of missing pictures.
+
+    None of ``outputs`` may be the manifest or a picture of it, whatever its name.
+    """
+    there = [output for output in outputs if output.exists()]
+    for output in there:
+        refuse_to_replace(output, inputs=[manifest.file] if manifest.file else [], overwrite=True)
     checked = Checked(Ledger())
     protocols: set[str] = set()
 
@@ -69,7 +84,10 @@ def check_manifest(
             if is_url(path):
                 checked.remote += 1
                 _check_once(path, protocols)
-            elif look_for_files and not os.path.isfile(path):
+                continue
+            if there and _is_any(path, there):
+                report(row.line, f"{path!r} is also the output: writing it would destroy the picture.")
+            if look_for_files and not os.path.isfile(path):
                 checked.missing += 1
                 if on_problem:
                     on_problem(row.line, f"there is no file {path!r} (the sample will fail).")
@@ -79,6 +97,10 @@ def check_manifest(
 
 def _pictures(sample: Sample) -> list[str]:
     return [path for path in (sample.image_path, sample.reference_path) if path]
+
+
+def _is_any(path: str, files: Iterable[Path]) -> bool:
+    return os.path.exists(path) and any(os.path.samefile(path, file) for file in files)
 
 
 def _check_once(url: str, known: set[str]) -> None:

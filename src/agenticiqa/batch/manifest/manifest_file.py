@@ -12,7 +12,8 @@ from typing import IO, Literal
 from agenticiqa.batch.manifest.fields import resolved_path
 from agenticiqa.batch.manifest.rows import Record, Row
 from agenticiqa.errors import ManifestError
-from agenticiqa.pictures.finding import as_text, listed_paths
+from agenticiqa.pictures.finding import Skipped, as_text, listed_paths
+from agenticiqa.runtime.scratch import ScratchFolder
 
 LONGEST_CELL = 16 * 1024 * 1024
 SNIFFED = 4096
@@ -23,11 +24,13 @@ MANIFEST_SUFFIXES: dict[str, Format] = {".jsonl": "jsonl", ".ndjson": "jsonl", "
 class FileManifest:
     """A JSONL or CSV file, or a list of paths."""
 
-    def __init__(self, path: Path, name: str, base: str, *, temporary: bool = False) -> None:
+    def __init__(self, path: Path, name: str, base: str, *, scratch: ScratchFolder | None = None) -> None:
         self.name = name
         self._path = path
+        self.file: Path | None = None if scratch else path
+        self.skipped = Skipped()
         self._base = base
-        self._temporary = temporary
+        self._scratch = scratch
         self._format = _format_of(path, name, base)
         self._seen: tuple[int, int] | None = None
 
@@ -47,8 +50,8 @@ class FileManifest:
         self._seen = seen
 
     def close(self) -> None:
-        if self._temporary:
-            self._path.unlink(missing_ok=True)
+        if self._scratch is not None:
+            self._scratch.close()
 
 
 def _format_of(path: Path, name: str, base: str) -> Format:

@@ -6,7 +6,6 @@ import os
 import shutil
 import sqlite3
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -19,24 +18,27 @@ from agenticiqa.batch.manifest.rows import Manifest, Row
 from agenticiqa.errors import ManifestError
 from agenticiqa.pictures.finding import (
     STANDARD_INPUT,
+    Skipped,
     as_text,
     has_picture_name,
     is_pattern,
     pictures_below,
     pictures_matching,
 )
+from agenticiqa.runtime.scratch import ScratchFolder
 
 
 def open_manifest(*sources: str) -> Manifest:
     """One manifest (a file, its address, ``-`` for standard input), or any number of pictures, folders and patterns."""
     if len(sources) == 1 and (stream := _stream(sources[0])) is not None:
         return stream
-    path = Path(sources[0])
+    path, skipped = Path(sources[0]), Skipped()
     if len(sources) == 1 and path.is_dir():
-        return PicturesManifest(pictures_below(path), sources[0], str(path), in_order=False)
+        return PicturesManifest(pictures_below(path, skipped), sources[0], str(path), skipped=skipped, in_order=False)
     if len(sources) == 1 and path.is_file() and not _is_picture(path):
         return FileManifest(path, sources[0], str(path.parent))
-    return PicturesManifest(_pictures_of(sources), sources[0] if len(sources) == 1 else f"the {len(sources)} inputs")
+    name = sources[0] if len(sources) == 1 else f"the {len(sources)} inputs"
+    return PicturesManifest(_pictures_of(sources, skipped), name, skipped=skipped)
 
 
 def _stream(source: str) -> Manifest | None:
@@ -53,13 +55,13 @@ def _stream(source: str) -> Manifest | None:
     return None
 
 
-def _pictures_of(sources: Sequence[str]) -> Iterator[str]:
+def _pictures_of(sources: Sequence[str], skipped: Skipped) -> Iterator[str]:
     for source in sources:
         path = Path(source)
         if is_pattern(source):
-            yield from pictures_matching(source)
+            yield from pictures_matching(source, skipped)
         elif path.is_dir():
-            yield from sorted(str(path / below) for below in pictures_below(path))
+            yield from sorted(str(path / below) for below in pictures_below(path, skipped))
         elif is_url(source) or (path.is_file() and _is_picture(path)):
             yield source
         elif source == STANDARD_INPUT or path.is_file():
@@ -78,17 +80,29 @@ def _is_picture(path: Path) -> bool:
 
 def _spooled(stream: IO[bytes], name: str, base: str) -> FileManifest:
     """A copy on disk: the rows are read twice, once to check them and once to work on them."""
-    handle, copy = tempfile.mkstemp(prefix="agenticiqa-manifest-")
-    with os.fdopen(handle, "wb") as file:
+    folder = ScratchFolder("manifest")
+    copy = folder.path / "rows"
+    with copy.open("wb") as file:
         shutil.copyfileobj(stream, file)
-    return FileManifest(Path(copy), name, base, temporary=True)
+    return FileManifest(copy, name, base, scratch=folder)
 
 
 class PicturesManifest:
     """Pictures by their paths. Each stands once, and its path is also its id; sorted where they come in no order."""
 
-    def __init__(self, paths: Iterable[str], name: str, base: str = "", *, in_order: bool = True) -> None:
+    file: Path | None = None
+
+    def __init__(
+        self,
+        paths: Iterable[str],
+        name: str,
+        base: str = "",
+        *,
+        skipped: Skipped | None = None,
+        in_order: bool = True,
+    ) -> None:
         self.name = name
+        self.skipped = skipped or Skipped()
         self._base = base
         self._order = "rowid" if in_order else "path"
         # An empty name makes a database on disk that is gone once it is closed.
@@ -108,8 +122,11 @@ class PicturesManifest:
 class RowsManifest:
     """Rows that are in memory already."""
 
+    file: Path | None = None
+
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
         self.name = "the list"
+        self.skipped = Skipped()
         self._rows = list(rows)
 
     def rows(self) -> Iterator[Row]:

@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 from agenticiqa.batch.manifest.fields import sample_from_row
 from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import ManifestError
+from agenticiqa.pictures.finding import Skipped
 
 Record = bytes | Mapping[str, Any] | str
 """A line of JSON, the cells of a row by column, or what is wrong with the row."""
@@ -57,6 +59,10 @@ class Manifest(Protocol):
     """Samples in a fixed order; may be read any number of times."""
 
     name: str
+    file: Path | None
+    """The file that the rows are read from, where it is the user's own."""
+    skipped: Skipped
+    """Files that stand beside the samples' pictures and are none of them."""
 
     def rows(self) -> Iterator[Row]: ...
 

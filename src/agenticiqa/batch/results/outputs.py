@@ -57,6 +57,11 @@ class BatchOutput:
     def lines(self) -> Path:
         return self.path if self.format == "jsonl" else self.path.with_name(self.path.name + ".jsonl")
 
+    @property
+    def table(self) -> Path | None:
+        """The file that is made of the lines, where they are not the result themselves."""
+        return None if self.format == "jsonl" else self.path
+
     @contextmanager
     def held(self, *, resume: bool, overwrite: bool) -> Iterator[None]:
         """Refuses what cannot be written before anything is spent; makes the table once the block ends well."""

@@ -11,12 +11,21 @@ from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
 import typer
 
-from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MaxReplanOption, MemoryOption, finite
+from agenticiqa.cli.options import (
+    AlignOption,
+    BackendOption,
+    ConfigOption,
+    JsonOption,
+    MaxReplanOption,
+    MemoryOption,
+    chosen_align,
+    finite,
+)
+from agenticiqa.cli.standard_streams import STANDARD_OUTPUT, output_stream
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_SOME, error_console, print_json
 
 if TYPE_CHECKING:
@@ -50,9 +59,7 @@ def batch(
     measure: Annotated[
         str | None, typer.Option("--measure", help="Tools to run instead of the agents: PSNR,SSIM,…")
     ] = None,
-    align: Annotated[
-        str, typer.Option("--align", help="With --measure: 'resize' scales a picture to its reference's size.")
-    ] = "none",
+    align: AlignOption = "none",
     backend: BackendOption = None,
     query: Annotated[str | None, typer.Option("--query", "-q", help="The question of rows that have none.")] = None,
     max_replan: MaxReplanOption = None,
@@ -88,16 +95,16 @@ def batch(
     from agenticiqa.batch.preparing import BatchRequest, prepare_job, replaced_backends
     from agenticiqa.batch.rate_limits import RateLimits, parse_limit
 
-    _check_words(align, engine, resume=resume, overwrite=overwrite)
+    _check_words(engine, resume=resume, overwrite=overwrite)
     place = None if dry_run else _output(output, output_format, resume=resume, overwrite=overwrite, json=json_output)
-    _check_measuring(measure, align, {"--backend": backend, "--query": query, "--max-replan": max_replan})
+    _check_measuring(measure, {"--backend": backend, "--query": query, "--max-replan": max_replan})
     request = BatchRequest(
         backend=backend,
         config=config,
         query=query,
         max_replan=max_replan,
         tools=tools_named(measure),
-        align="resize" if align == "resize" else "none",
+        align=chosen_align(align),
         timeout_s=timeout,
         limits=RateLimits(parse_limit(rpm), parse_limit(tpm)),
         memory=memory,
@@ -130,9 +137,7 @@ def batch(
     raise typer.Exit(code)
 
 
-def _check_words(align: str, engine: str, *, resume: bool, overwrite: bool) -> None:
-    if align not in ("none", "resize"):
-        raise typer.BadParameter("--align is 'none' or 'resize'.")
+def _check_words(engine: str, *, resume: bool, overwrite: bool) -> None:
     if engine not in ("local", "ray"):
         raise typer.BadParameter("--engine is 'local' or 'ray'.")
     if resume and overwrite:
@@ -141,29 +146,29 @@ def _check_words(align: str, engine: str, *, resume: bool, overwrite: bool) -> N
 
 def _output(
     output: Path | None, output_format: str | None, *, resume: bool, overwrite: bool, json: bool
-) -> BatchOutput | TextIO:
-    """The file for the results, or standard output itself."""
+) -> BatchOutput | BinaryIO:
+    """The file for the results, or a stream: standard output, a pipe, a device."""
     from agenticiqa.batch.results.outputs import BatchOutput
+    from agenticiqa.runtime.files import is_stream
 
     if output_format not in (None, "jsonl", "csv", "parquet"):
         raise typer.BadParameter("--format is 'jsonl', 'csv' or 'parquet'.")
     if output is None:
         raise typer.BadParameter("--output is missing: name the file for the results, or - for standard output.")
-    if output != Path("-"):
+    if output != STANDARD_OUTPUT and not is_stream(output):
         return BatchOutput.named(output, cast("Format | None", output_format))
     if resume or overwrite or json or output_format not in (None, "jsonl"):
         raise typer.BadParameter(
-            "--output - prints JSON Lines: --resume, --overwrite and other formats need a file, --json the same place."
+            f"--output {output} prints JSON Lines: --resume, --overwrite and other formats need a file, "
+            "--json the same place."
         )
-    return sys.stdout
+    return output_stream(output)
 
 
-def _check_measuring(measure: str | None, align: str, of_agents: dict[str, object]) -> None:
+def _check_measuring(measure: str | None, of_agents: dict[str, object]) -> None:
     useless = [name for name, value in of_agents.items() if value is not None]
     if measure is not None and useless:
         raise typer.BadParameter(f"{useless[0]} has no effect with --measure: no model is asked.")
-    if measure is None and align != "none":
-        raise typer.BadParameter("--align has no effect without --measure.")
 
 
 def tools_named(measure: str | None) -> tuple[str, ...]:
@@ -180,7 +185,7 @@ def tools_named(measure: str | None) -> tuple[str, ...]:
 def _run(
     manifest: Manifest,
     job: BatchJob,
-    output: BatchOutput | TextIO,
+    output: BatchOutput | BinaryIO,
     *,
     json_output: bool,
     engine: str,
@@ -196,19 +201,21 @@ def _run(
     from agenticiqa.batch.preparing import engine_factory, expected_cost
     from agenticiqa.batch.results.outputs import BatchOutput
     from agenticiqa.batch.runner import Batch
+    from agenticiqa.runtime.scratch import ScratchFolder
 
     with ExitStack() as stack:
         if isinstance(output, BatchOutput):
             stack.enter_context(output.held(resume=resume, overwrite=overwrite))
-            lines, stream = output.lines, None
+            lines, table, stream = output.lines, output.table, None
         else:
             # Results wait there for those before them.
-            folder = stack.enter_context(TemporaryDirectory(prefix="agenticiqa-batch-"))
-            lines, stream = Path(folder) / "results.jsonl", output.buffer
+            folder = stack.enter_context(ScratchFolder("batch"))
+            lines, table, stream = folder / "results.jsonl", None, output
         batch = Batch(
             manifest=manifest,
             job=job,
             output=lines,
+            table=table,
             make_engine=engine_factory(job, engine=engine, workers=workers, address=address),
             selection=SampleRange.parse(sample_range, max_samples),
             resume=resume,
@@ -223,7 +230,7 @@ def _run(
     elif isinstance(output, BatchOutput):
         _print_summary(summary, str(output.path))
     else:
-        _print_summary(summary, "standard output", to_stderr=True)
+        _print_summary(summary, "the output", to_stderr=True)
     return summary.exit_code
 
 
@@ -264,6 +271,8 @@ def _print_summary(summary: BatchSummary, output: str, *, to_stderr: bool = Fals
     done = summary.ok + summary.partial
     incomplete = f" ({summary.partial} partial)" if summary.partial else ""
     say(f"{done} of {summary.total} samples have a result{incomplete}: {output}")
+    for line in summary.skipped.lines():
+        say(line)
     if summary.failed:
         kinds = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
         say(f"{summary.failed} failed: {kinds}")
@@ -303,6 +312,7 @@ def _dry_run(
         "samples": count,
         "selected": last - first,
         "invalid_rows": checked.problems,
+        "skipped_files": manifest.skipped.as_dict(),
         "missing_pictures": checked.missing,
         "remote_pictures": checked.remote,
         "backends": dict(job.backends),
@@ -315,6 +325,8 @@ def _dry_run(
         print_json({**found, "problems": problems})
     else:
         _print_estimate(found)
+        for line in manifest.skipped.lines():
+            typer.echo(line)
     if checked.problems or checked.without_picture == count:
         return EXIT_ERROR
     return EXIT_SOME if checked.without_picture else EXIT_OK

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.options import JsonOption
+from agenticiqa.cli.options import JsonOption, OverwriteOption
+from agenticiqa.cli.outputs import check_outputs
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, error_console, output_console, print_json
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def manifest(
     partial: PartialOption = False,
     max_samples: DrawnSamplesOption = None,
     blind: Annotated[bool, typer.Option("--blind", help="Leave references out.")] = False,
+    overwrite: OverwriteOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Write a dataset as a manifest for `agenticiqa batch`: opinions with higher meaning better."""
@@ -85,6 +87,7 @@ def manifest(
     from agenticiqa.evaluation.datasets.checking import write_manifest
 
     dataset = find(name)
+    check_outputs(output, inputs=_files_of_dataset(folder, output), overwrite=overwrite)
     check = _with_progress(
         lambda report: write_manifest(
             dataset,
@@ -103,6 +106,12 @@ def manifest(
         return
     _show(check)
     typer.echo(f"{written} samples written to {output}.")
+
+
+def _files_of_dataset(folder: Path, output: Path) -> list[Path]:
+    """The output itself where it is a file of the dataset: labels or a picture, but not an earlier manifest."""
+    inside = output.resolve().is_relative_to(folder.resolve())
+    return [output] if inside and output.suffix.lower() != ".jsonl" else []
 
 
 @app.command()

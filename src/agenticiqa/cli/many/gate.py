@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.options import JsonOption, ResultsArgument, ScoreOption, finite
+from agenticiqa.cli.options import JsonOption, OverwriteOption, ResultsArgument, ScoreOption, finite
+from agenticiqa.cli.outputs import check_outputs
 from agenticiqa.cli.terminal import EXIT_BELOW_THRESHOLD, EXIT_OK, output_console, print_json
 
 SHOWN = 20
@@ -32,6 +33,7 @@ def gate(
     ] = 0,
     score: ScoreOption = "quality_score",
     junit_file: Annotated[Path | None, typer.Option("--junit", help="Also write the verdict as a JUnit file.")] = None,
+    overwrite: OverwriteOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Exit with 0 when every picture passes, and with 3 when one is too bad, got worse, failed or is gone."""
@@ -45,6 +47,7 @@ def gate(
         raise typer.BadParameter("--min-score and --tolerance are finite numbers.")
     if min_score is None and max_regression is None:
         raise typer.BadParameter("nothing is demanded: give --min-score, --max-regression or both.")
+    check_outputs(junit_file, inputs=[results, max_regression], overwrite=overwrite)
     baseline = read_results(max_regression, score=score) if max_regression else None
     verdict = judge(read_results(results, score=score), Rules(min_score, baseline, tolerance, allow_failed))
     if junit_file is not None:

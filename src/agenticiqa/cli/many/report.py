@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.options import JsonOption, ResultsArgument, ScoreOption, TruthOption
+from agenticiqa.cli.options import JsonOption, OverwriteOption, ResultsArgument, ScoreOption, TruthOption
+from agenticiqa.cli.outputs import check_outputs
 from agenticiqa.cli.terminal import error_console, print_json
 
 
@@ -20,6 +21,7 @@ def report(
     truth: TruthOption = "mos",
     title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
     cases: Annotated[int, typer.Option("--cases", min=0, max=50, help="Pictures shown of each kind of case.")] = 4,
+    overwrite: OverwriteOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Write a report: figures, charts, agreement with people, best and worst cases, errors.
@@ -35,6 +37,7 @@ def report(
 
     if output.suffix.lower() not in (".html", ".htm", ".md"):
         raise typer.BadParameter("--output ends in .html or .md.")
+    check_outputs(output, inputs=[results], overwrite=overwrite)
     with error_console().status("Reading the results") as status:
         prepared = prepare(read_results(results, score=score, truth=truth), title=title, cases=cases)
         if output.suffix.lower() == ".md":

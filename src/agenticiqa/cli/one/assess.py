@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agenticiqa.cli.options import (
+    AlignOption,
     BackendOption,
     ConfigOption,
     JsonOption,
@@ -16,12 +17,15 @@ from agenticiqa.cli.options import (
     MaxReplanOption,
     MemoryOption,
     NoCacheOption,
+    OverwriteOption,
     QuietOption,
     ReferenceOption,
     RegionsOption,
+    chosen_align,
     finite,
 )
-from agenticiqa.cli.running import exit_code, open_assessor, run_with_progress, show
+from agenticiqa.cli.outputs import check_outputs
+from agenticiqa.cli.running import exit_code, interruptible, open_assessor, run_with_progress, show, unless_full
 from agenticiqa.cli.terminal import error_console
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from agenticiqa.pictures.images import Box
     from agenticiqa.pictures.inputs import PictureInput
     from agenticiqa.runtime.config import ImageLimits
+    from agenticiqa.tools.maps import MapFolder
 
 ImageArgument = Annotated[
     str,
@@ -62,6 +67,7 @@ def assess(
     image: ImageArgument,
     query: QueryOption = DEFAULT_QUERY,
     reference: ReferenceOption = None,
+    align: AlignOption = "none",
     option: OptionsOption = None,
     region: RegionsOption = None,
     backend: BackendOption = None,
@@ -71,17 +77,28 @@ def assess(
     quiet: QuietOption = False,
     report: ReportOption = None,
     maps: MapsOption = None,
+    overwrite: OverwriteOption = False,
     no_cache: NoCacheOption = False,
     memory: MemoryOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Answer a question about a picture: rate it, explain it, choose an option."""
+    from agenticiqa.tools.maps import MapFolder
+
     if json_output and quiet:
         raise typer.BadParameter("--json and --quiet contradict each other: choose one.")
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
-    with open_assessor(backend, config, no_cache=no_cache, quiet=quiet, memory=memory) as assessor:
-        boxes = [_region(text, image, assessor.limits) for text in region or []]
+    scaling = chosen_align(align)
+    inputs = [image, reference, *_mask_files(region or [])]
+    check_outputs(report, inputs=inputs, overwrite=overwrite)
+    with (
+        open_assessor(backend, config, no_cache=no_cache, quiet=quiet, memory=memory) as assessor,
+        interruptible(json_output=json_output),
+    ):
+        # Of a picture that is scaled, regions count in its reference's pixels.
+        masked = str(reference) if reference and scaling == "resize" else image
+        boxes = [_region(text, masked, assessor.limits) for text in region or []]
         regions = {name: box.as_list() for name, box in boxes}
         if len(regions) < len(boxes):
             raise typer.BadParameter("two --region options have the same name.")
@@ -94,13 +111,16 @@ def assess(
             options=option,
             regions=regions or None,
             max_replan_iterations=max_replan,
+            align=scaling,
         )
+        # Shown first: an answer is not lost because a file cannot be written.
+        show(result, json_output=json_output, quiet=quiet)
         if maps is not None:
-            _write_maps(assessor, result, maps, quiet=quiet or json_output)
-    show(result, json_output=json_output, quiet=quiet)
-    if report is not None:
-        _write_report(result, report, assessor.limits, quiet=quiet or json_output)
-    raise typer.Exit(exit_code(result, fail_under))
+            folder = MapFolder(maps, inputs=inputs, overwrite=overwrite)
+            _write_maps(assessor, result, folder, quiet=quiet or json_output)
+        if report is not None:
+            _write_report(result, report, assessor.limits, quiet=quiet or json_output)
+    raise typer.Exit(unless_full(exit_code(result, fail_under), assessor))
 
 
 def _picture(image: str) -> PictureInput:
@@ -120,6 +140,11 @@ def _region(text: str, image: str, limits: ImageLimits) -> tuple[str, Box]:
     return read_region(text, Path(image), limits) if Path(image).is_file() else parse_region(text)
 
 
+def _mask_files(regions: list[str]) -> list[str]:
+    """What stands behind NAME=; a box is no file, and matches none."""
+    return [text.partition("=")[2] for text in regions]
+
+
 def _write_report(result: Assessment, path: Path, limits: ImageLimits, *, quiet: bool) -> None:
     from agenticiqa.reports.assessment import report_item, write_report
 
@@ -128,10 +153,10 @@ def _write_report(result: Assessment, path: Path, limits: ImageLimits, *, quiet:
         error_console().print(f"Report: {path}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _write_maps(assessor: AgenticIQA, result: Assessment, folder: Path, *, quiet: bool) -> None:
+def _write_maps(assessor: AgenticIQA, result: Assessment, maps: MapFolder, *, quiet: bool) -> None:
     from agenticiqa.reports.evidence_maps import write_maps
 
-    written = write_maps(result, assessor.tools, folder, assessor.limits)
+    written = write_maps(result, assessor.tools, maps, assessor.limits)
     if not quiet:
-        line = f"Maps: {len(written)} in {folder}" if written else "Maps: none of the tools that ran has one"
+        line = f"Maps: {len(written)} in {maps.folder}" if written else "Maps: none of the tools that ran has one"
         error_console().print(line, highlight=False, markup=False, soft_wrap=True)

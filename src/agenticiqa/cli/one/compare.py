@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.options import BackendOption, ConfigOption, MemoryOption, NoCacheOption
-from agenticiqa.cli.running import open_assessor
+from agenticiqa.cli.options import BackendOption, ConfigOption, MemoryOption, NoCacheOption, OverwriteOption
+from agenticiqa.cli.outputs import check_outputs
+from agenticiqa.cli.running import interruptible, open_assessor, unless_full
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, error_console, output_console, print_error, print_json
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def compare(
     backend: BackendOption = None,
     map_file: MapOption = None,
     report: ReportOption = None,
+    overwrite: OverwriteOption = False,
     expect: ExpectOption = None,
     json_output: JsonOption = False,
     quiet: QuietOption = False,
@@ -51,13 +53,17 @@ def compare(
         raise typer.BadParameter("--json and --quiet contradict each other: choose one.")
     if expect is not None and expect.upper() not in ("A", "B"):
         raise typer.BadParameter("--expect takes A or B.")
+    check_outputs(map_file, report, inputs=[a, b, reference], overwrite=overwrite)
     silent = quiet or json_output
-    with open_assessor(backend, config, no_cache=no_cache, quiet=silent, memory=memory) as assessor:
+    with (
+        open_assessor(backend, config, no_cache=no_cache, quiet=silent, memory=memory) as assessor,
+        interruptible(json_output=False),
+    ):
         found = _run(assessor, a, b, reference, silent=silent)
     _show(found, json_output=json_output, quiet=quiet)
     if found.status != "error":
         _write_files(found, map_file, report, assessor.limits, silent=silent)
-    raise typer.Exit(_exit_code(found, expect))
+    raise typer.Exit(unless_full(_exit_code(found, expect), assessor))
 
 
 def _run(assessor: AgenticIQA, a: Path, b: Path, reference: Path | None, *, silent: bool) -> Comparison:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.options import ConfigOption, JsonOption, finite
+from agenticiqa.cli.options import ConfigOption, JsonOption, OverwriteOption, finite
+from agenticiqa.cli.outputs import check_outputs
 from agenticiqa.cli.terminal import print_json
 
 
@@ -23,6 +24,7 @@ def distort(
         Path | None, typer.Option("--output", "-o", help="PNG file to write. Default: NAME_TYPE_LEVEL.png beside it.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="For kinds with chance in them.")] = 0,
+    overwrite: OverwriteOption = False,
     list_kinds: Annotated[bool, typer.Option("--list", help="List the kinds and exit.")] = False,
     json_output: JsonOption = False,
     config: ConfigOption = None,
@@ -33,18 +35,19 @@ def distort(
         return
     if image is None:
         raise typer.BadParameter("name a picture, or --list.")
-    import numpy as np
+    target = output or image.with_name(f"{image.stem}_{kind}_{level:g}.png")
+    check_outputs(target, inputs=[image], overwrite=overwrite)
     from PIL import Image
 
     from agenticiqa.pictures.distortions import distort as apply
     from agenticiqa.pictures.distortions import expected_opinion
-    from agenticiqa.pictures.images import load_image
+    from agenticiqa.pictures.images import load_image, png_bytes
     from agenticiqa.runtime.config import load_settings
+    from agenticiqa.runtime.files import write_whole
 
     loaded = load_image(image, load_settings(config).pipeline.images)
     damaged = apply(loaded.rgb, kind, level, seed=seed)
-    target = output or image.with_name(f"{image.stem}_{kind}_{level:g}.png")
-    Image.fromarray(np.asarray(damaged, dtype=np.uint8)).save(target, "PNG")
+    write_whole(target, png_bytes(Image.fromarray(damaged)))
     opinion = expected_opinion(kind, level)
     if json_output:
         print_json({"image": str(image), "output": str(target), "type": kind, "level": level, "opinion": opinion})

@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agenticiqa.cli.options import (
+    AlignOption,
     ConfigOption,
     JsonOption,
     MapsOption,
     MemoryOption,
     NoCacheOption,
+    OverwriteOption,
     ReferenceOption,
     RegionsOption,
+    chosen_align,
 )
+from agenticiqa.cli.outputs import check_outputs
+from agenticiqa.cli.standard_streams import STANDARD_OUTPUT
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_USAGE, error_console, output_console, print_json
 
 if TYPE_CHECKING:
@@ -26,13 +31,14 @@ if TYPE_CHECKING:
 
     from agenticiqa.api.measure import Measurer, Pairing, Record
     from agenticiqa.batch.results.outputs import Format
+    from agenticiqa.pictures.aligning import Align
     from agenticiqa.pictures.images import Box
     from agenticiqa.runtime.config import ImageLimits
+    from agenticiqa.tools.maps import MapFolder
 
 ToolsOption = Annotated[
     list[str] | None, typer.Option("--tool", "-t", help="A tool to run; give one for each.", show_default=False)
 ]
-STANDARD_OUTPUT = Path("-")
 ExitCodes = {"all": EXIT_OK, "some": EXIT_USAGE, "none": EXIT_ERROR}
 
 
@@ -49,9 +55,7 @@ def measure(
     tool: ToolsOption = None,
     all_tools: Annotated[bool, typer.Option("--all", help="Every tool that can run on the picture.")] = False,
     region: RegionsOption = None,
-    align: Annotated[
-        str, typer.Option("--align", help="'resize' scales a picture to its reference's size; 'none' refuses.")
-    ] = "none",
+    align: AlignOption = "none",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Where measurements go: .jsonl, .csv or .parquet; - prints JSON Lines."),
@@ -59,6 +63,7 @@ def measure(
     json_output: JsonOption = False,
     csv_output: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
     maps: MapsOption = None,
+    overwrite: OverwriteOption = False,
     no_cache: NoCacheOption = False,
     memory: MemoryOption = None,
     config: ConfigOption = None,
@@ -68,23 +73,32 @@ def measure(
     Exit code 0 when every measurement worked, 2 when some did, 1 when none did.
     """
     from agenticiqa.api.measure import find_pairs
+    from agenticiqa.tools.maps import MapFolder
 
     if sum((json_output, csv_output, output is not None)) > 1:
         raise typer.BadParameter("--json, --csv and --output contradict each other: choose one.")
     if tool and all_tools:
         raise typer.BadParameter("--tool and --all contradict each other: choose one.")
-    if align not in ("none", "resize"):
-        raise typer.BadParameter("--align is 'none' or 'resize'.")
     table = _table_format(output)
     pairing = find_pairs(images, reference)
-    measurer = _measurer(tool, all_tools, reference, align, config, no_cache=no_cache, maps=maps, memory=memory)
+    inputs = _files_read(pairing, region or [])
+    check_outputs(output if table else None, inputs=inputs, overwrite=overwrite)
+    folder = MapFolder(maps, inputs=inputs, overwrite=overwrite) if maps else None
+    measurer = _measurer(
+        tool, all_tools, reference, chosen_align(align), config, no_cache=no_cache, maps=folder, memory=memory
+    )
     regions = _regions(region or [], pairing, measurer.limits)
+    if folder is not None:
+        pictures = [pair.image.name for pair in pairing.pairs]
+        folder.refuse_taken(pictures, [each.name for each in measurer.tools], list(regions) or [None])
     listener = _print_json_line if output == STANDARD_OUTPUT else None
     records = _with_progress(pairing, measurer, regions, quiet=json_output or csv_output, on_record=listener)
     if output is not None and table is not None:
         _write(records, output, table)
     elif listener is None:
         _print(records, json_output=json_output, csv_output=csv_output)
+    for line in pairing.skipped.lines():
+        error_console().print(line, highlight=False, markup=False, soft_wrap=True)
     for path in pairing.without_partner:
         error_console().print(f"No partner by name: {path}", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(_exit_code(records))
@@ -95,6 +109,12 @@ def _table_format(output: Path | None) -> Format | None:
     from agenticiqa.batch.results.outputs import format_of
 
     return None if output in (None, STANDARD_OUTPUT) else format_of(output)
+
+
+def _files_read(pairing: Pairing, regions: list[str]) -> list[str]:
+    pictures = [each for pair in pairing.pairs for each in (pair.image, pair.reference) if each is not None]
+    # What stands behind NAME=; a box is no file, and matches none.
+    return [*(picture.name for picture in pictures), *(text.partition("=")[2] for text in regions)]
 
 
 def _regions(texts: list[str], pairing: Pairing, limits: ImageLimits) -> dict[str, Box]:
@@ -109,18 +129,17 @@ def _measurer(
     names: list[str] | None,
     all_tools: bool,
     reference: Path | None,
-    align: str,
+    align: Align,
     config: Path | None,
     *,
     no_cache: bool,
-    maps: Path | None,
+    maps: MapFolder | None,
     memory: str | None,
 ) -> Measurer:
     from agenticiqa.api.measure import Measurer, choose_tools
     from agenticiqa.runtime.cache import open_cache
     from agenticiqa.runtime.config import load_settings
     from agenticiqa.runtime.memory import process_budget
-    from agenticiqa.tools.maps import MapFolder
     from agenticiqa.tools.registry import default_registry
 
     settings = load_settings(config, {"pipeline.memory": memory})
@@ -132,8 +151,8 @@ def _measurer(
         tool_settings=settings.pipeline.tools,
         limits=settings.pipeline.images,
         cache=open_cache(settings.cache_folder, settings.pipeline.cache.size_limit_mb) if cached else None,
-        align="resize" if align == "resize" else "none",
-        maps=MapFolder(maps) if maps else None,
+        align=align,
+        maps=maps,
         memory=process_budget(settings.pipeline.memory),
     )
 

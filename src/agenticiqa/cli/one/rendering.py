@@ -81,14 +81,18 @@ def print_assessment(console: Console, result: Assessment) -> None:
     """Answer, score, reasons and the evidence table."""
     console.print(Panel(_headline(result), title="Answer", title_align="left", expand=False))
     console.print(escape(result.reasoning), highlight=False)
-    evidence = result.executor_evidence
-    if evidence and (evidence.distortion_analysis or evidence.tool_logs):
-        console.print(_evidence_table(evidence))
-        for line in _explanations(evidence):
-            console.print(f"[dim]•[/] {escape(line)}", highlight=False)
+    if result.executor_evidence:
+        print_evidence(console, result.executor_evidence)
     for note in _notes(result):
         console.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
     console.print(f"[dim]{escape(_footer(result))}[/]", highlight=False)
+
+
+def print_evidence(console: Console, evidence: ExecutorOutput) -> None:
+    if evidence.distortion_analysis or evidence.tool_logs:
+        console.print(_evidence_table(evidence))
+        for line in _explanations(evidence):
+            console.print(f"[dim]•[/] {escape(line)}", highlight=False)
 
 
 def _headline(result: Assessment) -> str:

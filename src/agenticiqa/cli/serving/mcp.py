@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -50,14 +49,15 @@ def mcp(
             "The MCP server is not installed.", hint="pip install 'agenticiqa[mcp]'"
         ) from error
     from agenticiqa.api.assessor import AgenticIQA
+    from agenticiqa.runtime.scratch import ScratchFolder
     from agenticiqa.serve.mcp.pictures import MAX_REQUEST_BYTES, PictureStore
 
     roots = allowed_root or ([] if http else None)
     with (
-        tempfile.TemporaryDirectory(prefix="agenticiqa-mcp-") as folder,
+        ScratchFolder("mcp") as folder,
         AgenticIQA(backend, config_dir=config, overrides={"pipeline.memory": memory}) as own,
     ):
-        pictures = PictureStore(Path(folder), roots)
+        pictures = PictureStore(folder, roots)
         server = build_server(own, pictures)
         error_console().print(pictures.allowed_folders(), highlight=False, markup=False, soft_wrap=True)
         if http:

@@ -84,6 +84,7 @@ def serve(
         raise typer.BadParameter("--log-format is 'text' or 'json'.")
     _require_extra()
     from agenticiqa.runtime.config import load_settings
+    from agenticiqa.runtime.scratch import clear_abandoned
     from agenticiqa.serve.http.server import bind
     from agenticiqa.serve.http.settings import MEGABYTE, ServiceSettings
 
@@ -106,6 +107,7 @@ def serve(
         allowed_backends=tuple(allow_backend or ()),
     )
     service.check()
+    clear_abandoned()
 
     log_to_standard_error(
         "json" if log_format == "json" else "text", settings.pipeline.logging.level, settings.secrets, access=access_log

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, NoCacheOption
-from agenticiqa.cli.running import exit_code, open_assessor, show
+from agenticiqa.cli.running import exit_code, interruptible, open_assessor, show, unless_full
 from agenticiqa.cli.terminal import EXIT_ERROR, error_console, output_console, print_json
 
 if TYPE_CHECKING:
@@ -97,13 +97,16 @@ def replay(
     config: ConfigOption = None,
 ) -> None:
     """Ask a recorded question again, on the backend that was named for it, and say whether the answer changed."""
-    with open_assessor(backend, config, no_cache=no_cache, quiet=json_output) as assessor:
+    with (
+        open_assessor(backend, config, no_cache=no_cache, quiet=json_output) as assessor,
+        interruptible(json_output=json_output),
+    ):
         record, result = assessor.replay(run)
     show(result, json_output=json_output, quiet=False)
     if not json_output and result.status != "error":
         same = result.answer == record.answer
         typer.echo("The answer is the same as before." if same else f"The answer before was {record.answer}.")
-    raise typer.Exit(exit_code(result, None))
+    raise typer.Exit(unless_full(exit_code(result, None), assessor))
 
 
 @app.command("resume")
@@ -111,7 +114,10 @@ def resume(
     run: RunArgument, backend: BackendOption = None, json_output: JsonOption = False, config: ConfigOption = None
 ) -> None:
     """Continue an interrupted run at the agent where it stopped, on the backend that was named for it."""
-    with open_assessor(backend, config, no_cache=False, quiet=json_output) as assessor:
+    with (
+        open_assessor(backend, config, no_cache=False, quiet=json_output) as assessor,
+        interruptible(json_output=json_output),
+    ):
         result = assessor.resume(run)
     show(result, json_output=json_output, quiet=False)
-    raise typer.Exit(exit_code(result, None))
+    raise typer.Exit(unless_full(exit_code(result, None), assessor))

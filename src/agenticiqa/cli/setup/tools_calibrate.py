@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agenticiqa.cli.options import ConfigOption, JsonOption
+from agenticiqa.cli.options import ConfigOption, JsonOption, OverwriteOption
+from agenticiqa.cli.outputs import check_outputs
 from agenticiqa.cli.terminal import error_console, output_console, print_json
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def calibrate(
         Path, typer.Option("--output", "-o", help="Calibrations file to write; other tools in it stay.")
     ] = DEFAULT_OUTPUT,
     plot: Annotated[Path | None, typer.Option("--plot", help="PNG file for a picture of the fit.")] = None,
+    overwrite: OverwriteOption = False,
     json_output: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
@@ -47,6 +49,10 @@ def calibrate(
     settings = load_settings(config)
     chosen = default_registry(settings.pipeline.tools).find(tool)
     opinions = recalibration.read_manifest(data, _scale(scale, lower_is_better))
+    pictures = [path for each in opinions for path in (each.image, each.reference)]
+    # The file with the curves is added to, not replaced: there it may be, an input it may not.
+    check_outputs(output, inputs=[data, *pictures], overwrite=True)
+    check_outputs(plot, inputs=[data, output, *pictures], overwrite=overwrite)
     kept, raw = _measured(chosen, opinions, settings)
     groups = [str(each.reference or each.image) for each in kept]
     source = f"fitted on {len(kept)} opinion scores of {data.name}"

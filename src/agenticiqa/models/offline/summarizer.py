@@ -62,7 +62,15 @@ def answer(task: AnswerTask) -> Verdict:
 
 def _notes(question: Question, seen: Seen) -> list[str]:
     notes = [f"{seen.note[0].upper()}{seen.note[1:]}."] if seen.note else []
-    return notes if question.english else [*notes, NOT_ENGLISH]
+    return notes if question.english else [*notes, _language_note(question)]
+
+
+def _language_note(question: Question) -> str:
+    if question.language is None:
+        return NOT_ENGLISH
+    if question.meaning.property is None:
+        return f"The question looks {question.language}, and this backend reads English: it was taken for a rating."
+    return f"The question was read as {question.language}, of which this backend knows few words: it may be misread."
 
 
 def _joined(*groups: list[str]) -> str:

@@ -5,7 +5,6 @@ A provider's module implements :meth:`TransportClient._call`: one request, no re
 
 from __future__ import annotations
 
-import contextvars
 import importlib.util
 import logging
 import threading
@@ -14,7 +13,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -36,6 +34,7 @@ from agenticiqa.models.wire.reply_schema import ReplySchema, reply_schema
 from agenticiqa.models.wire.retrying import attempts, failure_of
 from agenticiqa.pictures.images import EncodedImage
 from agenticiqa.runtime.config import ProviderSettings
+from agenticiqa.runtime.waiting import OverdueError, pause, waited_for
 
 logger = logging.getLogger(__name__)
 
@@ -124,6 +123,7 @@ class TransportClient(RichVLMClient):
     """A remote model. Safe to use from several threads: the SDK's client is made once and shared."""
 
     provider = ""
+    stops_when_told = True
     schema_limits = False
     """Whether a schema may limit lengths. Servers with grammars take that, the large providers refuse it."""
 
@@ -133,7 +133,7 @@ class TransportClient(RichVLMClient):
         model: str,
         settings: ProviderSettings,
         *,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] = pause,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if not model:
@@ -238,17 +238,10 @@ class TransportClient(RichVLMClient):
 
         SDK timeouts limit each read from the socket. A server that sends one byte now and then never meets them.
         """
-        outcome = _Outcome()
-        context = contextvars.copy_context()
-
-        def work() -> None:
-            with outcome:
-                outcome.reply = context.run(self._call, call)
-
-        threading.Thread(target=work, daemon=True, name=f"call-{self.backend}").start()
-        if not outcome.done.wait(seconds):
-            raise timeout_error(self.backend, call.request.timeout_s)
-        return outcome.result()
+        try:
+            return waited_for(lambda: self._call(call), seconds, f"call-{self.backend}")
+        except OverdueError:
+            raise timeout_error(self.backend, call.request.timeout_s) from None
 
     def _refused_feature(self, error: RequestRejectedError, call: Call) -> Feature | None:
         words = error.message.casefold()
@@ -323,35 +316,6 @@ def _checked_address(backend: str, address: str | None) -> str | None:
             f"The base_url of {backend} is not a web address.", hint="Write for example http://127.0.0.1:8000/v1."
         )
     return address
-
-
-# --- a limit in time -------------------------------------------------------------------------------------
-
-
-class _Outcome:
-    """Takes whatever a block returns or raises from one thread to another."""
-
-    def __init__(self) -> None:
-        self.reply: ModelReply | None = None
-        self.error: BaseException | None = None
-        self.done = threading.Event()
-
-    def __enter__(self) -> _Outcome:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        self.error = error
-        self.done.set()
-        return True
-
-    def result(self) -> ModelReply:
-        if self.error is not None:
-            raise self.error
-        if self.reply is None:
-            raise AssertionError("a call that raised nothing has a reply")
-        return self.reply
 
 
 # --- judging a reply -------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Literal
 
+from agenticiqa.models.offline.language.meaning.properties import property_words, telling_words
 from agenticiqa.models.offline.language.positions import POSITION_MODIFIERS, REGION_NOUNS
 from agenticiqa.models.offline.language.word_lists import vocabulary, word_list
 from agenticiqa.tools.names import tool_by_alias
@@ -86,6 +87,8 @@ def _entries() -> dict[tuple[str, ...], LexiconEntry]:
 
 
 ENTRIES = _entries()
+# Shorter words of the properties resemble too many others ("married", "marred").
+_LONG_ENOUGH = 8
 LONGEST_PHRASE = max(map(len, ENTRIES))
 
 
@@ -93,7 +96,7 @@ LONGEST_PHRASE = max(map(len, ENTRIES))
 def known_words() -> frozenset[str]:
     """Every single word that stands in some list: never a typing error."""
     inside = {word for words in ENTRIES for word in words}
-    return frozenset(inside | {word for phrase in CONTENT_WORDS for word in phrase.split()})
+    return frozenset(inside | {word for phrase in CONTENT_WORDS for word in phrase.split()} | property_words())
 
 
 @lru_cache(maxsize=1)
@@ -103,6 +106,24 @@ def correctable_words() -> frozenset[str]:
     single = {words[0] for words, entry in ENTRIES.items() if len(words) == 1 and entry.tag in kinds}
     nouns = {noun for noun in PICTURE_NOUNS if len(noun) >= 6 and " " not in noun}
     parts = {word for words, entry in ENTRIES.items() if entry.tag == "distortion" for word in words}
-    talk = {"rating", "evaluate", "assess", "describe", "distortion", "artifact", "artifacts", "problem", "which"}
+    talk = {
+        "improve",
+        "improvement",
+        "suggest",
+        "recommend",
+        "estimate",
+        "rating",
+        "evaluate",
+        "assess",
+        "describe",
+        "distortion",
+        "artifact",
+        "artifacts",
+        "problem",
+        "which",
+    }
     plurals = {noun + "s" for noun in nouns if not noun.endswith("s")}
-    return frozenset(word for word in single | nouns | parts | talk | plurals if len(word) >= 4 and word.isalpha())
+    asked = {word for word in telling_words() if len(word) >= _LONG_ENOUGH}
+    return frozenset(
+        word for word in single | nouns | parts | talk | plurals | asked if len(word) >= 4 and word.isalpha()
+    )

@@ -6,7 +6,7 @@ photo" names nothing but the whole picture.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from agenticiqa.models.offline.language.positions import POSITION_MODIFIERS, REGION_NOUNS, position_of
@@ -71,13 +71,20 @@ def parse_object(name: str) -> ScopeObject:
     return ScopeObject(name.strip(), name.strip().lower())
 
 
-def mentions(items: Sequence[Item]) -> list[Mention]:
-    """Everything named, in order, each name once.
+def mentions(items: Sequence[Item], beside: Collection[int] = ()) -> list[Mention]:
+    """Everything named, in order, each name once; words at the places ``beside`` name nothing.
 
     >>> [m.object.name for m in mentions(tagged("Are the sky and the man's face sharper than the left side?"))]
     ['sky', "man's face", 'left side']
     """
+    written = items
+    if beside:
+        items = [replace(item, tag="abstract") if at in beside else item for at, item in enumerate(items)]
     phrases = [phrase for phrase in _phrases(items) if not _is_beside_the_question(items, phrase)]
+    # "the indoor fog": what only describes a word that names nothing names nothing either.
+    phrases = [
+        p for p in phrases if not (p.end in beside and written[p.end].tag == "noun" and _describes(items[p.end - 1]))
+    ]
     found: dict[str, Mention] = {}
     at = 0
     while at < len(phrases) and len(found) < MAX_OBJECTS:
@@ -88,6 +95,10 @@ def mentions(items: Sequence[Item]) -> list[Mention]:
         found.setdefault(mention.object.name, mention)
         at = last + 1
     return _without_asked_kind(items, list(found.values()))
+
+
+def _describes(item: Item) -> bool:
+    return item.tag in ("adjective", "unknown") and not item.possessive
 
 
 def _without_asked_kind(items: Sequence[Item], found: list[Mention]) -> list[Mention]:
@@ -204,8 +215,19 @@ def _plausible(items: Sequence[Item], phrase: _Phrase) -> bool:
     if any(item.tag == "position" for item in words):
         # "right" alone may mean "correct"; behind an article or a preposition it is a side.
         bare = len(words) == 1 and words[0].base in ("left", "right", "top", "bottom")
-        return not bare or before in ("determiner", "tie", "generic modifier")
+        return not bare or before in ("determiner", "tie", "generic modifier") or _beside_another(items, phrase)
     return _unlisted_is_name(items, phrase)
+
+
+def _beside_another(items: Sequence[Item], phrase: _Phrase) -> bool:
+    """ "Are top and bottom equally sharp?": two sides, named together."""
+    before, after = items[max(0, phrase.start - 2) : phrase.start], items[phrase.end : phrase.end + 2]
+    return any(
+        len(pair) == 2
+        and {"and", "or"} & {item.plain for item in pair}
+        and any(item.tag == "position" for item in pair)
+        for pair in (before, after)
+    )
 
 
 def _unlisted_is_name(items: Sequence[Item], phrase: _Phrase) -> bool:
@@ -214,7 +236,13 @@ def _unlisted_is_name(items: Sequence[Item], phrase: _Phrase) -> bool:
     if all(len(item.plain) == 1 for item in items[phrase.start : phrase.end]):
         return False
     if before == "auxiliary":
-        return _is_subject(items, phrase)
+        doing = items[phrase.start].plain.endswith("ing") and items[phrase.start - 1].plain in (
+            "am",
+            "is",
+            "are",
+            "was",
+        )
+        return _is_subject(items, phrase) and not doing
     announced = phrase.introduced_at < phrase.start or before in _INTRODUCED
     return announced and before != "question"
 

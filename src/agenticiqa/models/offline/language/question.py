@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agenticiqa.models.offline.language.clauses import negated, objects_by_distortion
 from agenticiqa.models.offline.language.lexicon import CONTENT_WORDS, QUALITY_WORDS, known_words
+from agenticiqa.models.offline.language.meaning.damage import (
+    NamedDistortion,
+    claims_damage,
+    named_by_meaning,
+    with_degrees,
+    with_polarity,
+)
+from agenticiqa.models.offline.language.meaning.reader import NOT_UNDERSTOOD, Meaning, OptionMeaning, meaning_of
 from agenticiqa.models.offline.language.noun_phrases import Mention, ScopeObject, mentions
 from agenticiqa.models.offline.language.options import Option, read_options, split_options
+from agenticiqa.models.offline.language.other_languages import ENGLISH, in_english, language_of
 from agenticiqa.models.offline.language.question_form import Form, form_of
 from agenticiqa.models.offline.language.tagging import Item, tagged
 from agenticiqa.models.offline.language.tokens import MAX_CHARS, singular_forms
 from agenticiqa.tools.names import tool_for
 from agenticiqa.vocabulary import Polarity
 
+__all__ = ["NamedDistortion", "Question", "read_question", "understand"]
+
 _MIN_ENGLISH_SHARE = 0.3
 # "the sky", "man's face": so few words that a thing among them must be what is meant.
 _TERSE = 5
-
-
-@dataclass(frozen=True)
-class NamedDistortion:
-    """A distortion or attribute the question names."""
-
-    category: str
-    kind: str
-    polarity: Polarity
-    negated: bool = False
-    """Denied in so many words: "not sharp", "no noise". "Isn't it noisy?" denies nothing."""
-    words: str = ""
-    objects: tuple[str, ...] = ()
-    """The objects it belongs to; empty for the whole picture, or for all objects alike."""
-    from_options: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,6 +47,10 @@ class Question:
     """The category asked about, when it is one."""
     english: bool = True
     """False when the text does not look like English: answers should then be hedged."""
+    language: str | None = ENGLISH
+    """None where neither letters nor words tell."""
+    meaning: Meaning = field(default=NOT_UNDERSTOOD)
+    """Property, part, form and polarity, and what each option claims; form and the rest here follow from it."""
 
 
 def understand(query: str, options: Sequence[str] | None = None, *, has_reference: bool = False) -> Question:
@@ -68,7 +68,10 @@ def understand(query: str, options: Sequence[str] | None = None, *, has_referenc
 
 def read_question(text: str, options: Mapping[str, str], *, has_reference: bool = False) -> Question:
     """:func:`understand` for a question whose options are known already."""
-    return _QuestionReader(text[:MAX_CHARS], read_options(options), has_reference).result()
+    language = language_of(text)
+    said = {letter: in_english(option, language) for letter, option in options.items()} if language else options
+    claims = tuple(replace(option, text=options[option.letter]) for option in read_options(said))
+    return _QuestionReader(text[:MAX_CHARS], claims, has_reference).result()
 
 
 class _QuestionReader:
@@ -77,18 +80,34 @@ class _QuestionReader:
     def __init__(self, text: str, options: tuple[Option, ...], has_reference: bool) -> None:
         self.text = text
         self.has_reference = has_reference
-        self.items = tagged(text)
+        self.language = language_of(text)
+        read = in_english(text, self.language) if self.language else text
+        self.items = tagged(read)
         self.options = options or _alternatives(self.items)
         self.given_options = options
-        self.english = _looks_english(self.items)
+        # What was put into English can be read like English; what a language without known words says cannot.
+        self.english = bool(self.language.english) if self.language else _looks_english(self.items)
+        self.meaning = self._meaning(read)
+
+    def _meaning(self, read: str) -> Meaning:
+        texts = {option.letter: option.text for option in self.options}
+        if self.language and not self.language.english:
+            options = tuple(OptionMeaning(letter, text) for letter, text in texts.items())
+            return replace(NOT_UNDERSTOOD, text=self.text, options=options)
+        if self.language:
+            said = {letter: in_english(text, self.language) for letter, text in texts.items()}
+            meaning = meaning_of(read, said, self.items)
+            options = tuple(replace(each, text=texts[each.letter]) for each in meaning.options)
+            return replace(meaning, text=self.text, options=options)
+        return meaning_of(read, texts, self.items)
 
     def result(self) -> Question:
         tools = self._tools()
         kind = self._type(bool(tools))
         found = self._mentions(kind)
-        named = self._named(found)
+        named = with_polarity(self._named(found), self.meaning)
         if kind == "IQA" and not named:
-            named = _named_by_options(self.given_options)
+            named = _named_by_options(self.given_options) or named_by_meaning(self.meaning)
         scope = tuple(mention.object for mention in found)
         if kind == "IQA" and all(self._is_asked_for(mention) for mention in found):
             scope = _regions_of_options(self.given_options) or scope
@@ -96,20 +115,22 @@ class _QuestionReader:
         return Question(
             text=self.text,
             type=kind,
-            form=self._form(kind, names_attribute=bool(categories)),
+            form=self._form(kind),
             scope=scope,
             distortions=named,
             tools=tools,
-            options=self.options,
+            options=with_degrees(self.options, self.meaning, named),
             attribute=categories.pop() if len(categories) == 1 else None,
-            english=self.english,
+            english=self.english and not self.language,
+            language=self.language.name if self.language else ENGLISH if self.english else None,
+            meaning=self.meaning,
         )
 
-    def _form(self, kind: str, *, names_attribute: bool) -> Form:
-        form = form_of(self.items, self.options, names_attribute=names_attribute)
+    def _form(self, kind: str) -> Form:
+        form = form_of(self.meaning, self.items)
         if kind == "Other":
             return "what" if form == "rating" and not self._technical() else form
-        asked = self.english and (self._technical() or self._opens_question())
+        asked = self.english and (self._technical() or (self._opens_question() and form != "what"))
         return form if asked or self.options else "rating"
 
     # --- what is named ---
@@ -169,7 +190,9 @@ class _QuestionReader:
     def _distorted(self) -> bool:
         colors = _asked_colors(self.items)
         in_question = any(item.term and at not in colors for at, item in enumerate(self.items))
-        return in_question or (not colors and any(option.claim.kind == "distortion" for option in self.given_options))
+        in_options = not colors and any(option.claim.kind == "distortion" for option in self.given_options)
+        content = bool(colors) or _contains(self.items, CONTENT_WORDS)
+        return in_question or in_options or (not content and claims_damage(self.meaning))
 
     def _technical(self) -> bool:
         levels = any(option.claim.kind == "level" for option in self.given_options)

@@ -79,7 +79,8 @@ def typing_errors(word: str, target: str, limit: int) -> int:
     for i, a in enumerate(word, 1):
         current = [i]
         for j, b in enumerate(target, 1):
-            cost = min(row[j] + 1, current[j - 1] + 1, row[j - 1] + (0 if a == b else exchange))
+            swap = 0 if a == b else 1 if {a, b} == {"s", "z"} else exchange
+            cost = min(row[j] + 1, current[j - 1] + 1, row[j - 1] + swap)
             if i > 1 and j > 1 and a == target[j - 2] and word[i - 2] == b:
                 cost = min(cost, before[j - 2] + 1)
             current.append(cost)

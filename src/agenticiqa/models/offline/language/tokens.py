@@ -1,9 +1,10 @@
-"""From text to words: splitting, contractions, possessives, and one spelling for British and American writers."""
+"""From text to words: splitting, contractions, possessives, one spelling for all writers, and base forms."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agenticiqa.models.offline.language.word_lists import word_set
 from agenticiqa.vocabulary import plain_spelling
@@ -22,6 +23,10 @@ _CONTRACTIONS = {
     "let's": ("let", "us"),
     "i'd": ("i", "would"),
     "i'm": ("i", "am"),
+    **{f"{who}'d": (who, "would") for who in ("you", "he", "she", "we", "they", "it")},
+    **{f"{who}'ve": (who, "have") for who in ("i", "you", "we", "they")},
+    **{f"{who}'ll": (who, "will") for who in ("i", "you", "he", "she", "we", "they", "it")},
+    **{f"{who}'re": (who, "are") for who in ("you", "we", "they")},
 }
 _NOT = re.compile(r"(is|are|was|were|do|does|did|has|have|had|should|would|could|must|need)n'?t")
 _IS_AFTER = word_set("what who where how it that there here this which why he she when")
@@ -88,8 +93,57 @@ def singular_forms(word: str) -> tuple[str, ...]:
     """
     if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return (word,)
+    if word.endswith("lves"):
+        return word, word[:-3] + "f"
     if word.endswith("ies"):
         return word, word[:-3] + "y", word[:-1]
     if word.endswith(("ches", "shes", "xes", "ses", "zes", "oes")):
         return word, word[:-2], word[:-1]
     return word, word[:-1]
+
+
+_SHORTEST_STEM = 3
+_ENDINGS = ("ing", "ed", "er", "est", "ly", "d", "r", "st")
+_IRREGULAR = {
+    "blown": "blow", "blew": "blow", "burnt": "burn", "drawn": "draw", "drew": "draw", "frozen": "freeze",
+    "froze": "freeze", "lost": "lose", "losing": "lose", "gone": "go", "went": "go", "kept": "keep", "held": "hold",
+    "stood": "stand", "stuck": "stick", "shook": "shake", "shaken": "shake", "caught": "catch", "ran": "run",
+    "hid": "hide", "hidden": "hide", "saw": "see", "seen": "see", "sank": "sink", "sunk": "sink",
+    "better": "good", "best": "good", "worse": "bad", "worst": "bad", "fell": "fall", "fallen": "fall",
+    "made": "make", "got": "get", "came": "come", "drowned": "drown", "swallowed": "swallow",
+}  # fmt: skip
+
+
+# "Really" says nothing of reality.
+_NO_FORMS = word_set("really hardly barely only early ever never other rather under over")
+
+
+@lru_cache(maxsize=8192)
+def base_forms(word: str) -> tuple[str, ...]:
+    """The word itself first, then what it may come from.
+
+    >>> base_forms("sharpest"), base_forms("tilted")[1], "clip" in base_forms("clipped")
+    (('sharpest', 'sharp', 'sharpe'), 'tilt', True)
+    """
+    if word in _NO_FORMS:
+        return (word,)
+    forms = list(singular_forms(word))
+    if word in _IRREGULAR:
+        forms.append(_IRREGULAR[word])
+    for form in tuple(forms):
+        for ending in _ENDINGS:
+            stem = form.removesuffix(ending)
+            if stem != form and len(stem) >= _SHORTEST_STEM:
+                forms += _stems(stem, ending)
+    return tuple(dict.fromkeys(forms))
+
+
+def _stems(stem: str, ending: str) -> list[str]:
+    if ending in ("d", "r", "st"):
+        return [stem] if stem.endswith("e") else []
+    found = [stem]
+    if stem.endswith("i"):
+        found.append(stem[:-1] + "y")
+    if len(stem) > _SHORTEST_STEM and stem[-1] == stem[-2]:
+        found.append(stem[:-1])
+    return [*found, stem + "e"] if ending != "ly" else found

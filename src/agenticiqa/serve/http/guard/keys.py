@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from agenticiqa.errors import ConfigError
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.runtime.files import make_private_folder, write_whole
 from agenticiqa.runtime.locks import locked
 
 PREFIX = "aiqa"
@@ -124,7 +124,7 @@ class KeyFile:
 
     def _locked_for_writing(self) -> AbstractContextManager[None]:
         """Between reading and writing nobody else writes: of two keys made at once, both stay."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self.path.parent)
         return locked(self.path, wait_s=WAIT_S)
 
     def owner_of(self, key: str) -> KeyRecord | None:

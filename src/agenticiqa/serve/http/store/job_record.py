@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agenticiqa.errors import AgenticIQAError, ConfigError
+from agenticiqa.runtime.files import make_private_folder
 from agenticiqa.runtime.runs import INTERRUPTED, open_database
 
 _SCHEMA = """
@@ -69,7 +70,7 @@ class JobRecord:
 
     def __init__(self, database: Path) -> None:
         try:
-            database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(database.parent)
             self._claim = _claimed(database.with_name(database.name + ".lock"))
             self._connection = open_database(database, check_same_thread=False)
             self._connection.row_factory = sqlite3.Row

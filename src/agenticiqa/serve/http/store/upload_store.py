@@ -12,6 +12,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from agenticiqa.runtime.files import make_private_folder
+
 logger = logging.getLogger(__name__)
 
 HOUR = 3600.0
@@ -37,7 +39,7 @@ class UploadStore:
         self._least_s = least_s
         """Younger files may belong to a request that is still being read."""
         self._lock = threading.Lock()
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(folder)
 
     def put(self, data: bytes, name: str, size: tuple[int, int] = (0, 0)) -> StoredPicture:
         """Keep a picture; one that is there already only gets younger."""

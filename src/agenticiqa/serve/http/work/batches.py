@@ -24,7 +24,7 @@ from agenticiqa.batch.sample import Sample
 from agenticiqa.batch.tally import Tally
 from agenticiqa.batch.work import BatchJob, backends_of
 from agenticiqa.runtime.config import Settings
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.runtime.files import make_private_folder, write_whole
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.store.upload_store import StoredPicture
 from agenticiqa.serve.http.wire import BatchBody, BatchSample
@@ -110,7 +110,7 @@ def run_batch(job: ServiceJob, pipeline: Pipeline, intake: BatchIntake, output: 
             reported = tally.finished
             job.report("progress", {"total": tally.total, "finished": reported, "by_status": dict(tally.done)})
 
-    output.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(output.parent)
     summary = Batch(
         manifest=_written_manifest(intake, output.with_suffix(".manifest.jsonl")),
         job=batch_job,

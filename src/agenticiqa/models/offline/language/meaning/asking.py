@@ -1,0 +1,138 @@
+"""Where in a text the question stands, and what its words say of properties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+
+from agenticiqa.models.offline.language.meaning.properties import HINT, Property, Sense, senses
+from agenticiqa.models.offline.language.meaning.scales import words_of
+from agenticiqa.models.offline.language.noun_phrases import mentions
+from agenticiqa.models.offline.language.tagging import Item, tagged
+from agenticiqa.models.offline.language.word_lists import word_list
+
+# What stands outside the clause that asks, or inside the name of a thing, counts less than what is asked.
+BESIDE = 0.45
+_FULL_QUESTION = 5
+_OPENING_TAGS = ("auxiliary", "question", "verb", "filler", "degree")
+
+Span = tuple[int, int]
+
+
+class AskedText:
+    """A question with its options, and the part of it that asks: ``items[start:stop]``."""
+
+    def __init__(self, text: str, options: Mapping[str, str], items: Sequence[Item] | None = None) -> None:
+        self.text = text
+        self.options = options
+        self.items = list(tagged(text) if items is None else items)
+        self.words = [token.plain for item in self.items for token in item.tokens]
+        self.item_of = [at for at, item in enumerate(self.items) for _ in item.tokens]
+        self.senses = senses(self.words)
+        self.start, self.stop = self._asking_part()
+        self.asking = self.items[self.start : self.stop]
+        self.plain = words_of(self.asking)
+        self.said = f" {' '.join(self.plain)} "
+
+    # --- what is said ---
+
+    def says(self, phrases: str) -> bool:
+        """Whether the asking part holds a phrase of one list of ``subjects.yaml``."""
+        return self._says(phrases, self.start, self.stop)
+
+    def _says(self, phrases: str, start: int, stop: int) -> bool:
+        said = f" {' '.join(words_of(self.items[start:stop]))} "
+        return any(f" {phrase} " in said for phrase in word_list("subjects", phrases))
+
+    def is_asked(self, sense: Sense) -> bool:
+        return self.start <= self.item_of[sense.start] < self.stop
+
+    def standing(self, sense: Sense) -> float:
+        """How much a word counts where it stands."""
+        at = self.item_of[sense.start]
+        before = f" {' '.join(item.plain for item in self.items[max(0, at - 3) : at])} "
+        if any(f" {phrase} " in before for phrase in ("rather than", "instead of")):
+            return BESIDE
+        named = {self.item_of[token] for token in range(sense.start, sense.stop)} <= self._inside_names
+        if named and not sense.is_name and (len(sense) == 1 or self.items[at - 1].plain in ("the", "this", "my")):
+            return BESIDE
+        return 1.0 if self.is_asked(sense) else BESIDE
+
+    def senses_of(self, asked: Property) -> list[Sense]:
+        """What is said of one property, in the asking part where it is said there at all."""
+        own = [sense for sense in self.senses if sense.property == asked.name and sense.weight > HINT]
+        return [sense for sense in own if self.is_asked(sense)] or own
+
+    def decisive(self, asked: Property) -> Sense | None:
+        """The word that claims an end of the property and is no mere name of it."""
+        ends = [sense for sense in self.senses_of(asked) if sense.end and not sense.is_name]
+        return max(ends, key=lambda sense: sense.weight * self.standing(sense), default=None)
+
+    @cached_property
+    def _inside_names(self) -> set[int]:
+        """ "the bride's veil", "the flat blue panel": a word inside the name of a thing says nothing of the picture."""
+        inside: set[int] = set()
+        for mention in mentions(self.items):
+            before = self.items[mention.start - 1].tag if mention.start else None
+            if before in ("determiner", "noun") or mention.end - mention.start > 1:
+                inside.update(range(mention.start - _described_before(self.items, mention.start), mention.end))
+        return inside
+
+    # --- where the question stands ---
+
+    def _asking_part(self) -> Span:
+        """The sentence that asks, without the story before it."""
+        asking = [span for span in self._sentences() if self._asks(*span)]
+        named = [span for span in asking if self._names_property(*span)]
+        advised = [span for span in asking if self._says("advice", *span)]
+        anywhere = self._names_property(0, len(self.items))
+        full = [(start, stop) for start, stop in asking if stop - start >= _FULL_QUESTION and not anywhere]
+        return self._without_story(*(named or advised or full or [(0, len(self.items))])[-1])
+
+    def _without_story(self, start: int, stop: int) -> Span:
+        """ "My daughter took this at the zoo, is it blurry?" asks behind the comma."""
+        clauses = [(start + a, start + b) for a, b in _split(self.items[start:stop], ",")]
+        for (_, end), (first, _) in pairwise(clauses):
+            opens = self.items[first].tag in ("auxiliary", "question") or self.items[first].plain in ("and", "so")
+            told = any(item.tag in ("verb", "auxiliary", "pronoun") for item in self.items[start:first])
+            if opens and told and not self._names_property(start, end) and self._names_property(first, stop):
+                return first, stop
+        return start, stop
+
+    def _sentences(self) -> list[Span]:
+        """A list behind a colon belongs to what stands before it."""
+        joined: list[Span] = []
+        for start, stop in _split(self.items, ".?!;:"):
+            told = any(item.tag in ("auxiliary", "verb", "question") for item in self.items[start:stop])
+            if joined and self.items[start - 1].plain == ":" and not told:
+                joined[-1] = (joined[-1][0], stop)
+            else:
+                joined.append((start, stop))
+        return joined
+
+    def _asks(self, start: int, stop: int) -> bool:
+        return stop > start and (self.items[start].tag in _OPENING_TAGS or self.items[stop - 1].plain == "?")
+
+    def _names_property(self, start: int, stop: int) -> bool:
+        return any(start <= self.item_of[sense.start] < stop and sense.weight > HINT for sense in self.senses)
+
+
+def _described_before(items: Sequence[Item], start: int) -> int:
+    """How many words between an article and a name describe the thing."""
+    count = 0
+    while start - count > 0 and items[start - count - 1].tag in ("adjective", "distortion", "generic modifier"):
+        count += 1
+    return count if start - count > 0 and items[start - count - 1].tag == "determiner" else 0
+
+
+def _split(items: Sequence[Item], marks: str) -> list[Span]:
+    """Where the pieces between marks begin and end, the mark with the piece before it."""
+    pieces, start = [], 0
+    for at, item in enumerate(items):
+        if item.tag == "mark" and item.plain in marks:
+            pieces.append((start, at + 1))
+            start = at + 1
+    if start < len(items):
+        pieces.append((start, len(items)))
+    return [(a, b) for a, b in pieces if b - a > 1] or [(0, len(items))]

@@ -1,0 +1,75 @@
+"""What is left in the home of somebody who starts: the files that docs/configuration.md lists, and all private."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.command_line import COMMAND, clean_environment
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTED = ROOT / "docs" / "configuration.md"
+
+
+@pytest.fixture
+def newcomer(tmp_path: Path) -> dict[str, str]:
+    """An account in which nothing ever ran."""
+    (tmp_path / "account").mkdir(mode=0o755)
+    (tmp_path / "tmp").mkdir()
+    environment = clean_environment(tmp_path / "unused")
+    for name in ("AGENTICIQA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        environment.pop(name, None)
+    return {**environment, "HOME": str(tmp_path / "account"), "TMPDIR": str(tmp_path / "tmp")}
+
+
+def documented() -> set[str]:
+    table = DOCUMENTED.read_text(encoding="utf-8").split("| in the home | what |")[1].split("\n\n")[0]
+    first_columns = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    return {name.rstrip("/") for column in first_columns for name in re.findall(r"`([^`]+)`", column)}
+
+
+def left_in(account: Path) -> tuple[set[str], list[str]]:
+    """Top-level names in the home, and whatever anywhere in the account others could read."""
+    home = account / ".local" / "share" / "agenticiqa"
+    made = [path for path in account.rglob("*") if path not in (home.parent, home.parent.parent)]
+    strays = [str(path) for path in made if path != home and home not in path.parents]
+    open_to_others = [f"{path} {stat.filemode(path.lstat().st_mode)}" for path in made if path.lstat().st_mode & 0o077]
+    return {path.name for path in home.iterdir()}, strays + open_to_others
+
+
+def run(words: list[str], environment: dict[str, str], folder: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        done = subprocess.run(
+            words, env=environment, cwd=folder, capture_output=True, text=True, timeout=300, check=False
+        )
+    finally:
+        os.umask(before)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_demonstration_leaves_what_is_documented(newcomer: dict[str, str], tmp_path: Path) -> None:
+    recipe = subprocess.run(["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert recipe.strip().endswith("python examples/demo.py")
+    run([sys.executable, str(ROOT / "examples" / "demo.py")], newcomer, tmp_path)
+    found, wrong = left_in(Path(newcomer["HOME"]))
+    assert found <= documented(), "docs/configuration.md says what is in the home"
+    assert wrong == []
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_first_assessment_leaves_what_is_documented(newcomer: dict[str, str], tmp_path: Path) -> None:
+    picture = ROOT / "examples" / "pictures" / "dandelion_compressed.jpg"
+    run([COMMAND, "assess", str(picture), "--quiet"], newcomer, tmp_path)
+    run([COMMAND, "measure", str(picture), "--tool", "noise"], newcomer, tmp_path)
+    found, wrong = left_in(Path(newcomer["HOME"]))
+    assert found == {"runs.sqlite", "runs.checkpoints.sqlite", "log.jsonl", "cache"}
+    assert found <= documented()
+    assert wrong == []
+    assert {path.name for path in tmp_path.iterdir()} == {"account", "tmp"}, "nothing beside it either"
