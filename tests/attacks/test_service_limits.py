@@ -108,12 +108,11 @@ def test_small_runs_have_memory_of_their_own():
 # --- a client that left, a time that is over ---
 
 
-def endless_tool(ended: threading.Event, begun: threading.Event | None = None) -> ToolRegistry:
+def endless_tool(ended: threading.Event, begun: threading.Event) -> ToolRegistry:
     """A tool that goes through a picture in tiles for an hour."""
 
     def measure(views: Views) -> Measurement:
-        if begun is not None:
-            begun.set()
+        begun.set()
         try:
             for _ in strips(360_000, 1 << 17):
                 time.sleep(0.01)
@@ -130,10 +129,10 @@ def endless_tool(ended: threading.Event, begun: threading.Event | None = None) -
 
 @pytest.mark.parametrize("why", ["left", "timed out"])
 def test_measuring_ends_with_its_client_or_its_time(tmp_path: Path, monkeypatch, why: str):
-    ended = threading.Event()
-    registry = endless_tool(ended)
+    ended, begun = threading.Event(), threading.Event()
+    registry = endless_tool(ended, begun)
     monkeypatch.setattr("agenticiqa.api.assessor.default_registry", lambda _settings: registry)
-    limit = 1.0 if why == "timed out" else 600.0
+    limit = 5.0 if why == "timed out" else 600.0
     body = json.dumps({"image": {"example": "dandelion"}, "tools": ["endless"]}).encode()
     request = (
         b"POST /v1/measure HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
@@ -142,7 +141,7 @@ def test_measuring_ends_with_its_client_or_its_time(tmp_path: Path, monkeypatch,
     with serving(tmp_path, ScriptedClient(), timeout_s=limit, workers=1) as running, running.client() as client:
         with socket.create_connection(running.host_and_port, timeout=60) as connection:
             connection.sendall(request + body)
-            wait_until(lambda: client.get("/readyz").json()["running"] == 1)
+            assert begun.wait(60)
             if why == "timed out":
                 assert connection.recv(65536).startswith(b"HTTP/1.1 504 ")
         assert ended.wait(20)
