@@ -121,7 +121,7 @@ class GracefulServer(uvicorn.Server):
 
 @dataclass(frozen=True)
 class BoundServer:
-    """A server whose address is taken and that has not begun to answer."""
+    """A server whose address is taken: who connects before it runs waits for its answer."""
 
     server: GracefulServer
     sock: socket.socket
@@ -166,5 +166,7 @@ def bind(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLM
         raise ConfigError(
             f"{service.host}:{service.port} cannot be used.", hint="Another program may listen there: choose --port."
         ) from None
+    # The address is announced before the server runs: a client that is quicker must wait, not be refused.
+    sock.listen(config.backlog)
     host = f"[{service.host}]" if ":" in service.host else service.host
     return BoundServer(GracefulServer(config, parts), sock, f"http://{host}:{sock.getsockname()[1]}", parts)
