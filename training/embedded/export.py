@@ -41,7 +41,7 @@ OPSET = 17
 CALIBRATED_LATER = (
     "damage_share", "opinion_line", "damage_curve", "absence_offset", "gate_offset", "kind_offset", "ordinary_share",
     "opinion_knots", "opinion_slopes", "opinion_start", "flaw_scale", "flaw_offset", "presence_scale",
-    "presence_offset", "generated_scale", "generated_offset", "focus_scale", "focus_offset", "sort_scale",
+    "presence_offset", "both_severity", "both_flaw", "both_offset", "generated_scale", "generated_offset", "focus_scale", "focus_offset", "sort_scale",
 )  # fmt: skip
 """Absent from checkpoints that ``calibrate.py`` has not seen yet."""
 SMALL = 2048
@@ -98,7 +98,7 @@ JOINT_OUTPUTS = (
 )  # fmt: skip
 """Of each place (M of them): score, spread, levels M×5, damage, opinion, trust, severities M×8×5, kinds M×38, and
 
-- ``presence`` M×8: chance that a category is visible; 1 minus the first severity, never below a flaw that speaks for it
+- ``presence`` M×8: chance that a category is visible; 1 minus the first severity, never below a flaw of the category
 - ``flaws`` M×8: chances of ``real_flaws.FLAWS``, on photographs as taken; 0.5 parts yes from no
 - ``sorts`` M×5: ``real_flaws.SORTS``
 - ``generated`` M: chance that the picture comes from a generator

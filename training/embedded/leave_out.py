@@ -2,7 +2,9 @@
 
     python -m training.embedded.leave_out --data DATA --checkpoint PARTS... --collection motion
 
-asks the network about every picture of ``DATA/real_flaws/COLLECTION`` at its own size, before any calibration.
+asks the network about every picture of ``DATA/real_flaws/COLLECTION`` at its own size: as it left training, and with
+the chances fitted as ``calibrate.py`` fits them, on the camera's pictures and on the other collections' validation
+pictures.
 """
 
 from __future__ import annotations
@@ -10,13 +12,57 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from training.embedded import measure, real_flaws
+from training.embedded import measure, real_flaws, splits
+from training.embedded.calibrate import CAUTION, even_weights, line_of
 from training.embedded.export import load
+from training.embedded.network import Assessor
 from training.embedded.real_flaws import FLAWS
-from training.embedded.train import predict, read_all
+from training.embedded.train import (
+    FULL,
+    SMALL_SIZE,
+    SMALL_WINDOW,
+    Clean,
+    Rated,
+    Real,
+    predict,
+    read_all,
+    window_of,
+)
+
+ROUNDS = 20
+
+
+def known_elsewhere(
+    model: Assessor, data: Path, without: str, device: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Logits, labels and collections of validation pictures that have nothing to do with the collection."""
+    listed = real_flaws.part_of(real_flaws.read(data / "real_flaws"), "validation", [without])
+    real = Real(data / "real_flaws", listed, 2, device)
+    found = [predict(model, real.windows, real.views)["flaws"]]
+    labels, names = [real.targets["flaws"].cpu().numpy()], [np.repeat([one.collection for one in listed], 2)]
+    rated = Rated(data / "biq2021", splits.load()["opinions"]["validation"], device)
+    clean = Clean(data, splits.load()["photos"]["validation"], rated, device)
+    for number in range(ROUNDS):
+        made = clean.made(48, FULL if number % 2 else SMALL_SIZE)
+        shown = window_of(made.pictures, FULL if number % 2 else SMALL_WINDOW)
+        found.append(predict(model, (shown * 255).round().byte().permute(0, 2, 3, 1))["flaws"])
+        labels.append(made.flaws.cpu().numpy())
+        names.append(np.full(len(shown), "camera"))
+    return np.concatenate(found), np.concatenate(labels), np.concatenate(names)
+
+
+def figures(logits: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
+    yes, no = logits[truth == 1], logits[truth == 0]
+    return {
+        "yes": len(yes), "no": len(no),
+        "balanced_accuracy": round(measure.balanced_accuracy(logits > 0, truth), 4),
+        "right_order": round(float((yes[:, None] > no[None]).mean()), 4),
+        "said_yes_where_it_is": round(float((yes > 0).mean()), 4),
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -24,6 +70,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--checkpoint", type=Path, nargs="+", required=True)
     parser.add_argument("--collection", default="motion")
+    parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     folder = arguments.data / "real_flaws"
     listed = [one for one in real_flaws.read(folder) if one.collection == arguments.collection]
@@ -31,18 +78,24 @@ def main() -> None:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = load(sorted(arguments.checkpoint)).to(device)
     pictures = torch.from_numpy(np.stack(read_all([folder / one.image for one in listed])))
-    found = predict(model, pictures)
+    found = predict(model, pictures)["flaws"]
     truth = np.array([one.flaws for one in listed])
+    elsewhere, labels, names = known_elsewhere(model, arguments.data, arguments.collection, device)
+    results = {}
     for place, flaw in enumerate(FLAWS):
-        yes, no = truth[:, place] == 1, truth[:, place] == 0
-        if yes.any() and no.any():
-            logits = found["flaws"][:, place]
-            print(flaw, json.dumps({
-                "yes": int(yes.sum()), "no": int(no.sum()),
-                "balanced_accuracy": round(measure.balanced_accuracy(logits > 0, truth[:, place]), 4),
-                "right_order": round(float((logits[yes][:, None] > logits[no][None]).mean()), 4),
-                "said_yes_where_it_is": round(float((logits[yes] > 0).mean()), 4),
-            }))  # fmt: skip
+        asked = truth[:, place]
+        if not ((asked == 1).any() and (asked == 0).any()):
+            continue
+        known = labels[:, place] >= 0
+        weights = even_weights(labels[known, place], names[known], CAUTION)
+        scale, offset = line_of(elsewhere[known, place], labels[known, place], weights)
+        results[flaw] = {
+            "as_trained": figures(found[:, place], asked),
+            "fitted_elsewhere": figures(scale * found[:, place] + offset, asked),
+        }
+        print(flaw, json.dumps(results[flaw]), flush=True)
+    if arguments.out:
+        arguments.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -215,7 +215,10 @@ class Joint(nn.Module):
             self.register_buffer(f"{name}_scale", torch.ones(count))
             self.register_buffer(f"{name}_offset", torch.zeros(count))
         self.register_buffer("sort_scale", torch.ones(1))
-        # Which flaws speak for a category: the chance that it is present is never below theirs.
+        for name in ("both_severity", "both_flaw"):
+            self.register_buffer(name, torch.zeros(len(CATEGORIES)))
+        self.register_buffer("both_offset", torch.full((len(CATEGORIES),), -99.0))
+        # Which flaws speak for a category.
         speaks = torch.zeros(len(FLAWS), len(CATEGORIES))
         for place, flaw in enumerate(FLAWS):
             speaks[place, CATEGORY_INDEX[FLAW_CATEGORY[flaw]]] = 1.0
@@ -288,18 +291,27 @@ class Joint(nn.Module):
         below = opinion - self.opinion_knots[0] - steps[:, 0]  # the first piece goes on below its knot
         return self.opinion_start + self.opinion_slopes[0] * below + (steps * self.opinion_slopes).sum(1)
 
+    def signs(self, found: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """What speaks for each category, as logits: its severities, and its clearest flaw (0 where it has none)."""
+        chances = found["severities"].softmax(-1)
+        by_severity = torch.logit((1 - chances[..., 0]).clamp(1e-5, 1 - 1e-5))
+        own = found["flaws"][:, :, None].clamp(-12, 12) * self.speaks - 99 * (1 - self.speaks)
+        clearest = own.amax(1)
+        return by_severity, torch.where(clearest > -50, clearest, torch.zeros_like(clearest))
+
     def agreed(self, found: dict[str, Tensor]) -> dict[str, Tensor]:
         """Chances that agree with each other: severities, presence and flaws tell one story.
 
-        The chance that a category is present comes from its severities, and is at least that of any flaw that speaks
-        for it; what remains is "none". How strong it is, if it is there, the severities say.
+        That a category is present is told by its severities, or by these and the clearest flaw that belongs to it,
+        weighed together; what remains is "none". No flaw is likelier than its category. How strong it is, if it is
+        there, the severities say.
         """
-        chances = found["severities"].softmax(-1)
-        flaws = torch.sigmoid(found["flaws"])
-        by_severity = torch.logit((1 - chances[..., 0]).clamp(1e-5, 1 - 1e-5))
-        own = torch.sigmoid(by_severity * self.presence_scale + self.presence_offset)
-        by_flaw = (flaws[:, :, None] * self.speaks).amax(1)
-        presence = torch.maximum(own, by_flaw)
+        by_severity, by_flaw = self.signs(found)
+        alone = by_severity * self.presence_scale + self.presence_offset
+        both = by_severity * self.both_severity + by_flaw * self.both_flaw + self.both_offset
+        presence = torch.sigmoid(torch.maximum(alone, both))
+        allowed = presence @ self.speaks.T
+        flaws = torch.minimum(torch.sigmoid(found["flaws"]), allowed)
         strength = found["severities"][..., 1:].softmax(-1)
         severities = torch.cat([1 - presence[..., None], presence[..., None] * strength], -1)
         return {"presence": presence, "severities": severities, "flaws": flaws}
