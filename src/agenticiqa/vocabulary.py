@@ -101,6 +101,17 @@ def kinds_seen_as() -> dict[str, frozenset[str]]:
     return {name: frozenset(facts["seen_as"]) for name, facts in kinds.items() if "seen_as" in facts}
 
 
+@cache
+def flaws_meant() -> dict[str, str]:
+    """The flaw of photographs as taken that a finer kind of damage means, where the vision model knows one.
+
+    >>> flaws_meant()["motion blur"], "pixelation" in flaws_meant()
+    ('motion_blur', False)
+    """
+    kinds = {name: facts for each in _data()["distortions"].values() for name, facts in each.items()}
+    return {name: str(facts["flaw"]) for name, facts in kinds.items() if "flaw" in facts}
+
+
 def plain_spelling(word: str) -> str:
     """Lower case, no accents, American spelling.
 

@@ -77,16 +77,26 @@ def test_mirroring_changes_nothing(vision, scene):
     assert one == pytest.approx(other, abs=1e-3)
 
 
-def test_the_map_shows_where(vision, scene):
-    half = scene.copy()
-    half[:, 160:] = distort(scene, "gaussian_blur", 5)[:, 160:]
+def test_the_maps_show_where(vision, photograph):
+    half = np.ascontiguousarray(photograph[:256, :320]).copy()
+    half[:, 160:] = distort(half, "gaussian_blur", 5)[:, 160:]
     sight = vision.look(half)
-    blurred = 1 - vision.map(sight).severities[:, CATEGORIES.index("Blurs"), 0].reshape(sight.cells.shape[:2])
-    assert blurred[:, 7:].mean() > blurred[:, :3].mean() + 0.2
-    _, columns = np.indices(sight.cells.shape[:2])
+    shape, place = sight.cells.shape[:2], CATEGORIES.index("Blurs")
+    blurred = (vision.map(sight).severities[:, place] @ np.arange(5)).reshape(shape)
+    assert blurred[:, 7:].mean() > blurred[:, :3].mean() + 0.5
+    sharp = vision.focus(sight)
+    assert sharp[:, :3].max() > sharp[:, 7:].max() + 0.2
+    _, columns = np.indices(shape)
     left, right = vision.judge(sight, columns < 4), vision.judge(sight, columns >= 6)
-    place = CATEGORIES.index("Blurs")
     assert right.severities[0, place, 0] < left.severities[0, place, 0]
+
+
+def test_no_flaw_is_likelier_than_its_category(vision, photograph):
+    for picture in (photograph, distort(photograph, "motion_blur", 5), distort(photograph, "darken", 4)):
+        found = vision.judge(vision.look(picture))
+        for place, category in enumerate(vision.flaws.values()):
+            present = 1 - found.severities[0, vision.categories.index(category), 0]
+            assert found.flaws[0, place] <= present + 1e-5
 
 
 def test_any_size_is_seen(vision):

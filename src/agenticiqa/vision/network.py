@@ -2,8 +2,9 @@
 
 ``local.onnx`` looks at pixels in their native size and gives statistics for every cell of 32×32 pixels;
 ``content.onnx`` looks at the whole picture shrunk to a square; ``joint.onnx`` turns the mean of the statistics over any
-set of cells, with the content, into scores, chances of the five levels, severities and kinds of damage. The picture,
-a region and a single place of the map are thus judged by the same rule.
+set of cells, with the content, into scores, chances of the five levels, severities and kinds of damage, flaws of
+photographs as taken, and the sort of picture. The picture, a region and a single place of the map are thus judged by
+the same rule.
 
 Training knew pictures of about 512 pixels. Middling ones are also seen reduced to that size, and the score is the mean
 of both views. Large ones are seen reduced to it, once instead of twice to keep their cost down, and through a few
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,8 @@ WINDOW = 256
 WINDOW_PLACES = ((2, 2), (2, 4), (4, 2), (4, 4))
 """Middles of the windows at native resolution, in sixths of height and width."""
 SEEN_CLOSELY = ("Noise", "Compression")
-"""What the windows are asked about. Single pixels of large photographs are soft: that is no blur to the eye."""
+"""What the windows are asked about, with the flaws of these categories. Single pixels of large photographs are soft:
+that is no blur to the eye."""
 TILE = 1024
 REGION_CELLS = 3
 """A place of the map is judged by so many cells across: fewer would be too little to see damage in."""
@@ -62,6 +64,14 @@ class Judgement:
     """places × categories × severities (none .. extreme)."""
     kinds: Floats
     """places × kinds."""
+    flaws: Floats
+    """places × flaws of photographs as taken: chances of their own, none above that of its category."""
+    sorts: Floats
+    """places × sorts of pictures (photograph, painting, drawing, sketch, screen)."""
+    generated: Floats
+    """The chance that the picture comes from a generator."""
+    in_focus: Floats
+    """The chance that the place is in focus; meant for single places."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +100,8 @@ class Vision:
         }
         self.categories: tuple[str, ...] = tuple(self.about["categories"])
         self.kinds: tuple[str, ...] = tuple(kind["name"] for kind in self.about["kinds"])
+        self.flaws: dict[str, str] = {flaw["name"]: flaw["category"] for flaw in self.about["flaws"]}
+        self.sorts: tuple[str, ...] = tuple(self.about["sorts"])
 
     def look(self, picture: Bytes, *, longest: int | None = LONGEST, mirrored: bool = True) -> Sight:
         """See a picture (H×W×3 RGB, 8 bit). ``longest=None`` keeps the native resolution at any size.
@@ -136,9 +148,14 @@ class Vision:
             farther = self._judged(sight.farther[None], sight.content)
             found = _averaged(found, farther, ("score", "levels", "damage", "opinion", "trust"))
         if sight.closer is not None:
-            closer = _averaged(found, self._judged(sight.closer[None], sight.content), ("severities",))
+            closer = _averaged(found, self._judged(sight.closer[None], sight.content), ("severities", "flaws"))
             asked = np.isin(self.categories, SEEN_CLOSELY)[None, :, None]
-            found = replace(found, severities=np.where(asked, closer.severities, found.severities))
+            of_flaws = np.isin(list(self.flaws.values()), SEEN_CLOSELY)[None]
+            found = replace(
+                found,
+                severities=np.where(asked, closer.severities, found.severities),
+                flaws=np.where(of_flaws, closer.flaws, found.flaws),
+            )
         return found
 
     def map(self, sight: Sight) -> Judgement:
@@ -153,6 +170,12 @@ class Vision:
         )
         smooth = np.asarray(total, np.float32) / np.float32(REGION_CELLS**2)
         return self._judged(smooth.reshape(rows * columns, -1), sight.content)
+
+    def focus(self, sight: Sight) -> Floats:
+        """The chance of every cell, without its neighbours, to be in focus: rows × columns."""
+        rows, columns = sight.cells.shape[:2]
+        found = self._judged(np.ascontiguousarray(sight.cells.reshape(rows * columns, -1)), sight.content)
+        return np.asarray(found.in_focus.reshape(rows, columns), np.float32)
 
     def _cells(self, pixels: Bytes, mirrored: bool) -> Floats:
         """Tiles keep memory bounded; each is a multiple of the cell, so that cells of all tiles make one grid."""
@@ -172,7 +195,7 @@ class Vision:
 
     def _judged(self, statistics: Floats, content: Floats) -> Judgement:
         repeated = np.ascontiguousarray(np.broadcast_to(content, (len(statistics), len(content))))
-        names = ["score", "levels", "damage", "opinion", "trust", "severities", "kinds"]
+        names = [field.name for field in fields(Judgement)]
         found = self._sessions["joint.onnx"].run(names, {"statistics": statistics, "content": repeated})
         values = dict(zip(names, (np.asarray(value, np.float32) for value in found), strict=True))
         for name in ("score", "damage", "opinion"):

@@ -14,6 +14,12 @@ HEDGE = 0.8
 # A screen, a drawing or a page is as bright, as hard and as colourful as it was made.
 _MADE_SO = ("Brightness change", "Contrast", "Color distortions")
 _NEEDS_COLOURS = ("Compression", "Noise", "Spatial distortions")
+_EXPOSURE = "Brightness change"
+GREY = 2.0
+"""Below this colourfulness a photograph is black and white."""
+BLACK, WHITE = 18.0, 237.0
+"""Mean brightness beyond which hardly one in a thousand good photographs lies, night skies and snow among them."""
+SURELY_THERE = 0.75
 _NONE = (1.0, 0.0, 0.0, 0.0, 0.0)
 # Levels 1 to 5 of a picture that is no photograph, sound as far as can be measured, and damaged.
 _SOUND = dict(zip(LEVELS, (0.05, 0.10, 0.25, 0.35, 0.25), strict=True))
@@ -25,10 +31,13 @@ _BAD = dict(zip(LEVELS, (0.9, 0.07, 0.01, 0.01, 0.01), strict=True))
 def tempered_by_facts(reading: Reading, facts: PictureFacts) -> Reading:
     """The model's reading, corrected by facts it does not know.
 
-    A picture that shows nothing is bad; one that is not a photograph is judged less surely.
+    A picture that shows nothing is bad; one that is not a photograph is judged less surely. A photograph without
+    colours has no wrong ones, and one that is nearly black or white all over is wrongly exposed.
     """
     if facts.content == "photograph":
-        return reading
+        if facts.colourfulness < GREY:
+            reading = _without(reading, ("Color distortions",))
+        return _exposed(reading, facts.brightness)
     if facts.content == "noise":
         return reading.with_levels(_BAD)
     if facts.content == "blank":
@@ -39,6 +48,22 @@ def tempered_by_facts(reading: Reading, facts: PictureFacts) -> Reading:
     usual = _SOUND if sound else _DAMAGED
     levels = {n: (1 - HEDGE) * p + HEDGE * usual[n] for n, p in reading.level_probabilities.items()}
     return found.with_levels(levels)
+
+
+def _exposed(reading: Reading, brightness: float) -> Reading:
+    flaw = "too_dark" if brightness < BLACK else "too_bright" if brightness > WHITE else None
+    if flaw is None or reading.flaws[flaw] >= SURELY_THERE:
+        return reading
+    none, *rest = reading.severity_probabilities[_EXPOSURE]
+    total = sum(rest)
+    shares = [chance / total for chance in rest] if total > 0 else [0.0, 0.0, 1.0, 0.0]
+    there = max(1 - none, SURELY_THERE)
+    return replace(
+        reading,
+        flaws=reading.flaws | {flaw: SURELY_THERE},
+        severity_probabilities=reading.severity_probabilities
+        | {_EXPOSURE: (1 - there, *(there * share for share in shares))},
+    )
 
 
 def _without(reading: Reading, categories: tuple[str, ...]) -> Reading:

@@ -44,6 +44,8 @@ class PictureFacts:
     """Pixels within 16 levels of the most frequent brightness."""
     colourfulness: float
     """Mean difference of the largest and the smallest channel, in levels of 255."""
+    brightness: float
+    """Mean, in levels of 255."""
 
     @property
     def content(self) -> Content:
@@ -104,6 +106,7 @@ def facts_of(picture: UInt8Image) -> PictureFacts:
         colours=len(np.unique(packed)) if flat_share >= DRAWN_FLAT else None,
         one_tone=float(near),
         colourfulness=_colourfulness(rgb),
+        brightness=float(luma.mean()),
     )
 
 

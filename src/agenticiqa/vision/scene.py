@@ -14,10 +14,19 @@ import numpy as np
 from agenticiqa.pictures.images import UInt8Image
 from agenticiqa.vision.network import Floats, Judgement, Sight, Vision
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
-from agenticiqa.vocabulary import kinds_seen_as
+from agenticiqa.vocabulary import flaws_meant, kinds_seen_as
 
 LEVELS = (1, 2, 3, 4, 5)
 KEPT_SIGHTS = 12
+FLAW_IS_THERE = 0.5
+FLAW_TITLES = {
+    "motion_blur": "Motion blur",
+    "out_of_focus": "Defocus",
+    "too_dark": "Underexposure",
+    "too_bright": "Overexposure",
+    "hazy": "Haze",
+}
+"""Flaws that say more than their category."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,12 @@ class Reading:
     """For each category the chances of none, slight, moderate, severe, extreme."""
     kinds: dict[str, float]
     """Probability of each finer kind, ``unchanged`` among them."""
+    flaws: dict[str, float]
+    """Chance of each flaw of photographs as taken; above one half it is there."""
+    sorts: dict[str, float]
+    """Probability of each sort of picture: photograph, painting, drawing, sketch, screen."""
+    generated: float
+    """Chance that the picture comes from a generator."""
 
     @property
     def severity(self) -> dict[str, float]:
@@ -43,6 +58,10 @@ class Reading:
     def with_levels(self, levels: dict[int, float]) -> Reading:
         """The same with other chances of the levels, and the score that follows from them."""
         return replace(self, level_probabilities=levels, score=sum(level * p for level, p in levels.items()))
+
+    def presence(self, category: str) -> float:
+        """The chance that a category is visible at all."""
+        return 1 - self.severity_probabilities[category][0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +109,9 @@ class Scene:
                 name: tuple(map(float, severities[place])) for place, name in enumerate(self.vision.categories)
             },
             kinds=dict(zip(self.vision.kinds, map(float, judged.kinds[0]), strict=True)),
+            flaws=dict(zip(self.vision.flaws, map(float, judged.flaws[0]), strict=True)),
+            sorts=dict(zip(self.vision.sorts, map(float, judged.sorts[0]), strict=True)),
+            generated=float(judged.generated[0]),
         )
 
     # --- finer kinds ---
@@ -99,7 +121,15 @@ class Scene:
         return {name: reading.kinds[name] for name in own}
 
     def likeliest_kind(self, category: str, reading: Reading) -> tuple[str | None, float]:
-        """The title of a category's likeliest kind, and its share of what speaks for the category."""
+        """The title of a category's likeliest kind, and its share of what speaks for the category.
+
+        A flaw that is there says it: it was learnt from photographs, the kinds from made damage.
+        """
+        flaws = {name: reading.flaws[name] for name, of in self.vision.flaws.items() if of == category}
+        named = {name: chance for name, chance in flaws.items() if name in FLAW_TITLES and chance > FLAW_IS_THERE}
+        if named:
+            clearest = max(named, key=lambda each: named[each])
+            return FLAW_TITLES[clearest], min(1.0, named[clearest] / max(reading.presence(category), 1e-6))
         own = self._kinds_of(category, reading)
         total = sum(own.values())
         if total <= 0:
@@ -107,6 +137,14 @@ class Scene:
         name = max(own, key=lambda each: own[each])
         title = next(str(kind["title"]) for kind in self.vision.about["kinds"] if kind["name"] == name)
         return title, own[name] / total
+
+    def flaw_chance(self, kind: str, reading: Reading) -> float | None:
+        """The chance of a kind that a person named, where it is a flaw of photographs; None where it is none."""
+        meant = flaws_meant().get(kind)
+        if meant is None:
+            return None
+        # Facts may have ruled out the category since.
+        return min(reading.flaws[meant], reading.presence(self.vision.flaws[meant]))
 
     def kind_share(self, category: str, kind: str, reading: Reading) -> float | None:
         """The share of a kind that a person named within its category; None where the model knows no such kind."""

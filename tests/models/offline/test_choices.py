@@ -29,6 +29,9 @@ def look_with(kinds: dict[str, float], *damaged: str, score: float = 2.5) -> Any
         level_probabilities={1: 0.1, 2: 0.5, 3: 0.3, 4: 0.1, 5: 0.0},
         severity_probabilities={name: SEVERE if name in damaged else CLEAN for name in CATEGORIES},
         kinds=dict.fromkeys(vision.kinds, 1e-4) | kinds,
+        flaws=dict.fromkeys(vision.flaws, 0.0),
+        sorts={"photograph": 1.0},
+        generated=0.0,
     )
     scene = Scene(vision, None, facts_of(np.zeros((64, 64, 3), np.uint8)))  # type: ignore[arg-type]
     return SimpleNamespace(reading=reading, scene=scene, severity=lambda name: reading.severity[name])

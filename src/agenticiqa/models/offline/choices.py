@@ -16,8 +16,6 @@ from agenticiqa.models.offline.places import side_box
 from agenticiqa.state import ExecutorOutput
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
 
-# A faint trace counts half: people differ on whether it is there.
-FAINT = 0.5
 FLOOR = 1e-3
 # A finer kind that the model does not see still speaks for its category where no other option does: people say "out of
 # focus" of any blur.
@@ -48,10 +46,8 @@ class Weighing:
 
 
 def presence(look: Look, category: str) -> float:
-    """The chance that a viewer would say that the distortion is there."""
-    none, slight, *worse = look.reading.severity_probabilities[category]
-    del none
-    return FAINT * slight + sum(worse)
+    """The chance that a viewer would say that the distortion is there: above one half exactly where it is found."""
+    return look.reading.presence(category)
 
 
 def damage_meant(named: NamedDistortion | Claim) -> str | None:
@@ -80,10 +76,15 @@ def yes_probability(
 
 
 def kind_presence(look: Look, category: str, kind: str | None) -> float:
-    """Presence of a category, or of one finer kind of it where the question names one the model tells apart."""
+    """Presence of a category, or of one finer kind of it where the question names one the model tells apart.
+
+    Kinds were learnt from made damage, flaws from photographs as well: the clearer of both counts.
+    """
     there = presence(look, category)
     share = look.scene.kind_share(category, kind, look.reading) if kind else None
-    return there if share is None else there * share
+    flaw = look.scene.flaw_chance(kind, look.reading) if kind else None
+    of_kind = there if share is None else there * share
+    return of_kind if flaw is None else max(flaw, of_kind)
 
 
 def weigh(

@@ -48,7 +48,8 @@ def explanation(category: str, seen: Seen) -> str:
     """What was measured, the likeliest kind, and where it was looked for."""
     if category not in seen.look.reading.severity:
         return f"This backend does not measure {category!r}."
-    sentences = [kind_sentence(category, seen.look), *describe(category, seen.look.measures)]
+    found = seen.look.severity_name(category) != "none"
+    sentences = [kind_sentence(category, seen.look), *describe(category, seen.look.measures, found=found)]
     if seen.note:
         sentences.append(f"{seen.note[0].upper()}{seen.note[1:]}.")
     return " ".join(sentence for sentence in sentences if sentence)

@@ -14,6 +14,7 @@ from agenticiqa.vision.sampling import pixel_grid, windows
 
 # What a good photograph measures, from the pristine photographs that the calibration was fitted on.
 SHARP_EDGE_PX = 1.7
+SHARP_EDGE_LIMIT_PX = 2.0
 SMEARED_EDGE_PX = 2.5
 CLEAN_NOISE = 3.0
 BLOCK_FREE = 0.15
@@ -75,76 +76,125 @@ class Measures:
         return {}
 
 
-def describe(category: str, measures: Measures) -> list[str]:
-    """Sentences that cite what was measured for a category, the most telling first; empty where nothing could be."""
-    return [sentence for sentence in (say(measures) for say in _SENTENCES.get(category, ())) if sentence]
+@dataclass(frozen=True)
+class Said:
+    """A number in a sentence (without its full stop), and whether it is one that a sound picture has."""
+
+    text: str
+    usual: bool | None = None
+    """None where the number speaks neither for nor against a fault."""
+
+
+def describe(category: str, measures: Measures, *, found: bool | None = None) -> list[str]:
+    """Sentences that cite what was measured for a category, the most telling first; empty where nothing could be.
+
+    ``found`` says whether the category is seen in the picture: a number that seems to say otherwise is explained, and
+    one that only tells of a fault is left out where there is none.
+    """
+    said = [each for say in _SENTENCES.get(category, ()) if (each := say(measures))]
+    if found is False:
+        said = [each for place, each in enumerate(said) if place == 0 or each.usual is not False]
+    return [f"{each.text}{_explained(category, each, found)}." for each in said]
+
+
+def _explained(category: str, said: Said, found: bool | None) -> str:
+    if found is None or said.usual is None or said.usual != found:
+        return ""
+    return (_FOUND_THOUGH_USUAL if found else _SOUND_THOUGH_UNUSUAL).get(category, "")
+
+
+_SOUND_THOUGH_UNUSUAL = {
+    "Blurs": "; the picture has few sharp edges, and nothing in it looks blurred by mistake",
+    "Noise": "; here that is texture, not noise",
+    "Compression": "; that is too faint to be seen",
+    "Spatial distortions": "; that is too faint to be seen",
+    "Brightness change": "; the scene itself is so, it does not look wrongly exposed",
+    "Contrast": "; the scene itself is so",
+    "Color distortions": "; that looks meant, as in a black-and-white or a graded picture",
+}
+_FOUND_THOUGH_USUAL = {
+    "Blurs": "; the blur is in other parts than the strongest edges",
+    "Noise": "; what is seen is coarser than this measures, or only in places",
+    "Compression": "; the damage is of another kind than blocks",
+    "Spatial distortions": "; the damage is of another kind than blocks",
+    "Brightness change": "; not the mean is wrong but how the light is spread",
+    "Contrast": "; not the amount is wrong but how the tones are spread",
+    "Color distortions": "; not the strength of the colours is wrong but the colours are",
+}
 
 
 # --- one sentence each ---
 
 
-def _edges(m: Measures) -> str | None:
+def _edges(m: Measures) -> Said | None:
     width = m.value("sharpness")
     if width is None:
         return None
-    return f"Edges are {width:.1f} px wide, about {SHARP_EDGE_PX:.1f} px in a sharp picture."
+    usual = True if width <= SHARP_EDGE_LIMIT_PX else False if width >= SMEARED_EDGE_PX else None
+    return Said(f"Edges are {width:.1f} px wide, about {SHARP_EDGE_PX:.1f} px in a sharp picture", usual)
 
 
-def _smear(m: Measures) -> str | None:
+def _edges_only(m: Measures) -> Said | None:
+    """Of a picture asked about oversharpening: wide edges are no sign of it and none against it."""
+    said = _edges(m)
+    return Said(said.text) if said else None
+
+
+def _smear(m: Measures) -> Said | None:
     length = m.value("motion_blur")
     angle = m.detail("motion_blur", "degrees")
     width = m.value("sharpness")
     # A scene with one dominant direction passes for a smeared one; where edges are sharp it is none.
     if not length or angle is None or width is None or width < SMEARED_EDGE_PX:
         return None
-    return f"Detail is smeared over about {length:.0f} px at {angle:.0f}° to the horizontal."
+    return Said(f"Detail is smeared over about {length:.0f} px at {angle:.0f}° to the horizontal", usual=False)
 
 
-def _grain(m: Measures) -> str | None:
+def _grain(m: Measures) -> Said | None:
     sigma = m.value("noise")
     if sigma is None:
         return None
     colours = [m.detail("noise", f"sigma_{name}") or 0.0 for name in ("red", "green", "blue")]
     uneven = max(colours) > 1.5 * min(colours) + 1
     note = ", stronger in some colours than in others" if uneven else ""
-    return (
-        f"Noise has a standard deviation of {sigma:.1f} of 255 levels{note}; "
-        f"clean pictures stay below about {CLEAN_NOISE:.0f}."
+    return Said(
+        f"Grain has a standard deviation of {sigma:.1f} of 255 levels{note}, "
+        f"below about {CLEAN_NOISE:.0f} in clean, smooth pictures",
+        usual=sigma < CLEAN_NOISE,
     )
 
 
-def _blocks(m: Measures) -> str | None:
+def _blocks(m: Measures) -> Said | None:
     steps = m.value("blockiness")
     if steps is None:
         return None
     if steps < BLOCK_FREE:
-        return f"Steps along an 8×8 grid are only {steps:.2f} above those elsewhere: no block pattern."
-    return f"Steps along an 8×8 grid are {1 + steps:.1f} times those elsewhere."
+        return Said(f"Steps along an 8×8 grid are only {steps:.2f} above those elsewhere: no block pattern", usual=True)
+    return Said(f"Steps along an 8×8 grid are {1 + steps:.1f} times those elsewhere", usual=False)
 
 
-def _ripples(m: Measures) -> str | None:
+def _ripples(m: Measures) -> Said | None:
     ripple = m.value("ringing")
-    return None if ripple is None else f"Ripple beside strong edges is {ripple:.1f} levels above that of the rest."
+    return None if ripple is None else Said(f"Ripple beside strong edges is {ripple:.1f} levels above that of the rest")
 
 
-def _bands(m: Measures) -> str | None:
+def _bands(m: Measures) -> Said | None:
     share = m.value("banding")
     if share is None or share < BANDED_PERCENT:
         return None
-    return f"{share:.1f} % of the pixels lie on contours of flat steps."
+    return Said(f"{share:.1f} % of the pixels lie on contours of flat steps", usual=False)
 
 
-def _exposure(m: Measures) -> str | None:
+def _exposure(m: Measures) -> Said | None:
     mean = m.value("brightness")
     if mean is None:
         return None
-    where = "low" if mean < DARK else "high" if mean > BRIGHT else "within"
-    usual = f"the usual {DARK} to {BRIGHT}"
-    place = f"within {usual}" if where == "within" else f"{'below' if where == 'low' else 'above'} {usual}"
-    return f"Mean brightness is {mean:.0f} of 255, {place}."
+    where = "below" if mean < DARK else "above" if mean > BRIGHT else "within"
+    text = f"Mean brightness is {mean:.0f} of 255, {where} the usual {DARK} to {BRIGHT}"
+    return Said(text, usual=where == "within")
 
 
-def _clipped(m: Measures) -> str | None:
+def _clipped(m: Measures) -> Said | None:
     highlights, shadows = m.detail("clipping", "highlights"), m.detail("clipping", "shadows")
     if highlights is None or shadows is None:
         return None
@@ -153,38 +203,40 @@ def _clipped(m: Measures) -> str | None:
         for share, name in ((highlights, "white"), (shadows, "black"))
         if share >= CLIPPED_PERCENT
     ]
-    return f"{' and '.join(parts)}." if parts else None
+    return Said(" and ".join(parts), usual=False) if parts else None
 
 
-def _contrast(m: Measures) -> str | None:
+def _contrast(m: Measures) -> Said | None:
     rms = m.value("contrast")
     if rms is None:
         return None
     word = "flat" if rms < FLAT_CONTRAST else "hard" if rms > HARD_CONTRAST else "ordinary"
-    return f"RMS contrast is {rms:.2f} ({word}; {FLAT_CONTRAST:.2f} to {HARD_CONTRAST:.2f} is usual)."
+    text = f"RMS contrast is {rms:.2f} ({word}; {FLAT_CONTRAST:.2f} to {HARD_CONTRAST:.2f} is usual)"
+    return Said(text, usual=word == "ordinary")
 
 
-def _haze(m: Measures) -> str | None:
+def _haze(m: Measures) -> Said | None:
     dark = m.value("haze")
     if dark is None or dark < HAZY:
         return None
-    return f"Even the darkest channel averages {dark:.2f} of 1: a veil lies over the picture."
+    return Said(f"Even the darkest channel averages {dark:.2f} of 1: a veil lies over the picture", usual=False)
 
 
-def _saturation(m: Measures) -> str | None:
+def _saturation(m: Measures) -> Said | None:
     mean = m.value("saturation")
     if mean is None:
         return None
     word = "weak" if mean < GREYISH else "very strong" if mean > GARISH else "moderate"
-    return f"Mean colour saturation is {mean:.2f} of 1 ({word})."
+    return Said(f"Mean colour saturation is {mean:.2f} of 1 ({word})", usual=word == "moderate")
 
 
-def _cast(m: Measures) -> str | None:
+def _cast(m: Measures) -> Said | None:
     factor, angle = m.detail("colour_cast", "cast_factor"), m.detail("colour_cast", "hue_degrees")
     if factor is None or angle is None or factor < STRONG_CAST:
         return None
-    return (
-        f"The colours lean towards {hue_name(angle)}: their mean is {factor:.1f} times as far from grey as they spread."
+    return Said(
+        f"The colours lean towards {hue_name(angle)}: their mean is {factor:.1f} times as far from grey as they spread",
+        usual=False,
     )
 
 
@@ -198,9 +250,9 @@ def hue_name(degrees: float) -> str:
     return min(centres, key=lambda name: abs((degrees - centres[name] + 180) % 360 - 180))
 
 
-_SENTENCES: dict[str, tuple[Callable[[Measures], str | None], ...]] = {
+_SENTENCES: dict[str, tuple[Callable[[Measures], Said | None], ...]] = {
     "Blurs": (_edges, _smear),
-    "Sharpness": (_edges, _ripples),
+    "Sharpness": (_edges_only, _ripples),
     "Noise": (_grain,),
     "Compression": (_blocks, _ripples, _bands),
     "Brightness change": (_exposure, _clipped),

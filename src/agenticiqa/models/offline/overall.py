@@ -33,6 +33,11 @@ def overall_yes(text: str, look: Look, evidence: ExecutorOutput | None, *, besid
     return 1 - chance if _DENIED.search(text) else chance
 
 
+def says_quality(text: str) -> bool:
+    """Whether a question asks how good or damaged the picture is."""
+    return bool(set(re.findall(r"[a-z]+", text.casefold())) & (_DAMAGED | _BAD | _EXCELLENT | _GOOD))
+
+
 def _chance(words: set[str], look: Look, damaged: float) -> float | None:
     levels = look.reading.level_probabilities
     if words & _DAMAGED:

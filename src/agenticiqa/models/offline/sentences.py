@@ -5,7 +5,7 @@ from __future__ import annotations
 from agenticiqa.models.offline.looking import Look
 from agenticiqa.models.offline.measures import describe
 from agenticiqa.state import ExecutorOutput
-from agenticiqa.vocabulary import LEVEL_NAMES
+from agenticiqa.vocabulary import CATEGORIES, LEVEL_NAMES
 
 NAMES = {
     "Blurs": "blur",
@@ -21,6 +21,8 @@ _ADVERBS = {"none": "not", "slight": "slightly", "moderate": "moderately", "seve
 # A slight one of these may be style: shallow focus, a grade, a low key.
 MAY_BE_MEANT = ("Blurs", "Color distortions", "Brightness change", "Contrast")
 MOST_FINDINGS = 3
+LOW_SCORE = 3.0
+"""Below this something must be wrong, even where nothing is found."""
 CLEAR_SHARE = 0.5
 """A finer kind is named when it holds at least this share of what speaks for its category."""
 
@@ -54,12 +56,21 @@ def findings(look: Look) -> list[str]:
     """The worst things seen, each with its strongest measurement; or what makes the picture good."""
     visible = look.visible()[:MOST_FINDINGS]
     if not visible:
-        numbers = [sentence for name in ("Blurs", "Noise") for sentence in describe(name, look.measures)[:1]]
-        return ["No distortion stands out.", *numbers]
-    sentences: list[str] = []
-    for category in visible:
-        sentences += [finding(category, look), *describe(category, look.measures)[:1]]
-    return sentences
+        first = f"{unknown_cause(look)}." if look.reading.score < LOW_SCORE else "No distortion stands out."
+        return [first, *(text for name in ("Blurs", "Noise") for text in described(name, look)[:1])]
+    return [text for category in visible for text in (finding(category, look), *described(category, look)[:1])]
+
+
+def described(category: str, look: Look) -> list[str]:
+    """What was measured for a category, told so that it agrees with whether the category was found."""
+    return describe(category, look.measures, found=look.severity_name(category) != "none")
+
+
+def unknown_cause(look: Look) -> str:
+    """Of a low score without a finding: nothing is clear enough to be called the cause, but something is likeliest."""
+    likeliest = max(CATEGORIES, key=look.reading.presence)
+    chance = look.reading.presence(likeliest)
+    return f"The cause of the low score is not known; the likeliest is {NAMES[likeliest]} ({chance:.0%})"
 
 
 def level_sentence(look: Look) -> str:

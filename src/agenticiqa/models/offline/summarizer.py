@@ -11,15 +11,19 @@ from agenticiqa.models.offline.executor import Finder, Seen
 from agenticiqa.models.offline.language.question import Question
 from agenticiqa.models.offline.looking import Look
 from agenticiqa.models.offline.measures import describe, hue_name
+from agenticiqa.models.offline.picture_sorts import sort_chances
 from agenticiqa.models.offline.places import side_box
 from agenticiqa.models.offline.sentences import (
     CLEAR_SHARE,
+    LOW_SCORE,
     NAMES,
     adverb,
+    described,
     finding,
     findings,
     level_sentence,
     tool_sentences,
+    unknown_cause,
 )
 from agenticiqa.state import ExecutorOutput, PlannerOutput
 from agenticiqa.vocabulary import LEVEL_LETTERS, UNABLE_TO_DETERMINE
@@ -53,6 +57,9 @@ def answer(task: AnswerTask) -> Verdict:
         return _rating(task, seen.look, notes)
     if seen.look.facts.content == "blank":
         return Verdict(UNABLE_TO_DETERMINE, _joined(notes))
+    told = _sort(task, seen.look, notes)
+    if told is not None:
+        return told
     if task.plan.query_type == "Other":
         return _other(task, seen.look, notes)
     if task.asked.options:
@@ -112,7 +119,7 @@ def _grounds(question: Question, look: Look) -> list[str]:
     if not asked:
         return findings(look)
     asked.sort(key=look.severity, reverse=True)
-    return [text for name in asked[:3] for text in (finding(name, look), *describe(name, look.measures)[:2])]
+    return [text for name in asked[:3] for text in (finding(name, look), *described(name, look)[:2])]
 
 
 def _unable(notes: list[str]) -> Verdict:
@@ -154,7 +161,7 @@ def _degree(question: Question, look: Look) -> str | None:
 def _worst(_question: Question, look: Look) -> str | None:
     visible = look.visible()
     if not visible:
-        return "No visible distortion"
+        return unknown_cause(look) if look.reading.score < LOW_SCORE else "No visible distortion"
     title, share = look.scene.likeliest_kind(visible[0], look.reading)
     return title if title and share >= CLEAR_SHARE else NAMES[visible[0]].capitalize()
 
@@ -177,7 +184,7 @@ def _where(question: Question, look: Look) -> str | None:
 def _why(_question: Question, look: Look) -> str | None:
     visible = look.visible()[:3]
     if not visible:
-        return "Nothing that lowers the quality stands out"
+        return unknown_cause(look) if look.reading.score < LOW_SCORE else "Nothing that lowers the quality stands out"
     return "Because of " + ", ".join(f"{look.severity_name(name)} {NAMES[name]}" for name in visible)
 
 
@@ -191,6 +198,19 @@ _SPEAKERS: dict[str, Callable[[Question, Look], str | None]] = {
 
 
 # --- questions that are not about quality ---
+
+
+def _sort(task: AnswerTask, look: Look, notes: list[str]) -> Verdict | None:
+    chances = sort_chances(task.question, task.asked.options, look.reading)
+    if chances is None:
+        return None
+    best = max(chances, key=lambda answer: chances[answer])
+    sort, generated = max(look.reading.sorts, key=lambda name: look.reading.sorts[name]), look.reading.generated
+    seen = (
+        f"The picture looks like a {sort} ({look.reading.sorts[sort]:.0%}), "
+        f"made by a generator with a chance of {generated:.0%}."
+    )
+    return Verdict(best, _joined([seen], notes), chances if task.asked.options else {})
 
 
 def _other(task: AnswerTask, look: Look, notes: list[str]) -> Verdict:
