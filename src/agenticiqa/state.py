@@ -7,7 +7,7 @@ expected) and store the canonical form. Words nobody can interpret still fail, s
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -234,22 +234,24 @@ class ExecutorOutput(BaseModel):
     def is_empty(self) -> bool:
         return not self.distortion_analysis and not self.quality_scores
 
-    def tool_scores(self, scope: Sequence[str] | None = None) -> list[float]:
+    def tool_scores(self, scope: Sequence[str] | None = None, without: Collection[str] = ()) -> list[float]:
         """Calibrated scores, each measurement (tool and region) once, however many distortions it is filed under.
 
         With a ``scope`` only those about it: of its objects, and of the whole picture, which stands for objects whose
-        place is not known.
+        place is not known. ``without`` leaves out tools by their names.
         """
         names = None if scope is None else [*scope, GLOBAL]
         measured = [
-            log.calibrated_score
+            (log.tool, log.calibrated_score)
             for log in self.tool_logs
             if log.calibrated_score is not None and _is_about(log.object, names)
         ]
         if measured:
-            return measured
+            return [score for tool, score in measured if tool not in without]
         scores = {name: by for name, by in (self.quality_scores or {}).items() if _is_about(name, names)}
-        unique = {(name, tool): score for name, by in scores.items() for tool, score in by.values()}
+        unique = {
+            (name, tool): score for name, by in scores.items() for tool, score in by.values() if tool not in without
+        }
         return list(unique.values())
 
 

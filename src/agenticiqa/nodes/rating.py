@@ -31,22 +31,31 @@ def fusion_of(settings: FusionSettings) -> ScoreFusion:
 
 
 def rate(
-    settings: FusionSettings, tool_scores: Sequence[float], letter: str, logprobs: Mapping[str, float] | None
+    settings: FusionSettings,
+    tool_scores: Sequence[float],
+    letter: str,
+    logprobs: Mapping[str, float] | None,
+    counted: Sequence[float] | None = None,
 ) -> Rating:
-    """Fuse what the tools measured with the letter that a model chose, or with its log-probabilities of all letters."""
+    """Fuse what the tools measured with the letter that a model chose, or with its log-probabilities of all letters.
+
+    ``counted`` are the scores that are fused, where that is not all of them: a tool that measures with the eye that the
+    probabilities come from must not count twice.
+    """
+    fused = tool_scores if counted is None else counted
     fusion = fusion_of(settings)
     usable = any(math.isfinite(value) for value in (logprobs or {}).values())
     p = fusion.extract_vlm_probabilities({"logprobs": logprobs} if usable else letter)
     said = p if usable else {LETTER_LEVELS[letter]: 1.0}
     # A bare letter and no measurement: the spread of p would be our invention, so the letter's own level counts.
     bare = not usable and not tool_scores
-    score = float(LETTER_LEVELS[letter]) if bare else fusion.fuse_scores(tool_scores, p)
+    score = float(LETTER_LEVELS[letter]) if bare else fusion.fuse_scores(fused, p)
     fused_letter = fusion.map_to_level(score)
     details: dict[str, Any] = {
         "tool_scores": [round(each, 4) for each in tool_scores],
         "tool_mean": fusion.tool_mean(tool_scores),
         # Keys are texts, as JSON has no others: what is stored reads back the same.
-        "alpha": {str(level): weight for level, weight in fusion.compute_perceptual_weights(tool_scores).items()},
+        "alpha": {str(level): weight for level, weight in fusion.compute_perceptual_weights(fused).items()},
         "p": {str(level): probability for level, probability in p.items()},
         "p_source": "log-probabilities" if usable else "classification",
         "q": score,

@@ -16,7 +16,7 @@ from pydantic import BaseModel, create_model
 from agenticiqa.errors import AgenticIQAError, BadResponseError, ImageError
 from agenticiqa.models.answers import asks_for_rating, is_yes_no, parse_choice, parse_level
 from agenticiqa.models.client import ModelReply, ModelRequest, create_vlm_client
-from agenticiqa.models.mind import Mode, Verdict
+from agenticiqa.models.mind import Mind, Mode, Verdict
 from agenticiqa.nodes.asking import Answered, Step, parse_json_object
 from agenticiqa.nodes.evidence import Gap, find_contradictions, find_gaps, should_replan
 from agenticiqa.nodes.rating import fusion_of, rate
@@ -152,6 +152,7 @@ class _Summary:
         if self.mode == "scoring":
             self.options = RATING_OPTIONS
         self.tool_scores = self.evidence.tool_scores(self.plan.scope_names)
+        self.counted_scores: list[float] | None = None
         self.conflict: ScoreConflict | None = None
         self.iteration = self.state.get("iteration_count", 0)
         self.limit = self.state.get("max_replan_iterations", DEFAULT_MAX_REPLAN_ITERATIONS)
@@ -178,7 +179,7 @@ class _Summary:
             "answer",
             request=self._request,
             parse=self._parse,
-            think=lambda mind: self._understood(mind.answer(self.mode, self.plan, self.evidence)),
+            think=self._thought,
         )
         return self.context.asker("summarizer", self.asked, create_vlm_client).ask(step)
 
@@ -243,6 +244,10 @@ class _Summary:
         final = self._canonical_answer(draft.final_answer, reply.text)
         return _Answer(final, draft.quality_reasoning, reply.answer_logprobs)
 
+    def _thought(self, mind: Mind) -> _Answer:
+        self.counted_scores = self.evidence.tool_scores(self.plan.scope_names, without=mind.own_tools)
+        return self._understood(mind.answer(self.mode, self.plan, self.evidence))
+
     def _understood(self, verdict: Verdict) -> _Answer:
         """A mind's verdict in the form of a parsed reply."""
         logprobs = {letter: math.log(max(p, LEAST_PROBABILITY)) for letter, p in verdict.probabilities.items()}
@@ -295,7 +300,8 @@ class _Summary:
             if logprobs and self.options:
                 self.used["option_probabilities"] = softmax(logprobs)
             return None
-        rating = rate(self.context.settings.pipeline.fusion, self.tool_scores, answered.value.answer, logprobs)
+        fusion, letter = self.context.settings.pipeline.fusion, answered.value.answer
+        rating = rate(fusion, self.tool_scores, letter, logprobs, self.counted_scores)
         self.used["fusion"], self.conflict = rating.details, rating.conflict
         chosen = f"{answered.value.answer} ({RATING_OPTIONS[answered.value.answer]})"
         if self.conflict:

@@ -15,7 +15,7 @@ from agenticiqa.vision.scene import LEVELS, Reading
 
 pytestmark = pytest.mark.usefixtures("isolated")
 
-UNSURE = Reading(3.0, dict.fromkeys(LEVELS, 0.2), {}, {})
+UNSURE = Reading(3.0, dict.fromkeys(LEVELS, 0.2), {}, {}, {}, {}, 0.0)
 
 
 @pytest.fixture(scope="module")

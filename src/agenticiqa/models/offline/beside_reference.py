@@ -29,7 +29,7 @@ def beside(look: Look, reference: LoadedImage, name: str, evidence: ExecutorOutp
 def level_chances(score: float, blind: Reading) -> dict[int, float]:
     """Mostly how often people say each level where AIQA_FR says ``score``.
 
-    >>> blind = Reading(3.0, dict.fromkeys(range(1, 6), 0.2), {}, {})
+    >>> blind = Reading(3.0, dict.fromkeys(range(1, 6), 0.2), {}, {}, {}, {}, 0.0)
     >>> {level: round(chance, 2) for level, chance in level_chances(4.0, blind).items()}
     {1: 0.05, 2: 0.05, 3: 0.17, 4: 0.55, 5: 0.18}
     """
