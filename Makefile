@@ -9,6 +9,7 @@ RAY    := .venv-ray
 # The service as it is installed: under an interpreter that every user of the machine can run.
 SERVICE := .venv-service
 SYSTEM_PYTHON ?= /usr/bin/python3
+SEEN   ?= build/seen-test.npz
 TORCH  ?= torch==2.13.0 torchvision==0.28.0
 
 # Python keeps what it compiled: hundreds of processes start here, and compiling is most of what a start takes.
@@ -110,8 +111,13 @@ bench: $(VENV)/.installed $(PEERS)/.installed
 	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads 1 --json build/speed-1.json
 	PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads all --json build/speed-all.json
 
-# DATA is a folder with photos/, biq2021/ and csiq/, laid out as training/README.md says.
+# DATA is a folder with photos/, biq2021/, csiq/ and real_flaws/, laid out as training/README.md says.
 eval-embedded: $(VENV)/.installed-dev
+	PYTHONPATH=. $(BIN)/python -m training.embedded.flaw_answers --data $(DATA)
+	mkdir -p $(dir $(SEEN))
+	PYTHONPATH=. $(BIN)/python -m training.embedded.see --data $(DATA) --weights src/agenticiqa/vision/weights --parts test measure --out $(SEEN)
+	PYTHONPATH=. $(BIN)/python -m training.embedded.evaluate_heads --weights src/agenticiqa/vision/weights --seen $(SEEN) --data $(DATA)
+	PYTHONPATH=. $(BIN)/python -m training.embedded.contradictions --data $(DATA)
 	PYTHONPATH=. $(BIN)/python -m training.embedded.evaluate --data $(DATA)
 	PYTHONPATH=. $(BIN)/python -m training.embedded.choice_accuracy --data $(DATA)
 	PYTHONPATH=. $(BIN)/python -m training.embedded.region_accuracy --data $(DATA)

@@ -288,7 +288,11 @@ def fit_focus(joint: Joint, real: HeldOut) -> None:
 
 
 def fit_presence(
-    joint: Joint, chains: dict[str, np.ndarray], rated: dict[str, np.ndarray], camera: dict[str, np.ndarray], real: HeldOut
+    joint: Joint,
+    chains: dict[str, np.ndarray],
+    rated: dict[str, np.ndarray],
+    camera: dict[str, np.ndarray],
+    real: HeldOut,
 ) -> None:
     """Where yes begins: flaws told best on all sources alike, and clean photographs nearly always left alone."""
     clean = untouched(chains, rated, real)
@@ -305,7 +309,11 @@ def fit_presence(
 
 
 def fit_findings(
-    joint: Joint, chains: dict[str, np.ndarray], rated: dict[str, np.ndarray], camera: dict[str, np.ndarray], real: HeldOut
+    joint: Joint,
+    chains: dict[str, np.ndarray],
+    rated: dict[str, np.ndarray],
+    camera: dict[str, np.ndarray],
+    real: HeldOut,
 ) -> None:
     """How severities and flaws together tell that a category is there, and where a finding begins."""
     clean = untouched(chains, rated, real)
@@ -349,7 +357,9 @@ def seen_in_chains(chains: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def seen_by_camera(opinions: np.ndarray) -> np.ndarray:
-    return np.where(np.isnan(opinions), -1.0, np.where(opinions < CLEARLY_SEEN, 1.0, np.where(opinions > 4.5, 0.0, -1.0)))
+    return np.where(
+        np.isnan(opinions), -1.0, np.where(opinions < CLEARLY_SEEN, 1.0, np.where(opinions > 4.5, 0.0, -1.0))
+    )
 
 
 def seen_in_real(flaws: np.ndarray) -> np.ndarray:
@@ -428,7 +438,8 @@ def values_of(joint: Joint) -> dict[str, Any]:
     """All fitted numbers by name."""
     names = ("spread_scale", "severity_scale", "absence_offset", "kind_scale", "kind_offset", "gate_offset",
              "damage_share", "opinion_line", "damage_curve", "ordinary_share", "opinion_knots", "opinion_slopes",
-             "opinion_start", "flaw_scale", "flaw_offset", "presence_scale", "presence_offset", "both_severity", "both_flaw", "both_offset", "generated_scale",
+             "opinion_start", "flaw_scale", "flaw_offset", "presence_scale", "presence_offset", "both_severity",
+             "both_flaw", "both_offset", "generated_scale",
              "generated_offset", "focus_scale", "focus_offset", "sort_scale")  # fmt: skip
     return {name: [round(float(value), 5) for value in getattr(joint, name)] for name in names}
 

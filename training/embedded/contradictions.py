@@ -121,7 +121,8 @@ def main() -> None:
     counts: Counter[str] = Counter()
     wrong = 0
     with ProcessPoolExecutor(arguments.workers) as workers:
-        for number, (file, found) in enumerate(zip(listed, workers.map(of_picture, listed, chunksize=4), strict=True), 1):
+        results = workers.map(of_picture, listed, chunksize=4)
+        for number, (file, found) in enumerate(zip(listed, results, strict=True), 1):
             wrong += bool(found)
             counts.update(re.sub(r"[\d.]+", "#", text) for text in found)
             for text in found:

@@ -41,7 +41,8 @@ OPSET = 17
 CALIBRATED_LATER = (
     "damage_share", "opinion_line", "damage_curve", "absence_offset", "gate_offset", "kind_offset", "ordinary_share",
     "opinion_knots", "opinion_slopes", "opinion_start", "flaw_scale", "flaw_offset", "presence_scale",
-    "presence_offset", "both_severity", "both_flaw", "both_offset", "generated_scale", "generated_offset", "focus_scale", "focus_offset", "sort_scale",
+    "presence_offset", "both_severity", "both_flaw", "both_offset", "generated_scale", "generated_offset",
+    "focus_scale", "focus_offset", "sort_scale",
 )  # fmt: skip
 """Absent from checkpoints that ``calibrate.py`` has not seen yet."""
 SMALL = 2048

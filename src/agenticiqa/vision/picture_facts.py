@@ -57,9 +57,7 @@ class PictureFacts:
             return "noise"
         if self.flat_share >= DRAWN_FLAT and self.plain_blocks >= DRAWN_BLOCKS:
             return "drawn"
-        page = (
-            self.one_tone >= PAGE_TONE and self.colourfulness < PAGE_COLOUR and self.deviation >= PAGE_DEVIATION
-        )
+        page = self.one_tone >= PAGE_TONE and self.colourfulness < PAGE_COLOUR and self.deviation >= PAGE_DEVIATION
         return "page" if page else "photograph"
 
     @property

@@ -72,8 +72,15 @@ def made_up(rng: np.random.Generator, usual: PictureFacts) -> MadeUp:
                   for name in CATEGORIES}  # fmt: skip
     # As the graphs give them: no flaw is likelier than its category.
     flaws = {name: float(rng.random()) * (1 - severities[category][0]) for name, category in vision.flaws.items()}
-    reading = Reading(float(rng.uniform(1, 5)), dict.fromkeys(range(1, 6), 0.2), severities,
-                      {name: float(rng.random()) for name in vision.kinds}, flaws, {"photograph": 1.0}, 0.0)  # fmt: skip
+    reading = Reading(
+        float(rng.uniform(1, 5)),
+        dict.fromkeys(range(1, 6), 0.2),
+        severities,
+        {name: float(rng.random()) for name in vision.kinds},
+        flaws,
+        {"photograph": 1.0},
+        0.0,
+    )
     brightness = float(rng.uniform(0, 255))
     values = {
         "sharpness": Measurement(float(rng.uniform(1, 8))), "noise": Measurement(float(rng.uniform(0, 20))),

@@ -8,8 +8,15 @@ from agenticiqa.models.offline.language.question import read_question, understan
 from agenticiqa.models.offline.picture_sorts import sort_chances
 from agenticiqa.vision.scene import Reading
 
-PAINTING = Reading(3.0, dict.fromkeys(range(1, 6), 0.2), {}, {}, {},
-                   {"photograph": 0.1, "painting": 0.7, "drawing": 0.1, "sketch": 0.05, "screen": 0.05}, 0.9)  # fmt: skip
+PAINTING = Reading(
+    3.0,
+    dict.fromkeys(range(1, 6), 0.2),
+    {},
+    {},
+    {},
+    {"photograph": 0.1, "painting": 0.7, "drawing": 0.1, "sketch": 0.05, "screen": 0.05},
+    0.9,
+)
 
 
 @pytest.mark.parametrize(
