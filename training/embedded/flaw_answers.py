@@ -128,9 +128,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--part", choices=("validation", "test"), default="test")
+    parser.add_argument("--only", default="", help="questions with this in them")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    rows = manifest(arguments.data, arguments.part)
+    rows = [row for row in manifest(arguments.data, arguments.part) if arguments.only in row["query"]]
     found = figures(rows, answers(rows))
     for question, value in found.items():
         print(question, json.dumps(value), flush=True)

@@ -22,8 +22,8 @@ NOISE_AGREEMENT = 0.3
 DRAWN_FLAT, DRAWN_BLOCKS = 0.6, 0.3
 PLAIN = 16
 PAGE_TONE, PAGE_COLOUR = 0.8, 25.0
-PAGE_DEVIATION = 12.0
-"""Even a single line of text varies more; a photograph that is nearly black varies less and is no page."""
+PAGE_BRIGHTNESS = 100.0
+"""Paper is light. A photograph taken in the dark has one tone and hardly any colour too, and is no page."""
 TONE_REACH = 16
 _TRAINED = "the vision model was trained on photographs, so take this answer with caution"
 
@@ -57,7 +57,7 @@ class PictureFacts:
             return "noise"
         if self.flat_share >= DRAWN_FLAT and self.plain_blocks >= DRAWN_BLOCKS:
             return "drawn"
-        page = self.one_tone >= PAGE_TONE and self.colourfulness < PAGE_COLOUR and self.deviation >= PAGE_DEVIATION
+        page = self.one_tone >= PAGE_TONE and self.colourfulness < PAGE_COLOUR and self.brightness >= PAGE_BRIGHTNESS
         return "page" if page else "photograph"
 
     @property
