@@ -11,6 +11,7 @@ from PIL import Image
 
 from agenticiqa import AgenticIQA
 from agenticiqa.api.comparison import Comparison, compare_pictures
+from agenticiqa.api.comparison.verdict import OTHER_SCENES, WITHOUT_REFERENCE, as_reported
 from agenticiqa.pictures.distortions import distort
 from agenticiqa.reports.comparison import render_page, write_difference
 from agenticiqa.reports.difference import difference_of, open_pictures
@@ -209,3 +210,15 @@ def test_no_chance_is_told_as_certain(assessor, pictures):
     found = compare_pictures(assessor, pictures["heavy"], pictures["original"])
     assert abs(found.score_a - found.score_b) > 1.5
     assert (found.confidence, found.chance_a) == (0.999, 0.001)
+
+
+def test_a_lead_says_less_of_two_scenes(assessor, pictures, tmp_path):
+    """Versions of one photograph are easier to put in order than photographs of different scenes."""
+    with Image.open(pictures["heavy"]) as opened:
+        Image.fromarray(np.ascontiguousarray(np.asarray(opened)[::-1])).save(tmp_path / "turned.png")
+    for other, reliability in ((pictures["heavy"], WITHOUT_REFERENCE), (tmp_path / "turned.png", OTHER_SCENES)):
+        found = compare_pictures(assessor, pictures["original"], other)
+        assert found.score_a is not None
+        assert found.score_b is not None
+        assert found.confidence == as_reported(reliability.chance(found.score_a - found.score_b))
+    assert OTHER_SCENES.chance(1.0) < WITHOUT_REFERENCE.chance(1.0) - 0.05

@@ -8,7 +8,16 @@ from contextlib import ExitStack, contextmanager
 
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.api.comparison.reasons import reasons_for, verdict_for
-from agenticiqa.api.comparison.verdict import WITH_REFERENCE, WITHOUT_REFERENCE, as_reported, less_certain, winner_of
+from agenticiqa.api.comparison.verdict import (
+    OTHER_SCENES,
+    WITH_REFERENCE,
+    WITHOUT_REFERENCE,
+    Reliability,
+    as_reported,
+    less_certain,
+    show_one_scene,
+    winner_of,
+)
 from agenticiqa.errors import AgenticIQAError, ImageError
 from agenticiqa.nodes.results import Assessment, Comparison, Side, ToolComparison, Winner
 from agenticiqa.nodes.run_state import PipelineEvent
@@ -138,7 +147,7 @@ def _decided(assessor: AgenticIQA, pictures: Pictures, found: Comparison, memory
         )
     tools = _tools(assessor, pictures, found)
     rows = _measured(assessor, pictures, tools, memory)
-    found = _weighed(found.model_copy(update={"tools": rows}))
+    found = _weighed(found.model_copy(update={"tools": rows}), _reliability(pictures))
     if found.winner is None:
         return found
     difference = difference_of(pictures)
@@ -205,9 +214,15 @@ def _better(a: float | None, b: float | None) -> Winner | None:
 # --- deciding ---
 
 
-def _weighed(found: Comparison) -> Comparison:
+def _reliability(pictures: Pictures) -> Reliability:
+    """A lead says less where two pictures show different scenes."""
+    if pictures.reference is not None:
+        return WITH_REFERENCE
+    return WITHOUT_REFERENCE if show_one_scene(pictures.a.rgb, pictures.b.rgb) else OTHER_SCENES
+
+
+def _weighed(found: Comparison, wanted: Reliability) -> Comparison:
     """The verdict by the tool whose reliability was measured; the agents' own scores may cast doubt on it."""
-    wanted = WITH_REFERENCE if found.reference_path else WITHOUT_REFERENCE
     row = next((row for row in found.tools if row.tool == wanted.tool), None)
     if row is None or row.calibrated_a is None or row.calibrated_b is None:
         why = row.error if row and row.error else f"{wanted.tool} cannot run here"

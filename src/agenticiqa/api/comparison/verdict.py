@@ -1,8 +1,9 @@
 """From a difference of scores to the chance that people see it the same way.
 
 Two pictures of one scene are easier to put in order than two scores are to predict: errors that the scene causes are
-shared. How often an order is right for a given lead was measured with ``training/fit_comparison.py`` on pairs of
-distorted versions of one photograph; a logistic curve without offset follows it.
+shared. How often an order is right for a given lead was measured with ``training/fit_comparison.py`` and
+``training/embedded/pair_slopes.py`` on pairs of distorted versions of one photograph, and on pairs of photographs of
+different scenes; a logistic curve without offset follows it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
 from agenticiqa.nodes.results import Winner
+from agenticiqa.pictures.images import UInt8Image
 
 CALL_FROM = 0.65
 """Below this chance a lead is called a tie."""
@@ -33,9 +39,25 @@ class Reliability:
         return 1 / (1 + math.exp(-self.slope * lead))
 
 
-# Written down from `python training/fit_comparison.py`; docs/comparison.md has the table.
+# Written down from `training/fit_comparison.py` and `training/embedded/pair_slopes.py`; tables in docs/comparison.md.
 WITH_REFERENCE = Reliability("AIQA_FR", 3.02)
-WITHOUT_REFERENCE = Reliability("AIQA_NR", 6.10)
+WITHOUT_REFERENCE = Reliability("AIQA_NR", 4.95)
+OTHER_SCENES = Reliability("AIQA_NR", 2.17)
+ONE_SCENE_FROM = 0.75
+"""Correlation of two pictures at 32×32 pixels: of versions of one photograph hardly any lie below, however damaged, and
+of photographs of different scenes one pair in three hundred above."""
+
+
+def show_one_scene(a: UInt8Image, b: UInt8Image) -> bool:
+    """Whether two pictures are versions of one photograph, as far as their coarse layout tells."""
+    one, other = (_layout(picture) for picture in (a, b))
+    return float((one * other).sum()) >= ONE_SCENE_FROM
+
+
+def _layout(picture: UInt8Image) -> npt.NDArray[np.float32]:
+    small = Image.fromarray(picture).convert("L").resize((32, 32), Image.Resampling.BOX)
+    centred = np.asarray(small, np.float32) - np.float32(np.mean(small))
+    return np.asarray(centred / max(float(np.linalg.norm(centred)), 1e-6), np.float32)
 
 
 def winner_of(chance_a: float) -> Winner:
