@@ -55,7 +55,7 @@ def test_shallow_focus_is_no_flaw_of_the_picture():
 def test_opinions_of_ordinary_photographs_use_the_whole_scale():
     assert real_flaws.flive_scale(30) == 1.0
     assert 3.5 < real_flaws.flive_scale(73) < 4.0
-    assert real_flaws.flive_scale(86) == 5.0
+    assert real_flaws.flive_scale(89) == 5.0
 
 
 def test_a_row_of_an_unknown_flaw_is_refused():
