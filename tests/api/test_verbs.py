@@ -198,7 +198,7 @@ def as_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {
         "score": agenticiqa.assess(noisy, reference=clean, backend="embedded").score,
         "measured": [each.raw for each in agenticiqa.measure(noisy, reference=clean, tools=TOOLS)],
-        "chance": agenticiqa.compare(noisy, clean, backend="embedded").chance_a,
+        "chance": agenticiqa.compare(noisy, clean, reference=clean, backend="embedded").chance_a,
     }
 
 
@@ -211,7 +211,9 @@ def test_the_same_pixels_get_the_same_numbers(
     assert result.score == pytest.approx(as_files["score"], abs=1e-4)
     measured = agenticiqa.measure(held(NOISY, tmp_path), reference=held(CLEAN, tmp_path), tools=TOOLS)
     assert [each.raw for each in measured] == pytest.approx(as_files["measured"], rel=1e-5)
-    compared = agenticiqa.compare(held(NOISY, tmp_path), held(CLEAN, tmp_path), backend="embedded")
+    noisy, clean = held(NOISY, tmp_path), held(CLEAN, tmp_path)
+    # A chequered pattern is no photograph: with the original beside it, it is clear which one is damaged.
+    compared = agenticiqa.compare(noisy, clean, reference=held(CLEAN, tmp_path), backend="embedded")
     assert compared.winner == "B"
     assert compared.chance_a == pytest.approx(as_files["chance"], abs=1e-4)
 
@@ -377,7 +379,7 @@ def test_a_line_stays_one_line_whatever_the_model_says(assessor: Any, photo: Pat
 
 
 def test_a_comparison_is_one_line_and_one_row() -> None:
-    result = agenticiqa.compare(NOISY, CLEAN)
+    result = agenticiqa.compare(NOISY, CLEAN, reference=CLEAN)
     assert isinstance(result, Comparison)
     assert str(result).endswith(result.verdict)
     assert len(str(result).splitlines()) == 1
