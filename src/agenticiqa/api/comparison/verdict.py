@@ -56,7 +56,8 @@ def show_one_scene(a: UInt8Image, b: UInt8Image) -> bool:
 
 def _layout(picture: UInt8Image) -> npt.NDArray[np.float32]:
     small = Image.fromarray(picture).convert("L").resize((32, 32), Image.Resampling.BOX)
-    centred = np.asarray(small, np.float32) - np.float32(np.mean(small))
+    values = np.asarray(small, np.float32)
+    centred = values - values.mean()
     return np.asarray(centred / max(float(np.linalg.norm(centred)), 1e-6), np.float32)
 
 
