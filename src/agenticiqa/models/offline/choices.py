@@ -22,6 +22,8 @@ FLOOR = 1e-3
 CATEGORY_SHARE = 0.3
 # From a difference of one severity between two places to odds of e².
 SHARPNESS_OF_CHOICE = 2.0
+# Beside severities, what a part out of focus adds to being the most blurred one.
+FOCUS_WEIGHT = 2.0
 
 _WHICH_NOT = re.compile(r"\b(?:which|what)\b.*(?:\bnot\b|n't\b|\b(?:absent|missing|never|no)\b)", re.IGNORECASE)
 _LEAST = re.compile(r"\b(?:least|fewest|lowest)\b", re.IGNORECASE)
@@ -201,6 +203,8 @@ def _region_chance(claim: Claim, task: Weighing) -> float | None:
         return None
     asked = [category for named in question.distortions if (category := damage_meant(named))]
     worst = max(map(part.severity, asked)) if asked else 5 - part.reading.score
+    if asked == ["Blurs"]:
+        worst += FOCUS_WEIGHT * (1 - part.in_focus)
     # "Which part is sharpest?", "… not sharp?", "… least blurry?"
     praised = bool(asked) and all((n.polarity == "good") != n.negated for n in question.distortions)
     wanted = 4 - worst if praised != task.asks_for_absent else worst

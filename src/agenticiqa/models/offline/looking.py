@@ -62,6 +62,11 @@ class Look:
         """Expected severity, 0 (none) to 4 (extreme)."""
         return self.reading.severity[category]
 
+    @cached_property
+    def in_focus(self) -> float:
+        """The share of the region that is in focus."""
+        return float(self.scene.vision.focus(self.scene.sight).mean())
+
     def severity_name(self, category: str) -> str:
         """The median of the severities' distribution: a small chance of something bad does not make it seen."""
         below = np.cumsum(self.reading.severity_probabilities[category])
