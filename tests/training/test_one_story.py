@@ -28,7 +28,7 @@ from agenticiqa.vocabulary import CATEGORIES
 
 pytestmark = pytest.mark.usefixtures("isolated")
 
-PHOTOGRAPH = Path(__file__).resolve().parents[3] / "examples" / "pictures" / "dandelion.jpg"
+PHOTOGRAPH = Path(__file__).resolve().parents[2] / "examples" / "pictures" / "dandelion.jpg"
 MADE_UP = 3000
 
 
