@@ -275,7 +275,9 @@ class ScoreConflict(BaseModel):
         return min(self.tools, self.model), max(self.tools, self.model)
 
     def __str__(self) -> str:
-        """>>> str(ScoreConflict(tools=4.5, model=1, overlap=0))
+        """Both readings in words.
+
+        >>> str(ScoreConflict(tools=4.5, model=1, overlap=0))
         'the tools read 4.50, the model 1.00'
         """
         return f"the tools read {self.tools:.2f}, the model {self.model:.2f}"

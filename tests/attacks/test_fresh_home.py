@@ -55,7 +55,9 @@ def run(words: list[str], environment: dict[str, str], folder: Path) -> None:
 
 
 def test_the_demonstration_leaves_what_is_documented(newcomer: dict[str, str], tmp_path: Path) -> None:
-    recipe = subprocess.run(["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    recipe = subprocess.run(
+        ["make", "--no-print-directory", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     assert recipe.strip().endswith("python examples/demo.py")
     run([sys.executable, str(ROOT / "examples" / "demo.py")], newcomer, tmp_path)
     found, wrong = left_in(Path(newcomer["HOME"]))
