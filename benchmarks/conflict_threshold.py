@@ -124,14 +124,14 @@ def main() -> None:
     for name, pictures in collections(arguments.data).items() if arguments.data else ():
         chosen = random.Random(0).sample(pictures, min(arguments.pictures, len(pictures)))
         by_offset = overlaps(chosen)
-        report[name] = {
+        flagged = report[name] = {
             threshold: {off: sum(x < threshold for x in found) / len(found) for off, found in sorted(by_offset.items())}
             for threshold in OTHER_THRESHOLDS
         }
         print(
             f"\n{name}, {len(chosen)} pictures: letters that count as a contradiction, by levels off (3: three or four)"
         )
-        for threshold, shares in report[name].items():  # type: ignore[attr-defined]
+        for threshold, shares in flagged.items():
             print(f"  below {threshold:<5}", "  ".join(f"{off} off {share:6.1%}" for off, share in shares.items()))
     if arguments.data and arguments.embedded:
         found = embedded_overlaps(collections(arguments.data)["CSIQ"][::2])

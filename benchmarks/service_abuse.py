@@ -33,7 +33,7 @@ from urllib.parse import urlsplit
 import httpx
 import numpy as np
 from PIL import Image
-from service_load import environment, make_pictures
+from service_load import environment, make_pictures, wait_until_ready
 
 SIDE = 7000
 TOOLS = ["sharpness", "noise", "blockiness"]
@@ -82,13 +82,8 @@ class Server:
         threading.Thread(target=self._watch, daemon=True).start()
 
     def __enter__(self) -> Server:
-        while True:
-            try:
-                if httpx.get(f"{self.url}/readyz").status_code == 200:
-                    return self
-            except httpx.TransportError:
-                pass
-            time.sleep(0.2)
+        wait_until_ready(self.url)
+        return self
 
     def __exit__(self, *_: object) -> None:
         self._watching = False

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import http.client
 import json
 import os
@@ -125,6 +126,15 @@ def direct_rate(kind: str, pictures: Path, seconds: float, threads: int) -> floa
     return float(done.stdout)
 
 
+def wait_until_ready(url: str) -> None:
+    """A service says when it is warm; version 0.1 announced its address before it listened there."""
+    while True:
+        with contextlib.suppress(httpx.TransportError):
+            if httpx.get(f"{url}/readyz").status_code == 200:
+                return
+        time.sleep(0.2)
+
+
 class Server:
     """``agenticiqa serve`` in a process of its own."""
 
@@ -139,13 +149,8 @@ class Server:
         self.url: str = json.loads("".join(self.process.stdout.readline() for _ in range(3)))["url"]
 
     def __enter__(self) -> Server:
-        while True:
-            try:
-                if httpx.get(f"{self.url}/readyz").status_code == 200:
-                    return self
-            except httpx.TransportError:
-                pass
-            time.sleep(0.2)
+        wait_until_ready(self.url)
+        return self
 
     def __exit__(self, *_: object) -> None:
         self.process.terminate()

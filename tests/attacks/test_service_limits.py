@@ -19,7 +19,17 @@ from agenticiqa.serve.http.work.lanes import Lane, MemoryShares
 from agenticiqa.tools.metrics import Measurement, Metric, MetricSpec, Views
 from agenticiqa.tools.metrics.filters import strips
 from agenticiqa.tools.registry import Tool, ToolRegistry
-from support.http_service import PICTURE, Gate, Running, assess, encoded, is_problem, serving, wait_until
+from support.http_service import (
+    PICTURE,
+    Gate,
+    Running,
+    answer_to_dribbling,
+    assess,
+    encoded,
+    is_problem,
+    serving,
+    wait_until,
+)
 from support.scripted import ScriptedClient, plan_reply
 
 GIGABYTE = 1024**3
@@ -208,20 +218,7 @@ def test_a_body_that_is_always_moving_but_slow_is_cut(tmp_path: Path):
         serving(tmp_path, ScriptedClient(), body_grace_s=0.5, body_idle_s=60.0, body_total_s=600.0) as running,
         slow_upload(running) as connection,
     ):
-        stopped = threading.Event()
-
-        def dribble() -> None:
-            while not stopped.wait(0.05):
-                try:
-                    connection.sendall(b" " * 100)
-                except OSError:
-                    return
-
-        thread = threading.Thread(target=dribble)
-        thread.start()
-        head = connection.recv(65536)
-        stopped.set()
-        thread.join()
+        head = answer_to_dribbling(connection, b" " * 100, 0.05)
     assert head.startswith(b"HTTP/1.1 408 ")
 
 

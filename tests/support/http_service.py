@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -165,3 +166,23 @@ def command_serving(home: Path, *arguments: str, **extra: str) -> Iterator[tuple
         if process.poll() is None:
             process.kill()
         process.communicate(timeout=30)
+
+
+def answer_to_dribbling(connection: socket.socket, piece: bytes, pause_s: float) -> bytes:
+    """The head of what the server answers to a client that sends little and never stops."""
+    stopped = threading.Event()
+
+    def dribble() -> None:
+        while not stopped.wait(pause_s):
+            try:
+                connection.sendall(piece)
+            except OSError:
+                return
+
+    thread = threading.Thread(target=dribble)
+    thread.start()
+    try:
+        return connection.recv(65536)
+    finally:
+        stopped.set()
+        thread.join()

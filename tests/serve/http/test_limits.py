@@ -19,7 +19,17 @@ from agenticiqa.runtime.runs import RunStore
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.store.upload_store import UploadStore
 from agenticiqa.serve.http.work.render_queue import RenderQueue
-from support.http_service import PICTURE, REFERENCE, Gate, Running, assess, is_problem, serving, wait_until
+from support.http_service import (
+    PICTURE,
+    REFERENCE,
+    Gate,
+    Running,
+    answer_to_dribbling,
+    assess,
+    is_problem,
+    serving,
+    wait_until,
+)
 from support.scripted import ScriptedClient, plan_reply
 
 MEGABYTE = 1024 * 1024
@@ -107,20 +117,7 @@ def test_body_in_drops_is_cut_off(small: Running):
             b"POST /v1/assess HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
             b"Content-Length: 100000\r\n\r\n"
         )
-        stopped = threading.Event()
-
-        def dribble() -> None:
-            while not stopped.wait(0.1):
-                try:
-                    connection.sendall(b" ")
-                except OSError:
-                    return
-
-        thread = threading.Thread(target=dribble)
-        thread.start()
-        head = connection.recv(65536)
-        stopped.set()
-        thread.join()
+        head = answer_to_dribbling(connection, b" ", 0.1)
     assert head.startswith(b"HTTP/1.1 408 ")
 
 

@@ -1,4 +1,7 @@
-"""A long measurement can be stopped between two tiles: whoever measures says how, the metrics ask."""
+"""A long measurement can be stopped between two tiles: whoever measures says how, the metrics ask.
+
+The same idea as ``agenticiqa.runtime.stopping``, whose check is handed in here: metrics import nothing of the rest.
+"""
 
 from __future__ import annotations
 
