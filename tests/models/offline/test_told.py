@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from agenticiqa.models.offline.readings.told import Told, reader, reader_of
 
 
