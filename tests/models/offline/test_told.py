@@ -20,6 +20,7 @@ def test_a_property_without_a_scale_has_no_amount() -> None:
 
 
 def test_a_property_has_one_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert reader_of("sharp") is not None
     monkeypatch.setattr("agenticiqa.models.offline.readings.told._READERS", {})
     reader("striped")(lambda look: Told("Stripes."))
     assert reader_of("striped") is not None

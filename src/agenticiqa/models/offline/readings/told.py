@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 
 from agenticiqa.models.offline.looking import Look
 
@@ -62,4 +66,13 @@ def reader(*properties: str) -> Callable[[Reader], Reader]:
 
 def reader_of(name: str) -> Reader | None:
     """The reader of a property; None where nothing reads it."""
+    _load_readers()
     return _READERS.get(name)
+
+
+@cache
+def _load_readers() -> None:
+    """Every module of this package registers its readers when it is imported."""
+    package = __name__.rpartition(".")[0]
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        import_module(f"{package}.{module.name}")
