@@ -204,6 +204,16 @@ def test_asynchronous_use(assessor: Any, pair: Any) -> None:
     assert [result.status for result in asyncio.run(both())] == ["ok", "ok"]
 
 
+def test_a_reply_from_the_cache_tells_what_it_had_cost(assessor: Any, pair: Any) -> None:
+    """What a method costs must not depend on who asked before."""
+    given = assessor(RichScriptedClient(backend="openai.gpt-4o"))
+    paid, spared = ([(call["cost_usd"], call["spared_usd"]) for call in given.assess(pair.test).metadata["call_log"]]
+                    for _ in range(2))  # fmt: skip
+    each = (100 * 2.5 + 10 * 10) / 1_000_000
+    assert paid == [(each, 0.0)] * 5
+    assert spared == [(0.0, each)] * 5
+
+
 def test_a_second_question_is_served_from_the_cache(assessor: Any, pair: Any, tmp_path: Path) -> None:
     """D2-27: the same picture under another name costs nothing; another question does."""
     client = ScriptedClient()

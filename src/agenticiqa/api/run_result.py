@@ -123,6 +123,7 @@ def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
                 "seconds": round(record.seconds, 4),
                 "tokens": asdict(record.usage),
                 "cost_usd": record.cost_usd,
+                "spared_usd": record.spared_usd,
                 "cached": record.cached,
                 "error": record.error,
                 "notes": list(record.notes),

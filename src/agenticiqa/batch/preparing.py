@@ -32,6 +32,8 @@ class BatchRequest:
     """What the user said, before it is checked."""
 
     backend: str | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """Backends of single agents, where not all run on the same one."""
     config: Path | None = None
     query: str | None = None
     max_replan: int | None = None
@@ -48,6 +50,7 @@ def prepare_job(request: BatchRequest) -> BatchJob:
     """A job that can run here; raises when a backend or tool cannot be used, before any sample is touched."""
     overrides: dict[str, Any] = {
         "backend": request.backend,
+        **{f"{role}.backend": backend for role, backend in request.roles.items()},
         "pipeline.max_replan_iterations": request.max_replan,
         "pipeline.memory": request.memory,
         # A batch has its results file: a record and checkpoints of every sample would be a second one.

@@ -47,6 +47,8 @@ class CallRecord:
     seconds: float
     usage: TokenUsage
     cost_usd: float | None
+    spared_usd: float | None = 0.0
+    """What the reply cost when it was first asked for, where it now came from the cache."""
     cached: bool = False
     error: str | None = None
     notes: tuple[str, ...] = ()
@@ -238,6 +240,7 @@ class Asker:
         error: BackendError | None = None,
     ) -> None:
         usage = TokenUsage(0, 0) if cached else reply.usage
+        price = estimate_cost(client.backend, reply.usage)
         self.calls.add(
             CallRecord(
                 role=self.role,
@@ -246,7 +249,8 @@ class Asker:
                 model=reply.model,
                 seconds=seconds,
                 usage=usage,
-                cost_usd=0.0 if cached else estimate_cost(client.backend, usage),
+                cost_usd=0.0 if cached else price,
+                spared_usd=price if cached else 0.0,
                 cached=cached,
                 error=error.kind if error else None,
                 notes=reply.notes,
@@ -315,6 +319,7 @@ def _reply_to_json(reply: ModelReply) -> dict[str, Any]:
         "answer_logprobs": dict(reply.answer_logprobs) if reply.answer_logprobs else None,
         "model": reply.model,
         "notes": list(reply.notes),
+        "tokens": [reply.usage.prompt, reply.usage.completion],
     }
 
 
@@ -324,6 +329,8 @@ def _reply_from_json(stored: dict[str, Any]) -> ModelReply:
         answer_logprobs=stored["answer_logprobs"],
         model=stored["model"],
         notes=tuple(stored["notes"]),
+        # Replies of earlier versions were kept without their tokens.
+        usage=TokenUsage(*stored.get("tokens", (None, None))),
     )
 
 

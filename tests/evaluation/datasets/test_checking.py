@@ -120,6 +120,15 @@ def test_a_draw_is_the_same_every_time_and_in_order(tmp_path):
     assert drawn[0][0] - drawn[0][-1] > 50
 
 
+def test_only_the_named_samples_count(kadid, tmp_path):
+    output = tmp_path / "m.jsonl"
+    for name in ("I01_25_05.png", "kadid10k/I01_25_05"):
+        write_manifest(KADID, kadid, output, only={name})
+        assert [json.loads(line)["sample_id"] for line in output.read_text().splitlines()] == ["kadid10k/I01_25_05"]
+    with pytest.raises(DatasetError, match="None of the 1 names to keep"):
+        write_manifest(KADID, kadid, output, only={"elsewhere.png"})
+
+
 def test_progress_is_reported(kadid, tmp_path):
     seen: list[int] = []
     write_manifest(KADID, kadid, tmp_path / "m.jsonl", on_sample=seen.append)

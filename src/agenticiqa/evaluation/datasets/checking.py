@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from agenticiqa.batch.sample import Sample
@@ -133,17 +133,20 @@ def write_manifest(
     partial: bool = False,
     max_samples: int | None = None,
     blind: bool = False,
+    only: Collection[str] | None = None,
     on_sample: OnSample | None = None,
 ) -> Check:
     """Write a manifest, one sample per line, whole or not at all.
 
     A folder that lacks pictures is refused unless ``partial``: a benchmark over fewer pictures than its name says
     would mislead. ``max_samples`` draws that many, the same ones every time, in the order of the set. ``blind``
-    leaves references out, so that pictures are judged by themselves.
+    leaves references out, so that pictures are judged by themselves. ``only`` names the samples that count, by picture
+    or by id: a test split, or what a model has not been trained on.
     """
     reading = DatasetReading(dataset, root, subset)
     with whole_file(Path(output)) as stream:
-        for sample in _drawn(_reported(reading.samples(), on_sample), max_samples):
+        named = _named(reading.samples(), only, reading.check)
+        for sample in _drawn(_reported(named, on_sample), max_samples):
             shown = sample.model_copy(update={"reference_path": None}) if blind else sample
             stream.write(json.dumps(shown.as_row(), ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         _refuse_gaps(reading.check, root, partial)
@@ -155,6 +158,22 @@ def _reported(samples: Iterator[Sample], on_sample: OnSample | None) -> Iterator
         if on_sample:
             on_sample(place)
         yield sample
+
+
+def _named(samples: Iterator[Sample], only: Collection[str] | None, check: Check) -> Iterator[Sample]:
+    if only is None:
+        yield from samples
+        return
+    found = 0
+    for sample in samples:
+        if sample.sample_id in only or PurePath(sample.image_path).name in only:
+            found += 1
+            yield sample
+    if not found:
+        raise DatasetError(
+            f"None of the {len(only)} names to keep is a picture or a sample of {check.dataset.title}.",
+            hint="Give one per line: a picture's file name, or a sample_id of `agenticiqa datasets manifest`.",
+        )
 
 
 def _drawn(samples: Iterator[Sample], count: int | None) -> Iterator[Sample]:
