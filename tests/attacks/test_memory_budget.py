@@ -23,7 +23,7 @@ from agenticiqa.runtime.stopping import stoppable
 from agenticiqa.tools.measuring import Bench, ToolJob
 from agenticiqa.tools.metrics import METRICS, Measurement, Metric, MetricSpec, Views
 from agenticiqa.tools.metrics.filters import strips
-from agenticiqa.tools.needs import measuring_need
+from agenticiqa.tools.needs import PICTURE_BYTES, assessing_need, measuring_need
 from agenticiqa.tools.registry import Tool, default_registry
 from support.http_service import encoded
 from support.scripted import ScriptedClient
@@ -299,3 +299,13 @@ def test_the_command_line_says_what_to_do(tmp_path):
     assert "memory" in done.stdout
     done = subprocess.run([*command[:-1], "4G"], capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_tiny_picture_scaled_to_a_huge_reference_needs_what_it_grows_to():
+    """Counted at the size that was sent, 49 megapixels more would be open than were admitted."""
+    tools, tiny, huge = default_registry(), (32, 32), (7000, 7000)
+    for resize in (False, True):
+        need = measuring_need([tiny if resize else huge, huge], [tools.find("PSNR")], resize=resize)
+        asking = assessing_need([tiny if resize else huge, huge], tools, 10**12, has_reference=True, resize=resize)
+        assert need.least >= 2 * PICTURE_BYTES * 49_000_000
+        assert asking >= 2 * PICTURE_BYTES * 49_000_000

@@ -12,6 +12,7 @@ from langgraph.prebuilt import ToolNode
 
 from agenticiqa import AgenticIQA, Assessment
 from agenticiqa.serve.langchain import image_quality_tool
+from support.pictures import save, scene
 
 pytestmark = pytest.mark.usefixtures("isolated")
 
@@ -40,6 +41,17 @@ def test_a_failed_run_is_a_tool_error(tool):
     message = called(tool, image="/nowhere.png")
     assert message.status == "error"
     assert "no file" in message.content
+
+
+def test_a_picture_is_scaled_to_its_reference_where_told(tool, tmp_path):
+    small = str(save(tmp_path / "small.png", scene(64, 80)))
+    large = str(save(tmp_path / "large.png", scene(96, 120)))
+    refused = called(tool, image=small, reference=large)
+    assert refused.status == "error"
+    assert "align: resize" in refused.content
+    scaled = called(tool, image=small, reference=large, align="resize")
+    assert scaled.artifact.metadata["image_size"] == [120, 96]
+    assert called(tool, image=small, align="stretch").status == "error"
 
 
 def test_a_question_that_cannot_be_asked_is_a_tool_error(tool):

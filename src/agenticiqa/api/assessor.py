@@ -461,7 +461,13 @@ class AgenticIQA:
             if self._allowed_roots is not None and path not in context.pictures:
                 check_allowed(path, self._allowed_roots)
         sizes = [context.picture_size(path) for path in paths]
-        need = assessing_need(sizes, self._tools, self.memory.largest, has_reference=len(paths) > 1)
+        need = assessing_need(
+            sizes,
+            self._tools,
+            self.memory.largest,
+            has_reference=len(paths) > 1,
+            resize=state.get("align") == "resize",
+        )
         with self.memory.hold(need, "A picture of this size" if len(paths) == 1 else "A pair of this size") as memory:
             context.memory = memory
             yield

@@ -162,8 +162,9 @@ class Measurer:
     def need(self, sizes: Sequence[Size]) -> int:
         """Bytes; tools that need more than there will ever be are refused one by one, but the pictures must fit."""
         maps = len(self.tools) if self._with_maps else 0
-        usual = measuring_need(sizes, self.tools, resize=self.align == "resize", maps=maps).usual
-        return max(measuring_need(sizes, ()).least, min(usual, self.memory.largest))
+        resize = self.align == "resize"
+        usual = measuring_need(sizes, self.tools, resize=resize, maps=maps).usual
+        return max(measuring_need(sizes, (), resize=resize).least, min(usual, self.memory.largest))
 
     @property
     def _with_maps(self) -> bool:

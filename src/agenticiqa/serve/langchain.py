@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.errors import AgenticIQAError, told_to_clients
 from agenticiqa.nodes.results import Assessment
+from agenticiqa.pictures.aligning import Align
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 DESCRIPTION = (
@@ -30,6 +31,7 @@ class QuestionInput(BaseModel):
     query: str = Field(DEFAULT_QUERY, description="The question about its quality.")
     reference: str | None = Field(None, description="Path of the undistorted original, if there is one.")
     options: list[str] | None = Field(None, description="Answer options to choose from.")
+    align: Align = Field("none", description="'resize' scales the picture to its reference's size; 'none' refuses.")
 
 
 def image_quality_tool(assessor: AgenticIQA | None = None) -> BaseTool:
@@ -49,11 +51,9 @@ def image_quality_tool(assessor: AgenticIQA | None = None) -> BaseTool:
             own = own or AgenticIQA()
             return own
 
-    def ask(
-        image: str, query: str = DEFAULT_QUERY, reference: str | None = None, options: list[str] | None = None
-    ) -> tuple[str, Assessment]:
+    def ask(**question: Any) -> tuple[str, Assessment]:
         with _tool_errors():
-            return _content_and_artifact(opened().assess(image, query, reference=reference, options=options))
+            return _content_and_artifact(opened().assess(**question))
 
     async def ask_async(**question: Any) -> tuple[str, Assessment]:
         with _tool_errors():

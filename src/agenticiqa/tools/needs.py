@@ -51,10 +51,22 @@ def pictures_need(sizes: Collection[Size]) -> int:
     return sum(PICTURE_BYTES * pixels_of(size) for size in sizes)
 
 
+def sizes_once_scaled(sizes: Sequence[Size], *, resize: bool) -> Sequence[Size]:
+    """A picture that is scaled to its reference is open at that size: the smaller it is, the more it grows.
+
+    >>> sizes_once_scaled([(8, 8), (4000, 3000)], resize=True)
+    [(4000, 3000), (4000, 3000)]
+    """
+    if not resize or len(sizes) < 2:
+        return sizes
+    return [max(sizes[0], sizes[1], key=pixels_of), *sizes[1:]]
+
+
 def measuring_need(
     sizes: Sequence[Size], tools: Collection[Tool], *, resize: bool = False, maps: int = 0
 ) -> MemoryNeed:
     """Of measuring the first picture, perhaps against the others, with these tools."""
+    sizes = sizes_once_scaled(sizes, resize=resize)
     pixels = max(map(pixels_of, sizes))
     opened = pictures_need(sizes) + maps * MAP_BYTES * pixels
     opening = (RESIZING_BYTES if resize else OPENING_BYTES) * pixels
@@ -62,15 +74,18 @@ def measuring_need(
     return MemoryNeed(opened + hungriest, opened + hungriest + SHARED_BYTES * pixels)
 
 
-def assessing_need(sizes: Sequence[Size], tools: ToolRegistry, largest: int, *, has_reference: bool) -> int:
+def assessing_need(
+    sizes: Sequence[Size], tools: ToolRegistry, largest: int, *, has_reference: bool, resize: bool = False
+) -> int:
     """Of asking the agents: the pictures, a look at them, and any tool they may choose that can be had at all.
 
     Which tools run is up to the agents; those that need more than ``largest`` are refused when they are chosen.
     """
-    looking = pictures_need(sizes) + max(OPENING_BYTES, LOOKING_BYTES) * max(map(pixels_of, sizes))
+    sizes = sizes_once_scaled(sizes, resize=resize)
     pixels = max(map(pixels_of, sizes))
+    looking = pictures_need(sizes) + max(RESIZING_BYTES if resize else OPENING_BYTES, LOOKING_BYTES) * pixels
     if pixels <= SMALL_PIXELS and looking + LEAN_BYTES * pixels < largest and tools.are_lean:
         # Whatever tool it is: looking them all up would import every metric.
         return looking + LEAN_BYTES * pixels
     offered = tools.offered(has_reference=has_reference, size=sizes[0])
-    return max(looking, min(largest, measuring_need(sizes, offered).usual))
+    return max(looking, min(largest, measuring_need(sizes, offered, resize=resize).usual))

@@ -7,7 +7,8 @@ from typing import Any
 
 import httpx
 
-from support.http_service import PICTURE, REFERENCE, Running, is_problem, wait_until
+from support.http_service import PICTURE, REFERENCE, Running, encoded, is_problem, wait_until
+from support.pictures import scene
 
 ENDED = ("ok", "partial", "error", "cancelled", "interrupted")
 
@@ -82,3 +83,19 @@ def test_wrong_batches_are_refused_before_anything_runs(client: httpx.Client):
     outside = {"samples": [{"sample_id": "1", "image": {"path": "/etc/passwd"}}]}
     is_problem(client.post("/v1/batches", json=outside), 422, "path_refused")
     is_problem(client.get("/v1/batches/0123456789ab"), 404, "batch_not_found")
+
+
+def test_batch_scales_pictures_to_their_references_where_told(client: httpx.Client):
+    batch = {
+        "samples": [{"sample_id": "1", "image": {"upload": "a.png"}, "reference": {"upload": "b.png"}}],
+        "tools": ["PSNR"],
+    }
+    files = [("files", ("a.png", PICTURE)), ("files", ("b.png", encoded(scene(96, 120))))]
+    kept = []
+    for words in ({}, {"align": "resize"}):
+        made = client.post("/v1/batches", data={"batch": json.dumps({**batch, **words})}, files=files).json()
+        ended(client, made)
+        kept.append(results(client, made)[0])
+    refused, scaled = kept
+    assert refused["status"] == "error"
+    assert scaled["measurements"][0]["raw"] > 10

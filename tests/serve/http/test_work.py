@@ -15,7 +15,17 @@ from PIL import Image
 
 from agenticiqa.errors import AuthenticationError
 from agenticiqa.serve.http.page.example_pictures import EXAMPLES
-from support.http_service import PICTURE, REFERENCE, Running, assess, is_problem, serving, sse_events, wait_until
+from support.http_service import (
+    PICTURE,
+    REFERENCE,
+    Running,
+    assess,
+    encoded,
+    is_problem,
+    serving,
+    sse_events,
+    wait_until,
+)
 from support.pictures import distorted, scene
 from support.scripted import ScriptedClient
 
@@ -237,3 +247,22 @@ def test_model_that_fails_is_no_answer(tmp_path):
         document = is_problem(assess(client), 502, "assessment_failed")
         assert "10.1.2.3" not in document["detail"]
         assert client.get(f"/v1/runs/{document['run_id']}").json()["status"] == "error"
+
+
+LARGER = encoded(scene(96, 120))
+
+
+def test_a_reference_of_another_size_is_refused_or_the_picture_scaled_to_it(client: httpx.Client):
+    """Regions count in the scaled picture; its map is that of the scaled picture too."""
+    files = {"reference": ("larger.png", LARGER)}
+    refused = is_problem(assess(client, files=files), 422, "image")
+    assert "align: resize" in refused["detail"]
+    corner = {"query": "Rate it", "align": "resize", "regions": '{"corner": [100, 80, 20, 16]}'}
+    result = assess(client, files=files, data=corner).json()
+    assert result["metadata"]["image_size"] == [120, 96]
+    assert "to its reference's 120×96" in result["metadata"]["image_notes"][-1]
+    run = client.get(f"/v1/runs/{result['metadata']['run_id']}").json()
+    assert run["request"]["align"] == "resize"
+    drawn = client.get(run["links"]["map"], params={"tool": "SSIM", "region": "corner"})
+    assert Image.open(BytesIO(drawn.content)).size == (20, 16)
+    is_problem(assess(client, data={"align": "stretch"}), 422, "invalid_request")

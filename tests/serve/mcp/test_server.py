@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import re
@@ -111,6 +112,29 @@ def test_measure_compare_and_list(asked):
     tools = {tool["name"]: tool for tool in listed.structured_content["tools"]}
     assert tools["SSIM"]["available"]
     assert not tools["MUSIQ"]["available"]
+
+
+def test_a_picture_is_scaled_to_its_reference_where_told(asked, tmp_path):
+    """Sent inline: the picture lies in none of the client's folders."""
+    buffer = io.BytesIO()
+    Image.open(GOOD).resize((120, 96)).save(buffer, "PNG")
+    small = "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    pair = {"image": small, "reference": str(GOOD)}
+
+    async def work(client):
+        return [
+            await client.call_tool("assess_image", pair),
+            await client.call_tool("assess_image", {**pair, "align": "resize"}),
+            await client.call_tool("measure_image", {**pair, "tools": ["PSNR"], "align": "resize"}),
+            await client.call_tool("assess_image", {**pair, "align": "stretch"}),
+        ]
+
+    refused, assessed, measured, misspelt = asked(work)
+    assert refused.is_error
+    assert "align: resize" in refused.content[0].text
+    assert not assessed.is_error, assessed.content[0].text
+    assert measured.structured_content["scores"][0]["raw"] > 10
+    assert misspelt.is_error
 
 
 FAILING_CALLS = [

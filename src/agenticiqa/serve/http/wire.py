@@ -15,6 +15,11 @@ Region = Annotated[list[Pixel], Field(min_length=4, max_length=4)]
 Regions = Annotated[dict[Name, Region], Field(max_length=32)]
 
 
+Scaling = Annotated[
+    Literal["none", "resize"], Field(description="'resize' scales a picture to its reference's size; 'none' refuses")
+]
+
+
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -44,13 +49,14 @@ class AssessFields(_Request):
     regions: Regions | None = Field(None, description="Where objects are: name to [x, y, width, height] in pixels")
     backend: Name | None = Field(None, description="One of the selectable backends of GET /v1/backends")
     max_replan: int | None = Field(None, ge=0, le=10, description="Replan limit N: at most max(1, N) passes")
+    align: Scaling = "none"
 
 
 class MeasureFields(_Request):
     tools: list[Name] | None = Field(None, min_length=1, max_length=64, description="Names from GET /v1/tools")
     all_tools: bool = Field(False, description="Every tool that can run on the picture")
     regions: Regions | None = None
-    align: Literal["none", "resize"] = Field("none", description="'resize' scales a picture to its reference's size")
+    align: Scaling = "none"
 
 
 class CompareFields(_Request):
@@ -158,6 +164,7 @@ class BatchBody(_Request):
     query: str = Field(DEFAULT_QUERY, min_length=1, description="The question of samples that bring none")
     backend: Name | None = None
     tools: list[Name] | None = Field(None, min_length=1, max_length=64, description="Measure with these, ask no model")
+    align: Scaling = "none"
 
     @model_validator(mode="after")
     def _ids_are_unique(self) -> BatchBody:

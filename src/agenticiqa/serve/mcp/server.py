@@ -33,6 +33,7 @@ from agenticiqa.api.measure import Measurer, Pair, Record
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, RunNotFoundError, told_to_clients
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.nodes.run_state import PipelineEvent
+from agenticiqa.pictures.aligning import Align
 from agenticiqa.pictures.images import load_image
 from agenticiqa.pictures.overlays import overlay
 from agenticiqa.reports.assessment import render_report, report_item, thumbnail
@@ -77,6 +78,7 @@ Question = Annotated[str, Field(description="The question: rate it, is it blurry
 Reference = Annotated[
     str | None, Field(description="The undistorted original, as path or data: URL, of the same size as the picture.")
 ]
+Scaling = Annotated[Align, Field(description="'resize' scales the picture to its reference's size; 'none' refuses.")]
 
 
 def build_server(assessor: AgenticIQA, pictures: PictureStore) -> MCPServer[Any]:
@@ -129,6 +131,7 @@ def _assess_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
         regions: Annotated[
             dict[str, list[int]] | None, Field(description="Where objects are: name to [x, y, width, height].")
         ] = None,
+        align: Scaling = "none",
         include_map: Annotated[bool, Field(description="Also return a picture of where quality is lost.")] = False,
     ) -> Annotated[CallToolResult, AssessReply]:
         """Answer a question about a picture's quality, with the evidence behind the answer."""
@@ -140,6 +143,7 @@ def _assess_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
                 reference=file(reference) if reference else None,
                 options=options,
                 regions=regions,
+                align=align,
             )
             result = await _in_thread(ctx, lambda listen: ask(on_event=listen))
             if result.status == "error":
@@ -161,12 +165,13 @@ def _measure_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
             list[str] | None, Field(description="Metrics such as SSIM or NIQE; list_tools names them all.")
         ] = None,
         reference: Reference = None,
+        align: Scaling = "none",
     ) -> Annotated[CallToolResult, MeasureReply]:
         """Run image quality metrics on a picture; no model is asked."""
         with _plain_errors(), pictures.in_use(await _client_roots(ctx)) as file:
             pair = Pair.of(file(image), file(reference) if reference else None)
             names = tools or default_tools("measure_image", has_reference=reference is not None)
-            measurer = _measurer(assessor, names)
+            measurer = _measurer(assessor, names, align)
             records: list[Record] = await _in_thread(ctx, lambda _listen: measurer.measure(pair))
         failed = [record for record in records if record.error]
         if len(failed) == len(records):
@@ -215,10 +220,10 @@ def _list_tool(assessor: AgenticIQA) -> Tool:
     return _tool(list_tools, "List measuring tools")
 
 
-def _measurer(assessor: AgenticIQA, names: list[str]) -> Measurer:
+def _measurer(assessor: AgenticIQA, names: list[str], align: Align) -> Measurer:
     pipeline = assessor.settings.pipeline
     found = [assessor.tools.find(name) for name in dict.fromkeys(names)]
-    return Measurer(found, pipeline.tools, pipeline.images, assessor.cache, memory=assessor.memory)
+    return Measurer(found, pipeline.tools, pipeline.images, assessor.cache, align, memory=assessor.memory)
 
 
 # --- resources ---

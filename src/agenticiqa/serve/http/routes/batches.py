@@ -92,6 +92,7 @@ def _asked(intake: BatchIntake) -> dict[str, Any]:
         "query": body.query,
         "backend": body.backend,
         "tools": body.tools,
+        "align": body.align,
         "total": len(body.samples),
         "sample_pictures": {
             sample.sample_id: {

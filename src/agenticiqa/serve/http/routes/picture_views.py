@@ -12,13 +12,14 @@ import numpy as np
 from PIL import Image
 
 from agenticiqa.errors import ToolError
+from agenticiqa.pictures.aligning import aligned
 from agenticiqa.pictures.images import Box, LoadedImage, load_image, peek_size, png_bytes
 from agenticiqa.pictures.overlays import coloured, overlay
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.serve.http.store.upload_store import StoredPicture
 from agenticiqa.tools.maps import badness_of
 from agenticiqa.tools.measuring import Bench, ToolJob
-from agenticiqa.tools.needs import pictures_need, pixels_of, tool_need
+from agenticiqa.tools.needs import pictures_need, pixels_of, sizes_once_scaled, tool_need
 from agenticiqa.tools.registry import Tool, ToolRegistry
 
 DRAWING_BYTES = 40
@@ -29,9 +30,11 @@ DIFFERENCE = "difference"
 """The map of a comparison: who is better where."""
 
 
-def drawing_need(pictures: Sequence[StoredPicture], limits: ImageLimits, tool: Tool | None = None) -> int:
+def drawing_need(
+    pictures: Sequence[StoredPicture], limits: ImageLimits, tool: Tool | None = None, *, align: bool = False
+) -> int:
     """What drawing these pictures takes of memory, with a map of a tool over one of them."""
-    sizes = [peek_size(picture.path, limits) for picture in pictures]
+    sizes = sizes_once_scaled([peek_size(picture.path, limits) for picture in pictures], resize=align)
     pixels = max(map(pixels_of, sizes))
     return pictures_need(sizes) + DRAWING_BYTES * pixels + (tool_need(tool, pixels) if tool else 0)
 
@@ -73,11 +76,16 @@ def tool_overlay(
     region: Box | None,
     limits: ImageLimits,
     max_side: int | None,
+    *,
+    align: bool = False,
 ) -> bytes:
-    """The picture, or a region of it, under one tool's map."""
+    """The picture as it was measured, or a region of it, under one tool's map."""
     tool = tools.find(name)
     image = load_image(picture.path, limits)
-    bench = Bench(image, load_image(reference.path, limits) if reference else None, keep_maps=True)
+    original = load_image(reference.path, limits) if reference else None
+    if original is not None and align:
+        image = aligned(image, original)
+    bench = Bench(image, original, keep_maps=True)
     result = bench.measure(ToolJob(tool, region))
     if result.map is None:
         raise ToolError(result.error or f"{tool.name} makes no map.")

@@ -168,11 +168,16 @@ def _sse(event: dict[str, Any]) -> str:
 
 
 async def _drawn(
-    parts: Parts, draw: Callable[[], bytes], pictures: Sequence[StoredPicture], tool: str | None = None
+    parts: Parts,
+    draw: Callable[[], bytes],
+    pictures: Sequence[StoredPicture],
+    tool: str | None = None,
+    *,
+    align: bool = False,
 ) -> Response:
     def need() -> int:
         named = parts.pipeline.assessor().tools.find(tool) if tool else None
-        return drawing_need(pictures, parts.pipeline.limits, named)
+        return drawing_need(pictures, parts.pipeline.limits, named, align=align)
 
     try:
         data = await parts.render_queue.draw(draw, need)
@@ -262,8 +267,13 @@ async def run_map(
     box = Box(*boxes[region]) if region is not None else None
     tools = parts.pipeline.assessor().tools
     pictures = [picture, *([reference] if reference else [])]
+    align = row.request.get("align") == "resize"
     return await _drawn(
-        parts, lambda: tool_overlay(tools, tool, picture, reference, box, limits, max_side), pictures, tool
+        parts,
+        lambda: tool_overlay(tools, tool, picture, reference, box, limits, max_side, align=align),
+        pictures,
+        tool,
+        align=align,
     )
 
 

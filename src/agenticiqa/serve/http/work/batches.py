@@ -97,7 +97,8 @@ def run_batch(job: ServiceJob, pipeline: Pipeline, intake: BatchIntake, output: 
     body = intake.body
     settings = _without_record(pipeline.settings_for(body.backend))
     tools = dict.fromkeys(pipeline.assessor().tools.find(name).name for name in body.tools or ())
-    batch_job = BatchJob(settings, {} if tools else backends_of(settings), tools=tuple(tools), query=body.query)
+    backends = {} if tools else backends_of(settings)
+    batch_job = BatchJob(settings, backends, tools=tuple(tools), query=body.query, align=body.align)
     switch = StopSwitch()
     reported = -1
 

@@ -23,6 +23,7 @@ from agenticiqa.models.client import BackendName, VLMClient, choose_backend, fin
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.nodes.run_context import EMBEDDED
 from agenticiqa.nodes.run_state import PipelineEvent
+from agenticiqa.pictures.aligning import Align, aligned
 from agenticiqa.pictures.images import Box, LoadedImage, load_image
 from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.config import ROLES, Settings
@@ -116,13 +117,19 @@ class Pipeline:
         return process_budget(self.settings.pipeline.memory)
 
     def assessing_need(self, intake: Intake[Any]) -> int:
-        has_reference = "reference" in intake.pictures
-        return assessing_need(intake.sizes, self.assessor().tools, self.memory.largest, has_reference=has_reference)
+        return assessing_need(
+            intake.sizes,
+            self.assessor().tools,
+            self.memory.largest,
+            has_reference="reference" in intake.pictures,
+            resize=getattr(intake.fields, "align", "none") == "resize",
+        )
 
     def measuring_need(self, intake: Intake[MeasureFields]) -> int:
         """Refuses named tools that can never run here; of all tools, those that do not fit say so in their records."""
         measurer = self._measurer(intake)
-        least = {tool: measuring_need(intake.sizes, [tool]).least for tool in measurer.tools}
+        resize = intake.fields.align == "resize"
+        least = {tool: measuring_need(intake.sizes, [tool], resize=resize).least for tool in measurer.tools}
         for tool, need in least.items():
             if intake.fields.tools or need == min(least.values()):
                 self.memory.check(need, tool.name)
@@ -133,7 +140,7 @@ class Pipeline:
     def assess(self, job: ServiceJob, intake: Intake[AssessFields]) -> WorkResult:
         fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
         # Damage and impossible regions are the request's fault: found here, they are answered as such.
-        opened, original = self._opened(image, reference, fields.regions)
+        opened, original = self._opened(image, reference, fields.regions, fields.align)
         names = _names(intake.pictures)
         result = self.assessor(fields.backend).assess(
             opened,
@@ -142,6 +149,7 @@ class Pipeline:
             options=fields.options,
             regions=fields.regions,
             max_replan_iterations=fields.max_replan,
+            align=fields.align,
             on_event=lambda event: _report(job, event, names),
             run_id=job.id,
         )
@@ -192,11 +200,17 @@ class Pipeline:
         return Measurer(tools, pipeline.tools, pipeline.images, assessor.cache, fields.align, memory=assessor.memory)
 
     def _opened(
-        self, image: StoredPicture, reference: StoredPicture | None, regions: Mapping[str, list[int]] | None
+        self,
+        image: StoredPicture,
+        reference: StoredPicture | None,
+        regions: Mapping[str, list[int]] | None,
+        align: Align = "none",
     ) -> tuple[LoadedImage, LoadedImage | None]:
         with _failures_by_sent_name(_names({"image": image, **({"reference": reference} if reference else {})})):
             opened = load_image(image.path, self.limits)
             original = load_image(reference.path, self.limits) if reference is not None else None
+            if original is not None and align == "resize":
+                opened = aligned(opened, original)
             check_regions(regions or {}, opened)
         return opened, original
 
