@@ -48,6 +48,7 @@ STORED_TYPES = [
         "ToolExecutionLog",
         "SummarizerOutput",
         "ScoreConflict",
+        "Advice",
     )
 ]
 

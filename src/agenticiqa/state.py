@@ -283,6 +283,14 @@ class ScoreConflict(BaseModel):
         return f"the tools read {self.tools:.2f}, the model {self.model:.2f}"
 
 
+class Advice(BaseModel):
+    """One thing to do about a picture, the finding it answers, and where the rule comes from."""
+
+    do: str
+    because: str
+    source: str
+
+
 class SummarizerOutput(BaseModel):
     """The answer with its reasons, or the request to plan again."""
 
@@ -314,6 +322,7 @@ class SummarizerOutput(BaseModel):
     quality_score: float | None = Field(None, ge=1, le=5, description="Fused score, 1 (bad) to 5 (excellent)")
     score_interval: tuple[float, float] | None = Field(None, description="From one reading to the other in a conflict")
     conflict: ScoreConflict | None = Field(None, description="Set when measurements and model contradict each other")
+    advice: list[Advice] = Field(default_factory=list, description="What to do about it, what matters most first")
     error: str | None = Field(None, description="Set when this is not an answer but a failure")
 
     @field_validator("final_answer", "quality_reasoning", mode="after")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agenticiqa.pictures.images import LoadedImage
-from agenticiqa.state import DistortionAnalysis, ExecutorOutput, PlannerOutput
+from agenticiqa.state import Advice, DistortionAnalysis, ExecutorOutput, PlannerOutput
 
 Distortions = dict[str, list[str]]
 """Distortion categories by object."""
@@ -68,6 +68,8 @@ class Verdict:
     answer: str
     reasoning: str
     probabilities: Mapping[str, float] = field(default_factory=dict)
+    advice: Sequence[Advice] = ()
+    """What to do about the picture, with amounts where the mind measured them."""
 
 
 class Mind(ABC):

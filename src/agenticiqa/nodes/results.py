@@ -13,7 +13,7 @@ from agenticiqa.errors import AssessmentFailedError, MissingExtraError
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.inputs import GivenPicture
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.state import ExecutorOutput, PlannerOutput, ScoreConflict, SummarizerOutput
+from agenticiqa.state import Advice, ExecutorOutput, PlannerOutput, ScoreConflict, SummarizerOutput
 
 Status = Literal["ok", "partial", "error"]
 Side = Literal["A", "B"]
@@ -68,6 +68,11 @@ class Assessment(BaseModel):
     @property
     def reasoning(self) -> str:
         return self._result().quality_reasoning
+
+    @property
+    def advice(self) -> list[Advice]:
+        """What to do about the picture, what matters most first; empty where nothing to mend was found."""
+        return self._result().advice
 
     def __str__(self) -> str:
         """One line: the answer, the score where there is one, the picture.

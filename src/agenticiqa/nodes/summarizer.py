@@ -14,6 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, create_model
 
 from agenticiqa.errors import AgenticIQAError, BadResponseError, ImageError
+from agenticiqa.models.advice.rules import advice_from_analysis
 from agenticiqa.models.answers import asks_for_rating, is_yes_no, parse_choice, parse_level
 from agenticiqa.models.client import ModelReply, ModelRequest, create_vlm_client
 from agenticiqa.models.mind import Mind, Mode, Verdict
@@ -26,6 +27,7 @@ from agenticiqa.score_fusion import softmax
 from agenticiqa.state import (
     DEFAULT_MAX_REPLAN_ITERATIONS,
     MAX_REPLAN_HISTORY,
+    Advice,
     AgenticIQAState,
     ExecutorOutput,
     PlannerOutput,
@@ -251,7 +253,8 @@ class _Summary:
     def _understood(self, verdict: Verdict) -> _Answer:
         """A mind's verdict in the form of a parsed reply."""
         logprobs = {letter: math.log(max(p, LEAST_PROBABILITY)) for letter, p in verdict.probabilities.items()}
-        return _Answer(self._canonical_answer(verdict.answer, verdict.reasoning), verdict.reasoning, logprobs or None)
+        answer = self._canonical_answer(verdict.answer, verdict.reasoning)
+        return _Answer(answer, verdict.reasoning, logprobs or None, tuple(verdict.advice))
 
     def _canonical_answer(self, answer: str, said: str) -> str:
         if self.mode == "explanation" and same_name(answer, UNABLE_TO_DETERMINE):
@@ -291,6 +294,7 @@ class _Summary:
             quality_score=score,
             score_interval=self.conflict.interval if self.conflict else None,
             conflict=self.conflict,
+            advice=list(reply.advice or advice_from_analysis(self.evidence.distortion_analysis or {})),
         )
         return {"summarizer_result": result, "error": None, **self._iteration_update(result)}
 
@@ -414,6 +418,7 @@ class _Answer:
     reasoning: str
     logprobs: Mapping[str, float] | None = None
     """Log-probability of each answer letter, where they are known."""
+    advice: tuple[Advice, ...] = ()
 
 
 def _reply_schema(letters: tuple[str, ...]) -> type[BaseModel]:

@@ -107,7 +107,8 @@ def picture_article(item: ReportItem) -> str:
     if result.status == "error" or result.summarizer_result is None:
         parts.append(f"<p><strong>No answer.</strong> {escape(result.error or '')}</p>")
     else:
-        parts += [_answer(result), f"<p>{escape(result.reasoning)}</p>", _fusion_chart(result), _evidence(result)]
+        parts += [_answer(result), f"<p>{escape(result.reasoning)}</p>", _advice(result)]
+        parts += [_fusion_chart(result), _evidence(result)]
     parts.append(_footer(result))
     return f"<article>{''.join(parts)}</article>"
 
@@ -173,6 +174,15 @@ def _answer(result: Assessment) -> str:
     options: Mapping[str, str] = (_used(result)).get("options", {})
     text = f"{answer}. {options[answer]}" if answer in options else answer
     return f'<p class="answer"><strong>{escape(text)}</strong></p>'
+
+
+def _advice(result: Assessment) -> str:
+    """One line: what to do first, with the finding that asks for it."""
+    if not result.advice:
+        return ""
+    first = result.advice[0]
+    why = f'<span class="dim">{escape(first.because)}</span>'
+    return f"<p><strong>What to do first:</strong> {escape(first.do)} {why}</p>"
 
 
 def _used(result: Assessment) -> dict[str, Any]:

@@ -81,6 +81,8 @@ def print_assessment(console: Console, result: Assessment) -> None:
     """Answer, score, reasons and the evidence table."""
     console.print(Panel(_headline(result), title="Answer", title_align="left", expand=False))
     console.print(escape(result.reasoning), highlight=False)
+    if result.advice:
+        console.print(f"[bold]What to do first:[/] {escape(result.advice[0].do)}", highlight=False)
     if result.executor_evidence:
         print_evidence(console, result.executor_evidence)
     for note in _notes(result):

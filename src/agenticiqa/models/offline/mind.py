@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from agenticiqa.errors import PictureTooSmallError
 from agenticiqa.models.mind import Analysis, Asked, Distortions, Mind, Mode, OfferedTool, Selection, Verdict
 from agenticiqa.models.offline import executor, planner, summarizer
+from agenticiqa.models.offline.advising import advice_for
 from agenticiqa.models.offline.beside_reference import beside
 from agenticiqa.models.offline.executor import Seen
 from agenticiqa.models.offline.language.noun_phrases import parse_object
@@ -64,7 +65,9 @@ class OfflineMind(Mind):
     def answer(self, mode: Mode, plan: PlannerOutput, evidence: ExecutorOutput) -> Verdict:
         reference = self._asked.reference if plan.reference_mode == "Full-Reference" else None
         find = self._find if reference is None else partial(self._find_beside, reference, evidence)
-        return summarizer.answer(summarizer.AnswerTask(self._asked, self._question, mode, plan, evidence, find))
+        verdict = summarizer.answer(summarizer.AnswerTask(self._asked, self._question, mode, plan, evidence, find))
+        # Of the whole picture, whichever part was asked about: that is what can be taken again or exported anew.
+        return verdict if verdict.advice else replace(verdict, advice=advice_for(self._find(GLOBAL).look))
 
     # --- looking ---
 

@@ -42,6 +42,7 @@ class AssessReply(BaseModel):
     quality_score: float | None = Field(None, description="1 (bad) to 5 (excellent); rating questions only")
     conflict: ScoreConflict | None = Field(None, description="tools and model contradict each other")
     reasoning: str
+    advice: list[str] = Field(default_factory=list, description="what to do about it, what matters most first")
     findings: list[FindingReply]
     scores: list[Score]
     run_id: str
@@ -99,6 +100,7 @@ def assess_reply(result: Assessment) -> AssessReply:
         quality_score=result.score,
         conflict=result.conflict,
         reasoning=result.reasoning,
+        advice=[each.do for each in result.advice],
         findings=findings,
         scores=scores,
         run_id=str(result.metadata.get("run_id", "")),
