@@ -323,6 +323,7 @@ class SummarizerOutput(BaseModel):
     score_interval: tuple[float, float] | None = Field(None, description="From one reading to the other in a conflict")
     conflict: ScoreConflict | None = Field(None, description="Set when measurements and model contradict each other")
     advice: list[Advice] = Field(default_factory=list, description="What to do about it, what matters most first")
+    doubt: str | None = Field(None, description="Why the answer is not certain, though there is one")
     error: str | None = Field(None, description="Set when this is not an answer but a failure")
 
     @field_validator("final_answer", "quality_reasoning", mode="after")

@@ -91,6 +91,7 @@ def _status(state: Mapping[str, Any], result: SummarizerOutput | None) -> Status
         or result.need_replan
         or result.final_answer == UNABLE_TO_DETERMINE
         or result.conflict
+        or result.doubt
         or (evidence and evidence.errors)
         or (result.used_evidence or {}).get("evidence_gaps")
     )

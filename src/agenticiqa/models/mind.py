@@ -70,6 +70,8 @@ class Verdict:
     probabilities: Mapping[str, float] = field(default_factory=dict)
     advice: Sequence[Advice] = ()
     """What to do about the picture, with amounts where the mind measured them."""
+    doubt: str | None = None
+    """One sentence on why this is no certain answer (weak evidence, evidence of another kind): the run is partial."""
 
 
 class Mind(ABC):

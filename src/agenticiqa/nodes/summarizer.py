@@ -253,8 +253,11 @@ class _Summary:
     def _understood(self, verdict: Verdict) -> _Answer:
         """A mind's verdict in the form of a parsed reply."""
         logprobs = {letter: math.log(max(p, LEAST_PROBABILITY)) for letter, p in verdict.probabilities.items()}
-        answer = self._canonical_answer(verdict.answer, verdict.reasoning)
-        return _Answer(answer, verdict.reasoning, logprobs or None, tuple(verdict.advice))
+        said = verdict.reasoning
+        if verdict.doubt and verdict.doubt not in said:
+            said = f"{verdict.doubt} {said}"
+        answer = self._canonical_answer(verdict.answer, said)
+        return _Answer(answer, said, logprobs or None, tuple(verdict.advice), verdict.doubt)
 
     def _canonical_answer(self, answer: str, said: str) -> str:
         if self.mode == "explanation" and same_name(answer, UNABLE_TO_DETERMINE):
@@ -295,6 +298,7 @@ class _Summary:
             score_interval=self.conflict.interval if self.conflict else None,
             conflict=self.conflict,
             advice=list(reply.advice or advice_from_analysis(self.evidence.distortion_analysis or {})),
+            doubt=reply.doubt,
         )
         return {"summarizer_result": result, "error": None, **self._iteration_update(result)}
 
@@ -419,6 +423,7 @@ class _Answer:
     logprobs: Mapping[str, float] | None = None
     """Log-probability of each answer letter, where they are known."""
     advice: tuple[Advice, ...] = ()
+    doubt: str | None = None
 
 
 def _reply_schema(letters: tuple[str, ...]) -> type[BaseModel]:

@@ -1,0 +1,78 @@
+"""A backend that is no language model: what its verdict makes of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from agenticiqa.models.client import VLMClient
+from agenticiqa.models.mind import Analysis, Asked, Distortions, Mind, Mode, OfferedTool, Selection, Verdict
+from agenticiqa.state import ExecutorOutput, PlanControlFlags, PlannerOutput
+
+DOUBT = "Nobody has ever measured that."
+
+
+class Plugged(Mind):
+    """Answers everything alike."""
+
+    name = "plugged"
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+
+    def plan(self, previous: PlannerOutput | None = None) -> PlannerOutput:
+        return PlannerOutput(
+            query_type="Other",
+            query_scope="Global",
+            distortion_source="Inferred",
+            distortions=None,
+            reference_mode="No-Reference",
+            required_tool=None,
+            plan=PlanControlFlags(
+                distortion_detection=False, distortion_analysis=False, tool_selection=False, tool_execution=False
+            ),
+        )
+
+    def detect(self, scope: Sequence[str]) -> Distortions:
+        return {}
+
+    def analyse(self, distortions: Mapping[str, Sequence[str]]) -> Analysis:
+        return {}
+
+    def select(self, distortions: Mapping[str, Sequence[str]], tools: Sequence[OfferedTool]) -> Selection:
+        return {}
+
+    def answer(self, mode: Mode, plan: PlannerOutput, evidence: ExecutorOutput) -> Verdict:
+        return self.verdict
+
+
+class PluggedClient(VLMClient):
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+
+    @property
+    def backend(self) -> str:
+        return "plugged"
+
+    def generate(self, prompt, images, **kwargs):
+        pytest.fail("no prompt is sent to a mind")
+
+    def mind_for(self, asked: Asked) -> Mind:
+        return Plugged(self.verdict)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "reasoning"),
+    [
+        (Verdict("Yes", "It is striped."), "ok", "It is striped."),
+        (Verdict("Yes", "It is striped.", doubt=DOUBT), "partial", f"{DOUBT} It is striped."),
+        (Verdict("Yes", f"Striped. {DOUBT}", doubt=DOUBT), "partial", f"Striped. {DOUBT}"),
+    ],
+)
+def test_a_doubt_makes_the_run_partial_and_is_told_once(assessor, pair, verdict, status, reasoning):
+    result = assessor(PluggedClient(verdict)).assess(pair.test, "Is it striped?")
+    assert (result.status, result.answer) == (status, "Yes")
+    assert result.reasoning.startswith(reasoning)
+    assert result.reasoning.count(DOUBT) == (verdict.doubt is not None)
+    assert result.summarizer_result.doubt == verdict.doubt
