@@ -9,19 +9,22 @@ RAY    := .venv-ray
 # The service as it is installed: under an interpreter that every user of the machine can run.
 SERVICE := .venv-service
 SYSTEM_PYTHON ?= /usr/bin/python3
+# The documentation as a site, with what builds it kept apart from the rest.
+DOCS   := .venv-docs
 SEEN   ?= build/seen-test.npz
 TORCH  ?= torch==2.13.0 torchvision==0.28.0
 
 # Python keeps what it compiled: hundreds of processes start here, and compiling is most of what a start takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test fuzz snippets lint browser nginx ray parity bench eval-embedded clean
+.PHONY: help demo test fuzz snippets docs lint browser nginx ray parity bench eval-embedded clean
 
 help:
 	@echo "make demo    install, then assess the sample pictures"
 	@echo "make test    install with development tools, then every check and test"
 	@echo "make fuzz    the service under minutes of invented requests"
 	@echo "make snippets   everything the documentation shows, in a fresh environment with the built wheel"
+	@echo "make docs    the documentation as a searchable site in build/site"
 	@echo "make lint    style, types and architecture only"
 	@echo "make parity  compare with other libraries and a tiny Qwen2.5-VL (installs torch; slow)"
 	@echo "make browser the web page in a real Chromium, with axe (needs chromium and npm)"
@@ -71,6 +74,15 @@ fuzz: $(VENV)/.installed-dev
 
 snippets: $(VENV)/.installed-dev
 	$(BIN)/python tests/run_snippets.py
+
+$(DOCS)/.installed: pyproject.toml $(BIN)/uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(DOCS)
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(DOCS)/bin/python -e '.[docs]'
+	@touch $@
+
+docs: $(DOCS)/.installed
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
+	@echo "build/site/index.html; with search: python3 -m http.server --directory build/site"
 
 # axe-core comes from npm into build/; AXE_CORE names another copy of axe.min.js, CHROMIUM another browser.
 build/browser/node_modules/axe-core/axe.min.js:
@@ -123,4 +135,4 @@ eval-embedded: $(VENV)/.installed-dev
 	PYTHONPATH=. $(BIN)/python -m training.embedded.region_accuracy --data $(DATA)
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(RAY) $(SERVICE) build dist .coverage* htmlcov demo-output
+	rm -rf $(VENV) $(PEERS) $(RAY) $(SERVICE) $(DOCS) build dist .coverage* htmlcov demo-output

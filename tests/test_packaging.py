@@ -56,7 +56,7 @@ def declared() -> tuple[set[str], set[str]]:
     """Names in the dependencies, and in the extras that users install."""
     extras = PROJECT["optional-dependencies"]
     needed = {normal(each) for each in PROJECT["dependencies"]}
-    optional = {normal(each) for name, group in extras.items() if name not in ("all", "dev") for each in group}
+    optional = {normal(each) for name, group in extras.items() if name not in ("all", "dev", "docs") for each in group}
     return needed, optional
 
 
@@ -106,7 +106,7 @@ def test_all_brings_every_extra_but_those_with_other_terms():
     (group,) = extras["all"]
     brought = set(group[group.index("[") + 1 : -1].split(","))
     # pyiqa forbids commercial use; the detector's package states no licence.
-    assert brought == set(extras) - {"all", "dev", "pyiqa", "objects"}
+    assert brought == set(extras) - {"all", "dev", "docs", "pyiqa", "objects"}
 
 
 def test_files_with_published_numbers_have_a_licence_beside_them():

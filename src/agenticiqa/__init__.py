@@ -51,9 +51,11 @@ if TYPE_CHECKING:
         WorkerDiedError,
     )
     from agenticiqa.graph import run_pipeline
-    from agenticiqa.models.client import Provider
+    from agenticiqa.models.client import ModelReply, ModelRequest, Provider, Readiness, VLMClient
     from agenticiqa.nodes.results import Assessment, Comparison
     from agenticiqa.serve.langchain import image_quality_tool
+    from agenticiqa.tools.calibration import Calibration
+    from agenticiqa.tools.metrics.base import Measurement, Metric, MetricSpec
     from agenticiqa.tools.registry import Tool
 
 __all__ = [
@@ -68,6 +70,7 @@ __all__ = [
     "BackendTimeoutError",
     "BackendUnavailableError",
     "BadResponseError",
+    "Calibration",
     "Comparison",
     "ConfigError",
     "HomeFullError",
@@ -76,13 +79,19 @@ __all__ = [
     "ImageNotFoundError",
     "ImageTooLargeError",
     "ManifestError",
+    "Measurement",
     "MemoryLimitError",
+    "Metric",
+    "MetricSpec",
     "MissingExtraError",
+    "ModelReply",
+    "ModelRequest",
     "OutputError",
     "PictureTooSmallError",
     "Provider",
     "QueryError",
     "RateLimitError",
+    "Readiness",
     "RefusalError",
     "RegionError",
     "RequestRejectedError",
@@ -92,6 +101,7 @@ __all__ = [
     "ToolError",
     "ToolUnavailableError",
     "TruncatedReplyError",
+    "VLMClient",
     "WorkerDiedError",
     "__version__",
     "aassess",
@@ -115,7 +125,9 @@ _HOMES = {
     "AgenticIQA": "agenticiqa.api.assessor",
     "Assessment": "agenticiqa.nodes.results",
     "Comparison": "agenticiqa.nodes.results",
-    "Provider": "agenticiqa.models.client",
+    **dict.fromkeys(("ModelReply", "ModelRequest", "Provider", "Readiness", "VLMClient"), "agenticiqa.models.client"),
+    "Calibration": "agenticiqa.tools.calibration",
+    **dict.fromkeys(("Measurement", "Metric", "MetricSpec"), "agenticiqa.tools.metrics.base"),
     "Tool": "agenticiqa.tools.registry",
     "arun_batch": "agenticiqa.batch.running",
     "run_batch": "agenticiqa.batch.running",
