@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from agenticiqa.errors import ImageError, ImageFormatError, ImageNotFoundError, ImageTooLargeError, RegionError
-from agenticiqa.pictures.images import Box, LoadedImage, decode_image, load_image
+from agenticiqa.pictures.images import Box, LoadedImage, decode_image, load_image, png_bytes
 from agenticiqa.pictures.regions import check_regions, find_region, parse_region, read_region, region_from_mask
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.tools.metrics import METRICS
@@ -197,6 +197,16 @@ def test_alpha(mode: str) -> None:
     assert (loaded.rgb == 255).all()
     assert any("white background" in note for note in loaded.notes)
     assert np.array_equal(sent_pixels(loaded), loaded.rgb)
+
+
+def test_alpha_that_is_opaque_all_over_is_no_transparency() -> None:
+    pixels = np.full((8, 8, 4), 255, np.uint8)
+    pixels[..., 0] = 10
+    found = decode_image(png_bytes(Image.fromarray(pixels)))
+    assert found.notes == ()
+    assert found.rgb[0, 0].tolist() == [10, 255, 255]
+    pixels[3, 3, 3] = 254
+    assert decode_image(png_bytes(Image.fromarray(pixels))).notes == ("transparent: judged on a white background",)
 
 
 def test_palette_with_a_transparent_colour() -> None:

@@ -213,10 +213,10 @@ def check_allowed(path: str | Path, roots: Sequence[Path]) -> None:
 def load_image(path: str | Path, limits: ImageLimits | None = None) -> LoadedImage:
     """Read, verify and decode one picture file."""
     limits = limits or ImageLimits()
-    return decode_image(_read(path, limits), path=str(path), limits=limits)
+    return decode_image(read_picture_file(path, limits), path=str(path), limits=limits)
 
 
-def _read(path: str | Path, limits: ImageLimits) -> bytes:
+def read_picture_file(path: str | Path, limits: ImageLimits) -> bytes:
     # One look at the file, and no path objects: in a batch of small pictures opening them is most of the work.
     found = _look_at(path)
     if found is None:
@@ -247,7 +247,7 @@ def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | 
     """Decode a picture from memory, with the same checks as :func:`load_image`."""
     name = repr(path) if path else "The picture"
     limits = limits or ImageLimits()
-    with _opened(data, name, limits, path) as opened:
+    with opened_picture(data, name, limits, path) as opened:
         if isinstance(opened, RawFile):
             return _developed(opened, data, path)
         _within(limits, opened.load)
@@ -256,17 +256,17 @@ def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | 
 
 def check_header(data: bytes, *, name: str | None = None, limits: ImageLimits | None = None) -> tuple[int, int]:
     """Width and height by the header, without decoding a pixel; what is no picture or has too many is refused."""
-    with _opened(data, repr(name) if name else "The picture", limits or ImageLimits(), name) as opened:
+    with opened_picture(data, repr(name) if name else "The picture", limits or ImageLimits(), name) as opened:
         return opened.size
 
 
 def peek_size(path: str | Path, limits: ImageLimits | None = None) -> tuple[int, int]:
     """:func:`check_header` of a file."""
-    return check_header(_read(path, limits or ImageLimits()), name=str(path), limits=limits)
+    return check_header(read_picture_file(path, limits or ImageLimits()), name=str(path), limits=limits)
 
 
 @contextmanager
-def _opened(data: bytes, name: str, limits: ImageLimits, path: str | None) -> Iterator[Image.Image | RawFile]:
+def opened_picture(data: bytes, name: str, limits: ImageLimits, path: str | None) -> Iterator[Image.Image | RawFile]:
     """The picture with its header read and checked; whatever its decoder raises inside becomes an ImageError."""
     if not data:
         raise ImageFormatError(f"{name} is empty.", hint=_what_opens())
@@ -446,7 +446,10 @@ def _deep_on_white(samples: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
 
 
 def _has_transparency(frame: Image.Image) -> bool:
-    return frame.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in frame.info
+    """Whether anything shines through; many programs write an alpha channel that is opaque all over."""
+    if frame.mode not in ("RGBA", "LA", "PA", "RGBa", "La") and "transparency" not in frame.info:
+        return False
+    return int(np.asarray(frame.convert("RGBA").getchannel("A")).min()) < 255
 
 
 def _on_white(frame: Image.Image) -> Image.Image:

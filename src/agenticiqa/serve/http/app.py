@@ -52,6 +52,9 @@ from agenticiqa.serve.http.routes import (
     operation as routes_operation,
 )
 from agenticiqa.serve.http.routes import (
+    run_pictures as routes_run_pictures,
+)
+from agenticiqa.serve.http.routes import (
     runs as routes_runs,
 )
 from agenticiqa.serve.http.routes import (
@@ -63,7 +66,7 @@ from agenticiqa.serve.http.settings import ServiceSettings
 from agenticiqa.serve.http.store.expiry import forget_old_runs
 from agenticiqa.serve.http.store.job_record import JobRecord
 from agenticiqa.serve.http.store.upload_store import HOUR, UploadStore
-from agenticiqa.serve.http.wire import AssessBody, BatchBody, CompareBody, MeasureBody
+from agenticiqa.serve.http.wire import AssessBody, BatchBody, CompareBody, MeasureBody, PreviewBody
 from agenticiqa.serve.http.work.intake import RequestReader
 from agenticiqa.serve.http.work.jobs import JobQueue, stopped_error
 from agenticiqa.serve.http.work.lanes import MemoryShares
@@ -171,7 +174,7 @@ def create_app(parts: Parts) -> FastAPI:
         redoc_url=None,
     )
     app.state.parts = parts
-    for module in (routes_work, routes_runs, routes_batches, routes_catalogue, routes_operation):
+    for module in (routes_work, routes_runs, routes_run_pictures, routes_batches, routes_catalogue, routes_operation):
         app.include_router(module.router)
     _add_page(app)
     app.add_exception_handler(ServiceError, on_service_error)
@@ -257,7 +260,7 @@ def _openapi(app: FastAPI, *, with_keys: bool) -> dict[str, Any]:
     if app.openapi_schema:
         return app.openapi_schema
     document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-    bodies: list[type[BaseModel]] = [AssessBody, MeasureBody, CompareBody, BatchBody, Problem]
+    bodies: list[type[BaseModel]] = [AssessBody, MeasureBody, CompareBody, PreviewBody, BatchBody, Problem]
     _, extra = models_json_schema([(model, "validation") for model in bodies], ref_template=COMPONENTS + "{model}")
     document["components"].setdefault("schemas", {}).update(extra["$defs"])
     if not with_keys:

@@ -71,6 +71,16 @@ def stored_pictures(request: dict[str, Any]) -> dict[str, StoredPicture]:
     }
 
 
+def kept_picture(parts: Parts, caller: str, kept: str) -> StoredPicture | None:
+    """A picture of the caller's earlier work, named ``id/name``: of a run, or by its sample of a batch."""
+    job_id, _, name = kept.partition("/")
+    row = parts.record.find(job_id, caller)
+    if row is None:
+        return None
+    of_sample = row.request.get("sample_pictures", {}).get(name)
+    return stored_pictures({"pictures": of_sample} if of_sample else row.request).get("image" if of_sample else name)
+
+
 def public_request(row: JobRow) -> dict[str, Any]:
     """What was asked, without the server's paths."""
     shown = {key: value for key, value in row.request.items() if key != "pictures"}

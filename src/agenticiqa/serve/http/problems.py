@@ -38,6 +38,55 @@ TYPE_PREFIX = "urn:agenticiqa:problem:"
 _ADDRESS = re.compile(r"\b(?:https?|file|ftp)://\S+", re.IGNORECASE)
 
 
+# What people read first. Kinds that are not here have the title of their status.
+_TITLES = {
+    "assessment_failed": "The run ended without an answer",
+    "backend_not_selectable": "This model cannot be chosen here",
+    "body_too_large": "The request is too large",
+    "cancelled": "The run was cancelled",
+    "image": "The picture cannot be used",
+    "image_format": "This is not a picture that can be read here",
+    "image_too_large": "The picture is too large",
+    "memory_limit": "The picture is too large for this server",
+    "not_ready": "The server is not ready",
+    "picture_gone": "The picture is no longer kept",
+    "picture_too_small": "The picture is too small",
+    "query": "The question cannot be taken",
+    "queue_full": "The server is busy",
+    "region": "The region does not fit the picture",
+    "run_not_found": "There is no such run",
+    "timed_out": "The run took too long",
+    "unauthorized": "A key is needed",
+}
+_TITLES_BY_STATUS = {
+    400: "The request cannot be read",
+    401: "A key is needed",
+    403: "This is not allowed",
+    404: "Not found",
+    405: "This address does not take that",
+    408: "The request came too slowly",
+    409: "Not possible now",
+    413: "Too large",
+    415: "This kind of file cannot be read here",
+    421: "Asked under another name",
+    422: "Something in the request is not right",
+    429: "The server is busy",
+    500: "The server failed",
+    502: "The model failed",
+    503: "The server is not ready",
+    504: "It took too long",
+}
+
+
+def title_of(kind: str, status: int) -> str:
+    """A few words for people; programs read the type.
+
+    >>> title_of("image_format", 415), title_of("unsupported_media_type", 415)
+    ('This is not a picture that can be read here', 'This kind of file cannot be read here')
+    """
+    return _TITLES.get(kind) or _TITLES_BY_STATUS.get(status) or HTTPStatus(status).phrase
+
+
 class Problem(BaseModel):
     """RFC 9457 problem document."""
 
@@ -47,7 +96,7 @@ class Problem(BaseModel):
             "examples": [
                 {
                     "type": "urn:agenticiqa:problem:queue_full",
-                    "title": "Too Many Requests",
+                    "title": "The server is busy",
                     "status": 429,
                     "detail": "All workers are busy and the queue is full. Try again in 3 seconds.",
                     "instance": "urn:agenticiqa:request:4f1c2d3e5a6b",
@@ -94,7 +143,7 @@ class ServiceError(Exception):
         named = {"instance": f"urn:agenticiqa:request:{instance}"} if instance else {}
         return {
             "type": TYPE_PREFIX + self.kind,
-            "title": HTTPStatus(self.status).phrase,
+            "title": title_of(self.kind, self.status),
             "status": self.status,
             "detail": self.detail,
             **named,

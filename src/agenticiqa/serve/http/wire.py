@@ -12,6 +12,7 @@ Text = Annotated[str, Field(min_length=1, max_length=500)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 Pixel = Annotated[int, Field(ge=0, le=1_000_000)]
 Region = Annotated[list[Pixel], Field(min_length=4, max_length=4)]
+Kept = Annotated[str, Field(pattern=r"^[0-9a-f]{12}/.{1,200}$")]
 Regions = Annotated[dict[Name, Region], Field(max_length=32)]
 
 
@@ -25,19 +26,20 @@ class _Request(BaseModel):
 
 
 class PictureSource(_Request):
-    """Where a picture comes from: exactly one of ``base64``, ``path`` and ``example``."""
+    """Where a picture comes from: exactly one of ``base64``, ``path``, ``example`` and ``kept``."""
 
     base64: str | None = Field(None, min_length=1, description="The file's bytes")
     path: str | None = Field(
         None, min_length=1, max_length=4096, description="A file on the server, inside one of its allowed folders"
     )
     example: Name | None = Field(None, description="One of GET /v1/examples")
+    kept: Kept | None = Field(None, description="A picture of an earlier run of yours: its id, a slash, `image`, …")
     name: str | None = Field(None, max_length=255, description="What to call an uploaded picture")
 
     @model_validator(mode="after")
     def _one_source(self) -> PictureSource:
-        if sum(each is not None for each in (self.base64, self.path, self.example)) != 1:
-            raise ValueError("give exactly one of base64, path and example")
+        if sum(each is not None for each in (self.base64, self.path, self.example, self.kept)) != 1:
+            raise ValueError("give exactly one of base64, path, example and kept")
         return self
 
 
@@ -116,6 +118,18 @@ class CompareBody(CompareFields):
     reference: PictureSource | None = None
 
 
+class PreviewFields(_Request):
+    """Nothing besides the picture."""
+
+
+class PreviewBody(PreviewFields):
+    """The JSON form of POST /v1/preview."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"image": {"example": "dandelion"}}]})
+
+    image: PictureSource
+
+
 class BatchPicture(_Request):
     """As in single requests, or ``upload``: the file name of one of the form's ``files``."""
 
@@ -192,7 +206,9 @@ class RunSummary(BaseModel):
     image_b_name: str | None = Field(None, description="The second picture of a comparison")
     reference_name: str | None = None
     answer: str | None = None
+    answer_text: str | None = Field(None, description="The answer in words: of an option, its text")
     score: float | None = None
+    pinned: bool = Field(False, description="Kept until it is unpinned or deleted")
     links: dict[str, str] = Field(description="Addresses of what else there is of this run")
 
 
@@ -202,6 +218,28 @@ class Run(RunSummary):
     request: dict[str, Any]
     result: dict[str, Any] | None = Field(None, description="The reply of POST /v1/assess or /v1/compare")
     error: dict[str, Any] | None = Field(None, description="A problem document, where there is no result")
+
+
+class WorstPlace(BaseModel):
+    """Where the embedded model finds a picture worst."""
+
+    box: Region = Field(description="[x, y, width, height] in pixels")
+    score: float = Field(description="1 (bad) to 5 (excellent), there")
+    whole: float = Field(description="The same over the whole picture")
+    even: bool = Field(description="No place is clearly worse than the rest")
+
+
+class PictureFile(BaseModel):
+    """What a picture's file says about it: its kind, and how it was taken. Places and serial numbers are left out."""
+
+    name: str
+    format: str
+    bytes: int
+    width: int
+    height: int
+    frames: int = 1
+    notes: list[str] = Field(description="What had to change before it was judged")
+    taken: dict[str, str] = Field(description="Camera, lens, exposure and so on, where the file says")
 
 
 class RunList(BaseModel):
@@ -270,11 +308,24 @@ class ExampleInfo(BaseModel):
     licence: str
     query: str
     reference: str | None = None
+    first: bool = Field(False, description="One of those to begin with")
     image: str = Field(description="Where the picture is")
 
 
 class ExampleList(BaseModel):
     examples: list[ExampleInfo]
+
+
+class ServiceLimits(BaseModel):
+    """What a picture may be like here, for programs that check before they send."""
+
+    max_upload_bytes: int = Field(description="Of one request with its pictures")
+    max_pixels: int
+    max_batch_upload_bytes: int
+    max_batch_samples: int
+    formats: list[str] = Field(description="Names of the formats that open here")
+    endings: list[str] = Field(description="Endings of their files")
+    keep_uploads_hours: float = Field(description="How long pictures are kept")
 
 
 class Health(BaseModel):

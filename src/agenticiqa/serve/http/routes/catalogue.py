@@ -10,12 +10,13 @@ from fastapi.responses import JSONResponse, Response
 
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.models.client import find_provider, provider_names
+from agenticiqa.pictures.formats import readable
 from agenticiqa.serve.http.guard.access import Caller
 from agenticiqa.serve.http.page.example_pictures import EXAMPLES
 from agenticiqa.serve.http.parts import Parts, parts_of
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.request_documents import problems
-from agenticiqa.serve.http.wire import BackendInfo, BackendList, ExampleInfo, ExampleList, ToolList
+from agenticiqa.serve.http.wire import BackendInfo, BackendList, ExampleInfo, ExampleList, ServiceLimits, ToolList
 from agenticiqa.serve.http.work.pipeline_work import presentable
 from agenticiqa.tools.facts import all_facts
 
@@ -54,6 +55,22 @@ def _provider(parts: Parts, name: str) -> BackendInfo:
     return BackendInfo(provider=name, ready=ready, local=provider.local, description=provider.description)
 
 
+@router.get("/limits", summary="What pictures may be like", response_model=ServiceLimits, responses=problems())
+async def limits(request: Request, _caller: Caller) -> Response:
+    parts = parts_of(request)
+    settings = parts.settings
+    shown = ServiceLimits(
+        max_upload_bytes=settings.max_upload_bytes,
+        max_pixels=parts.pipeline.limits.max_pixels,
+        max_batch_upload_bytes=settings.max_batch_upload_bytes,
+        max_batch_samples=settings.max_batch_samples,
+        formats=[each.name for each in readable()],
+        endings=[ending for each in readable() for ending in each.endings],
+        keep_uploads_hours=settings.keep_uploads_hours,
+    )
+    return JSONResponse(shown.model_dump(mode="json"))
+
+
 @router.get("/examples", summary="Pictures to try", response_model=ExampleList, responses=problems())
 async def list_examples(_caller: Caller) -> Response:
     listed = ExampleList(
@@ -64,6 +81,7 @@ async def list_examples(_caller: Caller) -> Response:
                 licence=example.licence,
                 query=example.query,
                 reference=example.reference,
+                first=example.first,
                 image=f"/v1/examples/{example.name}",
             )
             for example in EXAMPLES.values()

@@ -13,10 +13,12 @@ from PIL import Image
 
 from agenticiqa.errors import ToolError
 from agenticiqa.pictures.aligning import aligned
+from agenticiqa.pictures.file_facts import read_file_facts
 from agenticiqa.pictures.images import Box, LoadedImage, load_image, peek_size, png_bytes
 from agenticiqa.pictures.overlays import coloured, overlay
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.serve.http.store.upload_store import StoredPicture
+from agenticiqa.serve.http.wire import PictureFile, WorstPlace
 from agenticiqa.tools.maps import badness_of
 from agenticiqa.tools.measuring import Bench, ToolJob
 from agenticiqa.tools.needs import pictures_need, pixels_of, sizes_once_scaled, tool_need
@@ -41,6 +43,35 @@ def drawing_need(
 
 def shown_picture(picture: StoredPicture, limits: ImageLimits, max_side: int | None) -> bytes:
     return png_bytes(_scaled(load_image(picture.path, limits).pil, max_side))
+
+
+def preview(picture: StoredPicture, limits: ImageLimits, max_side: int) -> tuple[bytes, tuple[int, int]]:
+    """The picture for a screen, and its own size."""
+    image = load_image(picture.path, limits)
+    return png_bytes(_scaled(image.pil, max_side)), image.size
+
+
+def worst_place_of(picture: StoredPicture, limits: ImageLimits) -> WorstPlace:
+    from agenticiqa.vision.quality_map import quality_map
+    from agenticiqa.vision.worst_place import worst_place
+
+    image = load_image(picture.path, limits)
+    found = worst_place(quality_map(image), image.size)
+    return WorstPlace(box=found.box.as_list(), score=found.score, whole=found.whole, even=found.even)
+
+
+def file_facts(picture: StoredPicture, limits: ImageLimits) -> PictureFile:
+    found = read_file_facts(picture.path, limits)
+    return PictureFile(
+        name=picture.name,
+        format=found.format,
+        bytes=found.bytes,
+        width=found.size[0],
+        height=found.size[1],
+        frames=found.frames,
+        notes=list(found.notes),
+        taken=found.taken,
+    )
 
 
 def quality_overlay(picture: StoredPicture, limits: ImageLimits, max_side: int | None) -> bytes:

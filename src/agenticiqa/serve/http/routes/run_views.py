@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any
 
-from agenticiqa.serve.http.parts import public_request
+from fastapi import Path
+
+from agenticiqa.serve.http.parts import Parts, own_job, public_request
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import Run, RunSummary
 from agenticiqa.serve.http.work.jobs import ServiceJob
 
 RUN_KINDS = ("assess", "compare")
+RunId = Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="The run's id")]
+
+
+async def own_run(parts: Parts, run_id: str, caller: str | None) -> JobRow:
+    return await own_job(parts, run_id, caller, RUN_KINDS, "run")
 
 
 def links_of(run_id: str, kind: str, pictures: Collection[str]) -> dict[str, str]:
@@ -18,10 +25,11 @@ def links_of(run_id: str, kind: str, pictures: Collection[str]) -> dict[str, str
     here = f"/v1/runs/{run_id}"
     links = {"self": here, "events": f"{here}/events", "cancel": f"{here}/cancel", "report": f"{here}/report"}
     if kind == "assess":
-        links |= {"image": f"{here}/image", "map": f"{here}/map"}
+        links |= {"image": f"{here}/image", "map": f"{here}/map", "worst": f"{here}/worst", "file": f"{here}/file"}
     else:
         links |= {"image_a": f"{here}/image?which=a", "image_b": f"{here}/image?which=b"}
         links["map"] = f"{here}/map?tool=difference"
+        links |= {f"file_{side}": f"{here}/file?which={side}" for side in ("a", "b")}
     if "reference" in pictures:
         links["reference"] = f"{here}/reference"
     return links
@@ -53,6 +61,7 @@ def _summary(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
         "image_name": first["name"],
         "image_b_name": second["name"] if second else None,
         "reference_name": reference["name"] if reference else None,
+        "pinned": row.pinned,
         **_answer(row),
         "links": links_of(row.id, row.kind, pictures),
     }
@@ -61,9 +70,16 @@ def _summary(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
 def _answer(row: JobRow) -> dict[str, Any]:
     result = row.result or {}
     if row.kind == "compare":
-        return {"answer": result.get("winner"), "score": None}
+        return {"answer": result.get("winner"), "answer_text": result.get("verdict"), "score": None}
     summary = result.get("summarizer_result") or {}
     failed = row.status == "error"
     # In a list there is room for one number: of two readings in conflict, the one that gates count.
     score = summary["score_interval"][0] if summary.get("conflict") else summary.get("quality_score")
-    return {"answer": None if failed else summary.get("final_answer"), "score": score}
+    answer = None if failed else summary.get("final_answer")
+    return {"answer": answer, "answer_text": _in_words(answer, summary), "score": score}
+
+
+def _in_words(answer: str | None, summary: Mapping[str, Any]) -> str | None:
+    """A chosen option as its text: a bare letter says nothing without the question beside it."""
+    options = (summary.get("used_evidence") or {}).get("options") or {}
+    return f"{answer}. {options[answer]}" if answer in options else answer

@@ -1,38 +1,29 @@
-"""Routes about runs: list, show, follow, cancel, and the pictures and page of each."""
+"""Routes about runs: list, show, follow, cancel, pin, delete, and the page of each."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
+from functools import partial
 from html import escape
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 
-from agenticiqa.errors import ImageNotFoundError
-from agenticiqa.pictures.images import Box
 from agenticiqa.reports.assessment import render_report, report_item
 from agenticiqa.reports.comparison import render_page
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.serve.http.guard.access import AssessCaller, is_admin
-from agenticiqa.serve.http.parts import Parts, own_job, parts_of, stored_pictures
+from agenticiqa.serve.http.parts import parts_of, stored_pictures
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.deleting import delete_ended
-from agenticiqa.serve.http.routes.picture_views import (
-    DIFFERENCE,
-    QUALITY,
-    difference_map,
-    drawing_need,
-    quality_overlay,
-    shown_picture,
-    tool_overlay,
-)
+from agenticiqa.serve.http.routes.picture_views import drawing_need
 from agenticiqa.serve.http.routes.request_documents import problems
-from agenticiqa.serve.http.routes.run_views import RUN_KINDS, run_summary, run_view
+from agenticiqa.serve.http.routes.run_views import RUN_KINDS, RunId, own_run, run_summary, run_view
 from agenticiqa.serve.http.store.job_record import JobRow
-from agenticiqa.serve.http.store.upload_store import StoredPicture
 from agenticiqa.serve.http.wire import Run, RunList
 from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.serve.http.work.pipeline_work import assessment_of, comparison_of
@@ -44,8 +35,6 @@ REPORT_POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'; sandbox"
 )
-RunId = Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="The run's id")]
-MaxSide = Annotated[int | None, Query(ge=16, le=8192, description="Scale down so that no side is longer.")]
 EVENT = {
     "type": "object",
     "properties": {
@@ -55,13 +44,6 @@ EVENT = {
     },
     "required": ["id", "event", "data"],
 }
-PNG: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"image/png": {"schema": {"type": "string", "format": "binary"}}}, "description": "PNG"}
-}
-
-
-async def _row(parts: Parts, run_id: str, caller: str | None) -> JobRow:
-    return await own_job(parts, run_id, caller, RUN_KINDS, "run")
 
 
 @router.get("", summary="Your runs, newest first", response_model=RunList, responses=problems(422))
@@ -70,10 +52,14 @@ async def list_runs(
     caller: AssessCaller,
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
     before: Annotated[str | None, Query(pattern="^[0-9a-f]{12}$", description="Only runs before this one.")] = None,
+    q: Annotated[str | None, Query(max_length=200, description="Words of questions, names or answers.")] = None,
+    pinned: Annotated[bool | None, Query(description="Only pinned runs, or only others.")] = None,
 ) -> Response:
     parts = parts_of(request)
-    rows = await asyncio.to_thread(parts.record.latest, caller, RUN_KINDS, limit, before)
-    following = f"/v1/runs?limit={limit}&before={rows[-1].id}" if len(rows) == limit else None
+    latest = partial(parts.record.latest, caller, RUN_KINDS, limit, before, words=q or None, pinned=pinned)
+    rows = await asyncio.to_thread(latest)
+    same = {"limit": limit, **({"q": q} if q else {}), **({} if pinned is None else {"pinned": str(pinned).lower()})}
+    following = f"/v1/runs?{urlencode({**same, 'before': rows[-1].id})}" if len(rows) == limit else None
     listed = RunList(runs=[run_summary(row, parts.queue.find(row.id)) for row in rows], next=following)
     return JSONResponse(listed.model_dump(mode="json"))
 
@@ -81,7 +67,7 @@ async def list_runs(
 @router.get("/{run_id}", summary="One run with its result", response_model=Run, responses=problems(404, 422))
 async def show_run(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
     parts = parts_of(request)
-    row = await _row(parts, run_id, caller)
+    row = await own_run(parts, run_id, caller)
     return JSONResponse(run_view(row, parts.queue.find(run_id)).model_dump(mode="json"))
 
 
@@ -90,9 +76,9 @@ async def show_run(request: Request, run_id: RunId, caller: AssessCaller) -> Res
 )
 async def cancel_run(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
     parts = parts_of(request)
-    await _row(parts, run_id, caller)
+    await own_run(parts, run_id, caller)
     job = parts.queue.cancel(run_id)
-    row = await _row(parts, run_id, caller)
+    row = await own_run(parts, run_id, caller)
     return JSONResponse(run_view(row, job).model_dump(mode="json"))
 
 
@@ -106,9 +92,28 @@ async def cancel_run(request: Request, run_id: RunId, caller: AssessCaller) -> R
 )
 async def delete_run_route(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
     parts = parts_of(request)
-    row = await _row(parts, run_id, None if is_admin(request) else caller)
+    row = await own_run(parts, run_id, None if is_admin(request) else caller)
     await delete_ended(parts, row)
     return Response(status_code=204)
+
+
+@router.post("/{run_id}/pin", summary="Keep a run until it is unpinned", response_model=Run,
+             responses=problems(404, 422))  # fmt: skip
+async def pin_run(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
+    return await _pinned(request, run_id, caller, pinned=True)
+
+
+@router.delete("/{run_id}/pin", summary="Let a run be forgotten with age", response_model=Run,
+               responses=problems(404, 422))  # fmt: skip
+async def unpin_run(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
+    return await _pinned(request, run_id, caller, pinned=False)
+
+
+async def _pinned(request: Request, run_id: str, caller: str, *, pinned: bool) -> Response:
+    parts = parts_of(request)
+    await own_run(parts, run_id, caller)
+    await asyncio.to_thread(partial(parts.record.pin, run_id, pinned=pinned))
+    return await show_run(request, run_id, caller)
 
 
 # --- events ---
@@ -132,7 +137,7 @@ async def run_events(
     last_event_id: Annotated[str | None, Header(description="Send only what came after this one.")] = None,
 ) -> Response:
     parts = parts_of(request)
-    row = await _row(parts, run_id, caller)
+    row = await own_run(parts, run_id, caller)
     job = parts.queue.find(run_id)
     seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() and len(last_event_id) < 10 else 0
     stream = _live(job, seen) if job is not None else _recorded(row, seen)
@@ -164,117 +169,7 @@ def _sse(event: dict[str, Any]) -> str:
     return f"id: {event['id']}\nevent: {event['event']}\ndata: {json.dumps(event['data'])}\n\n"
 
 
-# --- pictures and the page ---
-
-
-async def _drawn(
-    parts: Parts,
-    draw: Callable[[], bytes],
-    pictures: Sequence[StoredPicture],
-    tool: str | None = None,
-    *,
-    align: bool = False,
-) -> Response:
-    def need() -> int:
-        named = parts.pipeline.assessor().tools.find(tool) if tool else None
-        return drawing_need(pictures, parts.pipeline.limits, named, align=align)
-
-    try:
-        data = await parts.render_queue.draw(draw, need)
-    except ImageNotFoundError:
-        # It went between a look at the upload store and its turn to be drawn.
-        raise _gone() from None
-    return Response(data, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
-
-
-def _gone() -> ServiceError:
-    return ServiceError(404, "picture_gone", "The picture of this run is no longer kept here.")
-
-
-def _picture(row: JobRow, name: str) -> StoredPicture:
-    picture = stored_pictures(row.request).get(name)
-    if picture is None:
-        raise ServiceError(404, "no_such_picture", "This run has no such picture.")
-    if not picture.path.is_file():
-        raise _gone()
-    return picture
-
-
-@router.get(
-    "/{run_id}/image",
-    summary="The picture of a run",
-    response_class=Response,
-    responses={**problems(404, 422, 429), **PNG},
-)
-async def run_image(
-    request: Request,
-    run_id: RunId,
-    caller: AssessCaller,
-    max_side: MaxSide = None,
-    which: Annotated[Literal["a", "b"] | None, Query(description="Of a comparison.")] = None,
-) -> Response:
-    parts = parts_of(request)
-    row = await _row(parts, run_id, caller)
-    name = "image" if row.kind == "assess" else f"image_{which or 'a'}"
-    picture = _picture(row, name)
-    return await _drawn(parts, lambda: shown_picture(picture, parts.pipeline.limits, max_side), [picture])
-
-
-@router.get(
-    "/{run_id}/reference",
-    summary="The reference picture of a run",
-    response_class=Response,
-    responses={**problems(404, 422, 429), **PNG},
-)
-async def run_reference(request: Request, run_id: RunId, caller: AssessCaller, max_side: MaxSide = None) -> Response:
-    parts = parts_of(request)
-    picture = _picture(await _row(parts, run_id, caller), "reference")
-    return await _drawn(parts, lambda: shown_picture(picture, parts.pipeline.limits, max_side), [picture])
-
-
-@router.get(
-    "/{run_id}/map",
-    summary="Where quality is lost, over the picture",
-    description="Red is worse, blue is better. `tool=quality` is the embedded model's map with fixed colours, 1 to 5; "
-    "a tool's own map is coloured relative to its worst places; `tool=difference` shows who is better where in a "
-    "comparison.",
-    response_class=Response,
-    responses={**problems(404, 422, 429), **PNG},
-)
-async def run_map(
-    request: Request,
-    run_id: RunId,
-    caller: AssessCaller,
-    tool: Annotated[str, Query(max_length=100, description="`quality`, `difference` or a tool.")] = QUALITY,
-    which: Annotated[Literal["a", "b"] | None, Query(description="Of a comparison.")] = None,
-    region: Annotated[str | None, Query(max_length=100, description="A region of the request, by name.")] = None,
-    max_side: MaxSide = None,
-) -> Response:
-    parts = parts_of(request)
-    row = await _row(parts, run_id, caller)
-    picture = _picture(row, "image" if row.kind == "assess" else f"image_{which or 'a'}")
-    limits = parts.pipeline.limits
-    if tool == QUALITY:
-        return await _drawn(parts, lambda: quality_overlay(picture, limits, max_side), [picture])
-    reference = _picture(row, "reference") if "reference" in stored_pictures(row.request) else None
-    if tool == DIFFERENCE and row.kind == "compare":
-        first, second = _picture(row, "image_a"), _picture(row, "image_b")
-        pictures = [first, second, *([reference] if reference else [])]
-        return await _drawn(parts, lambda: difference_map(first, second, reference, limits, max_side), pictures)
-    boxes = row.request.get("regions") or {}
-    if region is not None and region not in boxes:
-        raise ServiceError(422, "unknown_region", "This run has no region of this name.")
-    box = Box(*boxes[region]) if region is not None else None
-    tools = parts.pipeline.assessor().tools
-    pictures = [picture, *([reference] if reference else [])]
-    align = row.request.get("align") == "resize"
-    return await _drawn(
-        parts,
-        lambda: tool_overlay(tools, tool, picture, reference, box, limits, max_side, align=align),
-        pictures,
-        tool,
-        align=align,
-    )
+# --- the page ---
 
 
 @router.get(
@@ -285,7 +180,7 @@ async def run_map(
 )
 async def run_report(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
     parts = parts_of(request)
-    row = await _row(parts, run_id, caller)
+    row = await own_run(parts, run_id, caller)
     if row.result is None:
         raise ServiceError(409, "no_result", "Only a run with a result has a report.")
     limits = parts.pipeline.limits

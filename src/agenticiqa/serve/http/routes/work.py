@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Header, Query, Request
@@ -14,9 +15,11 @@ from agenticiqa.api.comparison import Comparison
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.runtime.runs import new_run_id
 from agenticiqa.serve.http.guard.access import AssessCaller, admit, place_for
-from agenticiqa.serve.http.parts import Parts, parts_of
+from agenticiqa.serve.http.parts import Parts, kept_picture, parts_of
 from agenticiqa.serve.http.problems import ServiceError
+from agenticiqa.serve.http.routes.picture_views import drawing_need, preview
 from agenticiqa.serve.http.routes.request_documents import WORK_PROBLEMS, body_of
+from agenticiqa.serve.http.routes.run_pictures import PNG
 from agenticiqa.serve.http.routes.run_views import links_of, run_view
 from agenticiqa.serve.http.wire import (
     AssessBody,
@@ -26,15 +29,19 @@ from agenticiqa.serve.http.wire import (
     MeasureBody,
     MeasureFields,
     MeasurementList,
+    PreviewBody,
+    PreviewFields,
     Run,
 )
 from agenticiqa.serve.http.work.intake import Intake
 from agenticiqa.serve.http.work.jobs import ServiceJob, StopReason, WorkResult, stopped_error
-from agenticiqa.serve.http.work.pipeline_work import failure_of
+from agenticiqa.serve.http.work.pipeline_work import failure_of, failures_by_sent_name
 
 router = APIRouter(prefix="/v1", tags=["work"])
 
 ASSESS_PICTURES = {"image": True, "reference": False}
+PREVIEW_PICTURES = {"image": True}
+PREVIEW_SIDE = 2048
 COMPARE_PICTURES = {"image_a": True, "image_b": True, "reference": False}
 ACCEPTED: dict[int | str, dict[str, Any]] = {202: {"model": Run, "description": "Accepted; see `links.events`"}}
 Question = TypeVar("Question", AssessFields, CompareFields)
@@ -62,7 +69,9 @@ Async = Annotated[bool, Depends(_wants_async)]
 async def assess(request: Request, caller: AssessCaller, respond_async: Async) -> Response:
     parts = parts_of(request)
     admit(request, caller, parts.queue)
-    intake = await parts.reader.read(request, AssessFields, AssessBody, ASSESS_PICTURES)
+    intake = await parts.reader.read(
+        request, AssessFields, AssessBody, ASSESS_PICTURES, partial(kept_picture, parts, caller)
+    )
     return await _asked(request, caller, "assess", intake, parts.pipeline.assess, respond_async)
 
 
@@ -76,7 +85,9 @@ async def assess(request: Request, caller: AssessCaller, respond_async: Async) -
 async def compare(request: Request, caller: AssessCaller, respond_async: Async) -> Response:
     parts = parts_of(request)
     admit(request, caller, parts.queue)
-    intake = await parts.reader.read(request, CompareFields, CompareBody, COMPARE_PICTURES)
+    intake = await parts.reader.read(
+        request, CompareFields, CompareBody, COMPARE_PICTURES, partial(kept_picture, parts, caller)
+    )
     return await _asked(request, caller, "compare", intake, parts.pipeline.compare, respond_async)
 
 
@@ -90,7 +101,9 @@ async def compare(request: Request, caller: AssessCaller, respond_async: Async) 
 async def measure(request: Request, caller: AssessCaller) -> Response:
     parts = parts_of(request)
     admit(request, caller, parts.queue)
-    intake = await parts.reader.read(request, MeasureFields, MeasureBody, ASSESS_PICTURES)
+    intake = await parts.reader.read(
+        request, MeasureFields, MeasureBody, ASSESS_PICTURES, partial(kept_picture, parts, caller)
+    )
     need = await asyncio.to_thread(parts.pipeline.measuring_need, intake)
     with place_for(request, caller, parts.queue) as slot:
         job = await parts.queue.submit(
@@ -104,6 +117,29 @@ async def measure(request: Request, caller: AssessCaller) -> Response:
         )
     await _finished(request, job)
     return JSONResponse(_reply_of(job))
+
+
+@router.post(
+    "/preview",
+    summary="A picture as a screen can show it",
+    description="For formats that browsers cannot show, and to learn whether a picture can be used before asking about "
+    "it. The header `Picture-Size` has its own width and height. Nothing is recorded.",
+    response_class=Response,
+    responses={**WORK_PROBLEMS, **PNG},
+    openapi_extra=body_of(PreviewBody, PreviewFields, PREVIEW_PICTURES),
+)
+async def make_preview(request: Request, caller: AssessCaller) -> Response:
+    parts = parts_of(request)
+    admit(request, caller, parts.queue)
+    intake = await parts.reader.read(
+        request, PreviewFields, PreviewBody, PREVIEW_PICTURES, partial(kept_picture, parts, caller)
+    )
+    picture, limits = intake.pictures["image"], parts.pipeline.limits
+    with failures_by_sent_name(intake.pictures):
+        data, size = await parts.render_queue.draw(
+            lambda: preview(picture, limits, PREVIEW_SIDE), lambda: drawing_need([picture], limits)
+        )
+    return Response(data, media_type="image/png", headers={"Picture-Size": f"{size[0]}x{size[1]}"})
 
 
 async def _asked(

@@ -28,11 +28,18 @@ CREATE TABLE IF NOT EXISTS jobs (
     request TEXT NOT NULL,
     result TEXT,
     error TEXT,
-    events TEXT
+    events TEXT,
+    pinned INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS jobs_by_owner ON jobs (owner, number);
 CREATE INDEX IF NOT EXISTS jobs_by_end ON jobs (finished_at);
 """
+# Questions, names of pictures, and answers in words; not the server's own paths.
+_HOLDS_WORDS = """(
+    EXISTS (SELECT 1 FROM json_tree(request) AS part
+            WHERE part.key IN ('query', 'name') AND instr(lower(part.atom), lower(?)))
+    OR instr(lower(COALESCE(json_extract(result, '$.summarizer_result.final_answer'), '')), lower(?))
+)"""
 QUEUED = "queued"
 FORGOTTEN_AT_ONCE = 500
 
@@ -52,6 +59,7 @@ class JobRow:
     result: dict[str, Any] | None
     error: dict[str, Any] | None
     events: list[dict[str, Any]]
+    pinned: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,7 @@ class JobRecord:
             self._connection = open_database(database, check_same_thread=False)
             self._connection.row_factory = sqlite3.Row
             self._connection.executescript(_SCHEMA)
+            _add_missing_columns(self._connection)
         except (OSError, sqlite3.Error) as error:
             raise AgenticIQAError(
                 f"The service's record {str(database)!r} cannot be used: {error}.",
@@ -124,11 +133,16 @@ class JobRecord:
         """Remove the jobs that ended longest ago; returns what is gone."""
         with self._lock, self._connection:
             rows = self._connection.execute(
-                "SELECT * FROM jobs WHERE finished_at < ? ORDER BY finished_at LIMIT ?",
+                "SELECT * FROM jobs WHERE finished_at < ? AND NOT pinned ORDER BY finished_at LIMIT ?",
                 (_text(moment), FORGOTTEN_AT_ONCE),
             ).fetchall()
             self._connection.executemany("DELETE FROM jobs WHERE id=?", [(row["id"],) for row in rows])
         return [_row(row) for row in rows]
+
+    def pin(self, job_id: str, *, pinned: bool) -> None:
+        """A pinned job is not forgotten with age."""
+        with self._lock, self._connection:
+            self._connection.execute("UPDATE jobs SET pinned=? WHERE id=?", (int(pinned), job_id))
 
     def delete(self, job_id: str) -> None:
         with self._lock, self._connection:
@@ -148,15 +162,24 @@ class JobRecord:
             ).fetchone()
         return _row(row) if row else None
 
-    def latest(self, owner: str, kinds: tuple[str, ...], limit: int, before: str | None = None) -> list[JobRow]:
-        """The owner's newest jobs, or those before a given one."""
+    def latest(
+        self,
+        owner: str,
+        kinds: tuple[str, ...],
+        limit: int,
+        before: str | None = None,
+        *,
+        words: str | None = None,
+        pinned: bool | None = None,
+    ) -> list[JobRow]:
+        """The owner's newest jobs, or those before a given one; ``words`` are looked for in questions and names."""
         marks = ", ".join("?" * len(kinds))
         with self._lock:
             rows = self._connection.execute(
                 f"SELECT * FROM jobs WHERE owner=? AND kind IN ({marks}) AND number < "  # noqa: S608 - question marks
                 "COALESCE((SELECT number FROM jobs WHERE id=? AND owner=?), 9223372036854775807) "
-                "ORDER BY number DESC LIMIT ?",
-                (owner, *kinds, before, owner, limit),
+                f"AND (? IS NULL OR {_HOLDS_WORDS}) AND pinned=COALESCE(?, pinned) ORDER BY number DESC LIMIT ?",
+                (owner, *kinds, before, owner, words, words, words, pinned, limit),
             ).fetchall()
         return [_row(row) for row in rows]
 
@@ -172,6 +195,14 @@ def _claimed(file: Path) -> sqlite3.Connection:
             f"Another server uses {str(file.parent)!r}.", hint="Stop it, or set AGENTICIQA_HOME to another folder."
         ) from None
     return connection
+
+
+def _add_missing_columns(connection: sqlite3.Connection) -> None:
+    """Records of earlier versions know no pins."""
+    known = {row["name"] for row in connection.execute("PRAGMA table_info(jobs)")}
+    if "pinned" not in known:
+        with connection:
+            connection.execute("ALTER TABLE jobs ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0")
 
 
 def now() -> str:
@@ -195,4 +226,5 @@ def _row(row: sqlite3.Row) -> JobRow:
         result=json.loads(row["result"]) if row["result"] else None,
         error=json.loads(row["error"]) if row["error"] else None,
         events=json.loads(row["events"]) if row["events"] else [],
+        pinned=bool(row["pinned"]),
     )

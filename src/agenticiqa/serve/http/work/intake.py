@@ -1,7 +1,8 @@
 """From a request to typed fields and pictures in the upload store. Nothing here decodes a pixel.
 
-A body is JSON (pictures as base64, as a path inside an allowed folder, or as a shipped example) or multipart (pictures
-as files). Every picture ends up as a copy in the upload store; the pipeline opens nothing else.
+A body is JSON (pictures as base64, as a path inside an allowed folder, as a shipped example, or as one that an earlier
+run of the same caller was about) or multipart (pictures as files, or named like that). Every picture ends up as a copy
+in the upload store; the pipeline opens nothing else.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import binascii
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,8 @@ _LISTS = frozenset({"options", "tools"})
 _OBJECTS = frozenset({"regions"})
 
 Fields = TypeVar("Fields", bound=BaseModel)
+Earlier = Callable[[str], StoredPicture | None]
+"""Finds a picture of the caller's earlier work by ``id/name``; None where there is none, or where it is gone."""
 
 
 def body_kind(request: Request) -> Literal["json", "form"]:
@@ -92,14 +95,19 @@ class RequestReader:
     limits: ImageLimits
 
     async def read(
-        self, request: Request, fields: type[Fields], body: type[BaseModel], pictures: Mapping[str, bool]
+        self,
+        request: Request,
+        fields: type[Fields],
+        body: type[BaseModel],
+        pictures: Mapping[str, bool],
+        earlier: Earlier = lambda _kept: None,
     ) -> Intake[Fields]:
         """``pictures`` maps the name of each picture to whether it must be there."""
         with body_faults():
             if body_kind(request) == "json":
-                values, sources = await self._from_json(request, body, pictures)
+                values, sources = await self._from_json(request, body, pictures, earlier)
             else:
-                values, sources = await self._from_form(request, pictures)
+                values, sources = await self._from_form(request, pictures, earlier)
             found = fields.model_validate(values)
         missing = [name for name, needed in pictures.items() if needed and name not in sources]
         if missing:
@@ -108,7 +116,7 @@ class RequestReader:
         return Intake(found, stored)
 
     async def _from_json(
-        self, request: Request, body: type[BaseModel], pictures: Mapping[str, bool]
+        self, request: Request, body: type[BaseModel], pictures: Mapping[str, bool], earlier: Earlier
     ) -> tuple[dict[str, Any], dict[str, tuple[str, bytes]]]:
         raw = await request.body()
         # JSON has types of its own: a number is no switch and "3" is no number. Form fields are all texts.
@@ -117,11 +125,11 @@ class RequestReader:
         for name in pictures:
             source: PictureSource | None = getattr(parsed, name)
             if source is not None:
-                sources[name] = await asyncio.to_thread(self.bytes_of, name, source)
+                sources[name] = await asyncio.to_thread(self.bytes_of, name, source, earlier)
         return parsed.model_dump(exclude=set(pictures), exclude_unset=True), sources
 
     async def _from_form(
-        self, request: Request, pictures: Mapping[str, bool]
+        self, request: Request, pictures: Mapping[str, bool], earlier: Earlier
     ) -> tuple[dict[str, Any], dict[str, tuple[str, bytes]]]:
         values: dict[str, Any] = {}
         sources: dict[str, tuple[str, bytes]] = {}
@@ -132,14 +140,14 @@ class RequestReader:
                     if name not in pictures or name in sources:
                         raise ServiceError(422, "invalid_request", "A file came under a name that takes none.")
                     sources[name] = (display_name(value.filename), await value.read())
-                elif way in ("path", "example") and picture in pictures:
+                elif way in ("path", "example", "kept") and picture in pictures:
                     source = PictureSource.model_validate({way: value})
-                    sources[picture] = await asyncio.to_thread(self.bytes_of, picture, source)
+                    sources[picture] = await asyncio.to_thread(self.bytes_of, picture, source, earlier)
                 else:
                     _add_field(values, name, value)
         return values, sources
 
-    def bytes_of(self, name: str, source: PictureSource) -> tuple[str, bytes]:
+    def bytes_of(self, name: str, source: PictureSource, earlier: Earlier = lambda _kept: None) -> tuple[str, bytes]:
         """What to call a picture, and its file's bytes; ``name`` is where it stands in the request."""
         if source.base64 is not None:
             return display_name(source.name), _decoded(name, source.base64)
@@ -148,6 +156,8 @@ class RequestReader:
             if example is None:
                 raise ServiceError(422, "unknown_example", f"{name}: there is no such example. See GET /v1/examples.")
             return example.file, example.data()
+        if source.kept is not None:
+            return _kept_bytes(name, earlier(source.kept))
         return display_name(source.path), self._read_allowed(name, source.path or "")
 
     def _read_allowed(self, name: str, path: str) -> bytes:
@@ -169,6 +179,16 @@ class RequestReader:
         """Keep a picture whose header says that it is one, of a size this server takes."""
         size = check_header(data, name=name, limits=self.limits)
         return self.uploads.put(data, name, size)
+
+
+def _kept_bytes(name: str, found: StoredPicture | None) -> tuple[str, bytes]:
+    gone = ServiceError(422, "picture_gone", f"{name}: this picture is no longer kept here. Send it again.")
+    if found is None:
+        raise gone
+    try:
+        return found.name, found.path.read_bytes()
+    except OSError:
+        raise gone from None
 
 
 def _add_field(values: dict[str, Any], name: str, value: str) -> None:

@@ -183,7 +183,7 @@ class Pipeline:
         names = _names(intake.pictures)
         boxes = {name: Box(*numbers) for name, numbers in (fields.regions or {}).items()}
         with (
-            _failures_by_sent_name(names),
+            failures_by_sent_name(intake.pictures),
             measurer.admitted(Pair.of(image.path, reference.path if reference else None)) as (pair, memory),
         ):
             opened, original = measurer.open(pair)
@@ -206,7 +206,7 @@ class Pipeline:
         regions: Mapping[str, list[int]] | None,
         align: Align = "none",
     ) -> tuple[LoadedImage, LoadedImage | None]:
-        with _failures_by_sent_name(_names({"image": image, **({"reference": reference} if reference else {})})):
+        with failures_by_sent_name({"image": image, **({"reference": reference} if reference else {})}):
             opened = load_image(image.path, self.limits)
             original = load_image(reference.path, self.limits) if reference is not None else None
             if original is not None and align == "resize":
@@ -216,12 +216,12 @@ class Pipeline:
 
 
 @contextmanager
-def _failures_by_sent_name(names: Mapping[str, str]) -> Iterator[None]:
+def failures_by_sent_name(pictures: Mapping[str, StoredPicture]) -> Iterator[None]:
     """Failures inside name pictures as their sender did."""
     try:
         yield
     except AgenticIQAError as error:
-        error.message = _replaced(error.message, names)
+        error.message = _replaced(error.message, _names(pictures))
         raise
 
 

@@ -1,0 +1,163 @@
+"""What helps people look: previews, limits, the worst place, what a file says, pictures that are asked about again."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+from PIL import Image
+
+from agenticiqa.serve.http.guard.keys import KeyFile
+from support.http_service import PICTURE, REFERENCE, Running, assess, encoded, is_problem, serving
+from support.pictures import scene
+from support.scripted import ScriptedClient
+
+
+def sent(client: httpx.Client, data: bytes, name: str = "photo.png", address: str = "/v1/preview") -> httpx.Response:
+    return client.post(address, files={"image": (name, data)})
+
+
+def asked(client: httpx.Client, **more: object) -> dict:
+    return client.get(assess(client, **more).headers["location"]).json()  # type: ignore[no-any-return]
+
+
+def test_preview_shows_what_browsers_cannot(client: httpx.Client):
+    reply = sent(client, encoded(scene(), "TIFF"), "scan.tif")
+    assert reply.headers["content-type"] == "image/png"
+    height, width = scene().shape[:2]
+    assert reply.headers["picture-size"] == f"{width}x{height}"
+    assert np.array_equal(np.asarray(Image.open(BytesIO(reply.content))), scene())
+
+
+def test_preview_of_a_large_picture_fits_a_screen(client: httpx.Client):
+    reply = sent(client, encoded(np.zeros((40, 3000, 3), np.uint8)))
+    assert reply.headers["picture-size"] == "3000x40"
+    assert Image.open(BytesIO(reply.content)).width == 2048
+
+
+def test_preview_says_what_cannot_be_read(client: httpx.Client):
+    document = is_problem(sent(client, b"Dear Sir or Madam", "letter.png"), 415, "image_format")
+    assert document["title"] == "This is not a picture that can be read here"
+    assert "letter.png" in document["detail"]
+    assert "pip install" not in document["detail"]
+
+
+def test_preview_leaves_no_run(client: httpx.Client):
+    before = client.get("/v1/runs").json()
+    sent(client, PICTURE)
+    assert client.get("/v1/runs").json() == before
+
+
+def test_limits_are_those_of_the_server(tmp_path: Path):
+    with serving(tmp_path, ScriptedClient(), max_upload_bytes=12345, max_pixels=678) as running:
+        told = httpx.get(f"{running.url}/v1/limits").json()
+    assert (told["max_upload_bytes"], told["max_pixels"]) == (12345, 678)
+    assert "PNG" in told["formats"]
+    assert ".png" in told["endings"]
+
+
+# --- where it is worst, what the file says ---
+
+
+def test_worst_place_is_inside_the_picture_and_no_better_than_the_whole(client: httpx.Client):
+    run = asked(client)
+    found = client.get(run["links"]["worst"]).json()
+    x, y, width, height = found["box"]
+    assert x >= 0
+    assert y >= 0
+    assert x + width <= scene().shape[1]
+    assert y + height <= scene().shape[0]
+    assert 1 <= found["score"] <= found["whole"] <= 5
+
+
+def test_file_says_how_it_was_taken_and_not_where(client: httpx.Client):
+    exif = Image.Exif()
+    exif[271], exif[272], exif[305] = "Maker", "Maker Z5", "Editor 3"
+    exif.get_ifd(0x8769).update(
+        {33434: 0.005, 33437: 2.8, 34855: 800, 42033: "serial-42", 36867: "2024:05:17 09:30:00"}
+    )
+    exif.get_ifd(0x8825).update({1: "N", 2: (48.0, 12.0, 0.0)})
+    run = asked(client, files={"image": ("dsc.jpg", encoded(scene(), "JPEG", exif=exif))})
+    reply = client.get(run["links"]["file"])
+    told = reply.json()
+    assert told["taken"] == {
+        "camera": "Maker Z5",
+        "exposure": "1/200 s",
+        "aperture": "f/2.8",
+        "iso": "ISO 800",
+        "date": "2024-05-17 09:30",
+        "program": "Editor 3",
+    }
+    assert (told["format"], told["name"], told["frames"]) == ("JPEG", "dsc.jpg", 1)
+    assert "serial-42" not in reply.text
+    assert "48" not in str(told["taken"])
+
+
+def test_animated_picture_says_that_one_frame_is_judged(client: httpx.Client):
+    frames = [Image.fromarray(scene()), Image.fromarray(scene()[::-1])]
+    buffer = BytesIO()
+    frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:])
+    run = asked(client, files={"image": ("loop.gif", buffer.getvalue())})
+    assert client.get(run["links"]["file"]).json()["frames"] == 2
+    assert any("first frame" in note for note in run["result"]["metadata"]["image_notes"])
+
+
+def test_each_side_of_a_comparison_has_its_file(client: httpx.Client):
+    reply = client.post("/v1/compare", files={"image_a": ("a.png", PICTURE), "image_b": ("b.png", REFERENCE)})
+    run = client.get(reply.headers["location"]).json()
+    names = [client.get(run["links"][f"file_{side}"]).json()["name"] for side in "ab"]
+    assert names == ["a.png", "b.png"]
+
+
+# --- asking again about a picture that is here ---
+
+
+def test_kept_picture_is_asked_about_again(client: httpx.Client):
+    run = asked(client)
+    form = client.post(
+        "/v1/assess", data={"image_kept": f"{run['id']}/image"}, files={"reference": ("r.png", REFERENCE)}
+    )
+    body = client.post("/v1/assess", json={"image": {"kept": f"{run['id']}/image"}})
+    for reply in (form, body):
+        assert reply.status_code == 200, reply.text
+        assert reply.json()["image_path"] == "photo.png"
+        assert reply.json()["metadata"]["image_sha256"] == run["result"]["metadata"]["image_sha256"]
+
+
+@pytest.mark.parametrize("kept", ["0123456789ab/image", "{id}/reference", "{id}/../image"])
+def test_picture_that_is_not_kept(client: httpx.Client, kept: str):
+    run = asked(client)
+    reply = client.post("/v1/assess", json={"image": {"kept": kept.format(id=run["id"])}})
+    is_problem(reply, 422, "picture_gone")
+
+
+@pytest.mark.parametrize("kept", ["", "image", "../../etc/passwd", "0123456789ab/"])
+def test_what_names_no_run_is_refused(client: httpx.Client, kept: str):
+    is_problem(client.post("/v1/assess", json={"image": {"kept": kept}}), 422, "invalid_request")
+
+
+def test_kept_pictures_of_others_are_not_there(tmp_path: Path):
+    keys = KeyFile(tmp_path / "keys.json")
+    mine, yours = keys.add("me"), keys.add("you")
+    with serving(tmp_path, ScriptedClient(), api_keys_file=keys.path) as running:
+        with running.client(headers={"Authorization": f"Bearer {mine}"}) as client:
+            run = asked(client)
+        with running.client(headers={"Authorization": f"Bearer {yours}"}) as client:
+            reply = client.post("/v1/assess", json={"image": {"kept": f"{run['id']}/image"}})
+            is_problem(reply, 422, "picture_gone")
+            for address in ("worst", "file"):
+                is_problem(client.get(run["links"][address]), 404, "run_not_found")
+
+
+def test_examples_are_small_and_six_come_first(server: Running, client: httpx.Client):
+    listed = client.get("/v1/examples").json()["examples"]
+    first = [example for example in listed if example["first"]]
+    assert len(first) == 6
+    for example in first:
+        data = client.get(example["image"]).content
+        assert len(data) <= 60_000
+        assert Image.open(BytesIO(data)).format == "JPEG"
+        assert example["licence"]
