@@ -23,6 +23,7 @@ PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security-policy.md",
     "examples/results/README.md": "examples/results.md",
 }
 _SOURCES = {site: source for source, site in PAGES.items()}
