@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -14,18 +14,21 @@ from langgraph.graph.state import CompiledStateGraph
 
 from agenticiqa.errors import ConfigError
 from agenticiqa.nodes.diagram import visualize_graph
+from agenticiqa.nodes.direct import direct_node
 from agenticiqa.nodes.executor import executor_node
 from agenticiqa.nodes.planner import planner_node
 from agenticiqa.nodes.run_context import CONTEXT_KEY, RunContext, configured_context
 from agenticiqa.nodes.run_state import PipelineEvent, initial_state
 from agenticiqa.nodes.summarizer import summarizer_node
-from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState
+from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState, RunMode
 
 __all__ = [
     "Graph",
     "PipelineEvent",
+    "build_direct_graph",
     "build_graph",
     "decide_next_node",
+    "graph_for",
     "initial_state",
     "run_pipeline",
     "state_serializer",
@@ -112,6 +115,21 @@ def build_graph(
     return graph.compile(checkpointer=checkpointer)
 
 
+def build_direct_graph(*, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
+    """The model alone: one node, asked once."""
+    graph: StateGraph[AgenticIQAState, None, AgenticIQAState, AgenticIQAState] = StateGraph(AgenticIQAState)
+    graph.add_node("direct", direct_node)
+    graph.add_edge(START, "direct")
+    graph.add_edge("direct", END)
+    return graph.compile(checkpointer=checkpointer)
+
+
+def graph_for(state: AgenticIQAState, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
+    """The graph that a run's mode asks for."""
+    direct = state.get("mode") == "direct"
+    return build_direct_graph(checkpointer=checkpointer) if direct else build_graph(checkpointer=checkpointer)
+
+
 def studio_graph() -> Graph:
     """Entry for LangGraph Studio, which brings its own checkpointer."""
     return build_graph()
@@ -137,7 +155,7 @@ def stream_pipeline(
 
     With a checkpointing graph, ``resume`` continues the run ``thread_id`` at the node where it stopped.
     """
-    graph = graph or build_graph()
+    graph = graph or graph_for(state)
     limit = state.get("max_replan_iterations", DEFAULT_MAX_REPLAN_ITERATIONS)
     config: RunnableConfig = {
         "configurable": {CONTEXT_KEY: context or RunContext(), "thread_id": thread_id or "run"},
@@ -162,7 +180,7 @@ def stream_pipeline(
             yield PipelineEvent("state", "state", chunk)
 
 
-def run_pipeline(
+def run_pipeline(  # noqa: PLR0913 - each says what it is
     query: str,
     image_path: str,
     reference_path: str | None = None,
@@ -170,6 +188,8 @@ def run_pipeline(
     *,
     options: Sequence[str] | None = None,
     regions: Mapping[str, Sequence[int]] | None = None,
+    mode: RunMode | None = None,
+    without: Collection[str] | str | None = None,
     context: RunContext | None = None,
     graph: Graph | None = None,
     thread_id: str | None = None,
@@ -177,12 +197,22 @@ def run_pipeline(
     """Answer one question about one picture and return the final state.
 
     Without a context of the caller's own, the configuration counts as everywhere: settings, cache, log file. The limit
-    of replans is the configured one where none is given.
+    of replans, mode and what is left out are the configured ones where none are given.
     """
     own = configured_context() if context is None else None
     used = context or own or RunContext()
-    limit = used.settings.pipeline.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
-    start = initial_state(query, image_path, reference_path, limit, options=options, regions=regions)
+    pipeline = used.settings.pipeline
+    limit = pipeline.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
+    start = initial_state(
+        query,
+        image_path,
+        reference_path,
+        limit,
+        options=options,
+        regions=regions,
+        mode=pipeline.mode if mode is None else mode,
+        without=pipeline.without if without is None else without,
+    )
     final: Mapping[str, Any] = start
     try:
         for event in stream_pipeline(start, context=used, graph=graph, thread_id=thread_id):

@@ -7,8 +7,8 @@ expected) and store the canonical form. Words nobody can interpret still fail, s
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Collection, Iterable, Sequence
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AliasChoices,
@@ -21,6 +21,7 @@ from pydantic import (
 )
 from typing_extensions import NotRequired, TypedDict
 
+from agenticiqa.errors import ConfigError
 from agenticiqa.vocabulary import (
     GLOBAL,
     CategoryName,
@@ -342,6 +343,40 @@ class SummarizerOutput(BaseModel):
         return self
 
 
+# --- which parts of the system take part ---------------------------------------------------------------------
+
+RunMode = Literal["agents", "direct"]
+"""``direct`` puts the same question to the same model, without agents and tools."""
+Part = Literal["planner", "executor", "tools", "detection", "analysis", "fusion", "replan"]
+"""What can be left out of a run to see what it is worth."""
+PARTS: tuple[Part, ...] = get_args(Part)
+
+
+def known_parts(names: Iterable[str] | str) -> list[Part]:
+    """Parts by their names, each once and in the usual order; a text lists them with commas.
+
+    >>> known_parts("tools, planner"), known_parts([])
+    (['planner', 'tools'], [])
+    """
+    given = names.split(",") if isinstance(names, str) else list(names)
+    wanted = {str(name).strip().casefold() for name in given} - {""}
+    unknown = sorted(wanted - {*PARTS})
+    if unknown:
+        raise ConfigError(f"There is no part {unknown[0]!r} to leave out.", hint=f"Parts are {', '.join(PARTS)}.")
+    return [part for part in PARTS if part in wanted]
+
+
+def check_mode(mode: str, without: Sequence[str]) -> None:
+    """A mode that exists, and nothing left out of a run that has no parts."""
+    if mode not in get_args(RunMode):
+        raise ConfigError(f"mode is {mode!r}.", hint="It is 'agents' or 'direct'.")
+    if mode == "direct" and without:
+        raise ConfigError(
+            f"In direct mode the model is asked alone: there is no {without[0]} to leave out.",
+            hint="Choose one of mode and without.",
+        )
+
+
 # --- the state that travels ------------------------------------------------------------------------------
 
 
@@ -354,6 +389,8 @@ class AgenticIQAState(TypedDict):
     options: NotRequired[list[str] | None]
     regions: NotRequired[dict[str, list[int]] | None]
     align: NotRequired[str]
+    mode: NotRequired[RunMode]
+    without: NotRequired[list[Part]]
     plan: NotRequired[PlannerOutput | None]
     executor_evidence: NotRequired[ExecutorOutput | None]
     summarizer_result: NotRequired[SummarizerOutput]

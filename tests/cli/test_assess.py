@@ -34,6 +34,24 @@ def test_json_has_the_documented_keys_and_nothing_else_on_stdout(run, model, pic
     assert len(metadata["image_sha256"]) == 64
 
 
+def test_the_bare_model_is_asked_once(run, model, pictures):
+    model.replies["where attached"] = {"final_answer": "D", "quality_reasoning": "Grainy."}
+    result = run("assess", pictures[0], "--mode", "direct", "--json").json
+    assert len(model.requests) == 1
+    assert result["summarizer_result"]["final_answer"] == "D"
+    assert "the model alone" in run("assess", pictures[0], "--mode", "direct").out
+    assert run("assess", pictures[0], "--mode", "bare").code == 2
+
+
+def test_parts_are_left_out(run, model, pictures):
+    result = run("assess", pictures[0], "--without", "tools,planner", "--json").json
+    assert len(model.requests) == 3
+    assert result["metadata"]["without"] == ["planner", "tools"]
+    refused = run("assess", pictures[0], "--without", "planer")
+    assert refused.code == 1
+    assert "Parts are planner, executor" in refused.err
+
+
 def test_the_installed_command_works_in_a_process_of_its_own(run_process, model, pictures):
     done = run_process("assess", pictures[0], "--json")
     assert done.code == 0, done.err

@@ -164,6 +164,44 @@ def test_published_correlations_stand_beside(tmp_path):
     assert "0.9165" not in markdown(run(tmp_path, many(dataset="tid2013")), paper=False)
 
 
+@pytest.mark.parametrize(
+    ("about", "row"),
+    [
+        ({"mode": "direct", "backend": {"summarizer": "openai.gpt-4o-2024-08-06"}}, "GPT-4o"),
+        ({"mode": "agents", "without": [], "backend": {"planner": "openai.gpt-4o"}}, "AgenticIQA (GPT-4o)"),
+        ({"mode": "agents", "without": ["tools"], "backend": {"planner": "openai.gpt-4o"}}, None),
+        ({"mode": "direct", "backend": {"summarizer": "openai.gpt-4o-mini"}}, None),
+        ({"backend": {"planner": "embedded"}}, None),
+    ],
+)
+def test_published_rows_say_whether_they_are_like_for_like(tmp_path, about, row):
+    lines = [{**line, "dataset": "llvisionqa", "metadata": about} for line in quiz()]
+    evaluation = run(tmp_path, lines)
+    (choices,) = evaluation.as_dict()["choices"]
+    assert choices["published"]["like_for_like"] == ([row] if row else [])
+    likes = [line for line in markdown(evaluation).splitlines() if line.endswith("| yes |")]
+    assert [line.split(" | ")[0] for line in likes] == ([f"| {row}"] if row else [])
+
+
+def test_a_metric_is_compared_with_its_own_row(tmp_path):
+    lines = [
+        {**line, "measurements": [{"tool": "TOPIQ_FR", "calibrated": i % 5, "raw": i % 5}]}
+        for i, line in enumerate(many(dataset="tid2013"))
+    ]
+    measured = read_results(write(tmp_path / "first.jsonl", lines), score="tool:TOPIQ_FR")
+    (report,) = evaluate(measured, settings=FAST).as_dict()["scores"]
+    assert report["conditions"] == "TOPIQ_FR alone"
+    assert [row["method"] for row in report["published"]["rows"] if row["like_for_like"]] == ["TOPIQ-FR"]
+
+
+def test_lines_of_several_ways_are_like_nothing(tmp_path):
+    lines = many(dataset="tid2013")
+    lines[0]["metadata"] = {"mode": "direct"}
+    (report,) = run(tmp_path, lines).as_dict()["scores"]
+    assert report["conditions"] == "lines that came about in different ways"
+    assert not any(row["like_for_like"] for row in report["published"]["rows"])
+
+
 # --- two files ---
 
 
@@ -265,7 +303,7 @@ def test_replanned_samples_are_left_out_of_the_first_pass(tmp_path):
     lines[0]["metadata"]["replans"] = 1
     first_pass = variants(tmp_path, lines, "replan")["first pass only"]
     assert first_pass.figures.used == 19
-    assert "--max-replan 0" in first_pass.note
+    assert "--without replan" in first_pass.note
 
 
 def test_tools_ablation_tells_that_the_model_had_seen_them(tmp_path):

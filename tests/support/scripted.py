@@ -26,6 +26,7 @@ STEP_PHRASES = {
     "analysis": "judge how badly it shows",
     "selection": "choose the one measuring tool",
     "answer": "You are a visual quality assessment assistant",
+    "direct": "a reference image, where attached, shows how it should look.\n",
 }
 
 
@@ -115,6 +116,7 @@ DEFAULT_REPLIES: dict[str, Any] = {
     "analysis": analysis_reply(),
     "selection": selection_reply(),
     "answer": answer_reply(),
+    "direct": answer_reply(),
 }
 
 
@@ -182,7 +184,7 @@ class RichScriptedClient(RichVLMClient):
         text = self.script.next(AskedQuestion(step, request.full_prompt, request.images, {}))
         return ModelReply(
             text=text,
-            answer_logprobs=self.logprobs if step == "answer" else None,
+            answer_logprobs=self.logprobs if step in ("answer", "direct") else None,
             usage=TokenUsage(100, 10),
             model=self.backend,
         )

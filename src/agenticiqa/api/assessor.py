@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +16,7 @@ from agenticiqa.api.recording import Recorder
 from agenticiqa.api.run_result import Progress, assessment_from
 from agenticiqa.errors import AgenticIQAError, ConfigError, HomeFullError, RunNotFoundError
 from agenticiqa.models.client import BackendChoice, VLMClient
+from agenticiqa.nodes.ablation import calls_per_pass
 from agenticiqa.nodes.results import Assessment, show_in_notebooks
 from agenticiqa.nodes.run_context import RunContext
 from agenticiqa.nodes.run_state import PipelineEvent, initial_state
@@ -30,7 +30,7 @@ from agenticiqa.runtime.logs import configure_logging, run_id_for_logs
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.runtime.runs import INTERRUPTED, RunRecord, RunStore, StopRun, new_run_id
 from agenticiqa.runtime.stopping import stoppable
-from agenticiqa.state import AgenticIQAState
+from agenticiqa.state import AgenticIQAState, RunMode
 from agenticiqa.tools.needs import assessing_need
 from agenticiqa.tools.registry import ToolRegistry, default_registry
 from agenticiqa.vocabulary import DEFAULT_QUERY
@@ -105,6 +105,7 @@ class AgenticIQA:
         self._made: dict[str, VLMClient] = {}
         self._choices: dict[str, BackendChoice] = {}
         self._making = threading.RLock()
+        self._graphs: dict[RunMode, Graph] = {}
 
     @property
     def runs(self) -> RunStore:
@@ -149,7 +150,7 @@ class AgenticIQA:
 
     # --- asking ---
 
-    def assess(
+    def assess(  # noqa: PLR0913 - each says what it is
         self,
         image: PictureInput,
         query: str = DEFAULT_QUERY,
@@ -159,16 +160,24 @@ class AgenticIQA:
         regions: Regions | None = None,
         max_replan_iterations: int | None = None,
         align: Align = "none",
+        mode: RunMode | None = None,
+        without: Collection[str] | None = None,
         on_event: EventListener | None = None,
         run_id: str | None = None,
     ) -> Assessment:
         """Answer one question about one picture.
 
         A reference has the picture's size; ``align="resize"`` scales the picture to it, and regions then count in the
-        reference's pixels. Arguments of a wrong kind raise. Whatever goes wrong with a picture or a model is in the
-        result, whose status is then ``error``.
+        reference's pixels. ``mode="direct"`` asks the model alone; ``without`` leaves parts of the agents' work out
+        (``planner``, ``executor``, ``tools``, ``detection``, ``analysis``, ``fusion``, ``replan``). Where they are not
+        given, the configuration's count.
+
+        Arguments of a wrong kind raise. Whatever goes wrong with a picture or a model is in the result, whose status is
+        then ``error``.
         """
-        events = self._start(image, query, reference, options, regions, max_replan_iterations, align, run_id)
+        events = self._start(
+            image, query, reference, options, regions, max_replan_iterations, align, run_id, mode=mode, without=without
+        )
         return _last(events, on_event)
 
     def stream(
@@ -181,13 +190,17 @@ class AgenticIQA:
         regions: Regions | None = None,
         max_replan_iterations: int | None = None,
         align: Align = "none",
+        mode: RunMode | None = None,
+        without: Collection[str] | None = None,
         run_id: str | None = None,
     ) -> Generator[PipelineEvent | Assessment, None, None]:
         """:meth:`assess` as it happens: every step of the agents, and last the result.
 
         Closing the generator interrupts the run; it can be resumed.
         """
-        return self._start(image, query, reference, options, regions, max_replan_iterations, align, run_id)
+        return self._start(
+            image, query, reference, options, regions, max_replan_iterations, align, run_id, mode=mode, without=without
+        )
 
     def compare(
         self,
@@ -203,7 +216,7 @@ class AgenticIQA:
 
         return compare_pictures(self, image_a, image_b, reference=reference, query=query, on_event=on_event)
 
-    async def aassess(
+    async def aassess(  # noqa: PLR0913 - each says what it is
         self,
         image: PictureInput,
         query: str = DEFAULT_QUERY,
@@ -213,6 +226,8 @@ class AgenticIQA:
         regions: Regions | None = None,
         max_replan_iterations: int | None = None,
         align: Align = "none",
+        mode: RunMode | None = None,
+        without: Collection[str] | None = None,
         on_event: EventListener | None = None,
         run_id: str | None = None,
     ) -> Assessment:
@@ -226,6 +241,8 @@ class AgenticIQA:
             regions=regions,
             max_replan_iterations=max_replan_iterations,
             align=align,
+            mode=mode,
+            without=without,
             on_event=on_event,
             run_id=run_id,
         )
@@ -240,6 +257,8 @@ class AgenticIQA:
         regions: Regions | None = None,
         max_replan_iterations: int | None = None,
         align: Align = "none",
+        mode: RunMode | None = None,
+        without: Collection[str] | None = None,
     ) -> AsyncIterator[PipelineEvent | Assessment]:
         """:meth:`stream` without blocking the event loop."""
         loop = asyncio.get_running_loop()
@@ -253,6 +272,8 @@ class AgenticIQA:
                 regions=regions,
                 max_replan_iterations=max_replan_iterations,
                 align=align,
+                mode=mode,
+                without=without,
                 on_event=lambda event: cast("None", loop.call_soon_threadsafe(heard.put_nowait, event)),
             )
         )
@@ -308,6 +329,8 @@ class AgenticIQA:
             request["max_replan_iterations"],
             request.get("align", "none"),
             None,
+            mode=request.get("mode", "agents"),
+            without=request.get("without", ()),
             settings=self._settings_of(record),
         )
         return record, _last(events, on_event)
@@ -328,14 +351,16 @@ class AgenticIQA:
     def _checkpoints(self) -> Checkpoints | None:
         return self._record.checkpoints if self._record else None
 
-    # Made when first needed: LangGraph takes longer to import than everything else together.
-    @cached_property
-    def _graph(self) -> Graph:
-        from agenticiqa.graph import build_graph
+    def _graph(self, state: AgenticIQAState) -> Graph:
+        """The graph of a run's mode, made when first needed: LangGraph takes longer to import than everything else."""
+        from agenticiqa.graph import graph_for
 
-        return build_graph(checkpointer=self._checkpoints)
+        mode = state.get("mode", "agents")
+        if mode not in self._graphs:
+            self._graphs[mode] = graph_for(state, self._checkpoints)
+        return self._graphs[mode]
 
-    def _start(
+    def _start(  # noqa: PLR0913 - each says what it is
         self,
         image: PictureInput,
         query: str,
@@ -345,15 +370,26 @@ class AgenticIQA:
         max_replan_iterations: int | None,
         align: Align,
         run_id: str | None,
+        *,
+        mode: RunMode | None,
+        without: Collection[str] | None,
         settings: Settings | None = None,
     ) -> Generator[PipelineEvent | Assessment, None, None]:
         """A run that has begun; arguments of a wrong kind raise here."""
         settings = settings or self.settings
         given = given_picture(image)
         original = given_picture(reference) if reference is not None else None
-        limit = self.settings.pipeline.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
+        pipeline = self.settings.pipeline
         state = initial_state(
-            query, given.name, original.name if original else None, limit, options=options, regions=regions, align=align
+            query,
+            given.name,
+            original.name if original else None,
+            pipeline.max_replan_iterations if max_replan_iterations is None else max_replan_iterations,
+            options=options,
+            regions=regions,
+            align=align,
+            mode=pipeline.mode if mode is None else mode,
+            without=pipeline.without if without is None else without,
         )
         run_id = run_id or new_run_id()
         if self._record:
@@ -435,17 +471,18 @@ class AgenticIQA:
     ) -> Iterator[PipelineEvent]:
         if "agenticiqa.graph" not in sys.modules:
             # The first run of a program: while LangGraph is imported, which takes a second, another thread can look.
-            context.look_ahead(state, "executor")
+            context.look_ahead(state, "summarizer" if state.get("mode") == "direct" else "executor")
         from agenticiqa.graph import stream_pipeline
 
+        graph = self._graph(state)
         # A run that died before its first checkpoint has nothing stored: it starts from the beginning. Tasks rather
         # than next: a node that ended while the run was being stopped is not among the next ones.
         stored = (
             resume
             and self._checkpoints is not None
-            and bool(self._graph.get_state({"configurable": {"thread_id": run_id}}).tasks)
+            and bool(graph.get_state({"configurable": {"thread_id": run_id}}).tasks)
         )
-        return stream_pipeline(state, context=context, graph=self._graph, thread_id=run_id, resume=stored)
+        return stream_pipeline(state, context=context, graph=graph, thread_id=run_id, resume=stored)
 
     def _given(self, image: PictureInput) -> GivenPicture:
         given = given_picture(image)
@@ -480,7 +517,7 @@ class AgenticIQA:
             refuse_other_size(image, context.image(reference_path))
         check_regions(state.get("regions") or {}, image)
         replaced: dict[BackendChoice, list[str]] = {}
-        for role in ROLES:
+        for role in calls_per_pass(state.get("mode", "agents"), state.get("without", [])):
             choice = context.backend_choice(role)
             if choice.reason:
                 replaced.setdefault(choice, []).append(role)

@@ -12,11 +12,11 @@ from typing import Any
 from agenticiqa._version import __version__
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.models.client import TokenUsage
+from agenticiqa.nodes.ablation import calls_per_pass
 from agenticiqa.nodes.asking import CallLog
 from agenticiqa.nodes.results import Assessment, Status
 from agenticiqa.nodes.run_context import RunContext
 from agenticiqa.nodes.run_state import PipelineEvent
-from agenticiqa.runtime.config import ROLES
 from agenticiqa.runtime.runs import INTERRUPTED
 from agenticiqa.state import ExecutorOutput, SummarizerOutput
 from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
@@ -103,7 +103,9 @@ def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
     usage = sum((record.usage for record in calls.made), TokenUsage())
     return {
         "run_id": context.run_id,
-        "backend": _backends(context),
+        "mode": state.get("mode", "agents"),
+        "without": list(state.get("without", [])),
+        "backend": _backends(state, context),
         "calls": len(calls.made),
         "cached_calls": len(calls.records) - len(calls.made),
         "tokens": {"prompt": usage.prompt, "completion": usage.completion},
@@ -142,9 +144,10 @@ def _replans(state: Mapping[str, Any]) -> int:
     return count - 1 if refused else count
 
 
-def _backends(context: RunContext) -> dict[str, str | None]:
+def _backends(state: Mapping[str, Any], context: RunContext) -> dict[str, str | None]:
+    """The backend of each role that takes part."""
     names: dict[str, str | None] = {}
-    for role in ROLES:
+    for role in calls_per_pass(state.get("mode", "agents"), state.get("without", [])):
         used = [record.backend for record in context.calls.records if record.role == role]
         try:
             names[role] = used[-1] if used else context.backend_choice(role).backend

@@ -7,7 +7,7 @@ and scores are cached, runs are recorded and can be resumed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agenticiqa.api.assessor import AgenticIQA, EventListener, Regions
@@ -15,13 +15,14 @@ from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.nodes.run_state import PipelineEvent
 from agenticiqa.pictures.aligning import Align
 from agenticiqa.pictures.inputs import PictureInput
+from agenticiqa.state import RunMode
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:
     from agenticiqa.api.measure import Measurements
 
 
-def assess(
+def assess(  # noqa: PLR0913 - each says what it is
     image: PictureInput,
     query: str = DEFAULT_QUERY,
     *,
@@ -31,9 +32,14 @@ def assess(
     backend: str | None = None,
     max_replan_iterations: int | None = None,
     align: Align = "none",
+    mode: RunMode | None = None,
+    without: Collection[str] | None = None,
     on_event: EventListener | None = None,
 ) -> Assessment:
     """Answer one question about one picture.
+
+    ``mode="direct"`` asks the model alone; ``without`` leaves parts of the agents' work out, for ablations
+    (docs/evaluation.md).
 
     Arguments of a wrong kind raise. Whatever goes wrong with a picture or a model is in the result, whose status is
     then ``error``.
@@ -47,6 +53,8 @@ def assess(
             regions=regions,
             max_replan_iterations=max_replan_iterations,
             align=align,
+            mode=mode,
+            without=without,
             on_event=on_event,
         )
 
@@ -61,6 +69,8 @@ def stream(
     backend: str | None = None,
     max_replan_iterations: int | None = None,
     align: Align = "none",
+    mode: RunMode | None = None,
+    without: Collection[str] | None = None,
 ) -> Generator[PipelineEvent | Assessment, None, None]:
     """:func:`assess` as it happens: every step of the agents, and last the result."""
     with AgenticIQA(backend, record=False) as assessor:
@@ -72,6 +82,8 @@ def stream(
             regions=regions,
             max_replan_iterations=max_replan_iterations,
             align=align,
+            mode=mode,
+            without=without,
         )
 
 
@@ -112,7 +124,7 @@ def measure(
 # --- without blocking an event loop ---
 
 
-async def aassess(
+async def aassess(  # noqa: PLR0913 - each says what it is
     image: PictureInput,
     query: str = DEFAULT_QUERY,
     *,
@@ -122,6 +134,8 @@ async def aassess(
     backend: str | None = None,
     max_replan_iterations: int | None = None,
     align: Align = "none",
+    mode: RunMode | None = None,
+    without: Collection[str] | None = None,
     on_event: EventListener | None = None,
 ) -> Assessment:
     """:func:`assess` for programs with an event loop."""
@@ -135,6 +149,8 @@ async def aassess(
         backend=backend,
         max_replan_iterations=max_replan_iterations,
         align=align,
+        mode=mode,
+        without=without,
         on_event=on_event,
     )
 

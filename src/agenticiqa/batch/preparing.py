@@ -14,14 +14,15 @@ from agenticiqa.batch.work import BatchJob, backends_of
 from agenticiqa.errors import ConfigError
 from agenticiqa.models.client import BackendName, TokenUsage, choose_backend, find_provider, provider_names
 from agenticiqa.models.pricing import estimate_cost
+from agenticiqa.nodes.ablation import calls_per_pass, may_replan
 from agenticiqa.pictures.aligning import Align
 from agenticiqa.runtime.config import ROLES, Settings, load_settings
+from agenticiqa.state import RunMode
 from agenticiqa.tools.registry import default_registry
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 REMOTE_WORKERS = 8
 # A call of the agents with one picture, about: see docs/batch.md.
-CALLS_PER_PASS = {"planner": 1, "executor": 3, "summarizer": 1}
 TYPICAL_CALL = TokenUsage(prompt=2000, completion=250)
 # Waiting for a provider's limits must not use up an agent's time.
 NO_NODE_LIMIT_S = 7 * 24 * 3600.0
@@ -37,6 +38,9 @@ class BatchRequest:
     config: Path | None = None
     query: str | None = None
     max_replan: int | None = None
+    mode: RunMode | None = None
+    without: tuple[str, ...] | None = None
+    """Mode, and the parts to leave out; None: as configured."""
     tools: tuple[str, ...] = ()
     align: Align = "none"
     timeout_s: float = 600.0
@@ -52,6 +56,8 @@ def prepare_job(request: BatchRequest) -> BatchJob:
         "backend": request.backend,
         **{f"{role}.backend": backend for role, backend in request.roles.items()},
         "pipeline.max_replan_iterations": request.max_replan,
+        "pipeline.mode": request.mode,
+        "pipeline.without": request.without,
         "pipeline.memory": request.memory,
         # A batch has its results file: a record and checkpoints of every sample would be a second one.
         "pipeline.runs.enabled": False,
@@ -166,13 +172,16 @@ class CostEstimate:
 
 
 def estimate(job: BatchJob, samples: int) -> CostEstimate:
-    passes = max(1, job.settings.pipeline.max_replan_iterations)
-    calls = sum(CALLS_PER_PASS[role] for role in job.backends)
+    pipeline = job.settings.pipeline
+    again = pipeline.mode == "agents" and may_replan(pipeline.without)
+    passes = max(1, pipeline.max_replan_iterations) if again else 1
+    per_pass = calls_per_pass(pipeline.mode, pipeline.without)
+    calls = sum(per_pass[role] for role in job.backends)
     costs = [estimate_cost(backend, TYPICAL_CALL) for backend in job.backends.values()]
     known = [cost for cost in costs if cost is not None]
     if len(known) < len(costs):
         return CostEstimate((calls * samples, calls * samples * passes), None)
-    one_pass = sum(cost * CALLS_PER_PASS[role] for role, cost in zip(job.backends, known, strict=True)) * samples
+    one_pass = sum(cost * per_pass[role] for role, cost in zip(job.backends, known, strict=True)) * samples
     return CostEstimate((calls * samples, calls * samples * passes), (round(one_pass, 4), round(one_pass * passes, 4)))
 
 

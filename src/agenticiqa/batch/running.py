@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -23,6 +23,7 @@ from agenticiqa.errors import ConfigError
 from agenticiqa.nodes.results import dataframe
 from agenticiqa.pictures.aligning import Align
 from agenticiqa.runtime.scratch import ScratchFolder
+from agenticiqa.state import RunMode, known_parts
 
 PicturePath = str | PathLike[str]
 Pictures = PicturePath | Iterable[PicturePath | Mapping[str, Any]]
@@ -40,6 +41,8 @@ def run_batch(  # noqa: PLR0913 - each says what it is
     tools: Sequence[str] = (),
     align: Align = "none",
     max_replan_iterations: int | None = None,
+    mode: RunMode | None = None,
+    without: Collection[str] | None = None,
     workers: int | None = None,
     timeout_s: float = 600.0,
     resume: bool = True,
@@ -65,7 +68,9 @@ def run_batch(  # noqa: PLR0913 - each says what it is
         config=Path(config_dir) if config_dir is not None else None,
         query=query,
         max_replan=max_replan_iterations,
-        tools=_checked_tools(tools, backend, query, max_replan_iterations),
+        mode=mode,
+        without=None if without is None else tuple(known_parts(without)),
+        tools=_checked_tools(tools, backend, query, max_replan_iterations, mode, without),
         align=align,
         timeout_s=timeout_s,
         limits=RateLimits(_by_provider(requests_per_minute), _by_provider(tokens_per_minute)),
@@ -114,6 +119,8 @@ async def arun_batch(  # noqa: PLR0913 - each says what it is
     tools: Sequence[str] = (),
     align: Align = "none",
     max_replan_iterations: int | None = None,
+    mode: RunMode | None = None,
+    without: Collection[str] | None = None,
     workers: int | None = None,
     timeout_s: float = 600.0,
     resume: bool = True,
@@ -135,6 +142,8 @@ async def arun_batch(  # noqa: PLR0913 - each says what it is
         tools=tools,
         align=align,
         max_replan_iterations=max_replan_iterations,
+        mode=mode,
+        without=without,
         workers=workers,
         timeout_s=timeout_s,
         resume=resume,
@@ -192,7 +201,9 @@ def _checked_tools(tools: Sequence[str], *of_agents: object) -> tuple[str, ...]:
     if isinstance(tools, str):
         raise ConfigError(f"tools={tools!r} is one text.", hint=f"Write tools=[{tools!r}].")
     if tools and any(given is not None for given in of_agents):
-        raise ConfigError("With tools no model is asked: backend, query and max_replan_iterations have no effect.")
+        raise ConfigError(
+            "With tools no model is asked: backend, query, max_replan_iterations, mode and without have no effect."
+        )
     return tuple(tools)
 
 

@@ -19,9 +19,10 @@ from agenticiqa.batch.rate_limits import ProviderLimits, RateLimits, limited_cli
 from agenticiqa.batch.results.result_lines import result_line
 from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import AgenticIQAError, ManifestError
+from agenticiqa.nodes.ablation import calls_per_pass
 from agenticiqa.pictures.aligning import Align
 from agenticiqa.runtime.cache import DiskCache, open_cache
-from agenticiqa.runtime.config import ROLES, Settings
+from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.memory import process_budget
 from agenticiqa.runtime.runs import StopRun
 from agenticiqa.tools.registry import default_registry
@@ -72,14 +73,16 @@ class BatchJob:
     def run_id(self, sample: Sample) -> str:
         """The same for the same question under the same conditions; another one as soon as any of them changes."""
         asked = sample.model_dump(include={"sample_id", "query", "options", "regions"})
+        pipeline = self.settings.pipeline
         pictures = [_whole(path) for path in (sample.image_path, sample.reference_path)]
         if self.measures_only:
             conditions: list[Any] = [list(self.tools), self.align]
         else:
             asked["query"] = sample.query or self.query
-            conditions = [dict(self.backends), self.settings.pipeline.max_replan_iterations]
+            conditions = [dict(self.backends), pipeline.max_replan_iterations]
             # Only where it is asked for: results of earlier versions keep their ids.
             conditions += [self.align] if self.align != "none" else []
+            conditions += [[pipeline.mode, *pipeline.without]] if pipeline.mode != "agents" or pipeline.without else []
         text = json.dumps([asked, pictures, conditions], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
 
@@ -210,10 +213,11 @@ def _assessor(job: BatchJob, limits: ProviderLimits | None) -> AgenticIQA:
 
 
 def backends_of(settings: Settings) -> dict[str, str]:
-    """The backend each role will really use; raises where one cannot be used here."""
+    """The backend each role that takes part will really use; raises where one cannot be used here."""
     from agenticiqa.models.client import choose_backend
 
-    return {role: choose_backend(role, settings).backend for role in ROLES}
+    roles = calls_per_pass(settings.pipeline.mode, settings.pipeline.without)
+    return {role: choose_backend(role, settings).backend for role in roles}
 
 
 # --- with tools alone ------------------------------------------------------------------------------------

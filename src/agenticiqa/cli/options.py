@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 if TYPE_CHECKING:
     from agenticiqa.pictures.aligning import Align
+    from agenticiqa.state import RunMode
 
 
 def finite(value: float | None) -> float | None:
@@ -26,6 +27,20 @@ def chosen_align(word: str) -> Align:
     return "resize" if word == "resize" else "none"
 
 
+def chosen_mode(word: str | None) -> RunMode | None:
+    """What --mode says; None where it says nothing."""
+    if word not in (None, "agents", "direct"):
+        raise typer.BadParameter("--mode is 'agents' or 'direct'.")
+    return cast("RunMode | None", word)
+
+
+def parts_left_out(words: str | None) -> tuple[str, ...] | None:
+    """The parts of --without; None where it says nothing."""
+    from agenticiqa.state import known_parts
+
+    return None if words is None else tuple(known_parts(words))
+
+
 ReferenceOption = Annotated[Path | None, typer.Option("--reference", "-r", help="How the picture should look.")]
 RegionsOption = Annotated[
     list[str] | None,
@@ -37,6 +52,18 @@ BackendOption = Annotated[
 MaxReplanOption = Annotated[
     int | None,
     typer.Option("--max-replan", min=0, help="Replan limit N: at most max(1, N) passes. Default from pipeline.yaml."),
+]
+ModeOption = Annotated[
+    str | None,
+    typer.Option("--mode", help="'agents', or 'direct': the model alone, no agents, no tools.", show_default=False),
+]
+WithoutOption = Annotated[
+    str | None,
+    typer.Option(
+        "--without",
+        help="Parts to leave out: planner,executor,tools,detection,analysis,fusion,replan.",
+        show_default=False,
+    ),
 ]
 MemoryOption = Annotated[
     str | None,

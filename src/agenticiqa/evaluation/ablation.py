@@ -142,7 +142,7 @@ def _without_tools(results: Sequence[Result], settings: FigureSettings) -> list[
     if saw_tools:
         note = (
             f"in {saw_tools} samples the model had read the tool scores before it answered; what it says without them "
-            "only a new run tells: assess with AgenticIQA(backend, tools=ToolRegistry([])) and evaluate that file"
+            "only a new run with --without tools tells"
         )
     return [_rescored("tools", "without tool scores", results, model_only, settings, note)]
 
@@ -154,7 +154,7 @@ def _first_pass(results: Sequence[Result], settings: FigureSettings) -> list[Var
     kept = [replace(result, score=None if _replans(result.line) > 0 else result.score) for result in results]
     note = (
         f"{replanned} samples were planned again and their first answer is not stored, so they are left out; run "
-        "`agenticiqa batch` anew with --max-replan 0 and compare the two files"
+        "`agenticiqa batch` anew with --without replan and compare the two files"
     )
     return [Variant("replan", "first pass only", agreement(kept, settings), replanned, note)]
 

@@ -22,6 +22,7 @@ from agenticiqa.evaluation.datasets.description import Dataset
 from agenticiqa.evaluation.evaluate import Evaluation, evaluate
 from agenticiqa.evaluation.results import FUSED, TOOL_PREFIX, EvaluationError, read_results
 from agenticiqa.evaluation.tables import Table, side_by_side, tables
+from agenticiqa.nodes.ablation import may_replan
 from agenticiqa.runtime.files import write_whole
 
 MANIFEST, RESULTS = "manifest.jsonl", "results.jsonl"
@@ -170,9 +171,13 @@ def _protocol(plan: Plan, job: BatchJob) -> str:
     if job.tools:
         return f"tools alone, calibrated scores, {references}"
     roles = ", ".join(f"{role} {backend}" for role, backend in job.backends.items())
-    passes = max(1, job.settings.pipeline.max_replan_iterations)
+    pipeline = job.settings.pipeline
     question = "the set's own questions" if plan.dataset.kind == "questions" else f"“{job.query}”"
-    return f"{question}; {references}; at most {passes} passes; {roles}"
+    if pipeline.mode == "direct":
+        return f"{question}; {references}; the model alone (--mode direct): {job.backends['summarizer']}"
+    passes = max(1, pipeline.max_replan_iterations) if may_replan(pipeline.without) else 1
+    left_out = f"; without {', '.join(pipeline.without)}" if pipeline.without else ""
+    return f"{question}; {references}; at most {passes} passes; {roles}{left_out}"
 
 
 def check_references(plan: Plan) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 from agenticiqa.evaluation.ablation import Variant, ablate
 from agenticiqa.evaluation.accuracy import Accuracy, Confusion, accuracy, confusion
 from agenticiqa.evaluation.agreement import Agreement, FigureSettings, agreement, grouped
+from agenticiqa.evaluation.like_for_like import Conditions, conditions_of, like_for_like
 from agenticiqa.evaluation.paired import PairedComparison, compare
 from agenticiqa.evaluation.paper import published_accuracies, published_correlations, source
-from agenticiqa.evaluation.results import EvaluationError, Result, ResultFile, refuse_unknown_score
+from agenticiqa.evaluation.results import FUSED, EvaluationError, Result, ResultFile, refuse_unknown_score
 
 SCORE_GROUPS = ("distortion",)
 CHOICE_GROUPS = ("task", "question_type", "concern")
@@ -40,6 +41,7 @@ class Counts:
 class ScoreReport:
     dataset: str | None
     figures: Agreement
+    conditions: Conditions = field(default_factory=lambda: Conditions("mixed"))
     groups: dict[str, dict[str, Agreement]] = field(default_factory=dict)
     ablations: list[Variant] = field(default_factory=list)
 
@@ -50,6 +52,7 @@ class ChoiceReport:
     figures: Accuracy
     groups: dict[str, dict[str, Accuracy]]
     confusion: Confusion | None
+    conditions: Conditions = field(default_factory=lambda: Conditions("mixed"))
 
 
 @dataclass(frozen=True)
@@ -110,11 +113,14 @@ def evaluate(
         settings=settings,
         counts=_counts(file, len(judged)),
         scores=[
-            _score_report(name, results, settings, by or SCORE_GROUPS, ablations)
+            replace(
+                _score_report(name, results, settings, by or SCORE_GROUPS, ablations),
+                conditions=conditions_of(results, file.score),
+            )
             for name, results in _by_dataset([result for result in judged if result.is_scored], dataset)
         ],
         choices=[
-            _choice_report(name, results, by or CHOICE_GROUPS)
+            replace(_choice_report(name, results, by or CHOICE_GROUPS), conditions=conditions_of(results, FUSED))
             for name, results in _by_dataset([result for result in judged if result.is_choice], dataset)
         ],
         comparison=compare(file, other, settings) if other else None,
@@ -181,6 +187,7 @@ def _choice_report(dataset: str | None, results: list[Result], by: Sequence[str]
 def _score_dict(report: ScoreReport) -> dict[str, Any]:
     return {
         "dataset": report.dataset,
+        "conditions": str(report.conditions),
         **report.figures.as_dict(),
         "by": {
             column: {name: figures.as_dict() for name, figures in groups.items()}
@@ -189,7 +196,10 @@ def _score_dict(report: ScoreReport) -> dict[str, Any]:
         "ablations": [variant.as_dict() for variant in report.ablations],
         "published": {
             "source": source(),
-            "rows": [dict(vars(row)) for row in published_correlations(report.dataset)],
+            "rows": [
+                {**vars(row), "like_for_like": like_for_like(row.method, report.conditions)[0]}
+                for row in published_correlations(report.dataset)
+            ],
         },
     }
 
@@ -197,11 +207,18 @@ def _score_dict(report: ScoreReport) -> dict[str, Any]:
 def _choice_dict(report: ChoiceReport) -> dict[str, Any]:
     return {
         "dataset": report.dataset,
+        "conditions": str(report.conditions),
         **report.figures.as_dict(),
         "by": {
             column: {name: figures.as_dict() for name, figures in groups.items()}
             for column, groups in report.groups.items()
         },
         "confusion": report.confusion.as_dict() if report.confusion else None,
-        "published": {"source": source(), "rows": published_accuracies(report.dataset)},
+        "published": {
+            "source": source(),
+            "rows": published_accuracies(report.dataset),
+            "like_for_like": [
+                method for method in published_accuracies(report.dataset) if like_for_like(method, report.conditions)[0]
+            ],
+        },
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from agenticiqa._data import read_data
 
@@ -14,6 +14,15 @@ class PublishedCorrelation:
     method: str
     srcc: float
     plcc: float
+
+
+@dataclass(frozen=True)
+class PublishedMethod:
+    """How the paper got a row: ``agents``, ``direct`` (the model alone), ``metric`` or ``people``."""
+
+    kind: Literal["agents", "direct", "metric", "people"]
+    model: str = ""
+    tuned: bool = False
 
 
 @cache
@@ -44,3 +53,12 @@ def published_accuracies(dataset: str | None) -> dict[str, dict[str, float]]:
     """
     rows: dict[str, dict[str, float]] = _published()["accuracies"].get((dataset or "").casefold(), {})
     return rows
+
+
+def method_of(row: str) -> PublishedMethod:
+    """How the paper got a row, by its name.
+
+    >>> method_of("GPT-4o").kind, method_of("LPIPS").kind
+    ('direct', 'metric')
+    """
+    return PublishedMethod(**_published()["methods"].get(row, {"kind": "metric"}))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from agenticiqa.evaluation.accuracy import NO_ANSWER, Accuracy
 from agenticiqa.evaluation.agreement import FEWEST_FOR_CORRELATION, Agreement, FigureSettings
 from agenticiqa.evaluation.evaluate import ChoiceReport, Counts, Evaluation, ScoreReport
+from agenticiqa.evaluation.like_for_like import like_for_like
 from agenticiqa.evaluation.paired import ChoiceComparison, PairedComparison, ScoreComparison
 from agenticiqa.evaluation.paper import published_accuracies, published_correlations, source
 from agenticiqa.evaluation.statistics import IntervalEstimate
@@ -15,6 +16,7 @@ from agenticiqa.runtime.shown_text import markdown_text
 
 UNDEFINED = "–"
 OURS = "this file"
+LIKE = "Like for like"
 FIGURES = ("Samples", "SRCC", "PLCC", "PLCC fitted", "KRCC", "RMSE fitted")
 SHARES = ("Right / asked", "Accuracy", "Answered", "Of answered")
 
@@ -160,11 +162,20 @@ def _score_details(report: ScoreReport, paper: bool) -> Iterator[Table]:
     published = published_correlations(report.dataset) if paper else []
     if published:
         ours = [OURS, _number(report.figures.srcc.value), _number(report.figures.plcc.value)]
-        ours.append(_number(report.figures.plcc_fitted.value))
-        rows = [[row.method, _number(row.srcc), _number(row.plcc), UNDEFINED] for row in published]
+        ours += [_number(report.figures.plcc_fitted.value), str(report.conditions)]
+        rows = [
+            [
+                row.method,
+                _number(row.srcc),
+                _number(row.plcc),
+                UNDEFINED,
+                like_for_like(row.method, report.conditions)[1],
+            ]
+            for row in published
+        ]
         yield Table(
             f"Beside the published figures{suffix}",
-            ["Method", "SRCC", "PLCC", "PLCC fitted"],
+            ["Method", "SRCC", "PLCC", "PLCC fitted", LIKE],
             [*rows, ours],
             [f"Published: {source()}; whether its PLCC is fitted is not stated there."],
         )
@@ -249,11 +260,14 @@ def _published_accuracies(report: ChoiceReport, published: dict[str, dict[str, f
         value = ours[part].of_all.value if part in ours else None
         return UNDEFINED if value is None else f"{value:.1%}"
 
-    rows = [[method, *(f"{row[part]:.1f}%" for part in parts)] for method, row in published.items()]
+    rows = [
+        [method, *(f"{row[part]:.1f}%" for part in parts), like_for_like(method, report.conditions)[1]]
+        for method, row in published.items()
+    ]
     return Table(
         f"Beside the published accuracies{suffix}",
-        ["Method", *parts],
-        [*rows, [OURS, *(own(part) for part in parts)]],
+        ["Method", *parts, LIKE],
+        [*rows, [OURS, *(own(part) for part in parts), str(report.conditions)]],
         [f"Published: {source()}."],
     )
 

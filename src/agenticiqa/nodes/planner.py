@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.models.client import ModelRequest, create_vlm_client
+from agenticiqa.nodes.ablation import fixed_plan, left_out, planner_is_asked
 from agenticiqa.nodes.asking import Step, parse_as
 from agenticiqa.nodes.given_regions import hold_to_regions
 from agenticiqa.nodes.reply_limits import Few, Name
@@ -159,7 +160,9 @@ def _is_replan(state: AgenticIQAState) -> bool:
 
 
 def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
-    asked = context.asked(state)
+    asked, without = context.asked(state), state.get("without", [])
+    if not planner_is_asked(without):
+        return left_out(fixed_plan(has_reference=asked.has_reference), without)
     again = _is_replan(state)
     step = Step(
         "plan",
@@ -177,7 +180,7 @@ def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
         named_tools=context.tools.named_in(asked.question),
         measure_more=again and state["summarizer_result"].conflict is not None,
     )
-    return hold_to_regions(plan, asked.question, state.get("regions"), keep_switches=again)
+    return left_out(hold_to_regions(plan, asked.question, state.get("regions"), keep_switches=again), without)
 
 
 def _request(state: AgenticIQAState, context: RunContext) -> ModelRequest:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from agenticiqa.errors import ConfigError, QueryError
 from agenticiqa.pictures.aligning import Align
-from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState
+from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState, RunMode, check_mode, known_parts
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ def initial_state(
     options: Sequence[str] | None = None,
     regions: Mapping[str, Sequence[int]] | None = None,
     align: Align = "none",
+    mode: RunMode = "agents",
+    without: Collection[str] | str = (),
 ) -> AgenticIQAState:
     """The state a run starts with."""
     limit = DEFAULT_MAX_REPLAN_ITERATIONS if max_replan_iterations is None else max_replan_iterations
@@ -53,4 +55,10 @@ def initial_state(
         raise ConfigError(f"align is {align!r}.", hint="It is 'none' or 'resize'.")
     if align != "none":
         state["align"] = align
+    parts = known_parts(without)
+    check_mode(mode, parts)
+    if mode != "agents":
+        state["mode"] = mode
+    if parts:
+        state["without"] = parts
     return state

@@ -4,37 +4,34 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Optional
+from typing import Any, Optional
 
 from langchain_core.runnables import RunnableConfig
-from pydantic import BaseModel, create_model
 
 from agenticiqa.errors import AgenticIQAError, BadResponseError, ImageError
 from agenticiqa.models.advice.rules import advice_from_analysis
-from agenticiqa.models.answers import asks_for_rating, is_yes_no, parse_choice, parse_level
-from agenticiqa.models.client import ModelReply, ModelRequest, create_vlm_client
-from agenticiqa.models.mind import Mind, Mode, Verdict
-from agenticiqa.nodes.asking import Answered, Step, parse_json_object
+from agenticiqa.models.answers import asks_for_rating
+from agenticiqa.models.client import ModelRequest, create_vlm_client
+from agenticiqa.models.mind import Mind, Mode
+from agenticiqa.nodes.ablation import may_replan
+from agenticiqa.nodes.answering import RATING_OPTIONS, Answer, AnswerForm
+from agenticiqa.nodes.asking import Answered, Step
 from agenticiqa.nodes.evidence import Gap, find_contradictions, find_gaps, should_replan
 from agenticiqa.nodes.rating import fusion_of, rate
-from agenticiqa.nodes.reply_limits import Name, Sentences
 from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
 from agenticiqa.score_fusion import softmax
 from agenticiqa.state import (
     DEFAULT_MAX_REPLAN_ITERATIONS,
     MAX_REPLAN_HISTORY,
-    Advice,
     AgenticIQAState,
     ExecutorOutput,
     PlannerOutput,
     ScoreConflict,
     SummarizerOutput,
 )
-from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_LETTERS, LEVEL_NAMES, UNABLE_TO_DETERMINE, same_name
+from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
 
 # The documents put should_replan here.
 __all__ = ["EXPLANATION_PROMPT_TEMPLATE", "SCORING_PROMPT_TEMPLATE", "select_mode", "should_replan", "summarizer_node"]
@@ -75,9 +72,6 @@ Return the JSON:
   "quality_reasoning": "<concise justification referencing distortions or tool scores>"
 }"""
 
-OPEN_QUESTION_LINE = 'There are no answer options: give a short, direct answer to the question as "final_answer".'
-YES_NO_LINE = 'There are no answer options: answer "Yes" or "No" as "final_answer".'
-
 PARSING_FAILED = "VLM output parsing failed"
 NO_EVIDENCE_SENTENCE = "No tool or distortion evidence was available; this answer rests on direct visual analysis."
 # "There is evidence of blur" does not say that evidence is lacking.
@@ -86,16 +80,12 @@ _SAYS_NO_EVIDENCE = re.compile(
     r"|\bevidence\b[^.]*\b(?:not|un)\s?available\b|\bevidence\b[^.]*\b(?:missing|lacking|absent)\b",
     re.IGNORECASE,
 )
-RATING_OPTIONS = {letter: LEVEL_NAMES[level] for letter, level in LETTER_LEVELS.items()}
 
 # An executor that fails the same way twice in a row will fail a third time.
 MAX_UNCHANGED_PLANS = 2
 
 CONFLICT = "Measurements and model contradict each other"
 """How the reason of such a replan begins; what was read may differ from pass to pass."""
-
-# Log-probabilities must stay finite for JSON.
-LEAST_PROBABILITY = 1e-9
 
 
 def summarizer_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None) -> dict[str, Any]:
@@ -147,13 +137,15 @@ class _Summary:
     def __post_init__(self) -> None:
         pipeline = self.context.settings.pipeline
         self.asked = self.context.asked(self.state)
-        self.options = dict(self.asked.options)
+        query, options = self.state["query"], self.asked.options
         self.mode: Mode = select_mode(
-            self.plan, self.state["query"], has_options=bool(self.options), strict=pipeline.strict_mode_selection
+            self.plan, query, has_options=bool(options), strict=pipeline.strict_mode_selection
         )
-        if self.mode == "scoring":
-            self.options = RATING_OPTIONS
-        self.tool_scores = self.evidence.tool_scores(self.plan.scope_names)
+        self.form = AnswerForm(query, self.mode, options)
+        self.options = dict(self.form.options)
+        self.without = self.state.get("without", [])
+        fuses = "fusion" not in self.without
+        self.tool_scores = self.evidence.tool_scores(self.plan.scope_names) if fuses else []
         self.counted_scores: list[float] | None = None
         self.conflict: ScoreConflict | None = None
         self.iteration = self.state.get("iteration_count", 0)
@@ -176,11 +168,11 @@ class _Summary:
 
     # --- asking ---
 
-    def _ask(self) -> Answered[_Answer]:
+    def _ask(self) -> Answered[Answer]:
         step = Step(
             "answer",
             request=self._request,
-            parse=self._parse,
+            parse=self.form.parse,
             think=self._thought,
         )
         return self.context.asker("summarizer", self.asked, create_vlm_client).ask(step)
@@ -192,7 +184,7 @@ class _Summary:
             system=template.removeprefix("System:\n"),
             user=self._user_message(),
             images=self.context.labelled_pictures(self.state),
-            schema=_reply_schema(tuple(self.options)),
+            schema=self.form.schema(),
             answer_letters=tuple(self.options),
             temperature=role.temperature,
             top_p=role.top_p,
@@ -203,7 +195,7 @@ class _Summary:
     def _user_message(self) -> str:
         sections = [f"Question:\n{self.state['query'].strip()}"]
         if self.mode == "explanation":
-            sections.append(self._options_section())
+            sections.append(self.form.options_section())
         if self.evidence.distortion_analysis:
             analysis = {
                 name: [entry.for_prompt() for entry in entries]
@@ -217,11 +209,6 @@ class _Summary:
             sections.append(self._guidance())
         return "\n\n".join(sections)
 
-    def _options_section(self) -> str:
-        if self.options:
-            return "Answer options:\n" + "\n".join(f"{letter}. {text}" for letter, text in self.options.items())
-        return YES_NO_LINE if is_yes_no(self.state["query"]) else OPEN_QUESTION_LINE
-
     def _notes(self) -> list[str]:
         return list(dict.fromkeys(log.note for log in self.evidence.tool_logs if log.note))
 
@@ -233,50 +220,14 @@ class _Summary:
         self.used["tools_only_score"] = round(score, 4)
         return f"Tool scores fused, 1 (bad) to 5 (excellent): {score:.2f}, level {letter}. {RATING_OPTIONS[letter]}"
 
-    def _parse(self, reply: ModelReply) -> _Answer:
-        data = parse_json_object(reply.text)
-        missing = [key for key in ("final_answer", "quality_reasoning") if key not in data]
-        if missing:
-            raise BadResponseError(f"The reply lacks {' and '.join(missing)}.", output=reply.text)
-        answer = data["final_answer"]
-        usable = isinstance(answer, (str, int, float)) and not isinstance(answer, bool)
-        if not usable or not isinstance(data["quality_reasoning"], str):
-            raise BadResponseError("final_answer and quality_reasoning must be text.", output=reply.text)
-        draft = SummarizerOutput(final_answer=str(answer), quality_reasoning=data["quality_reasoning"])
-        final = self._canonical_answer(draft.final_answer, reply.text)
-        return _Answer(final, draft.quality_reasoning, reply.answer_logprobs)
-
-    def _thought(self, mind: Mind) -> _Answer:
-        self.counted_scores = self.evidence.tool_scores(self.plan.scope_names, without=mind.own_tools)
-        return self._understood(mind.answer(self.mode, self.plan, self.evidence))
-
-    def _understood(self, verdict: Verdict) -> _Answer:
-        """A mind's verdict in the form of a parsed reply."""
-        logprobs = {letter: math.log(max(p, LEAST_PROBABILITY)) for letter, p in verdict.probabilities.items()}
-        said = verdict.reasoning
-        if verdict.doubt and verdict.doubt not in said:
-            said = f"{verdict.doubt} {said}"
-        answer = self._canonical_answer(verdict.answer, said)
-        return _Answer(answer, said, logprobs or None, tuple(verdict.advice), verdict.doubt)
-
-    def _canonical_answer(self, answer: str, said: str) -> str:
-        if self.mode == "explanation" and same_name(answer, UNABLE_TO_DETERMINE):
-            # A backend may say that it cannot judge a question; that is no answer, but no failure either.
-            return UNABLE_TO_DETERMINE
-        if self.options:
-            letter = parse_choice(answer, self.options)
-            if letter is None and self.mode == "scoring" and (level := parse_level(answer)):
-                letter = LEVEL_LETTERS[level]
-            if letter is None:
-                raise BadResponseError(f"{answer!r} is none of the options.", output=said)
-            return letter
-        if is_yes_no(self.state["query"]):
-            return parse_yes_no(answer) or answer
-        return answer
+    def _thought(self, mind: Mind) -> Answer:
+        if self.tool_scores:
+            self.counted_scores = self.evidence.tool_scores(self.plan.scope_names, without=mind.own_tools)
+        return self.form.understood(mind.answer(self.mode, self.plan, self.evidence))
 
     # --- concluding ---
 
-    def _conclude(self, answered: Answered[_Answer]) -> dict[str, Any]:
+    def _conclude(self, answered: Answered[Answer]) -> dict[str, Any]:
         reply = answered.value
         reasoning = [reply.reasoning]
         score = self._fused_score(answered, reasoning)
@@ -302,7 +253,7 @@ class _Summary:
         )
         return {"summarizer_result": result, "error": None, **self._iteration_update(result)}
 
-    def _fused_score(self, answered: Answered[_Answer], reasoning: list[str]) -> float | None:
+    def _fused_score(self, answered: Answered[Answer], reasoning: list[str]) -> float | None:
         logprobs = answered.value.logprobs
         if self.mode != "scoring":
             if logprobs and self.options:
@@ -320,7 +271,7 @@ class _Summary:
             reasoning.append(f"The fused score {fused}, the model chose {chosen}.")
         return rating.score
 
-    def _used_evidence(self, answered: Answered[_Answer]) -> dict[str, Any]:
+    def _used_evidence(self, answered: Answered[Answer]) -> dict[str, Any]:
         scores = self.evidence.quality_scores or {}
         analysis = self.evidence.distortion_analysis or {}
         return {
@@ -339,6 +290,9 @@ class _Summary:
         if not gaps:
             return False, None
         reason = gaps[0].reason
+        if not may_replan(self.without):
+            self.used["evidence_gaps"] = [gap.reason for gap in gaps]
+            return False, None
         if self.iteration >= self.limit:
             logger.warning("Max replanning iterations reached")
             self.used["evidence_gaps"] = [gap.reason for gap in gaps]
@@ -355,6 +309,8 @@ class _Summary:
         """Gaps that may still be closed: a contradiction, and a conflict, is worth one replan only."""
         history = self.state.get("replan_history", [])
         gaps = find_gaps(self.evidence, self.plan.query_scope, self.plan)
+        if not may_replan(self.without):
+            return [gap for gap in gaps if gap.kind != "contradiction"]
         # Tools that the user named are the ones to measure with: there are no others to ask.
         if self.conflict and not self.plan.named_tools and not any(CONFLICT in entry for entry in history):
             gaps.append(Gap("conflict", f"{CONFLICT}: {self.conflict}"))
@@ -414,29 +370,3 @@ class _Summary:
             self.state["image_path"],
             self.state.get("reference_path"),
         )
-
-
-@dataclass(frozen=True)
-class _Answer:
-    answer: str
-    reasoning: str
-    logprobs: Mapping[str, float] | None = None
-    """Log-probability of each answer letter, where they are known."""
-    advice: tuple[Advice, ...] = ()
-    doubt: str | None = None
-
-
-def _reply_schema(letters: tuple[str, ...]) -> type[BaseModel]:
-    """The documents' two fields; ``final_answer`` limited to the letters where there are options."""
-    answer: Any = Literal[letters] if letters else Name
-    return create_model("SummaryReply", final_answer=(answer, ...), quality_reasoning=(Sentences, ...))
-
-
-def parse_yes_no(answer: str) -> str | None:
-    """'Yes' or 'No' when an answer begins with it.
-
-    >>> parse_yes_no("Yes, slightly."), parse_yes_no("no"), parse_yes_no("Partly")
-    ('Yes', 'No', None)
-    """
-    first = answer.strip().split(maxsplit=1)[0].strip(".,;:!").lower() if answer.strip() else ""
-    return {"yes": "Yes", "no": "No"}.get(first)

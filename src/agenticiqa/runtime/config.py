@@ -33,6 +33,7 @@ from pydantic import (
 from agenticiqa.errors import ConfigError
 from agenticiqa.runtime.memory import parse_size
 from agenticiqa.runtime.trust import forget, is_trusted, trust, user_config_folder
+from agenticiqa.state import Part, RunMode, check_mode, known_parts
 
 logger = logging.getLogger(__name__)
 
@@ -171,6 +172,8 @@ class ToolSettings(_Strict):
 
 
 class PipelineSettings(_Strict):
+    mode: RunMode = "agents"
+    without: tuple[Part, ...] = Field((), description="Parts that are left out, for ablations")
     max_replan_iterations: int = Field(2, ge=0)
     strict_mode_selection: bool = False
     max_query_chars: int = Field(20_000, ge=1)
@@ -184,6 +187,22 @@ class PipelineSettings(_Strict):
     cache: CacheSettings = CacheSettings()
     logging: LoggingSettings = LoggingSettings()
     runs: RunsSettings = RunsSettings()
+
+    @field_validator("without", mode="before")
+    @classmethod
+    def _known_parts(cls, value: Any) -> Any:
+        try:
+            return tuple(known_parts(value or ()))
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+
+    @model_validator(mode="after")
+    def _parts_to_leave_out(self) -> PipelineSettings:
+        try:
+            check_mode(self.mode, self.without)
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+        return self
 
     @field_validator("memory", mode="before")
     @classmethod

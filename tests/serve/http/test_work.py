@@ -41,6 +41,14 @@ def test_upload_is_assessed(client: httpx.Client):
     assert reply.headers["location"] == f"/v1/runs/{result['metadata']['run_id']}"
 
 
+def test_the_bare_model_and_parts_left_out(client: httpx.Client):
+    direct = assess(client, data={"query": "Rate it", "mode": "direct"}).json()
+    assert (direct["metadata"]["mode"], direct["metadata"]["calls"]) == ("direct", 1)
+    data = {"query": "Rate the quality", "without": ["tools", "planner"]}
+    assert assess(client, data=data).json()["metadata"]["without"] == ["planner", "tools"]
+    is_problem(assess(client, data={"mode": "direct", "without": "tools"}), 422, "invalid_request")
+
+
 def test_json_body_with_reference_options_and_regions(client: httpx.Client, server: Running):
     body = {
         "image": {"base64": base64.b64encode(PICTURE).decode(), "name": "mine.png"},
@@ -192,6 +200,8 @@ def test_region_outside_the_picture_is_the_requests_fault(client: httpx.Client):
         {"regions": "{"},
         {"regions": '{"a": [1, 2]}'},
         {"max_replan": "-1"},
+        {"mode": "bare"},
+        {"without": "planer"},
         {"unknown": "field"},
         {"query": ""},
     ],

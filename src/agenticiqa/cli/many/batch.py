@@ -22,8 +22,12 @@ from agenticiqa.cli.options import (
     JsonOption,
     MaxReplanOption,
     MemoryOption,
+    ModeOption,
+    WithoutOption,
     chosen_align,
+    chosen_mode,
     finite,
+    parts_left_out,
 )
 from agenticiqa.cli.standard_streams import STANDARD_OUTPUT, output_stream
 from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, EXIT_SOME, error_console, print_json
@@ -63,6 +67,8 @@ def batch(
     backend: BackendOption = None,
     query: Annotated[str | None, typer.Option("--query", "-q", help="The question of rows that have none.")] = None,
     max_replan: MaxReplanOption = None,
+    mode: ModeOption = None,
+    without: WithoutOption = None,
     workers: Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Samples worked on at once.")] = None,
     engine: Annotated[str, typer.Option("--engine", help="'local' or 'ray'.")] = "local",
     address: Annotated[str | None, typer.Option("--address", help="The Ray cluster; default: one made here.")] = None,
@@ -97,12 +103,21 @@ def batch(
 
     _check_words(engine, resume=resume, overwrite=overwrite)
     place = None if dry_run else _output(output, output_format, resume=resume, overwrite=overwrite, json=json_output)
-    _check_measuring(measure, {"--backend": backend, "--query": query, "--max-replan": max_replan})
+    of_agents: dict[str, object] = {
+        "--backend": backend,
+        "--query": query,
+        "--max-replan": max_replan,
+        "--mode": mode,
+        "--without": without,
+    }
+    _check_measuring(measure, of_agents)
     request = BatchRequest(
         backend=backend,
         config=config,
         query=query,
         max_replan=max_replan,
+        mode=chosen_mode(mode),
+        without=parts_left_out(without),
         tools=tools_named(measure),
         align=chosen_align(align),
         timeout_s=timeout,

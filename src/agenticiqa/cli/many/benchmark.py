@@ -11,7 +11,17 @@ import typer
 
 from agenticiqa.cli.many.datasets import DrawnSamplesOption, FolderArgument, NameArgument, PartialOption, SubsetOption
 from agenticiqa.cli.many.evaluate import show
-from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MaxReplanOption, ResamplesOption
+from agenticiqa.cli.options import (
+    BackendOption,
+    ConfigOption,
+    JsonOption,
+    MaxReplanOption,
+    ModeOption,
+    ResamplesOption,
+    WithoutOption,
+    chosen_mode,
+    parts_left_out,
+)
 from agenticiqa.cli.terminal import error_console, print_json
 
 if TYPE_CHECKING:
@@ -40,6 +50,8 @@ def benchmark(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace results of an earlier run.")] = False,
     resamples: ResamplesOption = 1000,
     max_replan: MaxReplanOption = None,
+    mode: ModeOption = None,
+    without: WithoutOption = None,
     workers: Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Samples worked on at once.")] = None,
     json_output: JsonOption = False,
     config: ConfigOption = None,
@@ -57,14 +69,20 @@ def benchmark(
         raise typer.BadParameter("--resume and --overwrite contradict each other: choose one.")
     dataset = find(name)
     tools = tools_named(measure)
-    method = "-".join(tools) or (backend or "default").replace("/", "-")
+    chosen, left_out = chosen_mode(mode), parts_left_out(without)
+    if tools and (chosen or left_out):
+        raise typer.BadParameter("--mode and --without have no effect with --measure: no model is asked.")
+    way = [*([chosen] if chosen == "direct" else []), *(f"without-{part}" for part in left_out or ())]
+    method = "-".join(tools) or "-".join([(backend or "default").replace("/", "-"), *way])
     plan = Plan(
         dataset=dataset,
         folder=folder,
         work=work or Path("benchmarks") / f"{dataset.name}-{method}",
         page=results,
         command=shlex.join(["agenticiqa", *sys.argv[1:]]),
-        request=BatchRequest(backend=backend, config=config, max_replan=max_replan, tools=tools),
+        request=BatchRequest(
+            backend=backend, config=config, max_replan=max_replan, mode=chosen, without=left_out, tools=tools
+        ),
         subset=subset,
         max_samples=max_samples,
         partial=partial,

@@ -16,13 +16,17 @@ from agenticiqa.cli.options import (
     MapsOption,
     MaxReplanOption,
     MemoryOption,
+    ModeOption,
     NoCacheOption,
     OverwriteOption,
     QuietOption,
     ReferenceOption,
     RegionsOption,
+    WithoutOption,
     chosen_align,
+    chosen_mode,
     finite,
+    parts_left_out,
 )
 from agenticiqa.cli.outputs import check_outputs
 from agenticiqa.cli.running import exit_code, interruptible, open_assessor, run_with_progress, show, unless_full
@@ -72,6 +76,8 @@ def assess(
     region: RegionsOption = None,
     backend: BackendOption = None,
     max_replan: MaxReplanOption = None,
+    mode: ModeOption = None,
+    without: WithoutOption = None,
     fail_under: FailUnderOption = None,
     json_output: JsonOption = False,
     quiet: QuietOption = False,
@@ -89,7 +95,7 @@ def assess(
         raise typer.BadParameter("--json and --quiet contradict each other: choose one.")
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
-    scaling = chosen_align(align)
+    scaling, chosen, left_out = chosen_align(align), chosen_mode(mode), parts_left_out(without)
     inputs = [image, reference, *_mask_files(region or [])]
     check_outputs(report, inputs=inputs, overwrite=overwrite)
     with (
@@ -112,6 +118,8 @@ def assess(
             regions=regions or None,
             max_replan_iterations=max_replan,
             align=scaling,
+            mode=chosen,
+            without=left_out,
         )
         # Shown first: an answer is not lost because a file cannot be written.
         show(result, json_output=json_output, quiet=quiet)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
@@ -163,6 +164,13 @@ def _footer(result: Assessment) -> str:
     backends = "/".join(dict.fromkeys(str(name) for name in meta["backend"].values()))
     cost = "cost unknown" if meta["cost_usd"] is None else f"${meta['cost_usd']:.4f}"
     return (
-        f"{result.status}; run {meta['run_id']}; {backends}; {meta['calls']} calls, {cost}; "
+        f"{result.status}; run {meta['run_id']}; {_way(meta)}{backends}; {meta['calls']} calls, {cost}; "
         f"{meta['replans']} replans; {meta['timings'].get('total', 0):.1f} s"
     )
+
+
+def _way(meta: Mapping[str, Any]) -> str:
+    """How the run differed from the usual one; results of earlier versions do not say."""
+    if meta.get("mode") == "direct":
+        return "the model alone; "
+    return f"without {', '.join(meta['without'])}; " if meta.get("without") else ""

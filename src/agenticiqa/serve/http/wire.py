@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from agenticiqa.errors import ConfigError
+from agenticiqa.state import PARTS, Part, RunMode, check_mode
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 Text = Annotated[str, Field(min_length=1, max_length=500)]
@@ -52,6 +54,16 @@ class AssessFields(_Request):
     backend: Name | None = Field(None, description="One of the selectable backends of GET /v1/backends")
     max_replan: int | None = Field(None, ge=0, le=10, description="Replan limit N: at most max(1, N) passes")
     align: Scaling = "none"
+    mode: RunMode | None = Field(None, description="'direct' asks the model alone, without agents and tools")
+    without: list[Part] | None = Field(None, max_length=len(PARTS), description="Parts of the work to leave out")
+
+    @model_validator(mode="after")
+    def _parts_to_leave_out(self) -> AssessFields:
+        try:
+            check_mode(self.mode or "agents", self.without or [])
+        except ConfigError as error:
+            raise ValueError(error.message) from None
+        return self
 
 
 class MeasureFields(_Request):

@@ -57,6 +57,7 @@ from agenticiqa.serve.mcp.replies import (
     tools_reply,
     verdict_text,
 )
+from agenticiqa.state import RunMode
 from agenticiqa.tools.catalogue import default_tools
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
@@ -132,6 +133,9 @@ def _assess_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
             dict[str, list[int]] | None, Field(description="Where objects are: name to [x, y, width, height].")
         ] = None,
         align: Scaling = "none",
+        mode: Annotated[
+            RunMode | None, Field(description="'direct' asks the model alone, without agents and tools.")
+        ] = None,
         include_map: Annotated[bool, Field(description="Also return a picture of where quality is lost.")] = False,
     ) -> Annotated[CallToolResult, AssessReply]:
         """Answer a question about a picture's quality, with the evidence behind the answer."""
@@ -144,6 +148,7 @@ def _assess_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
                 options=options,
                 regions=regions,
                 align=align,
+                mode=mode,
             )
             result = await _in_thread(ctx, lambda listen: ask(on_event=listen))
             if result.status == "error":

@@ -37,8 +37,8 @@ MAX_FIELDS = 128
 MAX_FIELD_BYTES = 256 * 1024
 MAX_NAME = 120
 _NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-# Form fields that hold JSON rather than text; `options` and `tools` may also be given once for each value.
-_LISTS = frozenset({"options", "tools"})
+# Form fields that hold JSON rather than text; these may also be given once for each value.
+_LISTS = frozenset({"options", "tools", "without"})
 _OBJECTS = frozenset({"regions"})
 
 Fields = TypeVar("Fields", bound=BaseModel)

@@ -150,6 +150,8 @@ class Pipeline:
             regions=fields.regions,
             max_replan_iterations=fields.max_replan,
             align=fields.align,
+            mode=fields.mode,
+            without=fields.without,
             on_event=lambda event: _report(job, event, names),
             run_id=job.id,
         )

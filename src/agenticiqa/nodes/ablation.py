@@ -1,0 +1,62 @@
+"""What a run does without one of its parts, so that nothing asks for what was left out on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from agenticiqa.state import Part, PlanControlFlags, PlannerOutput, RunMode
+from agenticiqa.vocabulary import GLOBAL
+
+_SWITCHES: dict[Part, tuple[str, ...]] = {
+    "tools": ("tool_selection", "tool_execution"),
+    "detection": ("distortion_detection",),
+    "analysis": ("distortion_analysis",),
+    "executor": ("distortion_detection", "distortion_analysis", "tool_selection", "tool_execution"),
+}
+"""What of a plan is off without each part."""
+
+
+def planner_is_asked(without: Collection[str]) -> bool:
+    """Nobody would carry out a plan without an executor."""
+    return not {"planner", "executor"} & {*without}
+
+
+def may_replan(without: Collection[str]) -> bool:
+    """A plan that nobody makes cannot be made again."""
+    return planner_is_asked(without) and "replan" not in without
+
+
+def fixed_plan(*, has_reference: bool) -> PlannerOutput:
+    """What is done where no planner reads the question: look for everything, in the whole picture."""
+    return PlannerOutput(
+        query_type="IQA",
+        query_scope=GLOBAL,
+        distortion_source="Inferred",
+        reference_mode="Full-Reference" if has_reference else "No-Reference",
+        plan=PlanControlFlags(
+            distortion_detection=True, distortion_analysis=True, tool_selection=True, tool_execution=True
+        ),
+    )
+
+
+def left_out(plan: PlannerOutput, without: Collection[str]) -> PlannerOutput:
+    """The plan with everything off that is left out.
+
+    >>> left_out(fixed_plan(has_reference=False), ["tools"]).plan.tool_execution
+    False
+    """
+    off = {switch: False for part, switches in _SWITCHES.items() if part in without for switch in switches}
+    return plan.model_copy(update={"plan": plan.plan.model_copy(update=off)}) if off else plan
+
+
+def calls_per_pass(mode: RunMode, without: Collection[str]) -> dict[str, int]:
+    """How often each role's model is asked in one pass in which every step runs; roles that nobody asks are left out.
+
+    >>> calls_per_pass("agents", []), calls_per_pass("direct", [])
+    ({'planner': 1, 'executor': 3, 'summarizer': 1}, {'summarizer': 1})
+    """
+    if mode == "direct":
+        return {"summarizer": 1}
+    steps = 0 if "executor" in without else sum(part not in without for part in ("detection", "analysis", "tools"))
+    calls = {"planner": int(planner_is_asked(without)), "executor": steps, "summarizer": 1}
+    return {role: count for role, count in calls.items() if count}

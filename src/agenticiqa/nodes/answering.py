@@ -1,0 +1,113 @@
+"""How an answer is asked for and read, whoever asks: the options, the form of the reply, and what a reply means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, create_model
+
+from agenticiqa.errors import BadResponseError
+from agenticiqa.models.answers import is_yes_no, parse_choice, parse_level
+from agenticiqa.models.client import ModelReply
+from agenticiqa.models.mind import Mode, Verdict
+from agenticiqa.nodes.asking import parse_json_object
+from agenticiqa.nodes.reply_limits import Name, Sentences
+from agenticiqa.state import Advice, SummarizerOutput
+from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_LETTERS, LEVEL_NAMES, UNABLE_TO_DETERMINE, same_name
+
+OPEN_QUESTION_LINE = 'There are no answer options: give a short, direct answer to the question as "final_answer".'
+YES_NO_LINE = 'There are no answer options: answer "Yes" or "No" as "final_answer".'
+RATING_OPTIONS = {letter: LEVEL_NAMES[level] for letter, level in LETTER_LEVELS.items()}
+
+# Log-probabilities must stay finite for JSON.
+LEAST_PROBABILITY = 1e-9
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer as it was meant: a letter of the options, yes or no, or words."""
+
+    answer: str
+    reasoning: str
+    logprobs: Mapping[str, float] | None = None
+    """Log-probability of each answer letter, where they are known."""
+    advice: tuple[Advice, ...] = ()
+    doubt: str | None = None
+
+
+@dataclass(frozen=True)
+class AnswerForm:
+    """What a question wants for an answer: a level, one of its options, or words."""
+
+    query: str
+    mode: Mode
+    asked_options: Mapping[str, str]
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The letters to choose from; empty where the answer is words."""
+        return RATING_OPTIONS if self.mode == "scoring" else self.asked_options
+
+    def options_section(self) -> str:
+        """The options, or what to answer without any, in words for a model."""
+        if self.options:
+            return "Answer options:\n" + "\n".join(f"{letter}. {text}" for letter, text in self.options.items())
+        return YES_NO_LINE if is_yes_no(self.query) else OPEN_QUESTION_LINE
+
+    def schema(self) -> type[BaseModel]:
+        """The documents' two fields; ``final_answer`` limited to the letters where there are options."""
+        letters = tuple(self.options)
+        answer: Any = Literal[letters] if letters else Name
+        return create_model("SummaryReply", final_answer=(answer, ...), quality_reasoning=(Sentences, ...))
+
+    def parse(self, reply: ModelReply) -> Answer:
+        """A model's reply; raises where it is worth asking again."""
+        data = parse_json_object(reply.text)
+        missing = [key for key in ("final_answer", "quality_reasoning") if key not in data]
+        if missing:
+            raise BadResponseError(f"The reply lacks {' and '.join(missing)}.", output=reply.text)
+        answer = data["final_answer"]
+        usable = isinstance(answer, (str, int, float)) and not isinstance(answer, bool)
+        if not usable or not isinstance(data["quality_reasoning"], str):
+            raise BadResponseError("final_answer and quality_reasoning must be text.", output=reply.text)
+        draft = SummarizerOutput(final_answer=str(answer), quality_reasoning=data["quality_reasoning"])
+        final = self.canonical(draft.final_answer, reply.text)
+        return Answer(final, draft.quality_reasoning, reply.answer_logprobs)
+
+    def understood(self, verdict: Verdict) -> Answer:
+        """A mind's verdict in the form of a parsed reply."""
+        logprobs = {letter: math.log(max(p, LEAST_PROBABILITY)) for letter, p in verdict.probabilities.items()}
+        said = verdict.reasoning
+        if verdict.doubt and verdict.doubt not in said:
+            said = f"{verdict.doubt} {said}"
+        answer = self.canonical(verdict.answer, said)
+        return Answer(answer, said, logprobs or None, tuple(verdict.advice), verdict.doubt)
+
+    def canonical(self, answer: str, said: str) -> str:
+        """The option or word that was meant; ``said`` is the whole reply, for the failure."""
+        if self.mode == "explanation" and same_name(answer, UNABLE_TO_DETERMINE):
+            # A backend may say that it cannot judge a question; that is no answer, but no failure either.
+            return UNABLE_TO_DETERMINE
+        if self.options:
+            letter = parse_choice(answer, self.options)
+            if letter is None and self.mode == "scoring" and (level := parse_level(answer)):
+                letter = LEVEL_LETTERS[level]
+            if letter is None:
+                raise BadResponseError(f"{answer!r} is none of the options.", output=said)
+            return letter
+        if is_yes_no(self.query):
+            return parse_yes_no(answer) or answer
+        return answer
+
+
+def parse_yes_no(answer: str) -> str | None:
+    """'Yes' or 'No' when an answer begins with it.
+
+    >>> parse_yes_no("Yes, slightly."), parse_yes_no("no"), parse_yes_no("Partly")
+    ('Yes', 'No', None)
+    """
+    first = answer.strip().split(maxsplit=1)[0].strip(".,;:!").lower() if answer.strip() else ""
+    return {"yes": "Yes", "no": "No"}.get(first)
