@@ -36,8 +36,7 @@ def main() -> None:
     output.mkdir(parents=True, exist_ok=True)
     console = Console()
     results: list[Assessment] = []
-    overrides = {"pipeline.runs.database": output / "runs.sqlite", "pipeline.logging.file": output / "log.jsonl"}
-    with AgenticIQA("embedded", overrides=overrides) as assessor:
+    with AgenticIQA("embedded") as assessor:
         for picture, question, reference in QUESTIONS:
             versus = f" (reference: {reference.name})" if reference else ""
             console.print(f"\n[bold]{picture.name}[/]{versus}: {question}", highlight=False)
@@ -48,7 +47,7 @@ def main() -> None:
             results.append(result)
     items = [report_item(result, assessor.limits) for result in results]
     write_report(output / "report.html", items, "AgenticIQA demonstration")
-    console.print(f"\nReport: {output / 'report.html'}", highlight=False)
+    console.print(f"\nReport: {output / 'report.html'}; `agenticiqa runs list` shows the runs.", highlight=False)
 
 
 if __name__ == "__main__":

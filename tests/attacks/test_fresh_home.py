@@ -29,18 +29,22 @@ def newcomer(tmp_path: Path) -> dict[str, str]:
 
 
 def documented() -> set[str]:
+    """The files that the documentation lists for a home after a first question."""
     table = DOCUMENTED.read_text(encoding="utf-8").split("| in the home | what |")[1].split("\n\n")[0]
     first_columns = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
-    return {name.rstrip("/") for column in first_columns for name in re.findall(r"`([^`]+)`", column)}
+    return {name for column in first_columns for name in re.findall(r"`([^`]+)`", column)}
 
 
-def left_in(account: Path) -> tuple[set[str], list[str]]:
-    """Top-level names in the home, and whatever anywhere in the account others could read."""
+def left_in(account: Path) -> set[str]:
+    """Files of the account by their paths in the home, after checking that nothing else is there or open to others."""
     home = account / ".local" / "share" / "agenticiqa"
-    made = [path for path in account.rglob("*") if path not in (home.parent, home.parent.parent)]
-    strays = [str(path) for path in made if path != home and home not in path.parents]
-    open_to_others = [f"{path} {stat.filemode(path.lstat().st_mode)}" for path in made if path.lstat().st_mode & 0o077]
-    return {path.name for path in home.iterdir()}, strays + open_to_others
+    on_the_way = (home.parent, home.parent.parent)
+    made = [path for path in account.rglob("*") if path not in on_the_way]
+    assert [path for path in made if path != home and home not in path.parents] == [], "outside the home"
+    for path in made:
+        mode = stat.S_IMODE(path.lstat().st_mode)
+        assert mode == (0o700 if path.is_dir() else 0o600), f"{path}: {mode:o}"
+    return {str(path.relative_to(home)) for path in made if not path.is_dir()}
 
 
 def run(words: list[str], environment: dict[str, str], folder: Path) -> None:
@@ -54,24 +58,20 @@ def run(words: list[str], environment: dict[str, str], folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_demonstration_leaves_what_is_documented(newcomer: dict[str, str], tmp_path: Path) -> None:
+def test_the_demonstration_leaves_exactly_what_is_documented(newcomer: dict[str, str], tmp_path: Path) -> None:
     recipe = subprocess.run(
         ["make", "--no-print-directory", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     assert recipe.strip().endswith("python examples/demo.py")
     run([sys.executable, str(ROOT / "examples" / "demo.py")], newcomer, tmp_path)
-    found, wrong = left_in(Path(newcomer["HOME"]))
-    assert found <= documented(), "docs/configuration.md says what is in the home"
-    assert wrong == []
+    assert left_in(Path(newcomer["HOME"])) == documented()
     assert list((tmp_path / "tmp").iterdir()) == []
+    assert [path.name for path in (tmp_path / "demo-output").iterdir()] == ["report.html"]
 
 
-def test_a_first_assessment_leaves_what_is_documented(newcomer: dict[str, str], tmp_path: Path) -> None:
+def test_a_first_assessment_leaves_exactly_what_is_documented(newcomer: dict[str, str], tmp_path: Path) -> None:
     picture = ROOT / "examples" / "pictures" / "dandelion_compressed.jpg"
     run([COMMAND, "assess", str(picture), "--quiet"], newcomer, tmp_path)
     run([COMMAND, "measure", str(picture), "--tool", "noise"], newcomer, tmp_path)
-    found, wrong = left_in(Path(newcomer["HOME"]))
-    assert found == {"runs.sqlite", "runs.checkpoints.sqlite", "log.jsonl", "cache"}
-    assert found <= documented()
-    assert wrong == []
+    assert left_in(Path(newcomer["HOME"])) == documented()
     assert {path.name for path in tmp_path.iterdir()} == {"account", "tmp"}, "nothing beside it either"

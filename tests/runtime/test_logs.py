@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import resource
+import time
 from pathlib import Path
 
 import pytest
@@ -122,3 +124,30 @@ def test_a_run_writes_its_key_nowhere(  # type: ignore[no-untyped-def]
     written = [file for file in isolated.rglob("*") if file.is_file()]
     assert {"log.jsonl", "runs.sqlite"} <= {file.name for file in written}
     assert [file.name for file in written if KEY.encode() in file.read_bytes()] == []
+
+
+def test_a_log_file_without_room_costs_one_warning_and_comes_back(tmp_path, monkeypatch, caplog):
+    """A server lives longer than a full disk."""
+    from agenticiqa.runtime import logs
+
+    file = tmp_path / "log.jsonl"
+    logs.configure_logging(file)
+    logger = logging.getLogger("agenticiqa.somewhere")
+    try:
+        logger.info("before")
+        usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size, usual[1]))
+        try:
+            logger.info("does not fit")
+            logger.info("is not tried")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+        moment = time.monotonic() + logs.TRY_AGAIN_S
+        monkeypatch.setattr(logs.time, "monotonic", lambda: moment)
+        logger.info("after")
+    finally:
+        logs.configure_logging(None)
+    assert sum("No log file" in message for message in caplog.messages) == 1
+    kept = [json.loads(line)["message"] for line in file.read_text(encoding="utf-8").splitlines() if line]
+    assert (kept[0], kept[-1]) == ("before", "after")
+    assert "is not tried" not in kept

@@ -80,9 +80,11 @@ class Recorder:
             made.conn.close()
 
     def _keep(self, write: Callable[[RunStore], None]) -> None:
-        if self._store is None:
+        if self._store is None and self.full is None:
             return
         try:
+            # A disk that was full when this began may have room by now.
+            self._store = self._store or RunStore(self._database)
             write(self._store)
         except AgenticIQAError as error:
             self._note("The run is not recorded", error)

@@ -10,6 +10,7 @@ import json
 import logging
 import sqlite3
 import sys
+import weakref
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -50,6 +51,8 @@ class DiskCache:
             # Everything in the one file that is private; large values would get files of their own.
             disk_min_file_size=sys.maxsize,
         )
+        # For whoever forgets to close it: SQLite leaves its log beside the file of an open connection.
+        weakref.finalize(self, self._cache.close)
 
     def get(self, key: str) -> Any | None:
         try:
@@ -65,6 +68,7 @@ class DiskCache:
             logger.warning("The cache could not be written (%s)", error)
 
     def close(self) -> None:
+        """Close the calling thread's connection, which the next use opens again; each thread has one of its own."""
         self._cache.close()
 
 

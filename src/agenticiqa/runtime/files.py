@@ -87,8 +87,11 @@ def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> N
 
 
 @contextmanager
-def whole_file(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
-    """A stream for what is written piece by piece; the file appears when the block ends well."""
+def whole_file(path: Path, *, private: bool = False, durable: bool = True) -> Iterator[BinaryIO]:
+    """A stream for what is written piece by piece; the file appears when the block ends well.
+
+    A durable one is on the disk by then; what may be lost in a power cut need not wait for that.
+    """
     if is_stream(path):
         # There is nothing to keep whole, and a file moved there would take the device's place.
         try:
@@ -109,7 +112,8 @@ def whole_file(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
         with stream:
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())
+            if durable:
+                os.fsync(stream.fileno())
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)

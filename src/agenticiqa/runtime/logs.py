@@ -9,6 +9,7 @@ import json
 import logging
 import re
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -28,6 +29,8 @@ SERVER_HANDLER = "made by agenticiqa serve"
 ACCESS_LOGGER = "agenticiqa.access"
 LogForm = Literal["json", "text"]
 MAX_LOG_BYTES = 20 * 1024 * 1024
+TRY_AGAIN_S = 60.0
+"""How long a log file that cannot be written is left alone."""
 REDACTED = "[redacted]"
 SHORTEST_SECRET = 8
 
@@ -137,7 +140,14 @@ def log_to_standard_error(form: LogForm, level: str = "INFO", secrets: Iterable[
 
 
 class _LogFile(RotatingFileHandler):
-    """For its owner alone; one that cannot be written, from the start or from some moment on, costs one warning."""
+    """For its owner alone; one that cannot be written costs one warning, and is tried again after a while."""
+
+    _silent_until = 0.0
+    _trouble_told = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if time.monotonic() >= self._silent_until:
+            super().emit(record)
 
     def _open(self) -> TextIOWrapper:
         make_private(Path(self.baseFilename))
@@ -148,8 +158,11 @@ class _LogFile(RotatingFileHandler):
         if not isinstance(error, OSError):
             super().handleError(record)
             return
-        self.setLevel(logging.CRITICAL + 1)
-        logging.getLogger(PACKAGE_LOGGER).warning("No log file: %s cannot be written (%s)", self.baseFilename, error)
+        self._silent_until = time.monotonic() + TRY_AGAIN_S
+        if not self._trouble_told:
+            self._trouble_told = True
+            text = "No log file: %s cannot be written (%s)"
+            logging.getLogger(PACKAGE_LOGGER).warning(text, self.baseFilename, error)
 
 
 def configure_logging(file: Path | None, level: str = "INFO", secrets: Iterable[str] = ()) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import sqlite3
 import uuid
@@ -15,6 +14,7 @@ from typing import Any
 
 from agenticiqa.errors import AgenticIQAError, HomeFullError, RunNotFoundError
 from agenticiqa.runtime.files import make_private
+from agenticiqa.runtime.room import is_out_of_space
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -160,20 +160,11 @@ class RunStore:
 
 def record_failure(file: Path, error: Exception) -> AgenticIQAError:
     """What it means that a file of the home cannot be written or read."""
-    if _is_out_of_space(error):
+    if is_out_of_space(error):
         return HomeFullError(f"There is no room for {str(file)!r}: {error}.")
     return AgenticIQAError(
         f"The run record {str(file)!r} cannot be used: {error}.",
         hint="Set runs.database in pipeline.yaml to a writable file, or runs.enabled to false.",
-    )
-
-
-def _is_out_of_space(error: Exception) -> bool:
-    if isinstance(error, OSError):
-        return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    # SQLite's words; a write that a quota or a limit on file sizes cuts short is an "I/O error" to it.
-    return isinstance(error, sqlite3.OperationalError) and any(
-        words in str(error) for words in ("disk is full", "disk I/O error")
     )
 
 

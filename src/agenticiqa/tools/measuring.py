@@ -123,8 +123,13 @@ class Bench:
         given_up = threading.Event()
 
         def work() -> None:
-            with interruptible(lambda: _go_on(given_up)):
-                self._run_waiting(waiting, results)
+            try:
+                with interruptible(lambda: _go_on(given_up)):
+                    self._run_waiting(waiting, results)
+            finally:
+                if self._cache:
+                    # A pool's thread stays, and its connection would keep SQLite's log beside the file.
+                    self._cache.close()
 
         # In this thread's context each: what stops this run stops its tools.
         running = [pool.submit(copy_context().run, work) for _ in range(threads)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -52,6 +53,8 @@ def mcp(
     from agenticiqa.runtime.scratch import ScratchFolder
     from agenticiqa.serve.mcp.pictures import MAX_REQUEST_BYTES, PictureStore
 
+    # Pictures that clients send are for this user alone.
+    os.umask(0o077)
     roots = allowed_root or ([] if http else None)
     with (
         ScratchFolder("mcp") as folder,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -107,6 +108,8 @@ def serve(
         allowed_backends=tuple(allow_backend or ()),
     )
     service.check()
+    # Whatever the service writes (uploads, results, what a form spools to the disk) is for its own user alone.
+    os.umask(0o077)
     clear_abandoned()
 
     log_to_standard_error(

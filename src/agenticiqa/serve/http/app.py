@@ -25,6 +25,7 @@ from agenticiqa._version import __version__
 from agenticiqa.errors import AgenticIQAError, ConfigError
 from agenticiqa.models.client import VLMClient
 from agenticiqa.runtime.config import ImageLimits, Settings
+from agenticiqa.runtime.room import Room
 from agenticiqa.serve.http.access_log import log_request
 from agenticiqa.serve.http.guard.key_rates import KeyRates
 from agenticiqa.serve.http.guard.keys import KeyFile
@@ -35,6 +36,7 @@ from agenticiqa.serve.http.page.example_pictures import EXAMPLES
 from agenticiqa.serve.http.page.page_files import PageFiles
 from agenticiqa.serve.http.parts import Parts
 from agenticiqa.serve.http.problems import (
+    STORAGE_FULL,
     Problem,
     ServiceError,
     on_http_exception,
@@ -64,11 +66,11 @@ from agenticiqa.serve.http.routes.request_documents import COMPONENTS
 from agenticiqa.serve.http.service_metrics import ServiceMetrics
 from agenticiqa.serve.http.settings import ServiceSettings
 from agenticiqa.serve.http.store.expiry import forget_old_runs
-from agenticiqa.serve.http.store.job_record import JobRecord
+from agenticiqa.serve.http.store.job_record import JobOutcome, JobRecord
 from agenticiqa.serve.http.store.upload_store import HOUR, UploadStore
 from agenticiqa.serve.http.wire import AssessBody, BatchBody, CompareBody, MeasureBody, PreviewBody
 from agenticiqa.serve.http.work.intake import RequestReader
-from agenticiqa.serve.http.work.jobs import JobQueue, stopped_error
+from agenticiqa.serve.http.work.jobs import JobQueue, ServiceJob, stopped_error
 from agenticiqa.serve.http.work.lanes import MemoryShares
 from agenticiqa.serve.http.work.pipeline_work import Pipeline
 from agenticiqa.serve.http.work.render_queue import RenderQueue
@@ -118,7 +120,14 @@ def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[s
     )
     batch_queue = JobQueue(record, workers=1, queue_length=WAITING_BATCHES, timeout_s=BATCH_S, shared=keys is not None)
     metrics = ServiceMetrics(queue, memory.budget, keys)
-    queue.ended = batch_queue.ended = metrics.job_ended
+    room = Room(service.data_folder)
+
+    def ended(job: ServiceJob, outcome: JobOutcome) -> None:
+        metrics.job_ended(job, outcome)
+        if (outcome.problem or {}).get("status") == STORAGE_FULL:
+            room.note_full()
+
+    queue.ended = batch_queue.ended = ended
     return Parts(
         settings=service,
         pipeline=pipeline,
@@ -134,6 +143,7 @@ def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[s
         render_queue=RenderQueue(memory=memory),
         memory=memory,
         key_rates=KeyRates(),
+        room=room,
         ready=[],
     )
 
@@ -160,6 +170,7 @@ def create_app(parts: Parts) -> FastAPI:
             for chore in chores:
                 chore.cancel()
             await drain(parts, 0 if parts.queue.draining else parts.settings.grace_s)
+            await asyncio.to_thread(parts.is_short_of_room)
         parts.render_queue.close()
         parts.pipeline.close()
         parts.record.close()
@@ -206,6 +217,8 @@ def _add_guards(app: FastAPI, parts: Parts) -> None:
     app.add_middleware(OriginGuard, settings=settings)
 
     def observe(scope: Scope, status: int, seconds: float) -> None:
+        if status == STORAGE_FULL:
+            parts.room.note_full()
         parts.metrics.request_ended(scope, status, seconds)
         log_request(scope, status, seconds)
 
@@ -247,7 +260,7 @@ async def _sweep_now_and_then(parts: Parts) -> None:
     while True:
         await asyncio.sleep(SWEEP_EVERY_S)
         sweep = functools.partial(parts.uploads.sweep, parts.files_in_use())
-        for chore in (sweep, functools.partial(forget_old_runs, parts)):
+        for chore in (sweep, functools.partial(forget_old_runs, parts), parts.is_short_of_room):
             try:
                 await asyncio.to_thread(chore)
             except Exception:

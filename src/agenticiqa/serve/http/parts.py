@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from fastapi import Request
 
+from agenticiqa.runtime.room import Room
 from agenticiqa.serve.http.guard.key_rates import KeyRates
 from agenticiqa.serve.http.guard.keys import KeyFile
 from agenticiqa.serve.http.problems import ServiceError
@@ -40,12 +42,24 @@ class Parts:
     render_queue: RenderQueue
     memory: MemoryShares
     key_rates: KeyRates
+    room: Room
     ready: list[str]
     """Empty until the model is loaded."""
 
     def files_in_use(self) -> frozenset[Path]:
         """Pictures of work that has not ended."""
         return frozenset().union(*(job.holds for job in (*self.queue.active, *self.batch_queue.active)))
+
+    def is_short_of_room(self) -> bool:
+        """Whether what is sent could not be kept; outcomes that are still to be recorded are tried again."""
+        if self.room.is_short():
+            return True
+        try:
+            for queue in (self.queue, self.batch_queue):
+                queue.keep_again()
+        except (OSError, sqlite3.Error):
+            self.room.note_full()
+        return self.queue.has_unkept or self.batch_queue.has_unkept
 
     def batch_output(self, batch_id: str) -> Path:
         return self.settings.data_folder / "batches" / f"{batch_id}.jsonl"

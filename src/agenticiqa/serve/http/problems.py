@@ -19,6 +19,7 @@ from agenticiqa.errors import (
     AgenticIQAError,
     BackendError,
     BackendUnavailableError,
+    HomeFullError,
     ImageError,
     ImageFormatError,
     ImageTooLargeError,
@@ -30,9 +31,11 @@ from agenticiqa.errors import (
     ToolError,
     told_to_clients,
 )
+from agenticiqa.runtime.room import is_out_of_space
 
 logger = logging.getLogger(__name__)
 
+STORAGE_FULL = int(HTTPStatus.INSUFFICIENT_STORAGE)
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:agenticiqa:problem:"
 _ADDRESS = re.compile(r"\b(?:https?|file|ftp)://\S+", re.IGNORECASE)
@@ -136,7 +139,8 @@ class ServiceError(Exception):
         """The error that a kept problem document describes."""
         rest = {key: value for key, value in document.items() if key not in ("type", "title", "status", "detail")}
         kind = str(document["type"]).removeprefix(TYPE_PREFIX)
-        headers = {"Retry-After": "5"} if document["status"] == 503 else {}
+        waits = {503: "5", STORAGE_FULL: "60"}
+        headers = {"Retry-After": waits[document["status"]]} if document["status"] in waits else {}
         return cls(document["status"], kind, document["detail"], headers=headers, **rest)
 
     def document(self, instance: str | None = None) -> dict[str, Any]:
@@ -190,6 +194,8 @@ def without_addresses(text: str) -> str:
 
 def from_package_error(error: AgenticIQAError) -> ServiceError:
     """A typed failure of the package under the status that fits it."""
+    if isinstance(error, HomeFullError) or is_out_of_space(error):
+        return failed("A request", error)
     status = next((status for kind, status in _STATUS_BY_ERROR if isinstance(error, kind)), 500)
     if status == 500:
         # A broken configuration or database is for the server's log, not for its clients.
@@ -206,6 +212,20 @@ def status_of_kind(kind: str) -> int:
     (422, 502)
     """
     return _STATUS_BY_KIND.get(kind, 502)
+
+
+def failed(what: str, error: Exception) -> ServiceError:
+    """What a client is told of a failure that is not the request's: a full disk, or a defect. The log has the rest."""
+    if not (isinstance(error, HomeFullError) or is_out_of_space(error)):
+        logger.error("%s failed", what, exc_info=error)
+        return internal_error()
+    logger.error("%s: there is no room left on the disk (%s)", what, error)
+    return ServiceError(
+        STORAGE_FULL,
+        "storage_full",
+        "The server has no room left to keep this. Try again later, or tell whoever runs it.",
+        headers={"Retry-After": "60"},
+    )
 
 
 def internal_error() -> ServiceError:

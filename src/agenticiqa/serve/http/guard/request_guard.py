@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agenticiqa.serve.http.problems import ServiceError, internal_error, problem_response
+from agenticiqa.serve.http.problems import ServiceError, failed, problem_response
 from agenticiqa.serve.http.settings import ServiceSettings
 
 logger = logging.getLogger(__name__)
@@ -76,10 +76,10 @@ class RequestGuard:
             await self.app(scope, body.receive, reply.send)
         except ServiceError as error:
             await problem_response(error, request_id)(scope, body.receive, reply.send)
-        except Exception:
-            logger.exception("Request %s failed", request_id)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is logged and answered
+            found = failed(f"Request {request_id}", error)
             if not reply.status:
-                await problem_response(internal_error(), request_id)(scope, body.receive, reply.send)
+                await problem_response(found, request_id)(scope, body.receive, reply.send)
 
 
 class _BodiesInMemory:

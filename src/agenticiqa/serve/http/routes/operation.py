@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
@@ -27,7 +29,7 @@ async def healthz() -> Response:
 async def readyz(request: Request) -> Response:
     parts = parts_of(request)
     running = parts.queue.running
-    why = _why_not(parts)
+    why = await asyncio.to_thread(_why_not, parts)
     if why:
         raise ServiceError(
             503,
@@ -51,6 +53,8 @@ def _why_not(parts: Parts) -> str | None:
         return "stopping"
     if not parts.ready:
         return "loading its model"
+    if parts.is_short_of_room():
+        return "out of room on its disk"
     return "full: all workers are busy and nothing more may wait" if parts.queue.is_full else None
 
 

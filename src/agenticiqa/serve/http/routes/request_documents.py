@@ -30,6 +30,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
         502: "The model's backend failed",
         503: "Stopping, not ready, or short of memory: see Retry-After",
         504: "Out of time",
+        507: "No room left on the server's disk",
     }
     always = (400, 401, 403, 421, 500)
     return {
@@ -38,7 +39,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-WORK_PROBLEMS = problems(408, 409, 413, 415, 422, 429, 502, 503, 504)
+WORK_PROBLEMS = problems(408, 409, 413, 415, 422, 429, 502, 503, 504, 507)
 
 
 def body_of(json_form: type[BaseModel], fields: type[BaseModel], pictures: dict[str, bool]) -> dict[str, Any]:

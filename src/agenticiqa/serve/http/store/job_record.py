@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from agenticiqa.errors import AgenticIQAError, ConfigError
-from agenticiqa.runtime.files import make_private_folder
-from agenticiqa.runtime.runs import INTERRUPTED, open_database
+from agenticiqa.runtime.files import make_private, make_private_folder
+from agenticiqa.runtime.room import is_out_of_space
+from agenticiqa.runtime.runs import INTERRUPTED, open_database, record_failure
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -85,6 +86,8 @@ class JobRecord:
             self._connection.executescript(_SCHEMA)
             _add_missing_columns(self._connection)
         except (OSError, sqlite3.Error) as error:
+            if is_out_of_space(error):
+                raise record_failure(database, error) from error
             raise AgenticIQAError(
                 f"The service's record {str(database)!r} cannot be used: {error}.",
                 hint="Set AGENTICIQA_HOME to a writable folder.",
@@ -186,6 +189,7 @@ class JobRecord:
 
 def _claimed(file: Path) -> sqlite3.Connection:
     """A lock that ends with the process, on every system."""
+    make_private(file)
     connection = sqlite3.connect(file, timeout=0.2, check_same_thread=False, isolation_level=None)
     try:
         connection.execute("BEGIN EXCLUSIVE")

@@ -7,12 +7,11 @@ import logging
 import os
 import threading
 import time
-import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from agenticiqa.runtime.files import make_private_folder
+from agenticiqa.runtime.files import make_private_folder, whole_file
 
 logger = logging.getLogger(__name__)
 
@@ -50,9 +49,8 @@ class UploadStore:
                 os.utime(path)
             else:
                 path.parent.mkdir(exist_ok=True, mode=0o700)
-                part = path.with_name(f".{uuid.uuid4().hex}.part")
-                part.write_bytes(data)
-                part.replace(path)
+                with whole_file(path, private=True, durable=False) as stream:
+                    stream.write(data)
         return StoredPicture(path, name, size)
 
     def remove(self, path: Path) -> None:

@@ -23,7 +23,7 @@ from typing import Any, Literal
 from agenticiqa.errors import AgenticIQAError, told_to_clients
 from agenticiqa.runtime.runs import INTERRUPTED, StopRun
 from agenticiqa.runtime.stopping import stoppable
-from agenticiqa.serve.http.problems import ServiceError, from_package_error, internal_error
+from agenticiqa.serve.http.problems import ServiceError, failed, from_package_error
 from agenticiqa.serve.http.store.job_record import QUEUED, JobOutcome, JobRecord, now
 from agenticiqa.serve.http.work.lanes import Lane, MemoryShares, step_back
 
@@ -183,6 +183,7 @@ class JobQueue:
         self._small, self._large = Lane(), Lane()
         self._large_workers = max(1, workers // 2) if memory else 0
         self._jobs: dict[str, ServiceJob] = {}
+        self._unkept: dict[str, JobOutcome] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self.draining = False
         self.ended: Callable[[ServiceJob, JobOutcome], None] = lambda _job, _outcome: None
@@ -364,9 +365,8 @@ class JobQueue:
             return JobOutcome("error", problem=from_package_error(error).document())
         except ServiceError as error:
             return JobOutcome("error", problem=error.document())
-        except Exception:
-            logger.exception("Job %s failed", job.id)
-            return JobOutcome("error", problem=internal_error().document())
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is logged and answered
+            return JobOutcome("error", problem=failed(f"Job {job.id}", error).document())
         if job.stop_reason in ("cancelled", "client_left"):
             return self._stopped(job, job.stop_reason)
         # Work that was finished a little late is still finished.
@@ -386,7 +386,19 @@ class JobQueue:
         try:
             self._record.finish(job.id, outcome)
         except Exception:
-            logger.exception("The outcome of job %s could not be recorded", job.id)
+            logger.exception("The outcome of job %s could not be recorded; trying again later", job.id)
+            self._unkept[job.id] = outcome
+
+    @property
+    def has_unkept(self) -> bool:
+        """Whether the outcome of some job is not on record yet."""
+        return bool(self._unkept)
+
+    def keep_again(self) -> None:
+        """Record the outcomes that could not be recorded when their jobs ended: a disk may have been full."""
+        for job_id, outcome in list(self._unkept.items()):
+            self._record.finish(job_id, outcome)
+            self._unkept.pop(job_id, None)
 
     # --- on the event loop ---
 
@@ -408,7 +420,8 @@ class JobQueue:
         job.done.set()
         job.announce()
         self.ended(job, outcome)
-        ended = [each for each in self._jobs.values() if each.outcome is not None]
+        # Those that are not on record are at hand here alone.
+        ended = [each for each in self._jobs.values() if each.outcome is not None and each.id not in self._unkept]
         for old in ended[: max(0, len(ended) - KEPT_AFTER_END)]:
             del self._jobs[old.id]
         if not job.recorded:
