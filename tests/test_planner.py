@@ -10,7 +10,8 @@ import pytest
 
 from agenticiqa.errors import AuthenticationError
 from agenticiqa.nodes import planner as module
-from agenticiqa.nodes.planner import PLANNER_PROMPT_TEMPLATE, PLANNER_SYSTEM_PROMPT, PlanReply, planner_node
+from agenticiqa.nodes.planner import PlanReply, planner_node
+from agenticiqa.nodes.prompts import PLANNER_PROMPT_TEMPLATE, PLANNER_SYSTEM_PROMPT
 from agenticiqa.nodes.run_context import RunContext
 from agenticiqa.runtime.config import load_settings
 from agenticiqa.state import AgenticIQAState, PlannerOutput, SummarizerOutput

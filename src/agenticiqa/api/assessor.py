@@ -17,6 +17,8 @@ from agenticiqa.api.run_result import Progress, assessment_from
 from agenticiqa.errors import AgenticIQAError, ConfigError, HomeFullError, RunNotFoundError
 from agenticiqa.models.client import BackendChoice, VLMClient
 from agenticiqa.nodes.ablation import calls_per_pass
+from agenticiqa.nodes.prompt_templates import read_prompts
+from agenticiqa.nodes.prompts import SHIPPED
 from agenticiqa.nodes.results import Assessment, show_in_notebooks
 from agenticiqa.nodes.run_context import RunContext
 from agenticiqa.nodes.run_state import PipelineEvent, initial_state
@@ -64,6 +66,8 @@ class AgenticIQA:
     ``record=False`` writes nothing to disk: no run record, no cache, no log. Otherwise all three live in the home
     folder (docs/configuration.md); a home that cannot be written costs them, with a warning, and never the answer.
 
+    ``profile="paper"`` takes the conditions of the AgenticIQA paper: its tools, printed calibrations and thresholds.
+
     Parameters beyond the configuration are for callers that bring their own parts: ``clients`` maps a role
     (``planner``, ``executor``, ``summarizer``) to a ready client, ``tools`` replaces the measuring tools. A program
     that takes paths from strangers sets ``only_allowed_roots``: pictures outside ``allowed_roots`` are then refused.
@@ -73,6 +77,7 @@ class AgenticIQA:
         self,
         backend: str | None = None,
         *,
+        profile: str | None = None,
         settings: Settings | None = None,
         config_dir: str | PathLike[str] | None = None,
         overrides: Mapping[str, Any] | None = None,
@@ -83,15 +88,16 @@ class AgenticIQA:
     ) -> None:
         if settings is None:
             folder = fspath(config_dir) if config_dir else None
-            settings = load_settings(folder, {"backend": backend, **(overrides or {})})
-        elif config_dir or overrides:
-            raise ConfigError("Give either settings, or config_dir and overrides: they would contradict each other.")
+            settings = load_settings(folder, {"backend": backend, "pipeline.profile": profile, **(overrides or {})})
+        elif config_dir or overrides or profile:
+            raise ConfigError("Give either settings, or config_dir, overrides and profile: they would contradict it.")
         elif backend:
             settings = settings.with_backends({role: {"backend": backend} for role in ROLES})
         self.settings = settings
         pipeline = self.settings.pipeline
         if record:
             configure_logging(self.settings.log_file, pipeline.logging.level, self.settings.secrets)
+        self._prompts = read_prompts(pipeline.prompts, SHIPPED)
         self._cache: DiskCache | None = (
             open_cache(self.settings.cache_folder, pipeline.cache.size_limit_mb)
             if pipeline.cache.enabled and record
@@ -411,6 +417,7 @@ class AgenticIQA:
             clients=self._clients,
             tools=self._tools,
             cache=self._cache,
+            prompts=self._prompts,
             run_id=run_id,
             pictures=pictures,
             scaled_to=_scaled_to(state),

@@ -105,6 +105,8 @@ def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
         "run_id": context.run_id,
         "mode": state.get("mode", "agents"),
         "without": list(state.get("without", [])),
+        "profile": context.settings.pipeline.profile,
+        "prompts_sha256": context.prompts.sha256,
         "backend": _backends(state, context),
         "calls": len(calls.made),
         "cached_calls": len(calls.records) - len(calls.made),

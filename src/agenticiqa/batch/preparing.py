@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +16,10 @@ from agenticiqa.errors import ConfigError
 from agenticiqa.models.client import BackendName, TokenUsage, choose_backend, find_provider, provider_names
 from agenticiqa.models.pricing import estimate_cost
 from agenticiqa.nodes.ablation import calls_per_pass, may_replan
+from agenticiqa.nodes.prompt_templates import read_prompts
+from agenticiqa.nodes.prompts import SHIPPED
 from agenticiqa.pictures.aligning import Align
-from agenticiqa.runtime.config import ROLES, Settings, load_settings
+from agenticiqa.runtime.config import ROLES, PipelineSettings, Settings, load_settings
 from agenticiqa.state import RunMode
 from agenticiqa.tools.registry import default_registry
 from agenticiqa.vocabulary import DEFAULT_QUERY
@@ -41,6 +44,7 @@ class BatchRequest:
     mode: RunMode | None = None
     without: tuple[str, ...] | None = None
     """Mode, and the parts to leave out; None: as configured."""
+    profile: str | None = None
     tools: tuple[str, ...] = ()
     align: Align = "none"
     timeout_s: float = 600.0
@@ -58,6 +62,7 @@ def prepare_job(request: BatchRequest) -> BatchJob:
         "pipeline.max_replan_iterations": request.max_replan,
         "pipeline.mode": request.mode,
         "pipeline.without": request.without,
+        "pipeline.profile": request.profile,
         "pipeline.memory": request.memory,
         # A batch has its results file: a record and checkpoints of every sample would be a second one.
         "pipeline.runs.enabled": False,
@@ -80,7 +85,32 @@ def prepare_job(request: BatchRequest) -> BatchJob:
         query=request.query or DEFAULT_QUERY,
         timeout_s=request.timeout_s,
         limits=request.limits,
+        conditions=_conditions(settings.pipeline, measures_only=bool(tools)),
     )
+
+
+def _conditions(pipeline: PipelineSettings, *, measures_only: bool) -> tuple[str, ...]:
+    """What is not as shipped and changes results. Prompts are read here: one that cannot be used costs no sample."""
+    found: list[str] = []
+    if not measures_only:
+        found += [f"mode {pipeline.mode}"] if pipeline.mode != "agents" else []
+        found += [f"without {part}" for part in pipeline.without]
+        found += [f"prompts {read_prompts(pipeline.prompts, SHIPPED).sha256}"] if pipeline.prompts else []
+        found += [f"allow {name}" for name in sorted(pipeline.tools.allow)]
+        found += [f"deny {name}" for name in sorted(pipeline.tools.deny)]
+    if pipeline.tools.calibrations:
+        found.append(f"calibrations {_curves(pipeline.tools.calibrations)}")
+    return tuple(found)
+
+
+def _curves(calibrations: str | Path) -> str:
+    """Which curves turn values into scores; a file's by what it holds."""
+    if isinstance(calibrations, str):
+        return calibrations
+    try:
+        return hashlib.sha256(calibrations.read_bytes()).hexdigest()
+    except OSError as error:
+        raise ConfigError(f"The calibration file {str(calibrations)!r} cannot be read ({error}).") from None
 
 
 def _check_limits(limits: RateLimits, *, asks_elsewhere: bool) -> None:

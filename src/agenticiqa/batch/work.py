@@ -50,6 +50,8 @@ class BatchJob:
     """The question of samples that bring none."""
     timeout_s: float = 600.0
     limits: RateLimits = field(default_factory=RateLimits)
+    conditions: tuple[str, ...] = ()
+    """What is not as shipped and changes results: mode, parts left out, prompts, calibrations, pool of tools."""
     leaves_nothing: bool = False
     """No cache and no log file: results are all that is left."""
 
@@ -73,16 +75,15 @@ class BatchJob:
     def run_id(self, sample: Sample) -> str:
         """The same for the same question under the same conditions; another one as soon as any of them changes."""
         asked = sample.model_dump(include={"sample_id", "query", "options", "regions"})
-        pipeline = self.settings.pipeline
         pictures = [_whole(path) for path in (sample.image_path, sample.reference_path)]
         if self.measures_only:
             conditions: list[Any] = [list(self.tools), self.align]
         else:
             asked["query"] = sample.query or self.query
-            conditions = [dict(self.backends), pipeline.max_replan_iterations]
+            conditions = [dict(self.backends), self.settings.pipeline.max_replan_iterations]
             # Only where it is asked for: results of earlier versions keep their ids.
             conditions += [self.align] if self.align != "none" else []
-            conditions += [[pipeline.mode, *pipeline.without]] if pipeline.mode != "agents" or pipeline.without else []
+        conditions += [list(self.conditions)] if self.conditions else []
         text = json.dumps([asked, pictures, conditions], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
 

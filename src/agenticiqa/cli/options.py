@@ -65,6 +65,10 @@ WithoutOption = Annotated[
         show_default=False,
     ),
 ]
+ProfileOption = Annotated[
+    str | None,
+    typer.Option("--profile", help="'paper': its tools, printed calibrations and thresholds.", show_default=False),
+]
 MemoryOption = Annotated[
     str | None,
     typer.Option(

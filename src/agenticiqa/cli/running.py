@@ -27,13 +27,19 @@ if TYPE_CHECKING:
 
 
 def open_assessor(
-    backend: str | None, config: Path | None, *, no_cache: bool, quiet: bool, memory: str | None = None
+    backend: str | None,
+    config: Path | None,
+    *,
+    no_cache: bool,
+    quiet: bool,
+    memory: str | None = None,
+    profile: str | None = None,
 ) -> AgenticIQA:
     """The assessor a command works with; its warnings reach the terminal unless quiet."""
     from agenticiqa.api.assessor import AgenticIQA
 
     overrides = {"pipeline.cache.enabled": False if no_cache else None, "pipeline.memory": memory}
-    assessor = AgenticIQA(backend, config_dir=config, overrides=overrides)
+    assessor = AgenticIQA(backend, config_dir=config, overrides=overrides, profile=profile)
     if not quiet:
         show_warnings(assessor.settings.secrets)
     return assessor

@@ -17,6 +17,7 @@ from agenticiqa.models.client import ModelRequest, create_vlm_client
 from agenticiqa.models.mind import Mind, Mode
 from agenticiqa.nodes.answering import Answer, AnswerForm
 from agenticiqa.nodes.asking import Answered, Step
+from agenticiqa.nodes.prompts import DIRECT_ANSWER, DIRECT_RATING
 from agenticiqa.nodes.rating import rate
 from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
 from agenticiqa.nodes.summarizer import PARSING_FAILED, select_mode
@@ -25,28 +26,6 @@ from agenticiqa.state import AgenticIQAState, ExecutorOutput, SummarizerOutput
 from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
 
 logger = logging.getLogger(__name__)
-
-DIRECT_RATING_PROMPT = """\
-You judge the technical quality of the test image; a reference image, where attached, shows how it should look.
-Answer the question with one of these levels:
-A. Excellent
-B. Good
-C. Fair
-D. Poor
-E. Bad
-Return the JSON:
-{
-  "final_answer": "<one letter>",
-  "quality_reasoning": "<brief reason>"
-}"""
-
-DIRECT_ANSWER_PROMPT = """\
-You answer a question about the test image; a reference image, where attached, shows how it should look.
-Return the JSON:
-{
-  "final_answer": "<the letter of an option where there are options, else a short answer>",
-  "quality_reasoning": "<brief reason>"
-}"""
 
 
 def direct_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None) -> dict[str, Any]:
@@ -86,11 +65,12 @@ class _DirectQuestion:
 
     def _request(self) -> ModelRequest:
         role = self.context.settings.summarizer
-        question = f"Question:\n{self.state['query'].strip()}"
-        rating = self.form.mode == "scoring"
+        fields = {"query": self.state["query"].strip(), "options": self.form.options_section()}
+        template = DIRECT_RATING if self.form.mode == "scoring" else DIRECT_ANSWER
+        system, user = self.context.prompts.fill(template, fields)
         return ModelRequest(
-            system=DIRECT_RATING_PROMPT if rating else DIRECT_ANSWER_PROMPT,
-            user=question if rating else f"{question}\n\n{self.form.options_section()}",
+            system=system,
+            user=user,
             images=self.context.labelled_pictures(self.state),
             schema=self.form.schema(),
             answer_letters=tuple(self.form.options),

@@ -26,6 +26,8 @@ from agenticiqa.models.client import (
 )
 from agenticiqa.models.mind import Asked, Mind
 from agenticiqa.nodes.asking import Asker, CallLog, Deadline
+from agenticiqa.nodes.prompt_templates import PromptBook, read_prompts
+from agenticiqa.nodes.prompts import SHIPPED
 from agenticiqa.pictures.aligning import aligned
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.inputs import GivenPicture, given_picture
@@ -55,6 +57,7 @@ class RunContext:
     """Ready-made clients by role, for callers that bring their own."""
     tools: ToolRegistry = field(default_factory=default_registry)
     cache: DiskCache | None = None
+    prompts: PromptBook = field(default_factory=lambda: PromptBook({}, SHIPPED))
     calls: CallLog = field(default_factory=CallLog)
     timings: dict[str, float] = field(default_factory=dict)
     run_id: str = ""
@@ -238,7 +241,8 @@ def configured_context() -> RunContext:
     pipeline = settings.pipeline
     configure_logging(settings.log_file, pipeline.logging.level, settings.secrets)
     cache = open_cache(settings.cache_folder, pipeline.cache.size_limit_mb) if pipeline.cache.enabled else None
-    return RunContext(settings=settings, tools=default_registry(pipeline.tools), cache=cache)
+    prompts = read_prompts(pipeline.prompts, SHIPPED)
+    return RunContext(settings=settings, tools=default_registry(pipeline.tools), cache=cache, prompts=prompts)
 
 
 def _words_of(state: AgenticIQAState, longest: int) -> dict[str, Any]:

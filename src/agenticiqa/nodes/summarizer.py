@@ -19,6 +19,7 @@ from agenticiqa.nodes.ablation import may_replan
 from agenticiqa.nodes.answering import RATING_OPTIONS, Answer, AnswerForm
 from agenticiqa.nodes.asking import Answered, Step
 from agenticiqa.nodes.evidence import Gap, find_contradictions, find_gaps, should_replan
+from agenticiqa.nodes.prompts import EXPLANATION, EXPLANATION_PROMPT_TEMPLATE, SCORING, SCORING_PROMPT_TEMPLATE
 from agenticiqa.nodes.rating import fusion_of, rate
 from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
 from agenticiqa.score_fusion import softmax
@@ -33,44 +34,10 @@ from agenticiqa.state import (
 )
 from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
 
-# The documents put should_replan here.
+# The documents put should_replan and the two templates here.
 __all__ = ["EXPLANATION_PROMPT_TEMPLATE", "SCORING_PROMPT_TEMPLATE", "select_mode", "should_replan", "summarizer_node"]
 
 logger = logging.getLogger(__name__)
-
-EXPLANATION_PROMPT_TEMPLATE = """\
-System:
-You are a visual quality assessment assistant. Your task is to select the most appropriate answer to the user's
-question. You are given:
-- Distortion analysis (severity and visual impact of listed distortions)
-- Tool response (overall quality scores from IQA models)
-- Image content
-Decision process
-1. First, understand what kind of visual information is needed to answer the user's question.
-2. Check if the provided distortion analysis or tool response already contains the required information.
-3. If the provided information is sufficient, use it to answer.
-4. If the information is unclear or insufficient, analyze the image directly to determine the best answer.
-Return a valid JSON object in the following format:
-{
-  "final_answer": "<one of the above letters>",
-  "quality_reasoning": "<brief explanation, based on either distortion analysis, tool response, or direct visual observation>"
-}"""  # noqa: E501 - the wording is the specification's
-
-SCORING_PROMPT_TEMPLATE = """\
-System:
-You are a visual quality assessment assistant. Given the question and the analysis (tool scores, distortion
-analysis). Your task is to assess the image quality.
-You must select one single answer from the following:
-A. Excellent
-B. Good
-C. Fair
-D. Poor
-E. Bad
-Return the JSON:
-{
-  "final_answer": "<one letter>",
-  "quality_reasoning": "<concise justification referencing distortions or tool scores>"
-}"""
 
 PARSING_FAILED = "VLM output parsing failed"
 NO_EVIDENCE_SENTENCE = "No tool or distortion evidence was available; this answer rests on direct visual analysis."
@@ -179,10 +146,10 @@ class _Summary:
 
     def _request(self) -> ModelRequest:
         role = self.context.settings.summarizer
-        template = SCORING_PROMPT_TEMPLATE if self.mode == "scoring" else EXPLANATION_PROMPT_TEMPLATE
+        system, user = self.context.prompts.fill(SCORING if self.mode == "scoring" else EXPLANATION, self._fields())
         return ModelRequest(
-            system=template.removeprefix("System:\n"),
-            user=self._user_message(),
+            system=system,
+            user=user,
             images=self.context.labelled_pictures(self.state),
             schema=self.form.schema(),
             answer_letters=tuple(self.options),
@@ -192,33 +159,28 @@ class _Summary:
             timeout_s=role.timeout_s,
         )
 
-    def _user_message(self) -> str:
-        sections = [f"Question:\n{self.state['query'].strip()}"]
-        if self.mode == "explanation":
-            sections.append(self.form.options_section())
-        if self.evidence.distortion_analysis:
-            analysis = {
-                name: [entry.for_prompt() for entry in entries]
-                for name, entries in self.evidence.distortion_analysis.items()
-            }
-            sections.append(f"Distortion analysis:\n{json.dumps(analysis, ensure_ascii=False)}")
-        if self.evidence.quality_scores:
-            sections.append(f"Tool response:\n{json.dumps(self.evidence.quality_scores, ensure_ascii=False)}")
-            sections += [f"Note: {note}." for note in self._notes()]
-        if self.mode == "scoring" and self.tool_scores:
-            sections.append(self._guidance())
-        return "\n\n".join(sections)
+    def _fields(self) -> dict[str, str]:
+        analysis, scores = self.evidence.distortion_analysis, self.evidence.quality_scores
+        told = {name: [entry.for_prompt() for entry in entries] for name, entries in (analysis or {}).items()}
+        return {
+            "query": self.state["query"].strip(),
+            "options": self.form.options_section(),
+            "distortion_analysis": json.dumps(told, ensure_ascii=False) if told else "",
+            "tool_response": json.dumps(scores, ensure_ascii=False) if scores else "",
+            "notes": "\n\n".join(f"Note: {note}." for note in self._notes()) if scores else "",
+            "fused_tools": self._fused_tools() if self.mode == "scoring" and self.tool_scores else "",
+        }
 
     def _notes(self) -> list[str]:
         return list(dict.fromkeys(log.note for log in self.evidence.tool_logs if log.note))
 
-    def _guidance(self) -> str:
+    def _fused_tools(self) -> str:
         """What the tools alone say, so that the model can weigh it before it chooses."""
         fusion = fusion_of(self.context.settings.pipeline.fusion)
         score = fusion.fuse_scores(self.tool_scores, fusion.extract_vlm_probabilities({}, mode="uniform"))
         letter = fusion.map_to_level(score)
         self.used["tools_only_score"] = round(score, 4)
-        return f"Tool scores fused, 1 (bad) to 5 (excellent): {score:.2f}, level {letter}. {RATING_OPTIONS[letter]}"
+        return f"{score:.2f}, level {letter}. {RATING_OPTIONS[letter]}"
 
     def _thought(self, mind: Mind) -> Answer:
         if self.tool_scores:

@@ -47,6 +47,7 @@ ENVIRONMENT_PREFIX = "AGENTICIQA_"
 CONFIG_DIR_VARIABLE = "AGENTICIQA_CONFIG_DIR"
 BACKEND_VARIABLE = "AGENTICIQA_BACKEND"
 HOME_VARIABLE = "AGENTICIQA_HOME"
+PROFILES = ("paper",)
 ROLES: tuple[str, ...] = ("planner", "executor", "summarizer")
 
 
@@ -167,15 +168,21 @@ class PyiqaSettings(_Strict):
 class ToolSettings(_Strict):
     timeout_s: float = Field(300.0, gt=0)
     max_workers: int = Field(4, ge=1, le=64)
-    calibrations: Path | None = Field(None, description="Curves that replace the shipped ones, tool by tool")
+    allow: tuple[str, ...] = Field((), description="The only tools that run; none named: all")
+    deny: tuple[str, ...] = Field((), description="Tools that do not run")
+    calibrations: Literal["printed"] | Path | None = Field(
+        None, description="Curves that replace the shipped ones: those the paper prints, or a file's, tool by tool"
+    )
     pyiqa: PyiqaSettings = PyiqaSettings()
 
 
 class PipelineSettings(_Strict):
+    profile: Literal["paper"] | None = Field(None, description="Settings that belong together, under one name")
     mode: RunMode = "agents"
     without: tuple[Part, ...] = Field((), description="Parts that are left out, for ablations")
     max_replan_iterations: int = Field(2, ge=0)
     strict_mode_selection: bool = False
+    prompts: Path | None = Field(None, description="Folder with the agents' prompts; null: the shipped ones")
     max_query_chars: int = Field(20_000, ge=1)
     allowed_roots: tuple[Path, ...] = ()
     memory: int | None = Field(
@@ -350,11 +357,21 @@ def _named_layers(overrides: Mapping[str, Any], environment: Mapping[str, str]) 
 
 def _checked(layers: list[_Layer]) -> Settings:
     """The settings of all layers; the last two are those that name backends for one run."""
+    layers = _with_profile(layers)
     explicit = {role for role in ROLES for layer in layers[-2:] if _has(layer.values, (role, "backend"))}
     try:
         return Settings.model_validate({**_merged(layers), "chosen_explicitly": explicit})
     except ValidationError as error:
         raise ConfigError(_explain(error, layers), hint="`agenticiqa config show` prints every known key.") from None
+
+
+def _with_profile(layers: list[_Layer]) -> list[_Layer]:
+    """A profile counts more than files, and less than what the user says for this one run."""
+    name = _merged(layers).get("pipeline", {}).get("profile")
+    if name not in PROFILES:
+        return layers
+    values = yaml.safe_load(_packaged(f"profile_{name}.yaml"))
+    return [*layers[:-2], _Layer(f"profile {name}", values), *layers[-2:]]
 
 
 def _merged(layers: list[_Layer]) -> dict[str, Any]:

@@ -151,6 +151,22 @@ def paper_coefficients() -> dict[str, Coefficients]:
     return {name: _five(name, row) for name, row in _section("paper").items()}
 
 
+def printed_calibrations() -> dict[str, Calibration]:
+    """All 24 rows exactly as printed, unchecked: some contradict their own direction (:func:`check` says which).
+
+    Range and direction are those of the curves in use; raw values beyond the range count as its ends.
+
+    >>> round(printed_calibrations()["NIQE"](3), 2), check(printed_calibrations()["LPIPS"])
+    (3.39, 'it spans only 1.00..3.93 of the scale')
+    """
+    in_use = load_calibrations()
+    source = "AgenticIQA (arXiv 2509.26006), as printed"
+    return {
+        name: replace(in_use[name], coefficients=row, source=source, origin="paper", span=None)
+        for name, row in paper_coefficients().items()
+    }
+
+
 def save_calibrations(calibrations: Mapping[str, Calibration], path: str | Path) -> None:
     """Write a file that :func:`load_calibrations` reads; whole or not at all."""
     text = yaml.safe_dump(

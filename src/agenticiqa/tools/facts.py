@@ -37,14 +37,15 @@ def facts_of(name: str, settings: ToolSettings) -> dict[str, Any]:
 def _facts(entry: CatalogueEntry, registry: ToolRegistry, settings: ToolSettings) -> dict[str, Any]:
     found = availability(entry, settings)
     tool = registry.get(entry.name)
+    left_out = found.ready and tool is None
     return {
         **(describe(tool) if tool else _undescribed(entry)),
         "description": entry.description,
         "in_paper": entry.in_paper,
         "best_at": {category: list(kinds) for category, kinds in entry.best_at.items()},
         "agreement": dict(entry.agreement),
-        "state": found.state,
-        "reason": found.reason,
+        "state": "left out" if left_out else found.state,
+        "reason": registry.unavailable[entry.name] if left_out else found.reason,
         "provider": found.provider,
         "licence": entry.licences[found.provider],
         "needs": entry.needs(found.provider),

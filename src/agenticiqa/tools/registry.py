@@ -8,6 +8,7 @@ the entry-point group ``agenticiqa.tools``.
 from __future__ import annotations
 
 import difflib
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +16,9 @@ from functools import cached_property, lru_cache
 from importlib import metadata
 from pathlib import Path
 
-from agenticiqa.errors import ToolError, ToolUnavailableError
+from agenticiqa.errors import ConfigError, ToolError, ToolUnavailableError
 from agenticiqa.runtime.config import ToolSettings
-from agenticiqa.tools.calibration import Calibration, load_calibrations
+from agenticiqa.tools.calibration import Calibration, check, load_calibrations, printed_calibrations
 from agenticiqa.tools.catalogue import (
     CatalogueEntry,
     availability,
@@ -31,6 +32,8 @@ from agenticiqa.tools.catalogue import (
 from agenticiqa.tools.metrics import Metric, MetricSpec
 from agenticiqa.tools.names import ENGLISH_WORDS, same_tool, tool_key
 from agenticiqa.vocabulary import CATEGORIES
+
+logger = logging.getLogger(__name__)
 
 ENTRY_POINT_GROUP = "agenticiqa.tools"
 LEAN_BYTES = 200
@@ -260,9 +263,7 @@ class _DefaultRegistry(ToolRegistry):
 
 def build_registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
     """Look up afresh what runs here."""
-    calibrations = load_calibrations()
-    if settings.calibrations:
-        calibrations |= load_calibrations(settings.calibrations)
+    calibrations = _calibrations(settings)
     tools, unavailable = [], {}
     for entry in load_catalogue().values():
         found = availability(entry, settings, folder)
@@ -272,7 +273,48 @@ def build_registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
             tools.append(Tool(metric, calibrations.get(entry.name) or _opinion_itself(metric.spec), entry, limit))
         else:
             unavailable[entry.name] = found.reason
-    return ToolRegistry([*tools, *_plug_ins()], unavailable)
+    return _pool(settings, ToolRegistry([*tools, *_plug_ins()], unavailable))
+
+
+def _calibrations(settings: ToolSettings) -> dict[str, Calibration]:
+    """The shipped curves, replaced by those that the settings ask for."""
+    shipped = load_calibrations()
+    if settings.calibrations == "printed":
+        printed = printed_calibrations()
+        doubtful = [name for name, row in printed.items() if check(row)]
+        logger.warning(
+            "Calibrations as printed, also of %s, whose printed rows contradict themselves or miss an end of the scale",
+            ", ".join(doubtful),
+        )
+        return shipped | printed
+    return shipped | (load_calibrations(settings.calibrations) if settings.calibrations else {})
+
+
+def _pool(settings: ToolSettings, everything: ToolRegistry) -> ToolRegistry:
+    """The tools that the settings let run."""
+    if not settings.allow and not settings.deny:
+        return everything
+    known = {tool_key(name): name for name in everything.known_names()}
+    for name in (*settings.allow, *settings.deny):
+        if tool_key(name) not in known:
+            raise ConfigError(
+                f"tools.allow or tools.deny names {name!r}, which nobody knows.",
+                hint="`agenticiqa tools list` names all.",
+            )
+    allowed, denied = {*map(tool_key, settings.allow)}, {*map(tool_key, settings.deny)}
+    left_out = {
+        name: "tools.deny names it" if key in denied else "tools.allow does not name it"
+        for key, name in known.items()
+        if key in denied or (allowed and key not in allowed)
+    }
+    absent = [name for name in everything.unavailable if tool_key(name) in allowed - denied]
+    if absent:
+        logger.warning(
+            "%d of %d allowed tools do not run here: %s (`agenticiqa tools list` says why)",
+            len(absent), len(allowed - denied), ", ".join(absent),
+        )  # fmt: skip
+    kept = [tool for tool in everything.all() if tool.name not in left_out]
+    return ToolRegistry(kept, {**everything.unavailable, **left_out})
 
 
 def _opinion_itself(spec: MetricSpec) -> Calibration | None:

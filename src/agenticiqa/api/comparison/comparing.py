@@ -224,8 +224,13 @@ def _reliability(pictures: Pictures) -> Reliability:
 def _weighed(found: Comparison, wanted: Reliability) -> Comparison:
     """The verdict by the tool whose reliability was measured; the agents' own scores may cast doubt on it."""
     row = next((row for row in found.tools if row.tool == wanted.tool), None)
-    if row is None or row.calibrated_a is None or row.calibrated_b is None:
-        why = row.error if row and row.error else f"{wanted.tool} cannot run here"
+    if row is None:
+        left_out = (
+            f"{wanted.tool} decides between pictures, and it cannot run here. Do tools.allow or tools.deny say so?"
+        )
+        return found.model_copy(update={"status": "error", "error": f"The pictures could not be compared: {left_out}"})
+    if row.calibrated_a is None or row.calibrated_b is None:
+        why = row.error or f"{wanted.tool} gave no score"
         return found.model_copy(
             update={"status": "error", "error": _cannot(why, with_reference=found.reference_path is not None)}
         )

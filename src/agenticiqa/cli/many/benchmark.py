@@ -17,6 +17,7 @@ from agenticiqa.cli.options import (
     JsonOption,
     MaxReplanOption,
     ModeOption,
+    ProfileOption,
     ResamplesOption,
     WithoutOption,
     chosen_mode,
@@ -52,6 +53,7 @@ def benchmark(
     max_replan: MaxReplanOption = None,
     mode: ModeOption = None,
     without: WithoutOption = None,
+    profile: ProfileOption = None,
     workers: Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Samples worked on at once.")] = None,
     json_output: JsonOption = False,
     config: ConfigOption = None,
@@ -72,16 +74,22 @@ def benchmark(
     chosen, left_out = chosen_mode(mode), parts_left_out(without)
     if tools and (chosen or left_out):
         raise typer.BadParameter("--mode and --without have no effect with --measure: no model is asked.")
-    way = [*([chosen] if chosen == "direct" else []), *(f"without-{part}" for part in left_out or ())]
-    method = "-".join(tools) or "-".join([(backend or "default").replace("/", "-"), *way])
+    way = [profile, chosen if chosen == "direct" else None, *(f"without-{part}" for part in left_out or ())]
+    named = [*(tools or [(backend or "default").replace("/", "-")]), *filter(None, way)]
     plan = Plan(
         dataset=dataset,
         folder=folder,
-        work=work or Path("benchmarks") / f"{dataset.name}-{method}",
+        work=work or Path("benchmarks") / "-".join([dataset.name, *named]),
         page=results,
         command=shlex.join(["agenticiqa", *sys.argv[1:]]),
         request=BatchRequest(
-            backend=backend, config=config, max_replan=max_replan, mode=chosen, without=left_out, tools=tools
+            backend=backend,
+            config=config,
+            max_replan=max_replan,
+            mode=chosen,
+            without=left_out,
+            profile=profile,
+            tools=tools,
         ),
         subset=subset,
         max_samples=max_samples,

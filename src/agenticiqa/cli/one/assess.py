@@ -19,6 +19,7 @@ from agenticiqa.cli.options import (
     ModeOption,
     NoCacheOption,
     OverwriteOption,
+    ProfileOption,
     QuietOption,
     ReferenceOption,
     RegionsOption,
@@ -78,6 +79,7 @@ def assess(
     max_replan: MaxReplanOption = None,
     mode: ModeOption = None,
     without: WithoutOption = None,
+    profile: ProfileOption = None,
     fail_under: FailUnderOption = None,
     json_output: JsonOption = False,
     quiet: QuietOption = False,
@@ -99,7 +101,7 @@ def assess(
     inputs = [image, reference, *_mask_files(region or [])]
     check_outputs(report, inputs=inputs, overwrite=overwrite)
     with (
-        open_assessor(backend, config, no_cache=no_cache, quiet=quiet, memory=memory) as assessor,
+        open_assessor(backend, config, no_cache=no_cache, quiet=quiet, memory=memory, profile=profile) as assessor,
         interruptible(json_output=json_output),
     ):
         # Of a picture that is scaled, regions count in its reference's pixels.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -31,9 +32,12 @@ def check(json_output: JsonOption = False, config: ConfigOption = None) -> None:
     """Check the configuration files; a wrong key is named with its file and line."""
     from agenticiqa.errors import ConfigError
     from agenticiqa.models.client import BackendName, find_provider
+    from agenticiqa.nodes.prompt_templates import read_prompts
+    from agenticiqa.nodes.prompts import SHIPPED
     from agenticiqa.runtime.config import load_settings
 
     settings = load_settings(config)
+    read_prompts(settings.pipeline.prompts, SHIPPED)
     for role in ("planner", "executor", "summarizer"):
         for backend in (settings.role(role).backend, settings.role(role).fallback_backend):
             if backend:
@@ -45,6 +49,24 @@ def check(json_output: JsonOption = False, config: ConfigOption = None) -> None:
         print_json({"ok": True})
     else:
         typer.echo("The configuration is right.")
+
+
+@app.command("prompts")
+def prompts(
+    folder: Annotated[Path, typer.Argument(help="A folder for the files; it may be new.", show_default=False)],
+    json_output: JsonOption = False,
+) -> None:
+    """Write the shipped prompts as files, one for each step, to change and use with `prompts: FOLDER`."""
+    from agenticiqa.nodes.prompt_templates import write_prompts
+    from agenticiqa.nodes.prompts import SHIPPED
+
+    written = write_prompts(folder, SHIPPED)
+    if json_output:
+        print_json({"files": [str(file) for file in written]})
+        return
+    for file in written:
+        typer.echo(str(file))
+    typer.echo(f"Use them with `prompts: {folder}` in pipeline.yaml. Delete those that you do not change.")
 
 
 @app.command("trust")
