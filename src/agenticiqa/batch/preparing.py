@@ -74,11 +74,11 @@ def prepare_job(request: BatchRequest) -> BatchJob:
         backends: Mapping[str, str] = {}
     else:
         tools, backends = (), backends_of(settings)
-    asks_elsewhere = any(not _is_local(backend) for backend in backends.values())
-    _check_limits(request.limits, asks_elsewhere=asks_elsewhere)
-    use_cache = asks_elsewhere if request.use_cache is None else request.use_cache
+    remote = asks_elsewhere(backends)
+    _check_limits(request.limits, remote=remote)
+    use_cache = remote if request.use_cache is None else request.use_cache
     return BatchJob(
-        settings=_for_many(settings, request, use_cache=use_cache, asks_elsewhere=asks_elsewhere),
+        settings=_for_many(settings, request, use_cache=use_cache, remote=remote),
         backends=backends,
         tools=tools,
         align=request.align,
@@ -113,7 +113,7 @@ def _curves(calibrations: str | Path) -> str:
         raise ConfigError(f"The calibration file {str(calibrations)!r} cannot be read ({error}).") from None
 
 
-def _check_limits(limits: RateLimits, *, asks_elsewhere: bool) -> None:
+def _check_limits(limits: RateLimits, *, remote: bool) -> None:
     """A limit that limits nothing would be noticed only on the bill."""
     named = {*limits.requests, *limits.tokens} - {"*"}
     unknown = sorted(named - set(provider_names()))
@@ -121,7 +121,7 @@ def _check_limits(limits: RateLimits, *, asks_elsewhere: bool) -> None:
         raise ConfigError(
             f"There is no provider {unknown[0]!r} to limit.", hint=f"Known: {', '.join(provider_names())}."
         )
-    if (limits.requests or limits.tokens) and not asks_elsewhere:
+    if (limits.requests or limits.tokens) and not remote:
         raise ConfigError("Nothing here asks a remote model: --rpm and --tpm would have no effect.")
 
 
@@ -135,7 +135,7 @@ def replaced_backends(job: BatchJob) -> list[str]:
     return [f"{', '.join(roles).capitalize()} {reason}" for reason, roles in reasons.items()]
 
 
-def _for_many(settings: Settings, request: BatchRequest, *, use_cache: bool, asks_elsewhere: bool) -> Settings:
+def _for_many(settings: Settings, request: BatchRequest, *, use_cache: bool, remote: bool) -> Settings:
     """The same settings, fit for thousands of samples: short logs, a limit for each sample instead of each agent."""
     pipeline = settings.pipeline
     level = "WARNING" if pipeline.logging.level == "INFO" else pipeline.logging.level
@@ -150,11 +150,16 @@ def _for_many(settings: Settings, request: BatchRequest, *, use_cache: bool, ask
             }
         )
     }
-    for role in ROLES if asks_elsewhere else ():
+    for role in ROLES if remote else ():
         own = settings.role(role)
         limit = min(own.timeout_s, request.timeout_s)
         changed[role] = own.model_copy(update={"timeout_s": limit, "node_timeout_s": NO_NODE_LIMIT_S})
     return settings.model_copy(update=changed)
+
+
+def asks_elsewhere(backends: Mapping[str, str]) -> bool:
+    """Whether some role's model answers from elsewhere, where it costs money and has limits."""
+    return any(not _is_local(backend) for backend in backends.values())
 
 
 def _is_local(backend: str) -> bool:
@@ -166,7 +171,7 @@ def _is_local(backend: str) -> bool:
 
 def default_workers(job: BatchJob) -> int:
     """One for each core; more where workers mostly wait; one where each would fill a GPU."""
-    if any(not _is_local(backend) for backend in job.backends.values()):
+    if asks_elsewhere(job.backends):
         return REMOTE_WORKERS
     if any(BackendName.parse(backend).provider == "qwen" for backend in job.backends.values()):
         return 1
@@ -184,7 +189,7 @@ def engine_factory(
         return lambda: RayEngine(job, count, address=address)
     if address is not None:
         raise ConfigError("--address is for --engine ray.")
-    if any(not _is_local(backend) for backend in job.backends.values()):
+    if asks_elsewhere(job.backends):
         return lambda: ThreadEngine(job, count)
     return lambda: ProcessEngine(job, count)
 

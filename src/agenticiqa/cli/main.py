@@ -37,6 +37,7 @@ COMMANDS = {
     "mcp": "serving.mcp:mcp",
     "evaluate": "many.evaluate:evaluate",
     "benchmark": "many.benchmark:benchmark",
+    "reproduce": "many.reproduce:reproduce",
     "report": "many.report:report",
     "gate": "many.gate:gate",
     "doctor": "setup.doctor:doctor",

@@ -158,7 +158,7 @@ def _facts(plan: Plan, job: BatchJob, check: Check, summary: BatchSummary, now: 
         "Samples": f"{drawn} {check.present} of {check.listed} listed (official count {check.expected}){gaps}",
         "Opinions": check.dataset.scale,
         "Protocol": _protocol(plan, job),
-        "Versions": ", ".join(_versions()),
+        "Versions": ", ".join(versions()),
         "Hardware": hardware(),
         "Time": f"{summary.seconds:.0f} s, {summary.samples_per_second:.2f} samples/s"
         + (f", {summary.done_earlier} samples from an earlier run" if summary.done_earlier else ""),
@@ -187,7 +187,8 @@ def check_references(plan: Plan) -> str:
     return "references withheld (--blind)" if plan.blind else "with references"
 
 
-def _versions() -> list[str]:
+def versions() -> list[str]:
+    """Of Python and of the packages that results depend on."""
     found = [f"Python {platform.python_version()}"]
     for package in _PACKAGES:
         try:

@@ -87,7 +87,7 @@ def like_for_like(method: str, ours: Conditions) -> tuple[bool, str]:
     if row.kind != ours.kind:
         return False, _SAID[row.kind]
     if row.kind == "metric":
-        same = tool_key(method) == tool_key(ours.name)
+        same = tool_key(row.tool or method) == tool_key(ours.name)
         return same, "yes" if same else "no: another metric"
     if not ours.models or not all(_is_model(name, row.model) for name in ours.models):
         return False, "no: another model"

@@ -23,6 +23,8 @@ class PublishedMethod:
     kind: Literal["agents", "direct", "metric", "people"]
     model: str = ""
     tuned: bool = False
+    tool: str = ""
+    """The metric's name here, where it is another one."""
 
 
 @cache

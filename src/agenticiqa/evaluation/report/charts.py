@@ -26,7 +26,7 @@ def histogram(scores: Sequence[float]) -> str:
     counts, edges = np.histogram(np.clip(scores, 1, 5), bins=BINS, range=(1, 5))
     level_of = ScoreFusion().level_of
     tallest = max(int(counts.max()), 1)
-    x, y = _axis(1, 5, LEFT, WIDTH - RIGHT), _axis(0, tallest, HEIGHT - BOTTOM, TOP)
+    x, y = axis(1, 5, LEFT, WIDTH - RIGHT), axis(0, tallest, HEIGHT - BOTTOM, TOP)
     bars = "".join(
         f'<rect x="{x(left) + 1:.1f}" y="{y(count):.1f}" width="{x(right) - x(left) - 2:.1f}" '
         f'height="{y(0) - y(count):.1f}" fill="{LEVEL_COLOURS[level_of((left + right) / 2)]}">'
@@ -34,11 +34,11 @@ def histogram(scores: Sequence[float]) -> str:
         for count, left, right in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True)
     )
     anchors = {1: "start", 5: "end"}
-    ticks = "".join(
-        _x_tick(x(level), f"{level} {LEVEL_NAMES[level]}", anchors.get(level, "middle")) for level in range(1, 6)
+    names = "".join(
+        x_tick(x(level), f"{level} {LEVEL_NAMES[level]}", anchors.get(level, "middle")) for level in range(1, 6)
     )
-    lines = "".join(_y_tick(y(value), f"{value:.0f}") for value in _ticks(0, tallest) if value == round(value))
-    return _svg(lines + bars + ticks, f"Distribution of {len(scores)} scores over the scale from 1 to 5")
+    lines = "".join(y_tick(y(value), f"{value:.0f}") for value in ticks(0, tallest) if value == round(value))
+    return svg(lines + bars + names, f"Distribution of {len(scores)} scores over the scale from 1 to 5")
 
 
 def scatter(scores: Sequence[float], opinions: Sequence[float], curve: Callable[[Floats], Floats] | None = None) -> str:
@@ -48,11 +48,11 @@ def scatter(scores: Sequence[float], opinions: Sequence[float], curve: Callable[
     if len(points) > MOST_DOTS:
         shown = points[np.random.default_rng(0).choice(len(points), MOST_DOTS, replace=False)]
     low, high = points.min(axis=0), points.max(axis=0)
-    x = _axis(*_widened(low[0], high[0]), LEFT, WIDTH - RIGHT)
-    y = _axis(*_widened(low[1], high[1]), HEIGHT - BOTTOM, TOP)
+    x = axis(*widened(low[0], high[0]), LEFT, WIDTH - RIGHT)
+    y = axis(*widened(low[1], high[1]), HEIGHT - BOTTOM, TOP)
     dots = "".join(f'<circle cx="{x(px):.1f}" cy="{y(py):.1f}" r="3"></circle>' for px, py in shown.tolist())
-    parts = [_y_tick(y(value), f"{value:g}") for value in _ticks(low[1], high[1])]
-    parts += [_x_tick(x(value), f"{value:g}") for value in _ticks(low[0], high[0])]
+    parts = [y_tick(y(value), f"{value:g}") for value in ticks(low[1], high[1])]
+    parts += [x_tick(x(value), f"{value:g}") for value in ticks(low[0], high[0])]
     parts.append(f'<g fill="#3b6fd4" fill-opacity="0.45">{dots}</g>')
     if curve is not None:
         along = np.linspace(low[0], high[0], 60)
@@ -61,7 +61,7 @@ def scatter(scores: Sequence[float], opinions: Sequence[float], curve: Callable[
     parts.append(f'<text x="{(LEFT + WIDTH) / 2:.0f}" y="{HEIGHT - 4}" text-anchor="middle">score</text>')
     parts.append(f'<text x="12" y="{HEIGHT / 2:.0f}" transform="rotate(-90 12 {HEIGHT / 2:.0f})">opinion</text>')
     missing = f"; {MOST_DOTS} of them drawn" if len(points) > MOST_DOTS else ""
-    return _svg("".join(parts), f"Scores of {len(points)} samples against people's opinion{missing}")
+    return svg("".join(parts), f"Scores of {len(points)} samples against people's opinion{missing}")
 
 
 def heat_colour(score: float) -> str:
@@ -88,20 +88,22 @@ def _rgb(colour: str) -> tuple[int, int, int]:
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
-def _axis(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+def axis(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+    """From values to places on a chart."""
     span = (high - low) or 1.0
     return lambda value: start + (value - low) / span * (end - start)
 
 
-def _widened(low: float, high: float) -> tuple[float, float]:
+def widened(low: float, high: float) -> tuple[float, float]:
+    """With a little room at both ends."""
     margin = (high - low) * 0.04 or 0.5
     return low - margin, high + margin
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def ticks(low: float, high: float) -> list[float]:
     """A handful of round numbers.
 
-    >>> _ticks(0, 9)
+    >>> ticks(0, 9)
     [0.0, 2.0, 4.0, 6.0, 8.0]
     """
     if high <= low:
@@ -113,17 +115,20 @@ def _ticks(low: float, high: float) -> list[float]:
     return [float(round(value, 10)) for value in np.arange(first, high + step * 1e-9, step)]
 
 
-def _x_tick(x: float, label: str, anchor: str = "middle") -> str:
+def x_tick(x: float, label: str, anchor: str = "middle") -> str:
+    """A number below the chart."""
     return f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="{anchor}">{escape(label)}</text>'
 
 
-def _y_tick(y: float, label: str) -> str:
+def y_tick(y: float, label: str) -> str:
+    """A line across the chart, and its number."""
     line = f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"></line>'
     return f'{line}<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{escape(label)}</text>'
 
 
-def _svg(content: str, label: str) -> str:
+def svg(content: str, label: str, *, height: float = HEIGHT) -> str:
+    """A chart of the usual width, with its words for those who cannot see it."""
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">'
+        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(label)}">'
         f"<title>{escape(label)}</title>{content}</svg>"
     )

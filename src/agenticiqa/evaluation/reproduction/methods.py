@@ -1,0 +1,117 @@
+"""What is compared: a measuring tool alone, a bare model, the agents on one model or on several, whole or in part."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Literal
+
+from agenticiqa.batch.preparing import BatchRequest
+from agenticiqa.evaluation.like_for_like import Conditions
+from agenticiqa.evaluation.reproduction.sets import JudgedSet
+from agenticiqa.runtime.config import ROLES
+from agenticiqa.state import Part, RunMode
+from agenticiqa.tools.catalogue import load_catalogue
+from agenticiqa.tools.registry import default_registry
+
+Kind = Literal["metric", "direct", "agents"]
+OWN_TOOLS = ("AIQA_NR", "AIQA_FR")
+LONGEST_KEY = 100
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to answer. ``roles`` has the backend of each agent; a tool has none."""
+
+    kind: Kind
+    tool: str | None = None
+    needs_reference: bool = False
+    roles: Mapping[str, str] = field(default_factory=dict)
+    without: Part | None = None
+
+    @property
+    def models(self) -> list[str]:
+        return list(dict.fromkeys(self.roles.values()))
+
+    @property
+    def label(self) -> str:
+        if self.tool:
+            return self.tool
+        named = self.models[0] if len(self.models) == 1 else " + ".join(self.roles[role] for role in ROLES)
+        if self.kind == "direct":
+            return f"{named} alone"
+        return f"AgenticIQA, {named}" + (f", without {self.without}" if self.without else "")
+
+    @property
+    def conditions(self) -> Conditions:
+        """For the question which published row is like it."""
+        if self.tool:
+            return Conditions("metric", name=self.tool)
+        kind: Literal["direct", "ablation", "agents"] = "agents"
+        if self.kind == "direct":
+            kind = "direct"
+        elif self.without:
+            kind = "ablation"
+        return Conditions(kind, frozenset(self.models), without=(self.without,) if self.without else ())
+
+    @property
+    def key(self) -> str:
+        """The name of its folder among the results."""
+        named = self.tool or "+".join(self.models if len(self.models) == 1 else [self.roles[role] for role in ROLES])
+        text = "-".join([self.kind, named, *(["without", self.without] if self.without else [])])
+        safe = re.sub(r"[^\w.+-]", "_", text)
+        if safe == text and len(safe) <= LONGEST_KEY:
+            return safe
+        return f"{safe[:LONGEST_KEY]}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+
+    def judges(self, judged: JudgedSet) -> bool:
+        """Whether this can be done on a set: tools answer no questions, and some need references."""
+        if self.tool is None:
+            return True
+        return not judged.asks_questions and (judged.shows_references or not self.needs_reference)
+
+    def request(self, common: BatchRequest) -> BatchRequest:
+        """What a batch is asked for, with what is common to all methods."""
+        if self.tool:
+            return replace(common, tools=(self.tool,))
+        mode: RunMode = "direct" if self.kind == "direct" else "agents"
+        return replace(common, roles=dict(self.roles), mode=mode, without=(self.without,) if self.without else ())
+
+
+def metrics(names: Sequence[str] | None = None) -> list[Method]:
+    """These tools; by default those of the paper that run here, and ours."""
+    registry = default_registry()
+    if names is None:
+        listed = [entry.name for entry in load_catalogue().values() if entry.in_paper]
+        tools = [tool for name in (*listed, *OWN_TOOLS) if (tool := registry.get(name))]
+    else:
+        tools = [registry.find(name) for name in names]
+    return [Method("metric", tool=tool.name, needs_reference=tool.needs_reference) for tool in tools]
+
+
+def agents(models: Iterable[str]) -> list[Method]:
+    return [Method("agents", roles=dict.fromkeys(ROLES, model)) for model in models]
+
+
+def bare(models: Iterable[str]) -> list[Method]:
+    """The models alone: the same questions and pictures, no agents and no tools."""
+    return [Method("direct", roles=dict.fromkeys(ROLES, model)) for model in models]
+
+
+def ablations(models: Iterable[str], parts: Iterable[Part]) -> list[Method]:
+    """The whole pipeline on each model, then without each part."""
+    left_out: list[Part | None] = [None, *parts]
+    return [Method("agents", roles=dict.fromkeys(ROLES, model), without=part) for model in models for part in left_out]
+
+
+def role_grid(by_role: Mapping[str, Sequence[str]]) -> list[Method]:
+    """Every mix of these backends.
+
+    >>> [method.label for method in role_grid({"planner": ["a", "b"], "executor": ["a"], "summarizer": ["a"]})]
+    ['AgenticIQA, a', 'AgenticIQA, b + a + a']
+    """
+    mixes = product(*(by_role[role] for role in ROLES))
+    return [Method("agents", roles=dict(zip(ROLES, mix, strict=True))) for mix in mixes]

@@ -1,0 +1,149 @@
+"""From a folder of datasets and a list of models to the paper's tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from agenticiqa.batch.runner import StopSwitch
+from agenticiqa.evaluation.benchmark import hardware, versions
+from agenticiqa.evaluation.datasets.checking import Check
+from agenticiqa.evaluation.reproduction.ablation_table import ablation_table
+from agenticiqa.evaluation.reproduction.outcomes import Outcome, outcome
+from agenticiqa.evaluation.reproduction.page import render_page
+from agenticiqa.evaluation.reproduction.question_table import question_table
+from agenticiqa.evaluation.reproduction.rating_table import rating_table
+from agenticiqa.evaluation.reproduction.roles_table import roles_table
+from agenticiqa.evaluation.reproduction.running import (
+    CellState,
+    Conditions,
+    Listener,
+    MakeEngine,
+    distinct,
+    run_cells,
+    write_manifests,
+)
+from agenticiqa.evaluation.reproduction.studies import Cell, Study
+from agenticiqa.evaluation.reproduction.writing import csv_text, latex, markdown
+from agenticiqa.evaluation.tables import Table
+from agenticiqa.runtime.files import write_whole
+
+FORMATS = ("md", "csv", "tex", "html", "json")
+NOT_RUN = CellState("not run")
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be made, and where."""
+
+    studies: Sequence[Study]
+    output: Path
+    command: str
+    conditions: Conditions = field(default_factory=Conditions)
+    resamples: int = 1000
+    runs: bool = True
+    """False: the tables are made of what is stored; nothing is asked or measured."""
+
+    @property
+    def cells(self) -> list[Cell]:
+        return distinct(cell for study in self.studies for cell in study.cells(self.output))
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    study: Study
+    table: Table
+    outcomes: list[Outcome]
+    files: list[Path]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "table": self.study.table,
+            "title": self.study.title,
+            "files": [str(file) for file in self.files],
+            "columns": self.table.columns,
+            "rows": self.table.rows,
+            "notes": self.table.notes,
+            "outcomes": [each.as_dict() for each in self.outcomes],
+        }
+
+
+def reproduce(
+    order: Order,
+    *,
+    listener: Listener | None = None,
+    stop: StopSwitch | None = None,
+    make_engine: MakeEngine | None = None,
+) -> list[StudyResult]:
+    """Do what is left to do, then write every table of all that is stored, finished or not."""
+    cells = order.cells
+    checks = write_manifests(cells)
+    states = (
+        run_cells(cells, order.conditions, listener=listener, stop=stop, make_engine=make_engine) if order.runs else {}
+    )
+    found = {cell.results: _outcome(cell, states, checks, order.resamples) for cell in cells}
+    return [
+        _written(order, study, [found[cell.results] for cell in study.cells(order.output)]) for study in order.studies
+    ]
+
+
+def _outcome(cell: Cell, states: dict[Path, CellState], checks: dict[str, Check], resamples: int) -> Outcome:
+    check = checks[cell.judged.key]
+    with cell.manifest.open("rb") as stream:
+        asked = sum(1 for _ in stream)
+    state = states.get(cell.results, NOT_RUN)
+    return outcome(cell, state, asked, whole=asked == check.expected, resamples=resamples)
+
+
+def _written(order: Order, study: Study, outcomes: list[Outcome]) -> StudyResult:
+    table = _table(order, study, outcomes)
+    facts = _facts(order, outcomes)
+    result = StudyResult(study, table, outcomes, [order.output / f"{study.table}.{suffix}" for suffix in FORMATS])
+    texts = {
+        "md": markdown(study, table, facts),
+        "csv": csv_text(study, outcomes),
+        "tex": latex(table),
+        "html": render_page(study, table, outcomes, facts),
+        "json": json.dumps({**result.as_dict(), "facts": facts}, indent=1, ensure_ascii=False) + "\n",
+    }
+    for file in result.files:
+        write_whole(file, texts[file.suffix.removeprefix(".")])
+    return result
+
+
+def _table(order: Order, study: Study, outcomes: list[Outcome]) -> Table:
+    if study.table == "ratings":
+        return rating_table(study, outcomes, resamples=order.resamples, paper_profile=False)
+    if study.table == "ablations":
+        return ablation_table(study, outcomes, resamples=order.resamples)
+    if study.table == "roles":
+        return roles_table(study, outcomes, resamples=order.resamples)
+    return question_table(study, outcomes, paper_profile=False)
+
+
+def _facts(order: Order, outcomes: Sequence[Outcome]) -> dict[str, str]:
+    sets = {each.cell.judged.key: (each.cell.judged, each.asked) for each in outcomes}
+    described = [
+        f"{judged.title}, {judged.subset}: {asked} of {judged.dataset.counts[judged.subset]}"
+        + (f" ({judged.selection.key})" if judged.selection.key else "")
+        for judged, asked in sets.values()
+    ]
+    paid = [each.expense.paid for each in outcomes if each.expense]
+    known = [amount for amount in paid if amount is not None]
+    return {
+        "Command": order.command,
+        "Date": f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC",
+        "Samples": "; ".join(described),
+        "Paid for these results": "unknown" if len(known) < len(paid) else f"${sum(known):.4f}",
+        "Versions": ", ".join(versions()),
+        "Hardware": hardware(),
+        "Results": "; ".join(
+            f"{each.cell.results.relative_to(order.output)} sha256 {each.sha256[:12]}"
+            for each in outcomes
+            if each.sha256
+        ),
+    }

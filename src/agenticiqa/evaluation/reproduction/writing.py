@@ -1,0 +1,134 @@
+"""A table as Markdown, LaTeX and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from agenticiqa.evaluation.accuracy import Accuracy
+from agenticiqa.evaluation.reproduction.beside import published_rows
+from agenticiqa.evaluation.reproduction.outcomes import Outcome
+from agenticiqa.evaluation.reproduction.studies import Study
+from agenticiqa.evaluation.statistics import IntervalEstimate
+from agenticiqa.evaluation.tables import Table
+from agenticiqa.runtime.config import ROLES
+from agenticiqa.runtime.shown_text import in_one_line, markdown_text
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "≈": r"$\approx$", "–": "--", "×": r"$\times$",
+    "“": "``", "”": "''", "…": r"\ldots{}", "é": r"\'e", "<": r"$<$", ">": r"$>$",
+}  # fmt: skip
+
+
+def markdown(study: Study, table: Table, facts: Mapping[str, str]) -> str:
+    """The table, then how it was made."""
+    lines = [f"# Reproduction: {study.table}", "", table.markdown()]
+    return "\n".join([*lines, *(f"- {markdown_text(name)}: {markdown_text(text)}" for name, text in facts.items()), ""])
+
+
+def latex(table: Table) -> str:
+    """A ``tabular`` with the rules of booktabs; notes as comments above it."""
+    lines = [f"% {in_one_line(note)}" for note in (table.title, *table.notes)]
+    lines += [rf"\begin{{tabular}}{{l{'r' * (len(table.columns) - 1)}}}", r"\toprule"]
+    lines += [_latex_row(table.columns), r"\midrule"]
+    lines += [_latex_row(row) for row in table.rows]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    return " & ".join(latex_text(cell) for cell in cells) + r" \\"
+
+
+def latex_text(text: str) -> str:
+    r"""Text that LaTeX prints as it is.
+
+    >>> print(latex_text("50% of a_b, = GPT-4o"))
+    50\% of a\_b, = GPT-4o
+    """
+    return "".join(_LATEX.get(character, character) for character in in_one_line(text))
+
+
+# --- CSV: one line for each method, set and part ---------------------------------------------------------
+
+_COLUMNS = (
+    "table", "set", "subset", "part", "method", "published", "kind", *ROLES, "without", "state",
+    "asked", "used", "failed", "srcc", "srcc_low", "srcc_high", "plcc_fitted", "plcc_fitted_low", "plcc_fitted_high",
+    "plcc", "krcc", "accuracy", "accuracy_low", "accuracy_high", "right", "calls", "cost_usd", "paid_usd",
+    "seconds_each", "whole_set", "results_sha256",
+)  # fmt: skip
+
+
+def csv_text(study: Study, outcomes: Sequence[Outcome]) -> str:
+    """Every figure as a number, for other programs."""
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, _COLUMNS, restval="", lineterminator="\n")
+    writer.writeheader()
+    for row in (*_published(study), *(row for each in outcomes for row in _rows(study, each))):
+        writer.writerow({name: _plain(value) for name, value in row.items()})
+    return stream.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    """Spreadsheets take texts that begin with one of these for formulas."""
+    text = str(value) if isinstance(value, str) else value
+    return f"'{text}" if isinstance(text, str) and text[:1] in ("=", "+", "-", "@") else text
+
+
+def _published(study: Study) -> Iterator[dict[str, Any]]:
+    for row in published_rows(study.sets) if study.table in ("ratings", "eval", "qbench") else ():
+        for name, (srcc, plcc) in row.correlations.items():
+            yield {
+                "table": study.table,
+                "set": name,
+                "method": row.method,
+                "published": True,
+                "srcc": srcc,
+                "plcc": plcc,
+            }
+        for name, parts in row.accuracies.items():
+            for part, share in parts.items():
+                yield {
+                    "table": study.table, "set": name, "part": part, "method": row.method, "published": True,
+                    "accuracy": round(share / 100, 6),
+                }  # fmt: skip
+
+
+def _rows(study: Study, each: Outcome) -> Iterator[dict[str, Any]]:
+    method, judged = each.cell.method, each.cell.judged
+    row: dict[str, Any] = {
+        "table": study.table, "set": judged.name, "subset": judged.subset, "method": method.label, "published": False,
+        "kind": method.kind, **method.roles, "without": method.without or "", "state": _state(each),
+        "asked": each.asked, "whole_set": each.whole, "results_sha256": each.sha256 or "",
+    }  # fmt: skip
+    if each.file:
+        row["failed"] = each.file.count("error")
+    if each.expense:
+        spent = each.expense
+        row |= {"calls": spent.calls, "cost_usd": spent.usd, "paid_usd": spent.paid, "seconds_each": spent.seconds}
+    if each.scores:
+        row |= {"used": each.scores.used, **_estimate("srcc", each.scores.srcc)}
+        row |= {**_estimate("plcc_fitted", each.scores.plcc_fitted), "plcc": each.scores.plcc.value}
+        row["krcc"] = each.scores.krcc.value
+    yield row if each.choices is None else {**row, "part": "overall", **_accuracy(each.choices)}
+    for name, part in each.parts.items():
+        yield {**row, "part": name, **_accuracy(part)}
+
+
+def _state(each: Outcome) -> str:
+    return "done" if each.complete else each.state.state
+
+
+def _accuracy(figures: Accuracy) -> dict[str, Any]:
+    return {
+        **_estimate("accuracy", figures.of_all),
+        "asked": figures.asked,
+        "used": figures.answered,
+        "right": figures.right,
+    }
+
+
+def _estimate(name: str, estimate: IntervalEstimate) -> dict[str, float | None]:
+    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
