@@ -17,8 +17,9 @@ import openpyxl
 from PIL import Image
 
 PICTURES = 13
-"""Of each rated set: enough to fit five parameters to."""
-QUESTIONS = 8
+"""With references: enough to fit five parameters to."""
+FEW_PICTURES = 6
+QUESTIONS = 4
 TASKS = ("planner", "executor-distortion", "executor-tool", "summarizer")
 MARK = 40
 
@@ -77,18 +78,20 @@ def _tid2013(root: Path) -> None:
 def _bid(root: Path) -> None:
     book = openpyxl.Workbook()
     book.active.append(["Image Number", "Average Subjective Grade"])
-    for number in range(PICTURES):
-        book.active.append([number + 1, opinion(number, 1)])
-        _write(root / f"ImageDatabase/DatabaseImage{number + 1:04}.JPG", picture(20 + number, mark_of(number, 1)))
+    for number in range(FEW_PICTURES):
+        book.active.append([number + 1, opinion(2 * number, 1)])
+        _write(
+            root / f"ImageDatabase/DatabaseImage{number + 1:04}.JPG", picture(20 + 2 * number, mark_of(2 * number, 1))
+        )
     book.save(root / "DatabaseGrades.xlsx")
 
 
 def _agiqa(root: Path) -> None:
     rows: list[list[Any]] = [["name", "prompt", "mos_quality", "std_quality"]]
-    for number in range(PICTURES):
+    for number in range(FEW_PICTURES):
         name = f"glide_normal_{number:03}.jpg"
-        rows.append([name, "a house", opinion(number, 2), 0.3])
-        _write(root / name, picture(40 + number, mark_of(number, 2)))
+        rows.append([name, "a house", opinion(2 * number, 2), 0.3])
+        _write(root / name, picture(40 + 2 * number, mark_of(2 * number, 2)))
     with (root / "data.csv").open("w", newline="", encoding="utf-8") as stream:
         csv.writer(stream).writerows(rows)
 
