@@ -14,6 +14,7 @@ from agenticiqa.vision.network import load_vision
 from agenticiqa.vision.picture_facts import facts_of
 from agenticiqa.vision.scene import Reading, Scene
 from agenticiqa.vocabulary import CATEGORIES
+from support.drawn import loaded
 
 CLEAN, SLIGHT, SEVERE = (0.98, 0.02, 0.0, 0.0, 0.0), (0.3, 0.6, 0.1, 0.0, 0.0), (0.0, 0.05, 0.15, 0.7, 0.1)
 SORTS = ("photograph", "painting", "drawing", "sketch", "screen")
@@ -42,7 +43,10 @@ def made_look(
         generated=generated,
     )
     scene = Scene(vision, None, facts_of(pixels))  # type: ignore[arg-type]
-    made = SimpleNamespace(reading=reading, scene=scene, measures=Measures(pixels), box=None, beside=None)
+    image = loaded(pixels)
+    made = SimpleNamespace(
+        reading=reading, scene=scene, image=image, measures=Measures(pixels), facts=scene.facts, box=None, beside=None
+    )
     for method in (Look.severity, Look.severity_name, Look.visible):
         setattr(made, method.__name__, method.__get__(made))
     return made

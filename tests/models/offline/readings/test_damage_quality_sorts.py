@@ -43,7 +43,7 @@ def test_a_kind_is_there_as_far_as_its_category_or_its_flaw_is():
 
 
 def test_things_known_from_made_damage_only_are_guesses():
-    assert read("fringed", made_look()).guess
+    assert read("warped", made_look()).guess
     assert not read("noisy", made_look()).guess
 
 

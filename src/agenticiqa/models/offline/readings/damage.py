@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from agenticiqa.models.offline.looking import Look
 from agenticiqa.models.offline.readings.told import Reader, Told, reader
@@ -79,17 +80,19 @@ def _with_presence(of_category: Sequence[float], there: float) -> Chances:
     return (1 - there, *(there * share for share in shares))
 
 
-def _reader(damage: Damage) -> Reader:
-    def read(look: Look) -> Told:
-        found = severities(look, damage)
-        return Told(
-            _sentence(look, damage, found),
-            amounts=tuple(reversed(found)) if damage.wanted else tuple(found),
-            guess=damage.guess,
-            numbers={"chance_of_damage": round(1 - found[0], 4)},
-        )
+def damage_told(look: Look, damage: Damage) -> Told:
+    """What the vision model says of a category or kind."""
+    found = severities(look, damage)
+    return Told(
+        _sentence(look, damage, found),
+        amounts=tuple(reversed(found)) if damage.wanted else tuple(found),
+        guess=damage.guess,
+        numbers={"chance_of_damage": round(1 - found[0], 4)},
+    )
 
-    return read
+
+def _reader(damage: Damage) -> Reader:
+    return partial(damage_told, damage=damage)
 
 
 def _sentence(look: Look, damage: Damage, found: Chances) -> str:
@@ -104,5 +107,9 @@ def _sentence(look: Look, damage: Damage, found: Chances) -> str:
     return " ".join([f"{damage.name.capitalize()} is likely (chance {there:.0%}).", *measured])
 
 
+# Of these the vision model says only a part; they have readers of their own.
+_READ_FURTHER = frozenset({"in_focus", "motion_blurred", "fringed"})
+
 for _name, _damage in READ.items():
-    reader(_name)(_reader(_damage))
+    if _name not in _READ_FURTHER:
+        reader(_name)(_reader(_damage))

@@ -1,0 +1,1 @@
+"""How a picture looks, by numbers: colours, light, arrangement, fine structure. Pure functions of pixels."""
