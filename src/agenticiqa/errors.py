@@ -49,6 +49,26 @@ def _without_local_means(sentence: str) -> str:
     return f"{sentence[: clauses[-1]].rstrip(' :;,')}." if clauses else ""
 
 
+# One slash: what a path makes of an address. Two letters before it: a Windows drive has one.
+_CREDENTIALS = re.compile(r"\b([a-z][a-z0-9+.-]+:/{1,2})[^\s/?#\"'<>]+@", re.IGNORECASE)
+_SIGNED = re.compile(
+    r"([?&](?:[a-z0-9_.-]*(?:signature|credential|token|secret|password|passwd|api[_-]?key)|sig|key|auth)=)[^\s&#\"'<>]+",
+    re.IGNORECASE,
+)
+REDACTED = "[redacted]"
+
+
+def without_credentials(text: str) -> str:
+    """The text with its addresses as they may be shown: no user and password, no signature that opens them.
+
+    >>> without_credentials("https://me:secret@example.org/a.png?size=2&X-Amz-Signature=abc is not there.")
+    'https://[redacted]@example.org/a.png?size=2&X-Amz-Signature=[redacted] is not there.'
+    """
+    if ":/" not in text:
+        return text
+    return _SIGNED.sub(rf"\1{REDACTED}", _CREDENTIALS.sub(rf"\1{REDACTED}@", text))
+
+
 class AgenticIQAError(Exception):
     """Base of all errors of this package.
 
@@ -61,9 +81,9 @@ class AgenticIQAError(Exception):
     """What to do next for somebody who is no user of this machine; None: what the hint says of requests."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        self.message = message
+        self.message = without_credentials(message)
         self.hint = self.default_hint if hint is None else hint
-        super().__init__(message)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         if not _TO_A_CLIENT.get():

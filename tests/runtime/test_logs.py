@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from agenticiqa.runtime.logs import PACKAGE_LOGGER, REDACTED, configure_logging, redact
+from agenticiqa.errors import REDACTED
+from agenticiqa.runtime.logs import PACKAGE_LOGGER, configure_logging, redact
 from support.scripted import ScriptedClient
 
 pytestmark = pytest.mark.usefixtures("isolated")

@@ -23,8 +23,8 @@ def measure_sample(measurer: Measurer, sample: Sample, run_id: str) -> dict[str,
     errors = [f"{record.tool}: {record.error}" for record in records if record.error]
     return {
         "status": "ok" if not errors else "error" if len(errors) == len(records) else "partial",
-        "image_path": sample.image_path,
-        "reference_path": sample.reference_path,
+        "image_path": pair.image.name,
+        "reference_path": pair.reference.name if pair.reference else None,
         "measurements": [_measurement(record) for record in records],
         "error": "; ".join(errors) or None,
         "metadata": {

@@ -60,7 +60,7 @@ class Batch:
     def run(self) -> BatchSummary:
         """Work through the selected samples. Raises before anything is spent when manifest or output are unfit."""
         with locked(self.output), _temporary_files_that_fit():
-            self._refuse_unasked_overwriting()
+            refuse_unasked_overwriting(self.output, told=self.resume or self.overwrite)
             written = [path for path in (self.output, self.table) if path is not None]
             checked = check_manifest(self.manifest, self.job, outputs=written)
             try:
@@ -68,16 +68,6 @@ class Batch:
                 return self._run(checked)
             finally:
                 checked.ledger.close()
-
-    def _refuse_unasked_overwriting(self) -> None:
-        if self.output.is_dir():
-            raise OutputError(f"{str(self.output)!r} is a folder.", hint="Name a file with --output.")
-        there = self.output.exists() and self.output.stat().st_size > 0
-        if there and not (self.resume or self.overwrite):
-            raise OutputError(
-                f"{str(self.output)!r} holds results already.",
-                hint="--resume continues it, --overwrite starts afresh.",
-            )
 
     def _run(self, checked: Checked) -> BatchSummary:
         ledger = checked.ledger
@@ -119,6 +109,17 @@ class Batch:
             ledger.note_result(entry.position, line.offset, line.length, str(record["status"]), about.get("error_kind"))
             spent += about.get("cost_usd") or 0.0
         return spent
+
+
+def refuse_unasked_overwriting(output: Path, *, told: bool) -> None:
+    """Results that are there are continued or replaced only when that was ``told``."""
+    if output.is_dir():
+        raise OutputError(f"{str(output)!r} is a folder.", hint="Name a file with --output.")
+    there = output.exists() and output.stat().st_size > 0
+    if there and not told:
+        raise OutputError(
+            f"{str(output)!r} holds results already.", hint="--resume continues it, --overwrite starts afresh."
+        )
 
 
 @contextmanager

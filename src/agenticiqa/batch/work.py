@@ -18,7 +18,7 @@ from agenticiqa.batch.measured_sample import measure_sample
 from agenticiqa.batch.rate_limits import ProviderLimits, RateLimits, limited_clients
 from agenticiqa.batch.results.result_lines import result_line
 from agenticiqa.batch.sample import Sample
-from agenticiqa.errors import AgenticIQAError, ManifestError
+from agenticiqa.errors import AgenticIQAError, ManifestError, without_credentials
 from agenticiqa.nodes.ablation import calls_per_pass
 from agenticiqa.pictures.aligning import Align
 from agenticiqa.runtime.cache import DiskCache, open_cache
@@ -126,8 +126,8 @@ def failure(job: BatchJob, task: Task, error: AgenticIQAError) -> SampleOutcome:
     result: dict[str, Any] = {
         "status": ERROR,
         **({} if job.measures_only else {"query": sample.query or job.query}),
-        "image_path": sample.image_path,
-        "reference_path": sample.reference_path,
+        "image_path": without_credentials(sample.image_path),
+        "reference_path": without_credentials(sample.reference_path) if sample.reference_path else None,
         "error": str(error),
         "metadata": {"run_id": task.run_id, "error_kind": error.kind},
     }

@@ -13,9 +13,10 @@ from pathlib import Path
 from agenticiqa.batch.engines.base import Engine
 from agenticiqa.batch.manifest.reading import open_manifest
 from agenticiqa.batch.preparing import BatchRequest, engine_factory, prepare_job
-from agenticiqa.batch.runner import Batch, ProgressListener, StopSwitch
+from agenticiqa.batch.runner import Batch, ProgressListener, StopSwitch, refuse_unasked_overwriting
 from agenticiqa.batch.tally import BatchSummary
 from agenticiqa.batch.work import BatchJob
+from agenticiqa.errors import OutputError
 from agenticiqa.evaluation.agreement import FigureSettings
 from agenticiqa.evaluation.datasets.checking import Check, write_manifest
 from agenticiqa.evaluation.datasets.description import Dataset
@@ -23,10 +24,11 @@ from agenticiqa.evaluation.evaluate import Evaluation, evaluate
 from agenticiqa.evaluation.results import FUSED, TOOL_PREFIX, EvaluationError, read_results
 from agenticiqa.evaluation.tables import Table, side_by_side, tables
 from agenticiqa.nodes.ablation import may_replan
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.runtime.files import refuse_to_replace, write_whole
 
 MANIFEST, RESULTS = "manifest.jsonl", "results.jsonl"
 _PACKAGES = ("agenticiqa", "numpy", "scipy", "opencv-python-headless", "onnxruntime", "langgraph")
+PAGE_ENDINGS = (".md", ".markdown")
 HEADING = "# Results\n\nMeasured by `agenticiqa benchmark`; the newest section is the last.\n"
 
 
@@ -72,6 +74,10 @@ def run_benchmark(
 
     ``make_engine`` runs the samples elsewhere than in processes or threads of the usual number.
     """
+    check_page(plan.page)
+    told = plan.resume or plan.overwrite
+    refuse_unasked_overwriting(plan.work / RESULTS, told=told)
+    refuse_to_replace(plan.work / MANIFEST, overwrite=told)
     job = prepare_job(plan.request)
     check = write_manifest(
         plan.dataset,
@@ -125,6 +131,17 @@ def _evaluations(plan: Plan, job: BatchJob) -> list[Evaluation]:
 
 
 # --- the page --------------------------------------------------------------------------------------------
+
+
+def check_page(page: Path) -> None:
+    """Refuse what is no page of text, before anything is spent: a section at its end would spoil it."""
+    if page.suffix.lower() not in PAGE_ENDINGS:
+        raise OutputError(f"{str(page)!r} is no Markdown page.", hint=f"Name a file that ends in {PAGE_ENDINGS[0]}.")
+    try:
+        if page.exists():
+            page.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise OutputError(f"{str(page)!r} is there and is no text.", hint="Name another page.") from None
 
 
 def append_section(page: Path, section: str) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageOps
 
-from agenticiqa.errors import ImageFormatError
+from agenticiqa.errors import ImageFormatError, without_credentials
 from agenticiqa.pictures.images import LoadedImage, check_header, decode_image, load_image, peek_size, png_bytes
 from agenticiqa.runtime.config import ImageLimits
 
@@ -88,6 +88,9 @@ def given_picture(value: object) -> GivenPicture:
 
 def _from_path(value: str | PathLike[str]) -> GivenPicture:
     path = os.fspath(value)
+    if ":/" in path and not os.path.exists(path):
+        # An address where a path belongs: what is said and recorded of it must not tell how to open it.
+        path = without_credentials(path)
     return GivenPicture(path, lambda limits: load_image(path, limits), peek=lambda limits: peek_size(path, limits))
 
 

@@ -30,7 +30,7 @@ from pydantic import (
     model_validator,
 )
 
-from agenticiqa.errors import ConfigError
+from agenticiqa.errors import ConfigError, without_credentials
 from agenticiqa.runtime.memory import parse_size
 from agenticiqa.runtime.trust import forget, is_trusted, trust, user_config_folder
 from agenticiqa.state import Part, RunMode, check_mode, known_parts
@@ -636,4 +636,7 @@ def _explain(error: ValidationError, layers: list[_Layer]) -> str:
 
 def effective_settings(settings: Settings) -> dict[str, Any]:
     """The merged settings as plain data, keys masked, for showing to a person."""
-    return settings.model_dump(mode="json", exclude={"chosen_explicitly"})
+    shown = settings.model_dump(mode="json", exclude={"chosen_explicitly"})
+    for provider in shown["providers"].values():
+        provider["base_url"] = without_credentials(provider["base_url"]) if provider.get("base_url") else None
+    return shown

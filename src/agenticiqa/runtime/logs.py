@@ -19,6 +19,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Literal
 
+from agenticiqa.errors import REDACTED, without_credentials
 from agenticiqa.runtime.files import make_private, make_private_folder
 from agenticiqa.runtime.shown_text import printable
 
@@ -31,7 +32,6 @@ LogForm = Literal["json", "text"]
 MAX_LOG_BYTES = 20 * 1024 * 1024
 TRY_AGAIN_S = 60.0
 """How long a log file that cannot be written is left alone."""
-REDACTED = "[redacted]"
 SHORTEST_SECRET = 8
 
 _SECRETS = re.compile(
@@ -53,7 +53,7 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
         # Very short strings would tear holes into ordinary words.
         if len(secret) >= SHORTEST_SECRET:
             text = text.replace(secret, REDACTED)
-    text = _SECRETS.sub(REDACTED, text)
+    text = _SECRETS.sub(REDACTED, without_credentials(text))
     return _BASE64.sub(lambda match: f"[{len(match[0])} base64 characters]", text)
 
 

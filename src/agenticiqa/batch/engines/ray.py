@@ -22,12 +22,21 @@ NAMESPACE = "agenticiqa"
 
 
 class ActorBody(SampleWorker):
-    """What runs inside an actor: the local worker, with this actor's share of the rate limits."""
+    """What runs inside an actor: the local worker, with its share of the rate limits and of its node's memory."""
 
     def __init__(self, job: BatchJob, actors: int) -> None:
-        super().__init__(
-            replace(job, limits=job.limits.shared_by(actors)), ProviderLimits(job.limits.shared_by(actors))
-        )
+        limits = job.limits.shared_by(actors)
+        # Whether the others are on this node or will be moved here is not known: as many as fit may come.
+        own = job.with_memory_of_one(min(actors, _places_on_this_node()))
+        super().__init__(replace(own, limits=limits), ProviderLimits(limits))
+
+
+def _places_on_this_node() -> int:
+    """How many actors fit on the node that this runs on: each takes one processor."""
+    ray = _ray()
+    here = ray.get_runtime_context().get_node_id()
+    found = next((node["Resources"].get("CPU", 1) for node in ray.nodes() if node["NodeID"] == here), 1)
+    return max(1, int(found))
 
 
 @dataclass(eq=False)

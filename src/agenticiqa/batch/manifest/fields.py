@@ -15,7 +15,7 @@ from urllib.request import url2pathname
 from pydantic import ValidationError
 
 from agenticiqa.batch.sample import Sample
-from agenticiqa.errors import ManifestError, QueryError, RegionError
+from agenticiqa.errors import ManifestError, QueryError, RegionError, without_credentials
 from agenticiqa.models.answers import lettered, parse_choice, parse_options
 from agenticiqa.pictures.regions import parse_region
 
@@ -61,7 +61,7 @@ def sample_from_row(row: Mapping[str, Any], base: str) -> Sample:
         raise ManifestError("image_path is missing.")
     known: dict[str, Any] = {
         # Of several questions about one picture without ids, all but the first get numbers: see checking.py.
-        "sample_id": _text(values, "sample_id") or image,
+        "sample_id": _text(values, "sample_id") or without_credentials(image),
         "image_path": resolved_path(image, base),
         "query": _text(values, "query"),
         "answer": _text(values, "answer"),

@@ -15,7 +15,7 @@ from agenticiqa.batch.manifest.fields import is_url
 from agenticiqa.batch.manifest.manifest_file import MANIFEST_SUFFIXES, SNIFFED, FileManifest
 from agenticiqa.batch.manifest.remote_pictures import open_remote
 from agenticiqa.batch.manifest.rows import Manifest, Row
-from agenticiqa.errors import ManifestError
+from agenticiqa.errors import ManifestError, without_credentials
 from agenticiqa.pictures.finding import (
     STANDARD_INPUT,
     Skipped,
@@ -113,7 +113,7 @@ class PicturesManifest:
     def rows(self) -> Iterator[Row]:
         with closing(self._paths.execute(f"SELECT path FROM paths ORDER BY {self._order}")) as cursor:  # noqa: S608 - a word of ours
             for number, (path,) in enumerate(cursor, 1):
-                yield Row(number, {"sample_id": path, "image_path": path}, self._base)
+                yield Row(number, {"sample_id": without_credentials(path), "image_path": path}, self._base)
 
     def close(self) -> None:
         self._paths.close()

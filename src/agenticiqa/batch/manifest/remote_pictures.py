@@ -8,7 +8,13 @@ from types import ModuleType
 from typing import IO, Any
 
 from agenticiqa.batch.manifest.fields import is_url
-from agenticiqa.errors import ImageError, ImageNotFoundError, ImageTooLargeError, MissingExtraError
+from agenticiqa.errors import (
+    ImageError,
+    ImageNotFoundError,
+    ImageTooLargeError,
+    MissingExtraError,
+    without_credentials,
+)
 from agenticiqa.pictures.images import decode_image
 from agenticiqa.pictures.inputs import GivenPicture, given_picture
 
@@ -33,8 +39,10 @@ def picture_at(path: str) -> GivenPicture:
     """A picture in a file or behind an address; messages name it as ``path`` does, wherever its bytes are."""
     if not is_url(path):
         return given_picture(path)
+    # Results, records and logs name it; what opens the address is nobody's business there.
+    name = without_credentials(path)
     return GivenPicture(
-        path, lambda limits: decode_image(_fetched(path, limits.max_bytes), path=path, limits=limits), in_memory=True
+        name, lambda limits: decode_image(_fetched(path, limits.max_bytes), path=name, limits=limits), in_memory=True
     )
 
 
