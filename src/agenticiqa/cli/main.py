@@ -38,6 +38,7 @@ COMMANDS = {
     "evaluate": "many.evaluate:evaluate",
     "benchmark": "many.benchmark:benchmark",
     "reproduce": "many.reproduce:reproduce",
+    "rescore": "many.rescore:rescore",
     "report": "many.report:report",
     "gate": "many.gate:gate",
     "doctor": "setup.doctor:doctor",

@@ -287,14 +287,14 @@ def choose_backend(role: str, settings: Settings) -> BackendChoice:
     if readiness.ready:
         return BackendChoice(wanted.backend)
     reason = f"{wanted.backend} cannot be used: {readiness.reason}"
-    if wanted.fallback_backend and _readiness_of(wanted.fallback_backend, settings).ready:
+    if wanted.fallback_backend and readiness_of(wanted.fallback_backend, settings).ready:
         return BackendChoice(wanted.fallback_backend, reason)
     if role in settings.chosen_explicitly:
         return BackendChoice(wanted.backend)
     keyless = settings.keyless_backend
     if keyless is None:
         raise BackendUnavailableError(f"The {role}'s backend {wanted.backend!r} cannot be used: {readiness.reason}.")
-    keyless_readiness = _readiness_of(keyless, settings)
+    keyless_readiness = readiness_of(keyless, settings)
     if not keyless_readiness.ready:
         raise BackendUnavailableError(
             f"The {role}'s backend {wanted.backend!r} cannot be used: {readiness.reason}. "
@@ -304,7 +304,8 @@ def choose_backend(role: str, settings: Settings) -> BackendChoice:
     return BackendChoice(keyless, reason)
 
 
-def _readiness_of(backend: str, settings: Settings) -> Readiness:
+def readiness_of(backend: str, settings: Settings) -> Readiness:
+    """Whether a backend can be used here: its provider is installed and has its key or address."""
     name = BackendName.parse(backend).provider
     if name not in provider_names():
         return Readiness(ready=False, reason="it is not installed")

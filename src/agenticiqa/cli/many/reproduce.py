@@ -15,6 +15,7 @@ from agenticiqa.cli.options import (
     JsonOption,
     MaxReplanOption,
     MemoryOption,
+    ProfileOption,
     ResamplesOption,
     finite,
     parts_left_out,
@@ -85,6 +86,7 @@ def reproduce(
     timeout: Annotated[
         float, typer.Option("--timeout", callback=finite, min=0.1, help="Seconds a sample may take.")
     ] = 600.0,
+    profile: ProfileOption = None,
     max_replan: MaxReplanOption = None,
     resamples: ResamplesOption = 1000,
     memory: MemoryOption = None,
@@ -113,7 +115,9 @@ def reproduce(
         output=output,
         command=shlex.join(["agenticiqa", *sys.argv[1:]]),
         conditions=Conditions(
-            request=BatchRequest(config=config, max_replan=max_replan, timeout_s=timeout, memory=memory),
+            request=BatchRequest(
+                config=config, max_replan=max_replan, profile=profile, timeout_s=timeout, memory=memory
+            ),
             limits=RateLimits(parse_limit(rpm), parse_limit(tpm)),
             workers=workers,
             budget_usd=budget_usd,
@@ -234,8 +238,10 @@ def _print_forecast(found: list[Forecast]) -> None:
     from agenticiqa.cli.many.evaluate import show
     from agenticiqa.evaluation.tables import UNDEFINED, Table
 
-    rows = []
+    rows = [_measuring_row(title, own) for title, own in _measuring(found).items()]
     for each in found:
+        if each.cell.method.tool and each.estimate:
+            continue
         calls, cost = UNDEFINED, each.reason or "unknown"
         if each.estimate:
             calls = _range(*(f"{count:,}" for count in each.estimate.calls))
@@ -250,7 +256,22 @@ def _print_forecast(found: list[Forecast]) -> None:
         f"Left: {totals['samples']:,} samples, {totals['calls'][0]:,} to {totals['calls'][1]:,} calls (without, and "
         f"with every allowed replan), {money}. {FROM_CACHE}"
     ]
+    notes += [f"{reason}." for reason in dict.fromkeys(each.reason for each in found if each.reason and each.estimate)]
     show(Table("What it would take", ["Set", "Method", "Samples", "Done", "Calls left", "US$ left"], rows, notes))
+
+
+def _measuring(found: list[Forecast]) -> dict[str, list[Forecast]]:
+    """Tools ask nothing and cost nothing: one line for all of a set's."""
+    by_set: dict[str, list[Forecast]] = {}
+    for each in found:
+        if each.cell.method.tool and each.estimate:
+            by_set.setdefault(each.cell.judged.title, []).append(each)
+    return by_set
+
+
+def _measuring_row(title: str, own: list[Forecast]) -> list[str]:
+    samples, done = (sum(getattr(each, name) for each in own) for name in ("samples", "done"))
+    return [title, f"{len(own)} tools alone", f"{samples:,}", f"{done:,}", "0", "0"]
 
 
 def _range(low: str, high: str) -> str:

@@ -25,6 +25,7 @@ def ablation_table(study: Study, outcomes: Sequence[Outcome], *, resamples: int)
         rows += _model_rows(study, [each for each in outcomes if each.cell.method.models == [model]], resamples)
     notes = [
         *shown.about_intervals(resamples),
+        *shown.about_training(outcomes),
         "Change: against the whole pipeline on the same samples, with a 95 % paired bootstrap interval, or the p of an "
         "exact McNemar test. Rows marked re-scored are computed from the stored results of the whole pipeline; every "
         "other row is a run of its own.",

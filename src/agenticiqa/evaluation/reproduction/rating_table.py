@@ -21,7 +21,7 @@ def rating_table(study: Study, outcomes: Sequence[Outcome], *, resamples: int, p
         own = [each for each in outcomes if each.cell.method == method]
         if own:
             rows.append(_own(study, own, beside.mark(method, own, published, paper_profile=paper_profile)))
-    notes = [*shown.about_intervals(resamples), beside.LEGEND, *_about(published)]
+    notes = [*shown.about_intervals(resamples), *shown.about_training(outcomes), beside.LEGEND, *_about(published)]
     return Table(study.title, [*columns, "Samples", *shown.EXPENSE, BESIDE], rows, notes)
 
 

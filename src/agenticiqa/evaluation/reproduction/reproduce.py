@@ -50,7 +50,14 @@ class Order:
 
     @property
     def cells(self) -> list[Cell]:
-        return distinct(cell for study in self.studies for cell in study.cells(self.output))
+        return distinct(cell for study in self.studies for cell in self.cells_of(study))
+
+    @property
+    def profile(self) -> str | None:
+        return self.conditions.request.profile
+
+    def cells_of(self, study: Study) -> list[Cell]:
+        return study.cells(self.output, self.profile)
 
 
 @dataclass(frozen=True)
@@ -86,9 +93,7 @@ def reproduce(
         run_cells(cells, order.conditions, listener=listener, stop=stop, make_engine=make_engine) if order.runs else {}
     )
     found = {cell.results: _outcome(cell, states, checks, order.resamples) for cell in cells}
-    return [
-        _written(order, study, [found[cell.results] for cell in study.cells(order.output)]) for study in order.studies
-    ]
+    return [_written(order, study, [found[cell.results] for cell in order.cells_of(study)]) for study in order.studies]
 
 
 def _outcome(cell: Cell, states: dict[Path, CellState], checks: dict[str, Check], resamples: int) -> Outcome:
@@ -116,13 +121,14 @@ def _written(order: Order, study: Study, outcomes: list[Outcome]) -> StudyResult
 
 
 def _table(order: Order, study: Study, outcomes: list[Outcome]) -> Table:
+    paper = order.profile == "paper"
     if study.table == "ratings":
-        return rating_table(study, outcomes, resamples=order.resamples, paper_profile=False)
+        return rating_table(study, outcomes, resamples=order.resamples, paper_profile=paper)
     if study.table == "ablations":
         return ablation_table(study, outcomes, resamples=order.resamples)
     if study.table == "roles":
         return roles_table(study, outcomes, resamples=order.resamples)
-    return question_table(study, outcomes, paper_profile=False)
+    return question_table(study, outcomes, paper_profile=paper)
 
 
 def _facts(order: Order, outcomes: Sequence[Outcome]) -> dict[str, str]:
@@ -138,6 +144,7 @@ def _facts(order: Order, outcomes: Sequence[Outcome]) -> dict[str, str]:
         "Command": order.command,
         "Date": f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC",
         "Samples": "; ".join(described),
+        **({"Profile": order.profile} if order.profile else {}),
         "Paid for these results": "unknown" if len(known) < len(paid) else f"${sum(known):.4f}",
         "Versions": ", ".join(versions()),
         "Hardware": hardware(),

@@ -48,6 +48,7 @@ def roles_table(study: Study, outcomes: Sequence[Outcome], *, resamples: int) ->
     rows = [_row(mix, study, verdicts.get(mix.method.key, "")) for mix in mixes]
     notes = [
         *shown.about_intervals(resamples),
+        *shown.about_training(outcomes),
         f"“{BEST}”: the highest mean of all figures. “{CHEAPEST}”: the lowest price among the mixes that fall short of "
         "the best one on no set by more than chance (paired 95 % interval, McNemar p < 0.05). Costs are those of a mix "
         "by itself, although mixes that share an agent share its replies and were paid once.",

@@ -26,6 +26,7 @@ from agenticiqa.batch.work import BatchJob
 from agenticiqa.errors import BackendUnavailableError, MissingExtraError, OutputError, ToolUnavailableError
 from agenticiqa.evaluation.datasets.checking import Check
 from agenticiqa.evaluation.reproduction.studies import Cell
+from agenticiqa.models.client import readiness_of
 from agenticiqa.runtime.scratch import ScratchFolder
 
 State = Literal["done", "unfinished", "cannot run", "not run"]
@@ -79,11 +80,20 @@ def distinct(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def job_of(cell: Cell, conditions: Conditions) -> BatchJob:
-    """Raises one of ``CANNOT_RUN`` where a key, an extra or a tool is missing."""
+    """Raises one of ``CANNOT_RUN`` where a tool or a backend is not here at all."""
     request = cell.method.request(conditions.request)
     job = prepare_job(request)
     # Limits belong to models that are asked elsewhere; a cell that asks none would refuse them.
     return prepare_job(replace(request, limits=conditions.limits)) if asks_elsewhere(job.backends) else job
+
+
+def what_is_missing(job: BatchJob) -> str | None:
+    """Why a job cannot run here although it is well formed: a model without its key, say."""
+    for backend in dict.fromkeys(job.backends.values()):
+        readiness = readiness_of(backend, job.settings)
+        if not readiness.ready:
+            return f"{backend} cannot be used: {readiness.reason}"
+    return None
 
 
 def write_manifests(cells: Iterable[Cell]) -> dict[str, Check]:
@@ -118,7 +128,8 @@ def _forecast(cell: Cell, samples: int, conditions: Conditions) -> Forecast:
         job = job_of(cell, conditions)
     except CANNOT_RUN as error:
         return Forecast(cell, samples, done, None, str(error))
-    return Forecast(cell, samples, done, estimate(job, max(samples - done, 0)))
+    # Who has no key yet wants to know the cost all the more.
+    return Forecast(cell, samples, done, estimate(job, max(samples - done, 0)), what_is_missing(job))
 
 
 def _lines(path: Path) -> int:
@@ -162,8 +173,11 @@ def run_cells(
     for cell in cells:
         try:
             jobs[cell.results] = job_of(cell, conditions)
+            missing = what_is_missing(jobs[cell.results])
         except CANNOT_RUN as error:
-            states[cell.results] = CellState("cannot run", str(error))
+            missing = str(error)
+        if missing:
+            states[cell.results] = CellState("cannot run", missing)
             continue
         if conditions.budget_usd is not None:
             # Asked now, because a budget that cannot be kept must be refused before anything is spent.

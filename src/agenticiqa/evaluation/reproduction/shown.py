@@ -12,6 +12,7 @@ from agenticiqa.evaluation.statistics import IntervalEstimate
 from agenticiqa.evaluation.tables import UNDEFINED, Table
 
 _INTERVAL = re.compile(r" \[[^]]*\]")
+TRAINED_ON = ("biq2021",)
 EXPENSE = ("US$ per 1,000", "Seconds each")
 
 
@@ -75,6 +76,22 @@ def about_intervals(resamples: int) -> list[str]:
         f"{resamples} bootstrap resamples of the pictures (versions of one reference drawn together where there are "
         "five or more)."
     ]
+
+
+def about_training(outcomes: Sequence[Outcome]) -> list[str]:
+    """Our own model has learnt from a part of one set: whoever counts all of it is told."""
+    own = [each for each in outcomes if each.cell.judged.name in TRAINED_ON and each.file and _is_ours(each)]
+    if not own or all(each.cell.judged.selection.only for each in own):
+        return []
+    names = ", ".join(dict.fromkeys(each.cell.judged.title for each in own))
+    return [
+        f"embedded and AIQA_NR were trained on a part of {names} (docs/model-card.md): only pictures held out count as "
+        "a test. --only takes a list of them; training/embedded/splits.json has the split."
+    ]
+
+
+def _is_ours(each: Outcome) -> bool:
+    return each.cell.method.tool == "AIQA_NR" or "embedded" in each.cell.method.models
 
 
 def about_published() -> str:

@@ -52,6 +52,8 @@ class Cell:
     method: Method
     output: Path
     """The folder of the whole reproduction."""
+    profile: str | None = None
+    """Results under another profile are other results."""
 
     @property
     def manifest(self) -> Path:
@@ -59,7 +61,8 @@ class Cell:
 
     @property
     def results(self) -> Path:
-        return self.output / RUNS / self.judged.key / self.method.key / RESULTS
+        method = f"{self.method.key}-{self.profile}" if self.profile else self.method.key
+        return self.output / RUNS / self.judged.key / method / RESULTS
 
     @property
     def name(self) -> str:
@@ -78,9 +81,12 @@ class Study:
     def title(self) -> str:
         return TITLES[self.table]
 
-    def cells(self, output: Path) -> list[Cell]:
+    def cells(self, output: Path, profile: str | None = None) -> list[Cell]:
         return [
-            Cell(judged, method, output) for judged in self.sets for method in self.methods if method.judges(judged)
+            Cell(judged, method, output, profile)
+            for judged in self.sets
+            for method in self.methods
+            if method.judges(judged)
         ]
 
 

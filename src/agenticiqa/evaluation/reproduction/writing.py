@@ -54,7 +54,7 @@ def latex_text(text: str) -> str:
 # --- CSV: one line for each method, set and part ---------------------------------------------------------
 
 _COLUMNS = (
-    "table", "set", "subset", "part", "method", "published", "kind", *ROLES, "without", "state",
+    "table", "set", "subset", "part", "method", "published", "kind", "profile", *ROLES, "without", "state",
     "asked", "used", "failed", "srcc", "srcc_low", "srcc_high", "plcc_fitted", "plcc_fitted_low", "plcc_fitted_high",
     "plcc", "krcc", "accuracy", "accuracy_low", "accuracy_high", "right", "calls", "cost_usd", "paid_usd",
     "seconds_each", "whole_set", "results_sha256",
@@ -100,7 +100,8 @@ def _rows(study: Study, each: Outcome) -> Iterator[dict[str, Any]]:
     method, judged = each.cell.method, each.cell.judged
     row: dict[str, Any] = {
         "table": study.table, "set": judged.name, "subset": judged.subset, "method": method.label, "published": False,
-        "kind": method.kind, **method.roles, "without": method.without or "", "state": _state(each),
+        "kind": method.kind, "profile": each.cell.profile or "", **method.roles,
+        "without": method.without or "", "state": _state(each),
         "asked": each.asked, "whole_set": each.whole, "results_sha256": each.sha256 or "",
     }  # fmt: skip
     if each.file:
