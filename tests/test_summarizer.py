@@ -304,13 +304,14 @@ def test_full_output_is_not_cut(pair: Any, caplog: pytest.LogCaptureFixture) -> 
     assert all(len(text) < 2200 for text in replies)
 
 
+SEEN = "on 1 distortions, 1 tool scores"
 WAYS_TO_FAIL: dict[str, tuple[Any, dict[str, Any], str, list[str]]] = {
     "replies that cannot be used": (
-        "x", {}, "BadResponseError", [f"attempt {n} of 3 failed: BadResponseError" for n in (1, 2, 3)],
+        "x", {}, "BadResponseError", [f"attempt {n} of 3 {SEEN} failed: BadResponseError" for n in (1, 2, 3)],
     ),
-    "a wrong key": (AuthenticationError("401"), {}, "AuthenticationError", ["attempt 1 of 3 failed: Authentication"]),
-    "a slow model": (BackendTimeoutError("late"), {}, "BackendTimeoutError", ["attempt 1 of 3 failed: BackendTimeout"]),
-    "a stranger's exception": (RuntimeError("boom"), {}, "BackendError", ["attempt 1 of 3 failed: BackendError"]),
+    "a wrong key": (AuthenticationError("401"), {}, "AuthenticationError", [f"1 of 3 {SEEN} failed: Authentication"]),
+    "a slow model": (BackendTimeoutError("late"), {}, "BackendTimeoutError", [f"1 of 3 {SEEN} failed: BackendTimeout"]),
+    "a stranger's exception": (RuntimeError("boom"), {}, "BackendError", [f"1 of 3 {SEEN} failed: BackendError"]),
     "a picture that is gone": (answer_reply(), {"image_path": "/no/such.png"}, "ImageNotFoundError", []),
 }  # fmt: skip
 
@@ -324,18 +325,25 @@ def test_every_failure_is_logged_with_attempts_type_and_evidence(
         run(ScriptedClient(answer=reply), {**make_state(pair.test), **changes})  # type: ignore[typeddict-item]
     (error,) = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
     assert error.startswith(f"Summarizer failed with {kind} (")
-    assert "on 1 distortions, 1 tool scores;" in error
+    assert f"{SEEN};" in error
     warned = [text for text in caplog.messages if "attempt" in text]
     assert len(warned) == len(attempts)
     assert all(part in text for part, text in zip(attempts, warned, strict=True))
+
+
+def test_sentences_that_are_added_begin_after_a_full_stop(pair: Any) -> None:
+    result = run(ScriptedClient(answer=answer_reply("A", "Looks fine to me")), make_state(pair.test))[
+        "summarizer_result"
+    ]
+    assert result.quality_reasoning.startswith("Looks fine to me. ")
 
 
 def test_each_retry_is_logged(pair: Any, caplog: pytest.LogCaptureFixture) -> None:
     """SC-37, SC-58: with number and type of the error."""
     with caplog.at_level(logging.DEBUG):
         run(ScriptedClient(answer=["x", answer_reply("")]), make_state(pair.test))
-    assert "summarizer answer: attempt 1 of 3 failed: BadResponseError" in caplog.text
-    assert "summarizer answer: attempt 2 of 3 failed: ValidationError" in caplog.text
+    assert f"summarizer answer: attempt 1 of 3 {SEEN} failed: BadResponseError" in caplog.text
+    assert f"summarizer answer: attempt 2 of 3 {SEEN} failed: ValidationError" in caplog.text
     assert SCORING_TEXT in caplog.text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from agenticiqa.nodes.rating import fusion_of
 from agenticiqa.runtime.config import ROLES, Settings, ToolSettings
 from agenticiqa.score_fusion import ScoreFusion
 from agenticiqa.tools.calibration import Calibration, check, load_calibrations, printed_calibrations, save_calibrations
-from agenticiqa.tools.catalogue import load_catalogue
+from agenticiqa.tools.catalogue import load_catalogue, make_metric
 from agenticiqa.tools.facts import facts_of
-from agenticiqa.tools.registry import build_registry
+from agenticiqa.tools.pyiqa_adapter import pyiqa_name
+from agenticiqa.tools.registry import Tool, build_registry
 from support.builders import make_settings
 
 # Worked with sixty decimal digits from the printed rows, by 1/2 - 1/(1 + e^t) rather than by our tanh.
@@ -145,3 +147,32 @@ def test_a_run_under_the_profile_measures_with_the_papers_tools(isolated, pair) 
     used = {log.tool for log in result.executor_evidence.tool_logs}
     assert used
     assert all(load_catalogue()[tool].in_paper for tool in used)
+
+
+def test_the_documentation_lists_the_28_as_they_are(command_line) -> None:
+    page = (Path(__file__).parents[2] / "docs/tools.md").read_text(encoding="utf-8")
+    listed = json.loads(command_line("tools", "list", "--paper", "--json").out)
+    assert len(listed) == 28
+    for each in listed:
+        origin = each["calibration"]["origin"] if each["calibration"] else "none"
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| {each['name']} | {each['type']} |")]
+        assert row.endswith(f"| {origin} | {each['checked']} |")
+
+
+def test_the_list_of_the_paper_is_shown(command_line) -> None:
+    shown = command_line("tools", "list", "--paper").out
+    assert "of 28 run here" in shown
+    assert {"TOPIQ_FR", "PieAPP", "NIQE"} <= {*shown.split()}
+
+
+def test_il_niqe_is_known_and_says_what_it_needs() -> None:
+    facts = facts_of("ilniqe", ToolSettings())
+    assert (facts["name"], facts["type"], facts["better"]) == ("IL-NIQE", "NR", "lower")
+    assert pyiqa_name("IL-NIQE") == "ilniqe"
+
+
+def test_models_are_told_at_which_distortions_a_tool_was_found_best() -> None:
+    entry = load_catalogue()["TOPIQ_FR"]
+    told = Tool(make_metric(entry, "pyiqa", ToolSettings()), entry=entry).describe()
+    assert "Blurs (best at lens blur, motion blur)" in told
+    assert "Compression (best at jpeg, jpeg2000)" in told

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,6 +21,8 @@ from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_LETTERS, LEVEL_NAMES, UNA
 OPEN_QUESTION_LINE = 'There are no answer options: give a short, direct answer to the question as "final_answer".'
 YES_NO_LINE = 'There are no answer options: answer "Yes" or "No" as "final_answer".'
 RATING_OPTIONS = {letter: LEVEL_NAMES[level] for letter, level in LETTER_LEVELS.items()}
+
+SENTENCE_ENDS = (".", "!", "?", "…", ".)", '."', "。", "！", "？")
 
 # Log-probabilities must stay finite for JSON.
 LEAST_PROBABILITY = 1e-9
@@ -111,3 +113,13 @@ def parse_yes_no(answer: str) -> str | None:
     """
     first = answer.strip().split(maxsplit=1)[0].strip(".,;:!").lower() if answer.strip() else ""
     return {"yes": "Yes", "no": "No"}.get(first)
+
+
+def joined_sentences(parts: Iterable[str]) -> str:
+    """Texts one after the other; one that further sentences follow ends like a sentence.
+
+    >>> joined_sentences(["Blur is visible", "No tool ran.", "Really?", "so it is"])
+    'Blur is visible. No tool ran. Really? so it is'
+    """
+    texts = [text for part in parts if (text := part.strip())]
+    return " ".join([*(text if text.endswith(SENTENCE_ENDS) else f"{text}." for text in texts[:-1]), *texts[-1:]])

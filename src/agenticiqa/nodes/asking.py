@@ -84,6 +84,8 @@ class Step(Generic[T]):
     parse: Callable[[ModelReply], T]
     think: Callable[[Mind], T]
     stricter: str = STRICTER
+    about: str = ""
+    """What it is asked with, in a few words for the log of failed attempts."""
 
 
 @dataclass(frozen=True)
@@ -189,8 +191,8 @@ class Asker:
 
     def _log_attempt(self, step: Step[T], attempt: int, tries: int, error: Exception, message: str) -> None:
         logger.warning(
-            "%s %s: attempt %d of %d failed: %s: %s",
-            self.role, step.name, attempt, tries, type(error).__name__, message,
+            "%s %s: attempt %d of %d%s failed: %s: %s",
+            self.role, step.name, attempt, tries, step.about and f" on {step.about}", type(error).__name__, message,
         )  # fmt: skip
 
     # --- one call ---

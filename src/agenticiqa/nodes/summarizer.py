@@ -16,7 +16,7 @@ from agenticiqa.models.answers import asks_for_rating
 from agenticiqa.models.client import ModelRequest, create_vlm_client
 from agenticiqa.models.mind import Mind, Mode
 from agenticiqa.nodes.ablation import may_replan
-from agenticiqa.nodes.answering import RATING_OPTIONS, Answer, AnswerForm
+from agenticiqa.nodes.answering import RATING_OPTIONS, Answer, AnswerForm, joined_sentences
 from agenticiqa.nodes.asking import Answered, Step
 from agenticiqa.nodes.evidence import Gap, find_contradictions, find_gaps, should_replan
 from agenticiqa.nodes.prompts import EXPLANATION, EXPLANATION_PROMPT_TEMPLATE, SCORING, SCORING_PROMPT_TEMPLATE
@@ -141,6 +141,7 @@ class _Summary:
             request=self._request,
             parse=self.form.parse,
             think=self._thought,
+            about=self._evidence_summary(),
         )
         return self.context.asker("summarizer", self.asked, create_vlm_client).ask(step)
 
@@ -203,7 +204,7 @@ class _Summary:
         need_replan, reason = self._replan_decision(reasoning)
         result = SummarizerOutput(
             final_answer=reply.answer,
-            quality_reasoning=" ".join(reasoning),
+            quality_reasoning=joined_sentences(reasoning),
             need_replan=need_replan,
             replan_reason=reason,
             used_evidence=self._used_evidence(answered),

@@ -62,6 +62,8 @@ class CatalogueEntry:
     higher_is_better: bool | None = None
     in_paper: bool = False
     """One of the 28 tools of the AgenticIQA paper."""
+    checked: str = ""
+    """What its values were compared with."""
     best_at: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     agreement: Mapping[str, float] = field(default_factory=dict)
     specialist_for: tuple[str, ...] = ()
@@ -148,6 +150,7 @@ def _entry(name: str, facts: dict[str, Any], licences: Mapping[str, str]) -> Cat
         description=facts["description"],
         licences={provider: own_licence or licences[provider] for provider in providers},
         in_paper=bool(facts.get("in_paper", False)),
+        checked=facts.get("checked") or _content()["providers"][providers[0]].get("checked", ""),
         best_at={category: tuple(kinds) for category, kinds in facts.get("best_at", {}).items()},
         agreement={category: float(value) for category, value in facts.get("agreement", {}).items()},
         specialist_for=tuple(facts.get("specialist_for", ())),

@@ -71,10 +71,10 @@ def installed_version() -> str | None:
 
 def pyiqa_name(tool: str) -> str:
     """
-    >>> pyiqa_name("WaDIQaM_FR")
-    'wadiqam_fr'
+    >>> pyiqa_name("WaDIQaM_FR"), pyiqa_name("IL-NIQE")
+    ('wadiqam_fr', 'ilniqe')
     """
-    return tool.lower()
+    return tool.lower().replace("-", "")
 
 
 # --- what has been fetched -------------------------------------------------------------------------------

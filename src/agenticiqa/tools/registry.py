@@ -96,10 +96,15 @@ class Tool:
     def describe(self) -> str:
         """One line for a model that chooses tools."""
         kind = "full-reference" if self.needs_reference else "no-reference"
-        strengths = ", ".join(self.strengths) or "no particular distortion"
+        strengths = ", ".join(map(self._strength, self.strengths)) or "no particular distortion"
         return (
             f"{self.name} ({kind}): good at {strengths}. {self.entry.description if self.entry else self.spec.variant}."
         )
+
+    def _strength(self, category: str) -> str:
+        """A category, with the distortions in it at which the tool was found the best of its type."""
+        best = self.entry.best_at.get(category, ()) if self.entry else ()
+        return f"{category} (best at {', '.join(kind.replace('_', ' ') for kind in best)})" if best else category
 
     def takes(self, size: tuple[int, int] | None) -> bool:
         """Whether a picture of (width, height) is neither too small nor too large; None: nobody knows yet."""

@@ -25,24 +25,53 @@ app.command("bench")(bench)
 NameArgument = Annotated[
     str, typer.Argument(help="The tool's name; case and hyphens do not matter.", show_default=False)
 ]
+_WAYS = {"native": "our own code", "perceptual": "ONNX Runtime", "pyiqa": "pyiqa", "plug-in": "a plug-in"}
 _MARK = {
     "ready": "[green]ready[/]",
     "needs extra": "[yellow]needs extra[/]",
     "needs weights": "[yellow]needs weights[/]",
+    "left out": "[dim]left out[/]",
 }
 
 
 @app.command("list")
 def list_tools(
     ready_only: Annotated[bool, typer.Option("--ready", help="Only tools that run here.")] = False,
+    paper: Annotated[
+        bool,
+        typer.Option("--paper", help="The 28 tools of the AgenticIQA paper, and how each was checked."),
+    ] = False,
     json_output: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
     """List every tool: type, range, direction, whether it runs here and, if not, why."""
     facts = [each for each in _all_facts(config) if each["state"] == "ready" or not ready_only]
+    facts = [each for each in facts if each["in_paper"] or not paper]
     if json_output:
         print_json(facts)
-        return
+    elif paper:
+        _print_papers(facts)
+    else:
+        _print_tools(facts)
+
+
+def _print_papers(facts: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table()
+    for column in ("Tool", "Type", "Runs by", "Here", "1..5 by", "Checked against"):
+        table.add_column(column, no_wrap=column in ("Tool", "Here"), overflow="fold")
+    for each in facts:
+        origin = each["calibration"]["origin"] if each["calibration"] else "none"
+        state = _MARK.get(each["state"], each["state"])
+        table.add_row(each["name"], each["type"], _WAYS[each["provider"]], state, origin, each["checked"])
+    console = output_console()
+    console.print(table)
+    ready = sum(each["state"] == "ready" for each in facts)
+    console.print(f"{ready} of {len(facts)} run here; `agenticiqa tools show NAME` says what another one needs.")
+
+
+def _print_tools(facts: list[dict[str, Any]]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
