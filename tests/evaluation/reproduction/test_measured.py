@@ -17,7 +17,7 @@ from agenticiqa.errors import OutputError
 from agenticiqa.evaluation.datasets.folder import DatasetError
 from agenticiqa.evaluation.reproduction.reproduce import FORMATS, Order, StudyResult, reproduce
 from agenticiqa.evaluation.reproduction.running import Listener
-from agenticiqa.evaluation.reproduction.sets import Selection, find_sets, read_names
+from agenticiqa.evaluation.reproduction.sets import Selection, find_sets, read_only
 from agenticiqa.evaluation.reproduction.studies import Choices, studies
 from agenticiqa.evaluation.results import EvaluationError
 from support.paper_data import make_paper_data
@@ -151,16 +151,19 @@ def test_tables_can_be_made_of_what_is_stored(data, measured, tmp_path):
     assert empty.table.rows[-1][-1] == "not run"
 
 
-def test_named_samples_and_draws_lie_apart(data, tmp_path):
+def test_named_samples_of_one_set_lie_apart(data, tmp_path):
     names = tmp_path / "names.txt"
     names.write_text("DatabaseImage0002.JPG\nDatabaseImage0005.JPG\n\n")
-    selection = Selection(only=read_names(names))
-    done = run(order(data, tmp_path / "out", sets=["bid"], selection=selection, resamples=0))[0]
-    assert [each.asked for each in done.outcomes] == [2]
-    assert next((tmp_path / "out/runs").iterdir()).name.startswith("bid-only-")
+    found = find_sets([str(data)], ["bid", "agiqa-3k"], Selection(), read_only([f"BID={names}"]))
+    done = run(Order(studies("ratings", found, CHOICES), tmp_path / "out", "cmd", resamples=0))[0]
+    assert [each.asked for each in done.outcomes] == [2, 6]
+    folders = sorted(path.name for path in (tmp_path / "out/runs").iterdir())
+    assert folders[0] == "agiqa-3k"
+    assert folders[1].startswith("bid-only-")
+    assert read_only([str(names)])[None] == read_only([f"bid={names}"])["bid"]
     (tmp_path / "empty.txt").write_text("\n")
     with pytest.raises(DatasetError, match="names no samples"):
-        read_names(tmp_path / "empty.txt")
+        read_only([str(tmp_path / "empty.txt")])
 
 
 def test_results_of_other_pictures_are_refused(data, tmp_path):

@@ -68,7 +68,8 @@ def reproduce(
         int | None, typer.Option("--max-samples", min=1, help="Draw this many of each set, the same ones every time.")
     ] = None,
     only: Annotated[
-        Path | None, typer.Option("--only", help="File with the pictures or sample ids that count, one per line.")
+        list[str] | None,
+        typer.Option("--only", help="File with the pictures or sample ids that count; or NAME=FILE, several times."),
     ] = None,
     blind: Annotated[bool, typer.Option("--blind", help="Judge pictures without their references.")] = False,
     partial: Annotated[bool, typer.Option("--partial", help="Go on although pictures are missing.")] = False,
@@ -102,16 +103,16 @@ def reproduce(
     from agenticiqa.batch.rate_limits import RateLimits, parse_limit
     from agenticiqa.evaluation.reproduction.reproduce import Order
     from agenticiqa.evaluation.reproduction.running import Conditions
-    from agenticiqa.evaluation.reproduction.sets import Selection, find_sets, read_names
+    from agenticiqa.evaluation.reproduction.sets import Selection, find_sets, read_only
     from agenticiqa.evaluation.reproduction.studies import studies
 
     if dry_run and no_run:
         raise typer.BadParameter("--dry-run and --no-run contradict each other: choose one.")
-    selection = Selection(max_samples, blind, partial, read_names(only) if only else None)
+    sets = find_sets(data, _listed(datasets), Selection(max_samples, blind, partial), read_only(only or ()))
     by_role = {"planner": planner, "executor": executor, "summarizer": summarizer}
     choices = replace(_choices(models, methods, tools, by_role), **_left_out(without))
     order = Order(
-        studies=studies(table, find_sets(data, _listed(datasets), selection), choices),
+        studies=studies(table, sets, choices),
         output=output,
         command=shlex.join(["agenticiqa", *sys.argv[1:]]),
         conditions=Conditions(

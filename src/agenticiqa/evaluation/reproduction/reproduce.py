@@ -31,6 +31,7 @@ from agenticiqa.evaluation.reproduction.studies import Cell, Study
 from agenticiqa.evaluation.reproduction.writing import csv_text, latex, markdown
 from agenticiqa.evaluation.tables import Table
 from agenticiqa.runtime.files import write_whole
+from agenticiqa.vision.network import weights_version
 
 FORMATS = ("md", "csv", "tex", "html", "json")
 NOT_RUN = CellState("not run")
@@ -146,7 +147,7 @@ def _facts(order: Order, outcomes: Sequence[Outcome]) -> dict[str, str]:
         "Samples": "; ".join(described),
         **({"Profile": order.profile} if order.profile else {}),
         "Paid for these results": "unknown" if len(known) < len(paid) else f"${sum(known):.4f}",
-        "Versions": ", ".join(versions()),
+        "Versions": ", ".join([*versions(), f"embedded weights {weights_version()}"]),
         "Hardware": hardware(),
         "Results": "; ".join(
             f"{each.cell.results.relative_to(order.output)} sha256 {each.sha256[:12]}"

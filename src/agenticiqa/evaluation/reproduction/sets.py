@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agenticiqa.batch.sample import Sample
@@ -86,7 +87,13 @@ class JudgedSet:
         )
 
 
-def find_sets(sources: Sequence[str], wanted: Sequence[str], selection: Selection) -> list[JudgedSet]:
+Only = Mapping[str | None, frozenset[str]]
+"""The samples that count, by dataset; those under None count in every set that has no names of its own."""
+
+
+def find_sets(
+    sources: Sequence[str], wanted: Sequence[str], selection: Selection, only: Only | None = None
+) -> list[JudgedSet]:
     """The sets in these places, the paper's first.
 
     A place is a folder that holds one folder per dataset, named after it in any spelling; or ``NAME=FOLDER``.
@@ -102,11 +109,25 @@ def find_sets(sources: Sequence[str], wanted: Sequence[str], selection: Selectio
         raise DatasetError(
             f"There is no folder for {missing[0]}.", hint=f"Give --data {missing[0]}=FOLDER. {find(missing[0]).obtain}"
         )
-    return [_judged(find(name), folders[name], selection) for name in dict.fromkeys(names)]
+    chosen = only or {}
+    return [
+        _judged(find(name), folders[name], replace(selection, only=chosen.get(name, chosen.get(None))))
+        for name in dict.fromkeys(names)
+    ]
 
 
-def read_names(file: Path) -> frozenset[str]:
-    """The samples that count: one picture or sample id per line."""
+def read_only(texts: Sequence[str]) -> Only:
+    """The names in these files; ``NAME=FILE`` is for one dataset."""
+    found: dict[str | None, frozenset[str]] = {}
+    for text in texts:
+        name, separator, file = text.partition("=")
+        dataset = _known(name) if separator else None
+        found[dataset.name if dataset else None] = _names_in(Path(file if dataset else text))
+    return found
+
+
+def _names_in(file: Path) -> frozenset[str]:
+    """One picture or sample id per line."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -154,7 +175,10 @@ def _judged(dataset: Dataset, folder: Path, selection: Selection) -> JudgedSet:
     problem: DatasetError | None = None
     for subset in dict.fromkeys((*PREFERRED_SUBSETS.get(dataset.name, ()), *dataset.counts)):
         try:
-            first = next(DatasetReading(dataset, folder, subset).samples(), None)
+            samples = DatasetReading(dataset, folder, subset).samples()
+            first = next(samples, None)
+            if len(dataset.counts) > 1:
+                deque(samples, maxlen=0)  # to the end: a later label file of this subset may be missing
         except DatasetError as error:
             problem = problem or error
             continue

@@ -1,0 +1,134 @@
+"""Make docs/results.md: the paper's tables with what can be run here, and the commands that fill the rest.
+
+    python benchmarks/results_page.py DATA --work FOLDER
+
+DATA holds ``csiq/`` and ``biq2021/`` as training/README.md describes them. They are laid out in FOLDER as their authors
+publish them (links, no copies), then `agenticiqa reproduce` runs; stopped, it goes on. Of BIQ2021 only the pictures
+that training/embedded/splits.json held out for testing count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from agenticiqa.runtime.files import write_whole
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs/results.md"
+COMMAND = Path(sys.executable).with_name("agenticiqa")
+MODELS = "embedded,openai.gpt-4o,qwen2.5-vl-local"
+CSIQ_FOLDERS = {"AWGN": "awgn", "BLUR": "blur", "JPEG": "jpeg"}
+INTRODUCTION = """# Results
+
+Made by `python benchmarks/results_page.py DATA --work FOLDER`; not edited by hand. What is measured here needs no key:
+tools alone, and the embedded backend. The sets at hand are small parts of CSIQ and BIQ2021, so intervals are wide and
+nothing here is a figure of the whole sets. Of BIQ2021 only pictures count that training never saw
+(`training/embedded/splits.json`); CSIQ was never trained on, but its figures were in sight while `AIQA_FR` and its
+weight in the answer were settled ([model card](model-card.md)).
+How the tables are made, and what their marks mean: [Reproduce the paper](guides/reproduce-the-paper.md).
+
+Empty rows say what is missing. With it, the same command fills them and keeps the rest.
+"""
+NEEDS = (
+    (
+        "ratings of TID2013, BID, AGIQA-3K",
+        "the sets; for models a key (`OPENAI_API_KEY`), or Qwen2.5-VL (`QWEN_MODEL`)",
+        "ratings --data /data --models embedded,openai.gpt-4o,qwen2.5-vl-local --profile paper",
+    ),
+    ("AgenticIQA-Eval", "the set and a key", "eval --data /data --models openai.gpt-4o,qwen2.5-vl-local"),
+    ("LLVisionQA", "the set and a key", "qbench --data /data --models openai.gpt-4o,qwen2.5-vl-local"),
+    ("ablations on GPT-4o", "the sets and a key", "ablations --data /data --models openai.gpt-4o"),
+    (
+        "which model for which agent",
+        "the sets and a key",
+        "roles --data /data --models openai.gpt-4o,openai.gpt-4o-mini --max-samples 200",
+    ),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--work", type=Path, default=Path("results-page"), help="folder for layouts and results")
+    parser.add_argument("--ablation-samples", type=int, default=60, help="of each set")
+    arguments = parser.parse_args()
+    work = arguments.work.resolve()
+    lay_out_csiq(arguments.data / "csiq", work / "sets/csiq")
+    lay_out_biq2021(arguments.data / "biq2021", work / "sets/biq2021")
+    (work / "held_out.txt").write_text("\n".join(held_out()) + "\n", encoding="utf-8")
+    common = ["--data", "sets", "--only", "biq2021=held_out.txt"]
+    reproduce(work, ["ratings", *common, "--models", MODELS, "--output", "whole"])
+    drawn = ["--max-samples", str(arguments.ablation_samples)]
+    reproduce(work, ["ablations", *common, "--models", "embedded", *drawn, "--output", "ablations"])
+    tables = [work / "whole/ratings.md", work / "ablations/ablations.md"]
+    write_whole(PAGE, "\n".join([INTRODUCTION, *map(section, tables), missing()]))
+
+
+def held_out() -> list[str]:
+    splits = json.loads((ROOT / "training/embedded/splits.json").read_text(encoding="utf-8"))
+    return sorted(splits["opinions"]["test"])
+
+
+def lay_out_csiq(source: Path, folder: Path) -> None:
+    """The columns of the official spreadsheet, and links named as its pictures are."""
+    rows = [["image", "dst_type", "dst_lev", "dmos"]]
+    for row in scores(source / "scores.csv"):
+        image, kind, level, _ = row["image"].split(".")
+        rows.append([image, row["type"], row["level"], row["dmos_0_to_1"]])
+        link(source / row["image"], folder / "dst_imgs" / CSIQ_FOLDERS.get(kind, kind) / f"{image}.{kind}.{level}.png")
+        link(source / row["reference"], folder / "src_imgs" / f"{image}.png")
+    write_rows(folder / "csiq.DMOS.csv", rows)
+
+
+def lay_out_biq2021(source: Path, folder: Path) -> None:
+    rows = [["Image Name", "MOS"]]
+    for row in scores(source / "scores.csv"):
+        rows.append([row["image"], row["mos_0_to_1"]])
+        link(source / row["image"], folder / "Images" / row["image"])
+    write_rows(folder / "Train.csv", rows)
+
+
+def scores(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def write_rows(file: Path, rows: list[list[str]]) -> None:
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows(rows)
+
+
+def link(target: Path, name: Path) -> None:
+    name.parent.mkdir(parents=True, exist_ok=True)
+    if not name.is_symlink():
+        name.symlink_to(target.resolve())
+
+
+def reproduce(work: Path, arguments: list[str]) -> None:
+    """Rows that cannot run here make it end with 2; that is expected."""
+    done = subprocess.run(
+        [COMMAND, "reproduce", *arguments, "--json"], cwd=work, stdout=subprocess.DEVNULL, check=False
+    )
+    if done.returncode not in (0, 2):
+        sys.exit(f"agenticiqa reproduce {' '.join(arguments)} ended with {done.returncode}")
+
+
+def section(file: Path) -> str:
+    """A table one heading lower."""
+    return file.read_text(encoding="utf-8").replace("# Reproduction: ", "## ", 1)
+
+
+def missing() -> str:
+    """What needs keys or data that are not here, and the command that makes it."""
+    rows = [f"| {table} | {needs} | `agenticiqa reproduce {command}` |" for table, needs, command in NEEDS]
+    head = ["## What is not here", "", "| table | what it needs | the command that makes it |", "|---|---|---|"]
+    return "\n".join([*head, *rows, "", "What each costs, `--dry-run` tells.", ""])
+
+
+if __name__ == "__main__":
+    main()
