@@ -16,6 +16,8 @@ from agenticiqa._version import __version__
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
     from agenticiqa.api.verbs import aassess, acompare, ameasure, assess, compare, measure, stream
+    from agenticiqa.batch.audit.report import AuditReport
+    from agenticiqa.batch.audit.running import aaudit, audit
     from agenticiqa.batch.running import arun_batch, run_batch
     from agenticiqa.errors import (
         AgenticIQAError,
@@ -63,6 +65,7 @@ __all__ = [
     "AgenticIQAError",
     "Assessment",
     "AssessmentFailedError",
+    "AuditReport",
     "AuthenticationError",
     "BackendConnectionError",
     "BackendError",
@@ -105,10 +108,12 @@ __all__ = [
     "WorkerDiedError",
     "__version__",
     "aassess",
+    "aaudit",
     "acompare",
     "ameasure",
     "arun_batch",
     "assess",
+    "audit",
     "compare",
     "image_quality_tool",
     "measure",
@@ -124,11 +129,14 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 _HOMES = {
     "AgenticIQA": "agenticiqa.api.assessor",
     "Assessment": "agenticiqa.nodes.results",
+    "AuditReport": "agenticiqa.batch.audit.report",
     "Comparison": "agenticiqa.nodes.results",
     **dict.fromkeys(("ModelReply", "ModelRequest", "Provider", "Readiness", "VLMClient"), "agenticiqa.models.client"),
     "Calibration": "agenticiqa.tools.calibration",
     **dict.fromkeys(("Measurement", "Metric", "MetricSpec"), "agenticiqa.tools.metrics.base"),
     "Tool": "agenticiqa.tools.registry",
+    "aaudit": "agenticiqa.batch.audit.running",
+    "audit": "agenticiqa.batch.audit.running",
     "arun_batch": "agenticiqa.batch.running",
     "run_batch": "agenticiqa.batch.running",
     "run_pipeline": "agenticiqa.graph",

@@ -24,6 +24,11 @@ def pictures(tmp_path: Path) -> Path:
     return tmp_path / "set"
 
 
+def test_results_last_while_they_are_iterated(pictures):
+    paths = [record["sample_id"] for record in run_batch([pictures / "noisy1.png"], tools=["SSIM"], workers=1)]
+    assert paths == [str(pictures / "noisy1.png")]
+
+
 def test_rows_and_paths_give_records_and_no_file(pictures, tmp_path, monkeypatch):
     temporary = tmp_path / "temporary"
     temporary.mkdir()

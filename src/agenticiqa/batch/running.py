@@ -174,7 +174,9 @@ class BatchResults:
             weakref.finalize(self, temporary.close)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return (line.record for line in read_results(self._lines))
+        # A generator of its own: the lines' file goes with these results, which may be held by their iteration alone.
+        for line in read_results(self._lines):
+            yield line.record
 
     def __len__(self) -> int:
         return self._summary.total - self._summary.not_done

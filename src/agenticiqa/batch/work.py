@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from agenticiqa.api.measure import Measurer
+from agenticiqa.batch.audit.picture import AUDIT_VERSION, Auditor, Depth
 from agenticiqa.batch.manifest.fields import is_url
 from agenticiqa.batch.manifest.remote_pictures import picture_at
 from agenticiqa.batch.manifest.rows import Row
@@ -45,6 +46,8 @@ class BatchJob:
     """The backend of each role; empty when nothing is asked and pictures are only measured."""
     tools: tuple[str, ...] = ()
     """Measuring tools to run instead of the agents."""
+    audit: Depth | None = None
+    """Look pictures through for an audit instead: with the vision model, or quickly without."""
     align: Align = "none"
     query: str = DEFAULT_QUERY
     """The question of samples that bring none."""
@@ -57,7 +60,7 @@ class BatchJob:
 
     @property
     def measures_only(self) -> bool:
-        return bool(self.tools)
+        return bool(self.tools) or self.audit is not None
 
     def with_tool_threads(self, threads: int) -> BatchJob:
         """The same job with at most so many tools side by side: workers share the cores already."""
@@ -76,8 +79,10 @@ class BatchJob:
         """The same for the same question under the same conditions; another one as soon as any of them changes."""
         asked = sample.model_dump(include={"sample_id", "query", "options", "regions"})
         pictures = [_whole(path) for path in (sample.image_path, sample.reference_path)]
-        if self.measures_only:
-            conditions: list[Any] = [list(self.tools), self.align]
+        if self.audit is not None:
+            conditions: list[Any] = ["audit", self.audit, AUDIT_VERSION]
+        elif self.measures_only:
+            conditions = [list(self.tools), self.align]
         else:
             asked["query"] = sample.query or self.query
             conditions = [dict(self.backends), self.settings.pipeline.max_replan_iterations]
@@ -141,7 +146,11 @@ class SampleWorker:
         self._job = job
         self._assessor: AgenticIQA | None = None
         self._measurer: Measurer | None = None
-        if job.measures_only:
+        self._auditor: Auditor | None = None
+        if job.audit is not None:
+            pipeline = job.settings.pipeline
+            self._auditor = Auditor(job.audit, pipeline.images, process_budget(pipeline.memory))
+        elif job.measures_only:
             self._measurer = _measurer(job)
         else:
             self._assessor = _assessor(job, limits)
@@ -161,10 +170,12 @@ class SampleWorker:
 
     def _result(self, task: Task) -> dict[str, Any]:
         sample = task.sample
+        if self._auditor is not None:
+            return self._auditor.audit(sample, task.run_id)
         if self._measurer is not None:
             return measure_sample(self._measurer, sample, task.run_id)
         if self._assessor is None:
-            raise AssertionError("a worker assesses or measures")
+            raise AssertionError("a worker assesses, measures or audits")
         assessment = self._assessor.assess(
             picture_at(sample.image_path),
             sample.query or self._job.query,

@@ -33,6 +33,7 @@ COMMANDS = {
     "ask": "one.ask:app",
     "measure": "one.measure:measure",
     "batch": "many.batch:batch",
+    "audit": "many.audit:audit",
     "distort": "one.distort:distort",
     "mcp": "serving.mcp:mcp",
     "evaluate": "many.evaluate:evaluate",

@@ -1,0 +1,213 @@
+"""Which pictures of a folder belong together: the same pixels, versions of one shot, shots of one scene."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import takewhile
+from pathlib import Path
+
+import numpy as np
+
+from agenticiqa.batch.audit.choosing import Choice, best_of_burst, best_of_equals, best_of_versions
+from agenticiqa.batch.audit.collecting import Entry, Views, entries_in
+from agenticiqa.batch.audit.findings import odd_sizes
+from agenticiqa.pictures.likeness.fingerprints import close_pairs
+from agenticiqa.pictures.likeness.same_scene import likeness
+
+SAME_SHOT = 0.96
+"""Likeness from which two pictures are versions of one shot: 99 % of copies lie above, other shots below."""
+SAME_SCENE = 0.82
+"""Likeness from which two pictures of unknown time show one scene; of different scenes none was above 0.77."""
+SAME_SCENE_AT_ONCE = 0.5
+"""Likeness that is enough where a camera says that they were taken within seconds."""
+BURST_S = 3.0
+"""At most so long lies between two shots of a burst."""
+SAME_MOMENT_S = 0.02
+"""Times that differ by less are those of one shot."""
+NEXT_SHOTS = 3
+
+Pair = tuple[Entry, Entry]
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class Place:
+    """Where one picture stands among the others."""
+
+    exact_group: int | None = None
+    near_group: int | None = None
+    burst_group: int | None = None
+    keep: bool = True
+    why: str = ""
+    odd_size: bool = False
+
+
+@dataclass
+class Groups:
+    """Sets of pictures that belong together, by position; and the place of every picture that has one."""
+
+    exact: list[list[int]] = field(default_factory=list)
+    near: list[list[int]] = field(default_factory=list)
+    bursts: list[list[int]] = field(default_factory=list)
+    places: dict[int, Place] = field(default_factory=dict)
+    best: dict[int, str] = field(default_factory=dict)
+    """The best of each burst by position, and why."""
+
+    def place(self, position: int) -> Place:
+        return self.places.get(position, Place())
+
+
+def group(lines: Path, on_progress: Progress = lambda _done, _of: None) -> Groups:
+    """Read the records and find all groups. Pictures are numbered by their position in the file."""
+    entries = list(entries_in(lines))
+    groups = Groups()
+    _note_odd_sizes(entries, groups)
+    originals = _note_exact(entries, groups)
+    near, bursts = _Sets(len(originals)), _Sets(len(originals))
+    with closing(Views(lines)) as views:
+        pairs = list(_pairs(originals))
+        for number, (one, other) in enumerate(pairs):
+            on_progress(number, len(pairs))
+            if near.same(one, other):
+                continue
+            found = relation(originals[one], originals[other], views)
+            if found == "shot":
+                near.join(one, other)
+            if found is not None:
+                bursts.join(one, other)
+    _note_near(originals, near, groups)
+    _note_bursts(originals, near, bursts, groups)
+    return groups
+
+
+def relation(one: Entry, other: Entry, views: Views) -> str | None:
+    """``shot``: versions of one shot; ``scene``: shots of one scene; None: neither."""
+    between = abs((one.taken - other.taken).total_seconds()) if one.taken and other.taken else None
+    if between is not None and between > BURST_S:
+        return None
+    found = likeness(views.of(one), views.of(other))
+    if between is not None and between > SAME_MOMENT_S:
+        return "scene" if found >= SAME_SCENE_AT_ONCE else None
+    if found >= SAME_SHOT:
+        return "shot"
+    return "scene" if found >= (SAME_SCENE if between is None else SAME_SCENE_AT_ONCE) else None
+
+
+def _pairs(originals: Sequence[Entry]) -> Iterator[tuple[int, int]]:
+    """Numbers of originals that may belong together: by their looks, and by the time they were taken."""
+    shown = [number for number, entry in enumerate(originals) if not entry.blank]
+    if len(shown) < 2:
+        return
+    prints = np.stack([originals[number].prints for number in shown])
+    for one, other in close_pairs(prints):
+        yield shown[one], shown[other]
+    timed = sorted(
+        (entry.taken.timestamp(), number) for number, entry in enumerate(originals) if entry.taken and not entry.blank
+    )
+    for place, (when, number) in enumerate(timed):
+        following = timed[place + 1 : place + 1 + NEXT_SHOTS]
+        for _, other in takewhile(lambda shot: shot[0] - when <= BURST_S, following):  # noqa: B023 - used at once
+            yield number, other
+
+
+# --- what the sets say of each picture ---
+
+
+def _note_odd_sizes(entries: Sequence[Entry], groups: Groups) -> None:
+    for entry, odd in zip(entries, odd_sizes([entry.side for entry in entries]), strict=True):
+        if odd:
+            _place(groups, entry.position).odd_size = True
+
+
+def _note_exact(entries: Iterable[Entry], groups: Groups) -> list[Entry]:
+    """The pictures that are left when of equal ones only the best is."""
+    equal: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        equal[entry.pixels].append(entry)
+    originals = []
+    for members in equal.values():
+        chosen = best_of_equals(members)
+        originals.append(chosen.best)
+        if len(members) > 1:
+            number = len(groups.exact)
+            groups.exact.append([member.position for member in members])
+            for member in members:
+                _place(groups, member.position).exact_group = number
+            _drop(groups, members, chosen)
+    return originals
+
+
+def _note_near(originals: Sequence[Entry], near: _Sets, groups: Groups) -> None:
+    for members in near.sets():
+        number = len(groups.near)
+        versions = [originals[member] for member in members]
+        groups.near.append(_with_equals(versions, groups))
+        for position in groups.near[-1]:
+            _place(groups, position).near_group = number
+        _drop(groups, versions, best_of_versions(versions))
+
+
+def _note_bursts(originals: Sequence[Entry], near: _Sets, bursts: _Sets, groups: Groups) -> None:
+    for members in bursts.sets():
+        if len({near.root(member) for member in members}) < 2:
+            # All are versions of one shot.
+            continue
+        number = len(groups.bursts)
+        shots = [originals[member] for member in members]
+        groups.bursts.append(_with_equals(shots, groups))
+        for position in groups.bursts[-1]:
+            _place(groups, position).burst_group = number
+        kept = [shot for shot in shots if groups.place(shot.position).keep]
+        chosen = best_of_burst(kept)
+        groups.best[chosen.best.position] = chosen.why
+        _drop(groups, kept, chosen)
+
+
+def _with_equals(entries: Iterable[Entry], groups: Groups) -> list[int]:
+    """Positions of these pictures and of those with the same pixels."""
+    found: set[int] = set()
+    for entry in entries:
+        equal = groups.place(entry.position).exact_group
+        found.update([entry.position] if equal is None else groups.exact[equal])
+    return sorted(found)
+
+
+def _drop(groups: Groups, members: Iterable[Entry], chosen: Choice) -> None:
+    for member in members:
+        place = _place(groups, member.position)
+        if member is chosen.best:
+            place.why = "; ".join(filter(None, (place.why, chosen.why)))
+        else:
+            place.keep, place.why = False, f"{chosen.instead} {chosen.best.path}"
+
+
+def _place(groups: Groups, position: int) -> Place:
+    return groups.places.setdefault(position, Place())
+
+
+class _Sets:
+    """Numbers that are joined to sets."""
+
+    def __init__(self, count: int) -> None:
+        self._above = list(range(count))
+
+    def root(self, number: int) -> int:
+        while self._above[number] != number:
+            self._above[number] = number = self._above[self._above[number]]
+        return number
+
+    def same(self, one: int, other: int) -> bool:
+        return self.root(one) == self.root(other)
+
+    def join(self, one: int, other: int) -> None:
+        self._above[self.root(other)] = self.root(one)
+
+    def sets(self) -> list[list[int]]:
+        """Those of more than one, in order."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for number in range(len(self._above)):
+            found[self.root(number)].append(number)
+        return [members for members in found.values() if len(members) > 1]

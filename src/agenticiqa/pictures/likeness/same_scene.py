@@ -1,0 +1,123 @@
+"""Do two pictures show the same thing? They are laid over each other as well as possible, then their details compared.
+
+Brightness agrees between any two landscapes; fine detail agrees only where it is the same place. What is compared is
+therefore the part of the picture that a blur takes away, after one picture was shifted, scaled and turned onto the
+other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from agenticiqa.pictures.likeness.fingerprints import SCALE, SIDE, WINDOW, WINDOW_CORNERS, Fingerprints
+
+Floats = npt.NDArray[np.float32]
+
+COARSE, FINE = 48, 96
+STEPS = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 25, 1e-3)
+SMOOTHING = 5
+"""Pixels across which both are smoothed before they are laid over each other."""
+WORTH_REFINING = 0.4
+"""Of the coarse comparison: whatever is below is another scene."""
+FINEST, COARSEST = 1.0, 3.0
+"""Detail is what a blur of so many pixels leaves and one of so many takes away; anything finer is lost by scaling."""
+AROUND, FAINT = 6.0, 1.5
+"""How far around a place the strength of its detail is taken, in pixels; and the strength, in grey levels, below which
+there is nothing to compare."""
+LEAST_OVERLAP = 0.5
+"""Of the frame: less is too little to judge by."""
+
+
+@dataclass(frozen=True)
+class SmallView:
+    """A picture as it is compared: a small file of it, and its fingerprints."""
+
+    thumbnail: bytes
+    prints: Fingerprints
+
+    @cached_property
+    def grey(self) -> npt.NDArray[np.uint8]:
+        return np.asarray(cv2.imdecode(np.frombuffer(self.thumbnail, np.uint8), cv2.IMREAD_GRAYSCALE), np.uint8)
+
+    def scaled(self, side: int) -> Floats:
+        """Squeezed into a square: two versions of one picture are squeezed alike."""
+        height, width = self.grey.shape
+        # What the smaller size cannot hold is taken away first, evenly: averaging over whole pixels would shift edges.
+        smooth = cv2.GaussianBlur(
+            self.grey.astype(np.float32), (0, 0), sigmaX=max(width / side / 2, 0.3), sigmaY=max(height / side / 2, 0.3)
+        )
+        return np.asarray(cv2.resize(smooth, (side, side), interpolation=cv2.INTER_LINEAR), np.float32)
+
+
+def likeness(one: SmallView, other: SmallView) -> float:
+    """How well the details agree, up to 1 (the same); above 0.9 the same shot, below 0.5 another scene."""
+    start = _first_guess(one.prints, other.prints)
+    found, warp = _compared(one, other, COARSE, start)
+    if found < WORTH_REFINING:
+        return found
+    refined, _ = _compared(one, other, FINE, warp)
+    return max(found, refined)
+
+
+def _first_guess(one: Fingerprints, other: Fingerprints) -> Floats:
+    """Where the closest two views put the second picture on the first, as a transform in the frame 0..1."""
+    distances = np.linalg.norm(one[:, None].astype(np.float32) - other[None], axis=2) / SCALE
+    here, there = np.unravel_index(int(distances.argmin()), distances.shape)
+    # A point of the first picture lies at the same share of its view as its image does of the other's.
+    (left, top, side), (left_there, top_there, side_there) = _view(int(here)), _view(int(there))
+    scale = side_there / side
+    return np.array([[scale, 0, left_there - scale * left], [0, scale, top_there - scale * top]], np.float32)
+
+
+def _view(number: int) -> tuple[float, float, float]:
+    """Left, top and side of a view, of the frame 0..1."""
+    if number == 0:
+        return 0.0, 0.0, 1.0
+    top, left = WINDOW_CORNERS[number - 1]
+    return left / SIDE, top / SIDE, WINDOW / SIDE
+
+
+def _compared(one: SmallView, other: SmallView, side: int, start: Floats) -> tuple[float, Floats]:
+    """Likeness at a size, and the transform (in the frame 0..1) that was found from ``start``."""
+    first, second = one.scaled(side), other.scaled(side)
+    warp = start.copy()
+    warp[:, 2] *= side
+    everywhere = np.full((side, side), 255, np.uint8)
+    try:
+        _, moved = cv2.findTransformECC(first, second, warp, cv2.MOTION_AFFINE, STEPS, everywhere, SMOOTHING)
+        warp = np.asarray(moved, np.float32)
+    except cv2.error:
+        # Nothing by which to move one over the other: they are compared as they lie.
+        warp = start * np.array([1, 1, side], np.float32)
+    found = _agreement(first, second, warp)
+    shares = warp.copy()
+    shares[:, 2] /= side
+    return found, shares
+
+
+def _agreement(first: Floats, second: Floats, warp: Floats) -> float:
+    """Correlation of detail where both pictures are."""
+    size = (first.shape[1], first.shape[0])
+    # Beyond its border the picture goes on as it ended: black there would be the strongest detail of all.
+    laid = cv2.warpAffine(
+        second, warp, size, flags=cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP, borderMode=cv2.BORDER_REPLICATE
+    )
+    there = cv2.warpAffine(np.ones_like(second), warp, size, flags=cv2.INTER_NEAREST | cv2.WARP_INVERSE_MAP)
+    inside = cv2.erode(there, np.ones((5, 5), np.uint8)) > 0
+    if inside.mean() < LEAST_OVERLAP:
+        return 0.0
+    here, over = _detail(first)[inside], _detail(np.asarray(laid, np.float32))[inside]
+    spread = float(here.std() * over.std())
+    return float(np.mean((here - here.mean()) * (over - over.mean())) / spread) if spread > 1e-3 else 0.0
+
+
+def _detail(picture: Floats) -> Floats:
+    """Even over the frame: a horizon, or one bright lamp, would else outweigh all the rest."""
+    detail = cv2.GaussianBlur(picture, (0, 0), FINEST) - cv2.GaussianBlur(picture, (0, 0), COARSEST)
+    strength = np.sqrt(cv2.GaussianBlur(detail * detail, (0, 0), AROUND))
+    return np.asarray(detail / (strength + FAINT), np.float32)

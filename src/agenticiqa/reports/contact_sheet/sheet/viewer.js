@@ -1,0 +1,107 @@
+// One picture, large, with all that is known of it and the pictures it belongs with.
+const viewer = document.getElementById("viewer");
+const part = (name) => document.getElementById(`viewer-${name}`);
+const GROUPS = [["exact_group", WORDS.exact], ["near_group", WORDS.near], ["burst_group", WORDS.burst]];
+const SHOWN_MEMBERS = 24;
+let shownIndex = -1;
+
+function openViewer(index) {
+  showPicture(index);
+  if (!viewer.open) viewer.showModal();
+}
+
+function showPicture(index) {
+  shownIndex = index;
+  const picture = grid.list[index];
+  part("name").textContent = picture.path;
+  showImage(picture);
+  part("keep").textContent = `${picture.keep ? WORDS.best : WORDS.worse}${picture.why ? `: ${picture.why}` : ""}`;
+  part("findings").replaceChildren(...Object.entries(picture.findings).map(foundItem));
+  part("numbers").replaceChildren(...numbers(picture).flatMap(([name, value]) => [made("dt", name), made("dd", value)]));
+  part("group").replaceChildren(...GROUPS.flatMap(([column, title]) => groupStrip(picture, column, title)));
+  part("select").textContent = selected.has(picture.place) ? WORDS.unselect : WORDS.select;
+  part("before").disabled = index === 0;
+  part("after").disabled = index === grid.list.length - 1;
+  const file = fileOf(picture);
+  part("open").hidden = !file;
+  if (file) part("open").href = file;
+}
+
+function showImage(picture) {
+  const image = part("image");
+  const small = thumbnailOf(picture) || "";
+  image.onerror = () => { image.onerror = null; if (small) image.src = small; };
+  image.alt = picture.path;
+  image.hidden = !picture.opens;
+  const file = fileOf(picture);
+  if (file || small) image.src = file || small;
+  else image.removeAttribute("src");
+}
+
+function made(tag, text) {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  return element;
+}
+
+function foundItem([name, why]) {
+  const item = made("li", finding(name));
+  item.append(made("span", why));
+  return item;
+}
+
+function numbers(picture) {
+  const rows = [];
+  if (picture.score != null) rows.push([TITLES.score, `${picture.score.toFixed(2)} of 5 (${picture.level})`]);
+  if (picture.sort) rows.push([TITLES.sort, picture.sort]);
+  if (picture.width) rows.push([TITLES.area, `${picture.width} × ${picture.height}`]);
+  if (picture.format) rows.push([TITLES.format, `${picture.format}, ${fileSize(picture.bytes)}`]);
+  if (picture.taken) rows.push([TITLES.taken, picture.taken.replace("T", " ")]);
+  for (const name of ["brightness", "sharpness", "detail", "entropy", "generated"]) {
+    if (picture[name] != null) rows.push([TITLES[name], picture[name].toFixed(2)]);
+  }
+  return rows;
+}
+
+function groupStrip(picture, column, title) {
+  if (picture[column] == null) return [];
+  const members = pictures.filter((other) => other[column] === picture[column]);
+  const strip = document.createElement("div");
+  strip.className = "strip";
+  for (const member of members.slice(0, SHOWN_MEMBERS)) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.title = member.path;
+    button.toggleAttribute("data-best", Boolean(member.keep));
+    const image = document.createElement("img");
+    image.alt = member.path;
+    image.src = thumbnailOf(member) || "";
+    button.append(image);
+    button.addEventListener("click", () => showMember(member));
+    strip.append(button);
+  }
+  return [made("p", `${title}: ${members.length}`), strip];
+}
+
+function showMember(member) {
+  let index = grid.list.indexOf(member);
+  if (index < 0) {
+    // It is filtered away: show everything, so that before and after mean something.
+    clearFilters();
+    index = grid.list.indexOf(member);
+  }
+  showPicture(index);
+}
+
+const step = (by) => { const next = shownIndex + by; if (grid.list[next]) showPicture(next); };
+part("before").addEventListener("click", () => step(-1));
+part("after").addEventListener("click", () => step(1));
+part("close").addEventListener("click", () => viewer.close());
+part("select").addEventListener("click", () => { toggle(shownIndex, false); showPicture(shownIndex); });
+part("assess").addEventListener("click", () => lead("assess", [grid.list[shownIndex]]));
+viewer.addEventListener("close", () => moveTo(shownIndex));
+viewer.addEventListener("click", (event) => { if (event.target === viewer) viewer.close(); });
+viewer.addEventListener("keydown", (event) => {
+  if (event.key === "ArrowLeft") step(-1);
+  if (event.key === "ArrowRight") step(1);
+});
