@@ -13,11 +13,17 @@ from typing import Any
 import pytest
 
 from agenticiqa import AgenticIQA, Assessment
+from agenticiqa.batch.engines.base import ThreadEngine
+from agenticiqa.batch.manifest.rows import Row
+from agenticiqa.batch.work import SampleOutcome, SampleWorker, Task
 from agenticiqa.models.client import ModelReply, ModelRequest, RichVLMClient
 from agenticiqa.nodes.run_state import PipelineEvent
 from agenticiqa.runtime.runs import StopRun
+from agenticiqa.runtime.waiting import pause
 from cli.model_server import REPLIES, ModelServer, Reply
+from support.batches import measuring_job
 from support.command_line import CommandLine
+from support.http_service import wait_until
 from support.pictures import distorted, save, scene
 
 SOON_S = 10.0
@@ -180,3 +186,28 @@ def test_an_interrupted_stream_can_be_resumed(assessor: Any, pair: Any) -> None:
         assert record.status == "interrupted"
         assert isinstance(iqa.resume(record.id), Assessment)
         assert iqa.runs.latest()[0].status in ("ok", "partial")
+
+
+@pytest.mark.parametrize("way", ["dropped", "overdue"])
+def test_a_sample_that_nobody_waits_for_ends(monkeypatch: pytest.MonkeyPatch, isolated: Path, way: str) -> None:
+    """After a second Ctrl-C the batch printed its summary, and the program hung until the model answered."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def hang(_worker: SampleWorker, _task: Task) -> SampleOutcome:
+        begun.set()
+        try:
+            pause(SLOW_S)
+        finally:
+            ended.set()
+        raise AssertionError("nobody told it to stop")
+
+    monkeypatch.setattr(SampleWorker, "work", hang)
+    engine = ThreadEngine(measuring_job(timeout_s=0.2 if way == "overdue" else 600), 1)
+    engine.submit(Task(0, Row(1, {"image_path": "p.png"}, ""), "a" * 12, "1"))
+    assert begun.wait(30)
+    if way == "dropped":
+        engine.close()
+    else:
+        wait_until(lambda: engine.finished(0.1), SOON_S)
+    assert ended.wait(SOON_S)
+    engine.close()

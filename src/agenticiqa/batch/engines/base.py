@@ -6,12 +6,14 @@ import queue
 import threading
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from agenticiqa.batch.rate_limits import ProviderLimits, SampleClock, current_clock
 from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task, failure
 from agenticiqa.errors import SampleTimeoutError, WorkerDiedError
-from agenticiqa.runtime.runs import StopRun
+from agenticiqa.runtime.runs import INTERRUPTED, StopRun
+from agenticiqa.runtime.stopping import stoppable
 
 
 class Engine(Protocol):
@@ -77,6 +79,7 @@ class ThreadEngine:
         self._outcomes: queue.SimpleQueue[SampleOutcome] = queue.SimpleQueue()
         self._running: dict[int, _Running] = {}
         self._lock = threading.Lock()
+        self._closed = threading.Event()
         for _ in range(workers):
             self._start_thread()
 
@@ -92,15 +95,21 @@ class ThreadEngine:
             with self._lock:
                 self._running[task.position] = running
             try:
-                outcome = self._worker.work(task)
+                with stoppable(partial(self._check_wanted, running)):
+                    outcome = self._worker.work(task)
             except StopRun:
-                # The whole batch was told to stop: nobody waits for this sample.
+                # It took too long, or the whole batch was told to stop: nobody waits for this sample.
                 return
             with self._lock:
                 if running.abandoned:
                     return
                 del self._running[task.position]
             self._outcomes.put(outcome)
+
+    def _check_wanted(self, running: _Running) -> None:
+        """Ends a sample that nobody waits for: its call to a model would keep the program from ending."""
+        if self._closed.is_set() or running.abandoned:
+            raise StopRun(INTERRUPTED)
 
     def submit(self, task: Task) -> None:
         self._tasks.put(task)
@@ -115,7 +124,7 @@ class ThreadEngine:
             return done
 
     def _abandon_overdue(self) -> list[SampleOutcome]:
-        """A thread cannot be stopped: its sample is given up, another thread takes its place."""
+        """A thread that does not look up cannot be stopped: its sample is given up, another thread takes its place."""
         with self._lock:
             overdue = [each for each in self._running.values() if each.clock.seconds() > self._job.timeout_s]
             for running in overdue:
@@ -126,6 +135,7 @@ class ThreadEngine:
         return [overtime(self._job, running.task) for running in overdue]
 
     def close(self) -> None:
+        self._closed.set()
         for _ in range(self.slots):
             self._tasks.put(None)
         with self._lock:

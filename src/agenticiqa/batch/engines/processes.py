@@ -13,18 +13,19 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from types import ModuleType
 
 from agenticiqa.batch.engines.base import LostWorkers, overtime
 from agenticiqa.batch.engines.worker import READY, serve
 from agenticiqa.batch.work import BatchJob, SampleOutcome, Task
-from agenticiqa.errors import WorkerDiedError
+from agenticiqa.errors import ConfigError, WorkerDiedError
 from agenticiqa.runtime.scratch import ScratchFolder
 
 TRIES = 2
@@ -57,6 +58,8 @@ class ProcessEngine:
         self._waiting: deque[Task] = deque()
         self._lost = LostWorkers(job, TRIES)
         self._failed_starts = 0
+        if sys.version_info < (3, 11):
+            refuse_foreign_modules(Path.cwd())
         # A fresh interpreter: a copied one would inherit locks, threads and the output's lock file.
         self._context = multiprocessing.get_context("spawn")
         self._workers = [self._started() for _ in range(workers)]
@@ -67,7 +70,8 @@ class ProcessEngine:
         scratch = ScratchFolder("worker")
         arguments = (theirs, self._job, self._threads, str(scratch.path))
         process = self._context.Process(target=self.target, args=arguments, daemon=True)
-        with _thread_limits(self._threads), _interrupts_held_back(), _main_module_hidden():
+        variables = {**_thread_limits(self._threads), **_SAFE_PATH}
+        with _environment(variables), _interrupts_held_back(), _main_module_hidden():
             process.start()
         theirs.close()
         return _Worker(process, ours, scratch)
@@ -163,15 +167,36 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@contextmanager
-def _thread_limits(threads: int) -> Iterator[None]:
+# A new interpreter looks for its first modules in the working folder: a download that brings a multiprocessing.py would
+# have it run, with all keys in reach. The variable stops that.
+_SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+
+
+def refuse_foreign_modules(folder: Path) -> None:
+    """For Python 3.10, which does not know the variable: refuse a folder in which a worker would find foreign code."""
+    for path in folder.iterdir():
+        name = path.name.partition(".")[0]
+        if name in sys.stdlib_module_names and (path.is_dir() or path.suffix in (".py", ".pyc", ".so", ".pyd")):
+            raise ConfigError(
+                f"{str(path)!r} has the name of a module of Python, and worker processes would run it.",
+                hint="Run the batch from another folder, or use Python 3.11 or newer.",
+            )
+
+
+def _thread_limits(threads: int) -> dict[str, str]:
     """Numeric libraries read these when they are loaded: workers together must not start more threads than cores."""
-    names = [name for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS") if name not in os.environ]
-    os.environ.update(dict.fromkeys(names, str(threads)))
+    return dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """For processes that are started inside; what the user has set stays."""
+    new = {name: value for name, value in variables.items() if name not in os.environ}
+    os.environ.update(new)
     try:
         yield
     finally:
-        for name in names:
+        for name in new:
             del os.environ[name]
 
 
