@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agenticiqa.models.offline.choices import yes_probability
+from agenticiqa.models.offline.answering.yes_no import said_yes_of
 from agenticiqa.models.offline.language.question import understand
 from agenticiqa.models.offline.looking import Look
 from agenticiqa.models.offline.sentences import LOW_SCORE, described, findings
@@ -89,8 +89,7 @@ def contradictions(look: Look) -> list[str]:
 
 
 def said_yes(query: str, look: Look) -> bool:
-    chance = yes_probability(understand(query), look)
-    return chance is not None and chance >= 0.5
+    return said_yes_of(understand(query).meaning, look)
 
 
 def of_picture(path: Path) -> list[str]:

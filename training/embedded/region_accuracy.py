@@ -21,7 +21,7 @@ from PIL import Image
 from training.embedded import splits
 from training.embedded.choice_accuracy import wilson
 
-from agenticiqa.models.offline.choices import yes_probability
+from agenticiqa.models.offline.answering.yes_no import said_yes_of
 from agenticiqa.models.offline.language.noun_phrases import parse_object
 from agenticiqa.models.offline.language.question import understand
 from agenticiqa.models.offline.looking import Look, Looker
@@ -71,8 +71,7 @@ def cases_of(path: Path) -> Iterator[Case]:
 
 
 def says_yes(asked: str, word: str, look: Look) -> bool:
-    chance = yes_probability(understand(f"Is the {asked} {word}?"), look)
-    return chance is not None and chance >= 0.5
+    return said_yes_of(understand(f"Is the {asked} {word}?").meaning, look)
 
 
 def main() -> None:

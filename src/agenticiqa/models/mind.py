@@ -68,6 +68,7 @@ class Verdict:
     answer: str
     reasoning: str
     probabilities: Mapping[str, float] = field(default_factory=dict)
+    """Of the letters of the options; of a rating those of A to E, whose answer is then the level of the fused score."""
     advice: Sequence[Advice] = ()
     """What to do about the picture, with amounts where the mind measured them."""
     doubt: str | None = None

@@ -38,6 +38,8 @@ class Answer:
     """Log-probability of each answer letter, where they are known."""
     advice: tuple[Advice, ...] = ()
     doubt: str | None = None
+    weighed: bool = False
+    """Whether the answer is only the likeliest of a mind's chances: a rating is then the level of the fused score."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class AnswerForm:
         if verdict.doubt and verdict.doubt not in said:
             said = f"{verdict.doubt} {said}"
         answer = self.canonical(verdict.answer, said)
-        return Answer(answer, said, logprobs or None, tuple(verdict.advice), verdict.doubt)
+        return Answer(answer, said, logprobs or None, tuple(verdict.advice), verdict.doubt, weighed=bool(logprobs))
 
     def canonical(self, answer: str, said: str) -> str:
         """The option or word that was meant; ``said`` is the whole reply, for the failure."""

@@ -193,7 +193,7 @@ class _Summary:
     def _conclude(self, answered: Answered[Answer]) -> dict[str, Any]:
         reply = answered.value
         reasoning = [reply.reasoning]
-        score = self._fused_score(answered, reasoning)
+        score, answer = self._fused(answered, reasoning)
         contradictions = find_contradictions(self.evidence)
         if contradictions:
             self.used["contradictions"] = contradictions
@@ -203,7 +203,7 @@ class _Summary:
             reasoning.append(NO_EVIDENCE_SENTENCE)
         need_replan, reason = self._replan_decision(reasoning)
         result = SummarizerOutput(
-            final_answer=reply.answer,
+            final_answer=answer,
             quality_reasoning=joined_sentences(reasoning),
             need_replan=need_replan,
             replan_reason=reason,
@@ -216,23 +216,26 @@ class _Summary:
         )
         return {"summarizer_result": result, "error": None, **self._iteration_update(result)}
 
-    def _fused_score(self, answered: Answered[Answer], reasoning: list[str]) -> float | None:
-        logprobs = answered.value.logprobs
+    def _fused(self, answered: Answered[Answer], reasoning: list[str]) -> tuple[float | None, str]:
+        """The fused score of a rating, and the answer."""
+        logprobs, letter = answered.value.logprobs, answered.value.answer
         if self.mode != "scoring":
-            if logprobs and self.options:
-                self.used["option_probabilities"] = softmax(logprobs)
-            return None
-        fusion, letter = self.context.settings.pipeline.fusion, answered.value.answer
+            if logprobs:
+                self.used["option_probabilities" if self.options else "answer_probabilities"] = softmax(logprobs)
+            return None, letter
+        fusion = self.context.settings.pipeline.fusion
         rating = rate(fusion, self.tool_scores, letter, logprobs, self.counted_scores)
+        weighed = answered.value.weighed
         self.used["fusion"], self.conflict = rating.details, rating.conflict
-        chosen = f"{answered.value.answer} ({RATING_OPTIONS[answered.value.answer]})"
+        chosen = f"{letter} ({RATING_OPTIONS[letter]})"
         if self.conflict:
             low, high = self.conflict.interval
             reasoning.append(f"Conflict: {self.conflict} ({chosen}); the score is between {low:.2f} and {high:.2f}.")
-        elif rating.letter != answered.value.answer:
+        elif rating.letter != letter:
             fused = f"{rating.score:.2f} corresponds to {rating.letter} ({RATING_OPTIONS[rating.letter]})"
-            reasoning.append(f"The fused score {fused}, the model chose {chosen}.")
-        return rating.score
+            reasoning.append(f"The fused score {fused}, the model {'alone says' if weighed else 'chose'} {chosen}.")
+            letter = rating.letter if weighed else letter
+        return rating.score, letter
 
     def _used_evidence(self, answered: Answered[Answer]) -> dict[str, Any]:
         scores = self.evidence.quality_scores or {}

@@ -8,6 +8,7 @@ from typing import Literal
 
 from agenticiqa.models.offline.language.clauses import negated, objects_by_distortion
 from agenticiqa.models.offline.language.lexicon import CONTENT_WORDS, QUALITY_WORDS, known_words
+from agenticiqa.models.offline.language.meaning.claims import claimed_sense
 from agenticiqa.models.offline.language.meaning.damage import (
     NamedDistortion,
     claims_damage,
@@ -22,14 +23,16 @@ from agenticiqa.models.offline.language.other_languages import ENGLISH, in_engli
 from agenticiqa.models.offline.language.question_form import Form, form_of
 from agenticiqa.models.offline.language.tagging import Item, tagged
 from agenticiqa.models.offline.language.tokens import MAX_CHARS, singular_forms
+from agenticiqa.models.offline.language.word_lists import word_list, word_set
 from agenticiqa.tools.names import tool_for
-from agenticiqa.vocabulary import Polarity
+from agenticiqa.vocabulary import Polarity, plain_words
 
 __all__ = ["NamedDistortion", "Question", "read_question", "understand"]
 
 _MIN_ENGLISH_SHARE = 0.3
 # "the sky", "man's face": so few words that a thing among them must be what is meant.
 _TERSE = 5
+_UNITS = word_set("star point percent mark")
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ class _QuestionReader:
         named = with_polarity(self._named(found), self.meaning)
         if kind == "IQA" and not named:
             named = _named_by_options(self.given_options) or named_by_meaning(self.meaning)
-        scope = tuple(mention.object for mention in found)
+        scope = tuple(mention.object for mention in found if not self._is_value(mention))
         if kind == "IQA" and all(self._is_asked_for(mention) for mention in found):
             scope = _regions_of_options(self.given_options) or scope
         categories = {item.category for item in named if not item.from_options}
@@ -149,6 +152,14 @@ class _QuestionReader:
         """ "Which corner is darkest?" with four corners to choose from is about those four."""
         return mention.start > 0 and self.items[mention.start - 1].plain == "which"
 
+    def _is_value(self, mention: Mention) -> bool:
+        """ "to print at A3", "a screenshot", "how many stars": what is asked for, not what it is asked of."""
+        asked, named = self.meaning.known(), mention.object
+        if named.noun in _UNITS or (asked and plain_words(named.name) in asked.degrees):
+            return True
+        any_such = mention.start > 0 and self.items[mention.start - 1].plain in ("a", "an")
+        return bool(asked and any_such and plain_words(named.name) in asked.values)
+
     def _tools(self) -> tuple[str, ...]:
         wanted = (
             tool_for(_tool_alias(item), has_reference=self.has_reference)
@@ -177,15 +188,18 @@ class _QuestionReader:
     def _type(self, has_tools: bool) -> Literal["IQA", "Other"]:
         if has_tools:
             return "IQA"
-        if any(item.tag == "aesthetic" for item in self.items):
+        if self._is_outside() or any(item.tag == "aesthetic" for item in self.items):
             return "Other"
         if self._distorted():
             return "IQA"
         if _asked_colors(self.items) or _contains(self.items, CONTENT_WORDS):
             return "Other"
-        if self._technical():
-            return "IQA"
-        return "Other" if self._asks_something() else "IQA"
+        return "Other" if not self._technical() and self._asks_something() else "IQA"
+
+    def _is_outside(self) -> bool:
+        """ "Write me a poem": nothing that is asked of a picture as a picture."""
+        said = f" {' '.join(token.plain for item in self.items for token in item.tokens)} "
+        return self.meaning.property is None and any(f" {p} " in said for p in word_list("subjects", "outside"))
 
     def _distorted(self) -> bool:
         colors = _asked_colors(self.items)
@@ -253,13 +267,34 @@ def _regions_of_options(options: Sequence[Option]) -> tuple[ScopeObject, ...]:
 
 
 def _alternatives(items: Sequence[Item]) -> tuple[Option, ...]:
-    """ "Is it sharp or blurry?" offers two answers without letters."""
+    """ "Is it sharp or blurry?" offers two answers without letters, "Is it noisy, blurry or dark?" three."""
     for at, item in enumerate(items):
         if item.plain == "or" and 0 < at < len(items) - 1:
-            sides = _side_words(items[:at], last=True), _side_words(items[at + 1 :], last=False)
+            before = [each for each in items[:at] if each.plain != ","] if items[at - 1].plain == "," else items[:at]
+            sides = [_side_words(before, last=True), _side_words(items[at + 1 :], last=False)]
+            if not all(sides):
+                sides = _opposites(items, at)
             if all(sides):
-                return read_options({"A": sides[0], "B": sides[1]})
+                texts = [*_listed_before(items[:at], sides[0]), *sides]
+                return read_options({chr(ord("A") + place): text for place, text in enumerate(texts)})
     return ()
+
+
+def _opposites(items: Sequence[Item], at: int) -> list[str]:
+    """The two ends of one property on both sides of an "or": "generated or real"."""
+    before, after = items[at - 1].plain, items[at + 1].plain
+    left, right = claimed_sense(before), claimed_sense(after)
+    opposed = left and right and left.property == right.property and left.end * right.end < 0
+    return [before, after] if opposed else [""]
+
+
+def _listed_before(items: Sequence[Item], first: str) -> list[str]:
+    """What a list names before its last two: "noisy" of "noisy, blurry or dark"."""
+    terms = [(at, item) for at, item in enumerate(items) if item.term]
+    return [
+        item.plain for at, item in terms
+        if item.plain != first and at + 1 < len(items) and items[at + 1].plain == ","
+    ]  # fmt: skip
 
 
 def _side_words(items: Sequence[Item], *, last: bool) -> str:

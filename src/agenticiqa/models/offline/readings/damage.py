@@ -87,12 +87,17 @@ def damage_told(look: Look, damage: Damage) -> Told:
         _sentence(look, damage, found),
         amounts=tuple(reversed(found)) if damage.wanted else tuple(found),
         guess=damage.guess,
-        numbers={"chance_of_damage": round(1 - found[0], 4)},
+        numbers={"chance_of_damage": round(1 - found[0], 4), **_focus(look, damage)},
     )
 
 
 def _reader(damage: Damage) -> Reader:
     return partial(damage_told, damage=damage)
+
+
+def _focus(look: Look, damage: Damage) -> dict[str, float]:
+    """Of a part: beside others, how much of it is in focus says more than its blur alone."""
+    return {"in_focus": look.in_focus} if damage.category == "Blurs" and look.box is not None else {}
 
 
 def _sentence(look: Look, damage: Damage, found: Chances) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from agenticiqa.models.offline.language.meaning.amounts import Asked, beside, says_unknown
 from agenticiqa.models.offline.language.meaning.properties import GENERAL, Property, Sense, senses
-from agenticiqa.models.offline.language.meaning.scales import SMALL_WORDS, degree_words, words_in
+from agenticiqa.models.offline.language.meaning.scales import SMALL_WORDS, degree_words, share_claimed, toward, words_in
 from agenticiqa.models.offline.language.positions import position_of
 from agenticiqa.models.offline.language.tokens import base_forms, singular_forms
 from agenticiqa.models.offline.language.word_lists import word_set
@@ -54,6 +54,19 @@ def claimed_sense(text: str) -> Sense | None:
     """The strongest word of an option that speaks of a property."""
     found = [sense for sense in senses(words_in(text)) if sense.weight >= _STRONG]
     return max(found, key=lambda sense: (sense.weight, -sense.start), default=None)
+
+
+def claim_with_amount(text: str) -> tuple[str, float] | None:
+    """The property that an option speaks of by itself, and how much of it.
+
+    >>> claim_with_amount("underexposed"), claim_with_amount("sharp")[0], claim_with_amount("the boat")
+    (('underexposed', 0.92), 'sharp', None)
+    """
+    sense = claimed_sense(text)
+    if sense is None:
+        return None
+    words = words_in(text)
+    return sense.property, toward(sense.end or 1, share_claimed(words, sense.start, sense.others(words)))
 
 
 def value_of(asked: Property, text: str) -> str | None:

@@ -36,6 +36,12 @@ class Statement:
     polarity: int
     parts: tuple[str, ...] = ()
     """The parts of its own clause: "the sky noisy and the bridge blurry"; none where it is said of all alike."""
+    denied: bool = False
+    """Said by denying the other end: "not sharp" claims less than "blurry" does where there is a middle."""
+
+    def end(self) -> int:
+        """The end that the words name, affirmed or denied."""
+        return -self.polarity if self.denied else self.polarity
 
 
 def end_named(text: AskedText, asked: Property) -> int:
@@ -72,7 +78,7 @@ def asks_excess(text: AskedText, asked: Property) -> bool:
 
 
 def statements(
-    text: AskedText, asked: Property, polarity: int, parts: Sequence[ScopeObject]
+    text: AskedText, asked: Property, polarity: int, parts: Sequence[ScopeObject], *, denied: bool = False
 ) -> tuple[tuple[Statement, ...], Joined | None]:
     """All that a two-part question claims, and how its parts are joined: "Is it sharp but noisy?"."""
     claims = [
@@ -82,17 +88,18 @@ def statements(
         and properties()[sense.property].weight >= GENERAL
     ]  # fmt: skip
     if len({sense.property for sense in claims}) < 2 or asked.name not in {sense.property for sense in claims}:
-        return (Statement(asked.name, polarity),), None
+        return (Statement(asked.name, polarity, denied=denied),), None
     between = [
         {item.plain for item in text.items[text.item_of[left.stop - 1] : text.item_of[right.start]]}
         for left, right in pairwise(claims)
     ]
     if not all(words & {"and", "but", "or", "nor", "yet", ","} for words in between):
-        return (Statement(asked.name, polarity),), None
+        return (Statement(asked.name, polarity, denied=denied),), None
     said: dict[str, Statement] = {}
     for sense in claims:
-        own = polarity if sense.property == asked.name else (-sense.end if is_denied(text, sense) else sense.end)
-        said.setdefault(sense.property, Statement(sense.property, own, _parts_of_clause(text, sense, parts)))
+        refused = denied if sense.property == asked.name else is_denied(text, sense)
+        own = polarity if sense.property == asked.name else -sense.end if refused else sense.end
+        said.setdefault(sense.property, Statement(sense.property, own, _parts_of_clause(text, sense, parts), refused))
     joined: Joined = "or" if any("or" in words for words in between) else "and"
     return tuple(said.values()), joined
 

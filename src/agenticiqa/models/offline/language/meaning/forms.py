@@ -30,7 +30,10 @@ _WHETHER = re.compile(r" whether | \w+ if (?!any|so|possible|needed)")
 _WHERE = re.compile(r"^(?: \w+){0,2} (?:where|wheres) |\bwhere (?:is|are|do|does|did|was|were|has|have|can)\b")
 _WHICH_PART = re.compile(r"\b(?:which|what) (?:part|area|region|side|corner|half|place|zone|spot|third|section)\b")
 # "Is the score above 4?" asks no score.
-_BOUND = re.compile(r"\b(?:above|below|over|under|at least|at most|higher than|lower than|more than|less than) \d")
+_BOUND = re.compile(
+    r"\b(?:above|below|over|under|at least|at most|higher than|lower than|more than|less than|better than|"
+    r"worse than|greater than|exceeds?) \d"
+)
 _ONLY_ME = re.compile(r"\bis it (?:just |only )?me\b")
 
 

@@ -47,6 +47,16 @@ class Property:
     gives_way_to: frozenset[str] = frozenset()
     between: frozenset[str] = frozenset()
     """The properties that spoil it from either side."""
+    ends: Mapping[int, str] = field(default_factory=dict)
+    """A word for much of it (1) and for little of it (-1), where it has one."""
+
+    def word(self, end: int) -> str:
+        """What an end is called.
+
+        >>> properties()["sharp"].word(-1), properties()["hazy"].word(-1)
+        ('blurry', 'no haze')
+        """
+        return self.ends.get(end) or (self.title if end > 0 else f"no {self.title}")
 
 
 @dataclass(frozen=True)
@@ -109,6 +119,11 @@ def _property(name: str, entry: dict[str, Any]) -> Property:
         kinds=tuple(entry.get("kinds", ())),
         gives_way_to=frozenset(entry.get("gives_way_to", ())),
         between=frozenset(entry.get("between", ())),
+        ends={
+            end: said[0]
+            for key, end in (("words", 1), ("opposites", -1))
+            if (said := _list(entry, key)) and (end > 0 or entry.get("good") != "little")
+        },
     )
 
 

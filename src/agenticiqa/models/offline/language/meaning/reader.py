@@ -8,7 +8,7 @@ from typing import Any
 
 from agenticiqa.models.offline.language.meaning.amounts import Asked, amounts
 from agenticiqa.models.offline.language.meaning.asking import AskedText
-from agenticiqa.models.offline.language.meaning.claims import claim_of_option, claimed_sense, value_of
+from agenticiqa.models.offline.language.meaning.claims import claim_of_option, claim_with_amount, value_of
 from agenticiqa.models.offline.language.meaning.direction import (
     Joined,
     Statement,
@@ -20,7 +20,7 @@ from agenticiqa.models.offline.language.meaning.direction import (
 from agenticiqa.models.offline.language.meaning.forms import AnswerForm, form_asked
 from agenticiqa.models.offline.language.meaning.parts import parts_asked
 from agenticiqa.models.offline.language.meaning.properties import Property, properties
-from agenticiqa.models.offline.language.meaning.scales import share_claimed, toward, words_in
+from agenticiqa.models.offline.language.meaning.scales import words_in
 from agenticiqa.models.offline.language.meaning.subject import property_asked
 from agenticiqa.models.offline.language.noun_phrases import ScopeObject
 from agenticiqa.models.offline.language.tagging import Item
@@ -106,7 +106,10 @@ def meaning_of(text: str, options: Mapping[str, str], items: Sequence[Item] | No
     asked = Asked(known, polarity, end, said.asking, parts, asks_excess(said, known)) if known else None
     on_axis = amounts(asked, options) if asked and asked.property.has_scale else {}
     form = form_asked(said, known, parts, on_axis)
-    claims, joined = statements(said, known, polarity, parts) if known and form == "yes_no" else ((), None)
+    claims: tuple[Statement, ...] = ()
+    joined: Joined | None = None
+    if known and form == "yes_no":
+        claims, joined = statements(said, known, polarity, parts, denied=polarity != end)
     placed = on_axis if form in _ON_AXIS else {}
     return Meaning(
         text,
@@ -126,12 +129,10 @@ def _option(letter: str, text: str, asked: Asked | None, amount: float | None, f
     if asked and amount is not None:
         return OptionMeaning(letter, text, asked.property.name, amount)
     claim = claim_of_option(asked, text, of_place=form == "where", of_part=form == "compare")
-    sense = claimed_sense(text)
-    if sense is None or claim != sense.property:
+    own = claim_with_amount(text)
+    if own is None or claim != own[0]:
         return OptionMeaning(letter, text, claim=claim)
-    words = words_in(text)
-    share = share_claimed(words, sense.start, sense.others(words))
-    return OptionMeaning(letter, text, sense.property, toward(sense.end or 1, share), claim)
+    return OptionMeaning(letter, text, *own, claim)
 
 
 def _kept_parts(text: AskedText, parts: tuple[ScopeObject, ...], form: AnswerForm) -> tuple[ScopeObject, ...]:

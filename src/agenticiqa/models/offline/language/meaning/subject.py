@@ -21,7 +21,10 @@ _STRONGLY = 1.0
 
 CHOOSING = word_set("which what following except one kind sort type whats")
 _RATING = word_set("rate score grade scale mark rating")
+# Without a word for a property these ask for a verdict on the whole.
+_JUDGING = word_set("assess assessment evaluate evaluation judge judgement opinion think thoughts verdict")
 _SCALE = re.compile(
+    r"\b(?:how many|in|five|ten|of) (?:stars|points)\b|\bstars (?:out )?of\b|"
     r"\b(?:between|from) \w+ (?:and|to) \d+\b|\bout of (?:\d+|five|ten|a hundred)\b|\bper ?cent\b|\bquality factor\b"
 )
 
@@ -38,7 +41,8 @@ def property_asked(text: AskedText) -> Property | None:
         votes["flaw"] = votes.get("flaw", 0) + _SEVERAL_FLAWS
     best = max(votes, key=lambda name: votes[name], default=None)
     if best is None:
-        only = "quality" if asks_rating(text) else "flaw" if text.says("advice") else _by_degrees(text)
+        judged = asks_rating(text) or bool(_JUDGING & set(text.plain))
+        only = "quality" if judged else "flaw" if text.says("advice") else _by_degrees(text)
         return properties()[only] if only else None
     if votes[best] <= HINT or _is_outside(text, said):
         return None

@@ -1,0 +1,95 @@
+"""From the chances of five places on an axis to the chance that a claim about it is right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from agenticiqa.models.offline.language.meaning.properties import GENERAL, Property
+from agenticiqa.models.offline.readings.told import PLACES, Told
+
+FLOOR = 1e-3
+MIDDLE = 0.5
+# A word of amount stands for places about this far from it.
+_REACH = 0.08
+# From here on an amount claims an end as a plain word does ("blurry"), nearer to the middle it claims a degree.
+_PLAIN_END = 0.3
+
+
+def is_damage(asked: Property) -> bool:
+    """Whether one end is damage: then the least of it that is visible is a yes."""
+    return asked.good == "little" or bool({"damage", "kind"} & asked.reading.keys())
+
+
+def claim_chance(told: Told, asked: Property, end: int) -> float | None:
+    """The chance that a viewer would agree to a plain word for one end of an axis.
+
+    Visible damage counts as damage, however slight. Elsewhere the places beyond the middle count; the middle itself is
+    neither bright nor dark, neither good nor bad, and of other properties half.
+    """
+    if told.amounts is None:
+        return None
+    if is_damage(asked):
+        visible = told.presence or 0.0
+        if asked.good == "much":
+            visible = 1 - told.amounts[-1]
+        bad = 1 if asked.good == "little" else -1
+        return visible if end == bad else 1 - visible
+    on_side = sum(c for place, c in zip(PLACES, told.amounts, strict=True) if (place - MIDDLE) * end > 0)
+    between = told.amounts[len(PLACES) // 2]
+    neither = asked.good == "middle" or asked.weight < GENERAL
+    return on_side if neither else on_side + between / 2
+
+
+def severity(told: Told, asked: Property) -> float:
+    """How bad it is, 0 to 4."""
+    amount = told.amount or 0.0
+    return 4 * (1 - amount if asked.good == "much" else amount)
+
+
+def on_axis(told: Told, asked: Property, amounts: Mapping[str, float]) -> dict[str, float]:
+    """The chance of each of several amounts, by what was read.
+
+    >>> from agenticiqa.models.offline.language.meaning.properties import properties
+    >>> told = Told("Severe noise.", (0.0, 0.1, 0.1, 0.7, 0.1))
+    >>> shares = on_axis(told, properties()["noisy"], {"A": 0.0, "B": 0.4, "C": 0.96})
+    >>> max(shares, key=lambda letter: shares[letter])
+    'C'
+    """
+    if told.amounts is None:
+        return {}
+    ends = _two_ends(amounts)
+    if ends:
+        low, high = ends
+        raw = {low: claim_chance(told, asked, -1) or 0.0, high: claim_chance(told, asked, 1) or 0.0}
+        return normalised(raw)
+    shares = dict.fromkeys(amounts, 0.0)
+    for place, chance in zip(PLACES, told.amounts, strict=True):
+        for letter, share in _meant_by(place, amounts).items():
+            shares[letter] += chance * share
+    return normalised(shares)
+
+
+def _two_ends(amounts: Mapping[str, float]) -> tuple[str, str] | None:
+    if len(amounts) != 2:
+        return None
+    low, high = sorted(amounts, key=lambda letter: amounts[letter])
+    plain = amounts[low] <= _PLAIN_END and amounts[high] >= 1 - _PLAIN_END
+    return (low, high) if plain else None
+
+
+def _meant_by(place: float, amounts: Mapping[str, float]) -> dict[str, float]:
+    """Which amounts a viewer would name for one place; five of them are the five places."""
+    distinct = sorted(set(amounts.values()))
+    if len(distinct) == len(PLACES) == len(amounts):
+        at = dict(zip(distinct, PLACES, strict=True))
+        return {letter: float(at[amount] == place) for letter, amount in amounts.items()}
+    nearest = min(abs(amount - place) for amount in amounts.values())
+    return normalised({k: math.exp((nearest - abs(amount - place)) / _REACH) for k, amount in amounts.items()})
+
+
+def normalised(weights: Mapping[str, float]) -> dict[str, float]:
+    """Sums to one; nothing is quite impossible."""
+    floored = {key: max(FLOOR, weight) for key, weight in weights.items()}
+    total = sum(floored.values())
+    return {key: weight / total for key, weight in floored.items()}

@@ -1,0 +1,63 @@
+"""What answers rest on: readings of properties, of the whole picture or of a part of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from agenticiqa.models.offline.advising import advice_for
+from agenticiqa.models.offline.executor import Finder
+from agenticiqa.models.offline.readings.told import Told, reader_of
+from agenticiqa.state import Advice
+from agenticiqa.vocabulary import GLOBAL, same_name
+
+
+class Evidence(ABC):
+    """Readings, each made once, when somebody asks for it."""
+
+    @abstractmethod
+    def told(self, name: str, part: str = GLOBAL) -> Told | None:
+        """A property of a part; None where nothing reads it."""
+
+    @abstractmethod
+    def located(self, part: str) -> bool:
+        """Whether a part was found; where it was not, its readings are those of the whole picture."""
+
+    @abstractmethod
+    def note(self, part: str) -> str | None:
+        """What is to be said of how a part was found, or of the picture."""
+
+    @abstractmethod
+    def share(self, category: str, kind: str, part: str = GLOBAL) -> float | None:
+        """How much of a category's damage is of a finer kind; None where the kind is not told apart."""
+
+    @abstractmethod
+    def advice(self) -> Sequence[Advice]:
+        """What to do about the picture, what matters most first."""
+
+
+class SeenEvidence(Evidence):
+    """Readings of looks at the picture."""
+
+    def __init__(self, find: Finder) -> None:
+        self._find = find
+        self._told: dict[tuple[str, str], Told | None] = {}
+
+    def told(self, name: str, part: str = GLOBAL) -> Told | None:
+        if (name, part) not in self._told:
+            read = reader_of(name)
+            self._told[name, part] = read(self._find(part).look) if read else None
+        return self._told[name, part]
+
+    def located(self, part: str) -> bool:
+        return same_name(part, GLOBAL) or self._find(part).look.box is not None
+
+    def note(self, part: str) -> str | None:
+        return self._find(part).note
+
+    def share(self, category: str, kind: str, part: str = GLOBAL) -> float | None:
+        look = self._find(part).look
+        return look.scene.kind_share(category, kind, look.reading)
+
+    def advice(self) -> Sequence[Advice]:
+        return advice_for(self._find(GLOBAL).look)

@@ -1,0 +1,195 @@
+"""Where something shows most, and which of several parts has more of it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agenticiqa.models.offline.answering.chances import MIDDLE, claim_chance, is_damage, severity
+from agenticiqa.models.offline.answering.problem import (
+    Answer,
+    Problem,
+    close_call,
+    guessed,
+    property_named,
+    unable,
+    unread,
+)
+from agenticiqa.models.offline.language.meaning.properties import Property
+from agenticiqa.models.offline.language.meaning.reader import OptionMeaning
+
+POSITIONS = ("top left", "top right", "bottom left", "bottom right", "center")
+# From a difference of one severity between two places to odds of e².
+SHARPNESS_OF_CHOICE = 2.0
+# Beside severities, what a part out of focus adds to being the most blurred one.
+FOCUS_WEIGHT = 2.0
+NOTICED = 0.5
+"""A difference of severity, 0 to 4, that makes one part worse than another."""
+_LEAST = re.compile(r"\b(?:least|fewest|lowest)\b", re.IGNORECASE)
+_ASKS_WHETHER = re.compile(r"^\W*(?:is|are|was|were|does|do|did|has|have|isn't|aren't)\b", re.IGNORECASE)
+_SAYS_EQUAL = re.compile(r"\b(?:equally|same|alike|equal)\b", re.IGNORECASE)
+
+
+@dataclass
+class Found:
+    """How strongly each option's part has what is asked about, with the sentence that says so."""
+
+    weights: dict[str, tuple[float, str]] = field(default_factory=dict)
+    doubts: list[str] = field(default_factory=list)
+
+
+def amount_in(problem: Problem, asked: Property, part: str) -> float | None:
+    """How much of what the question names is in a part, 0 to 4; of "which is sharpest" how little blur."""
+    told = problem.evidence.told(asked.name, part)
+    if told is None or told.amounts is None:
+        return None
+    if not is_damage(asked):
+        much = 4 * (told.amount or 0.0)
+        return much if _wants_much(problem) else 4 - much
+    worst = severity(told, asked)
+    in_focus = told.numbers.get("in_focus")
+    if asked.name in ("sharp", "in_focus") and isinstance(in_focus, float):
+        worst += FOCUS_WEIGHT * (1 - in_focus)
+    wants_damage = _wants_much(problem) == (asked.good == "little")
+    return worst if wants_damage else 4 - worst
+
+
+def _wants_much(problem: Problem) -> bool:
+    least = bool(_LEAST.search(problem.meaning.text))
+    return (problem.meaning.polarity > 0) != least
+
+
+# --- where ---
+
+
+def where(problem: Problem) -> Answer:
+    """The part of the frame where what is asked about shows most; nowhere, where it shows in none."""
+    asked = problem.asked
+    whole = problem.told(asked.name) if asked else None
+    if asked is None or whole is None:
+        return unable(unread(asked))
+    corners = "corner" in problem.meaning.text.casefold()
+    places = [name for name in POSITIONS if not corners or name != "center"]
+    amounts = {name: amount for name in places if (amount := amount_in(problem, asked, name)) is not None}
+    if not amounts:
+        return unable(unread(asked))
+    doubts = (guessed(asked),) if whole.guess else ()
+    if _nowhere(problem, asked, [(claim_chance(whole, asked, _end(problem)) or 0.0)], amounts):
+        word = asked.word(_end(problem))
+        most = max(amounts, key=lambda name: amounts[name])
+        spread = amounts[most] - min(amounts.values())
+        nearest = f" The {most} comes nearest to it." if spread >= NOTICED else ""
+        return Answer("Nowhere", (f"Nothing {word} can be seen in any part.{nearest}", whole.sentence), doubts=doubts)
+    worst = max(amounts, key=lambda name: amounts[name])
+    if amounts[worst] - min(amounts.values()) < NOTICED:
+        return Answer("Evenly over the picture", (whole.sentence,), doubts=doubts)
+    told = problem.evidence.told(asked.name, worst)
+    there: tuple[str, ...] = (f"In the {worst}: {told.sentence}",) if told else ()
+    if is_damage(asked) and (claim_chance(whole, asked, _end(problem)) or 0.0) < MIDDLE:
+        there += ("The picture as a whole does not look damaged by it: there it may be meant.",)
+    return Answer(f"Mostly in the {worst}", there, doubts=doubts)
+
+
+def _end(problem: Problem) -> int:
+    return 1 if _wants_much(problem) else -1
+
+
+def _nowhere(problem: Problem, asked: Property, chances: Sequence[float], amounts: dict[str, float]) -> bool:
+    """Damage that is seen neither in the whole picture nor in any part of it."""
+    if not is_damage(asked) or (_wants_much(problem) != (asked.good == "little")):
+        return False
+    found = list(chances)
+    for name in amounts:
+        told = problem.evidence.told(asked.name, name)
+        found.append((claim_chance(told, asked, _end(problem)) or 0.0) if told else 0.0)
+    return max(found) < MIDDLE
+
+
+# --- which of several parts ---
+
+
+def compare(problem: Problem) -> Answer:
+    """Which of the named parts has more of it, in words or with yes or no."""
+    asked = problem.asked
+    names = problem.parts
+    if asked is None or len(names) < 2:
+        return unable(unread(asked))
+    missing = tuple(text.replace(", so the whole picture was judged", "") for text in problem.missing_parts(names))
+    amounts = [amount_in(problem, asked, name) for name in names]
+    known = [amount for amount in amounts if amount is not None]
+    if missing or len(known) < len(names):
+        return unable(*(missing or (unread(asked),)))
+    lead = known[0] - max(known[1:])
+    word = asked.word(_end(problem))
+    told = [found for name in names if (found := problem.evidence.told(asked.name, name))]
+    said = tuple(f"{name.capitalize()}: {each.sentence}" for name, each in zip(names, told, strict=True))
+    doubts = (guessed(asked),) if any(each.guess for each in told) else ()
+    if _ASKS_WHETHER.search(problem.meaning.text):
+        equal = bool(_SAYS_EQUAL.search(problem.meaning.text))
+        yes = _logistic(NOTICED - abs(lead)) if equal else _logistic(lead - NOTICED / 2 if lead > 0 else lead)
+        chances = {"Yes": yes, "No": 1 - yes}
+        return Answer("Yes" if yes >= MIDDLE else "No", said, chances, (*doubts, *close_call(chances)))
+    best = max(range(len(names)), key=lambda at: known[at])
+    second = max(known[:best] + known[best + 1 :])
+    if known[best] - second < NOTICED / 2:
+        return Answer("About the same", said, doubts=doubts)
+    return Answer(names[best].capitalize(), (f"More {word} than the rest: {names[best]}.", *said), doubts=doubts)
+
+
+def _logistic(lead: float) -> float:
+    return 1 / (1 + math.exp(-SHARPNESS_OF_CHOICE * lead))
+
+
+# --- options ---
+
+
+def option_weights(problem: Problem) -> Found:
+    """Options that name places or parts."""
+    found, asked = Found(), problem.asked or property_named("flaw")
+    amounts: dict[str, float] = {}
+    for option in problem.meaning.options:
+        place = place_of(problem, option)
+        if place is None:
+            continue
+        if not problem.evidence.located(place):
+            found.doubts += problem.missing_parts([place])
+            continue
+        amount = amount_in(problem, asked, place)
+        told = problem.evidence.told(asked.name, place)
+        if amount is None or told is None:
+            continue
+        amounts[option.letter] = amount
+        # Parts of a sound picture differ little: the difference counts, not the level.
+        found.weights[option.letter] = math.exp(SHARPNESS_OF_CHOICE * amount), f"{place.capitalize()}: {told.sentence}"
+        if told.guess:
+            found.doubts.append(guessed(asked))
+    if not amounts:
+        return found
+    ranked = sorted(amounts.values(), reverse=True)
+    spread = ranked[0] - ranked[1] if len(ranked) > 1 else ranked[0]
+    most = math.exp(SHARPNESS_OF_CHOICE * ranked[0])
+    for option in problem.meaning.options:
+        if option.claim in ("same", "both", "all") and len(amounts) > 1:
+            found.weights[option.letter] = most * (2 if spread < NOTICED / 2 else 0.2), ""
+        elif option.claim == "none":
+            found.weights[option.letter] = _none_weight(problem, asked, most), ""
+    return found
+
+
+def _none_weight(problem: Problem, asked: Property, most: float) -> float:
+    told = problem.evidence.told(asked.name)
+    there = (claim_chance(told, asked, _end(problem)) if told else None) or 0.0
+    return most * (1 - there) / max(there, 0.05)
+
+
+def place_of(problem: Problem, option: OptionMeaning) -> str | None:
+    """The place or part that an option names."""
+    for each in problem.claims:
+        if each.letter == option.letter and each.claim.region is not None:
+            return each.claim.region.name
+    named = [part for part in problem.parts if option.claim and part.casefold() == option.claim.casefold()]
+    if named:
+        return named[0]
+    return option.claim if option.claim in (*POSITIONS, "left", "right", "top", "bottom") else None

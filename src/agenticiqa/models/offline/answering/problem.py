@@ -1,0 +1,127 @@
+"""A question ready to be answered, and what an answer is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from agenticiqa.models.mind import Verdict
+from agenticiqa.models.offline.answering.evidence import Evidence
+from agenticiqa.models.offline.language.meaning.claims import claim_with_amount
+from agenticiqa.models.offline.language.meaning.properties import Property, properties
+from agenticiqa.models.offline.language.meaning.reader import Meaning
+from agenticiqa.models.offline.language.options import Option
+from agenticiqa.models.offline.readings.told import Told
+from agenticiqa.vocabulary import GLOBAL, UNABLE_TO_DETERMINE
+
+CANNOT_JUDGE = "This backend cannot judge that; use a vision-language model (see `agenticiqa backends list`)."
+CLOSE = 0.1
+"""Answers whose chances lie nearer together than this are a close call."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is answered, why, and what makes it uncertain."""
+
+    text: str
+    """An option's letter, yes, no, or words."""
+    sentences: tuple[str, ...] = ()
+    chances: Mapping[str, float] = field(default_factory=dict)
+    """Of each option, or of yes and no."""
+    doubts: tuple[str, ...] = ()
+    """Said first."""
+    remarks: tuple[str, ...] = ()
+    """Said last; they cast no doubt."""
+
+    def verdict(self) -> Verdict:
+        doubts = tuple(dict.fromkeys(self.doubts))
+        said = dict.fromkeys((*doubts, *self.sentences, *self.remarks))
+        return Verdict(self.text, " ".join(said), self.chances, doubt=" ".join(doubts) or None)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A question's meaning, what its options claim beyond it, and the readings to answer from."""
+
+    meaning: Meaning
+    evidence: Evidence
+    lettered: bool = True
+    """Whether the options were offered with letters; else they are alternatives within the question itself."""
+    claims: Sequence[Option] = ()
+    """The same options, with the finer kinds of damage that they name."""
+    marked: tuple[str, ...] = ()
+    """The parts that the user marked and asks about, by name."""
+
+    @property
+    def asked(self) -> Property | None:
+        return self.meaning.known()
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """The parts asked about by name; the whole picture where none is."""
+        return self.marked or tuple(part.name for part in self.meaning.parts) or (GLOBAL,)
+
+    def told(self, name: str, part: str | None = None) -> Told | None:
+        return self.evidence.told(name, part or self.parts[0])
+
+    def missing_parts(self, parts: Sequence[str] | None = None) -> tuple[str, ...]:
+        """One sentence for each part that was not found."""
+        wanted = self.parts if parts is None else parts
+        return tuple(self._missing(part) for part in wanted if not self.evidence.located(part))
+
+    def _missing(self, part: str) -> str:
+        note = self.evidence.note(part) or f"{part!r} cannot be located, so the whole picture was judged"
+        return f"{note[0].upper()}{note[1:]}."
+
+    def by_own_words(self) -> Problem:
+        """The same question with options that claim what they say themselves, not an amount of what is asked."""
+        own = {option.letter: claim_with_amount(option.text) for option in self.meaning.options}
+        options = tuple(
+            replace(option, property=said[0], amount=said[1], claim=option.claim or said[0])
+            if (said := own[option.letter])
+            else option
+            for option in self.meaning.options
+        )
+        return replace(self, meaning=replace(self.meaning, options=options))
+
+    def kind_of(self, letter: str) -> tuple[str, str] | None:
+        """The category and finer kind of damage that an option names."""
+        for option in self.claims:
+            if option.letter == letter and option.claim.category and option.claim.distortion:
+                return option.claim.category, option.claim.distortion
+        return None
+
+
+def unread(asked: Property | None) -> str:
+    """Why a property has no reading."""
+    if asked is None:
+        return CANNOT_JUDGE
+    reason = asked.reading.get("nothing")
+    why = f": {reason}" if reason else ""
+    return f"Nothing here reads {asked.title}{why}. {CANNOT_JUDGE}"
+
+
+def guessed(asked: Property) -> str:
+    return f"What is said of {asked.title} is a guess: it rests on hints, not on a reading that was checked."
+
+
+def close_call(chances: Mapping[str, float]) -> tuple[str, ...]:
+    """A doubt where the two likeliest answers are nearly as likely."""
+    ranked = sorted(chances.values(), reverse=True)
+    if len(ranked) < 2 or ranked[0] - ranked[1] >= CLOSE:
+        return ()
+    return (f"It is a close call: the next answer is nearly as likely ({ranked[0]:.0%} and {ranked[1]:.0%}).",)
+
+
+def likeliest(chances: Mapping[str, float], texts: Mapping[str, str]) -> str:
+    """The likeliest letter; among equals the words decide, so that their order does not."""
+    return max(chances, key=lambda letter: (round(chances[letter], 9), texts.get(letter, letter)))
+
+
+def unable(*doubts: str) -> Answer:
+    return Answer(UNABLE_TO_DETERMINE, doubts=doubts or (CANNOT_JUDGE,))
+
+
+def property_named(name: str) -> Property:
+    return properties()[name]

@@ -1,0 +1,121 @@
+"""Yes or no: every statement is weighed by readings of what it says; "and" needs all of them, "or" one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agenticiqa.models.offline.answering.bounds import bound_answer
+from agenticiqa.models.offline.answering.chances import claim_chance
+from agenticiqa.models.offline.answering.evidence import SeenEvidence
+from agenticiqa.models.offline.answering.problem import (
+    Answer,
+    Problem,
+    close_call,
+    guessed,
+    property_named,
+    unable,
+    unread,
+)
+from agenticiqa.models.offline.executor import Seen
+from agenticiqa.models.offline.language.meaning.direction import Statement
+from agenticiqa.models.offline.language.meaning.properties import Property
+from agenticiqa.models.offline.language.meaning.reader import Meaning
+from agenticiqa.models.offline.looking import Look
+
+YES, NO = "Yes", "No"
+SAID = 0.5
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """The chance that a yes is right, with its reasons."""
+
+    chance: float
+    sentences: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
+
+
+def answer(problem: Problem) -> Answer:
+    weighed = yes_chance(problem)
+    if weighed is None:
+        return unable(*problem.missing_parts(), unread(_unread_property(problem)))
+    chances = {YES: weighed.chance, NO: 1 - weighed.chance}
+    text = YES if weighed.chance >= SAID else NO
+    sure = f"Chance of {text.lower()}: {chances[text]:.0%}."
+    doubts = (*problem.missing_parts(), *weighed.doubts, *close_call(chances))
+    return Answer(text, (*weighed.sentences, sure), chances, doubts)
+
+
+def yes_chance(problem: Problem) -> Weighed | None:
+    """None where one of the statements cannot be read at all."""
+    bound = bound_answer(problem)
+    if bound is not None:
+        return Weighed(*bound)
+    statements = problem.meaning.statements or _one_statement(problem)
+    weighed = [_statement_chance(problem, each) for each in statements]
+    known = [each for each in weighed if each is not None]
+    if not known or len(known) < len(weighed):
+        return None
+    chances = [each.chance for each in known]
+    chance = max(chances) if problem.meaning.joined == "or" else min(chances)
+    sentences = tuple(text for each in known for text in each.sentences)
+    if len(known) > 1:
+        halves = (_half(each, found.chance) for each, found in zip(statements, known, strict=True))
+        sentences = ("; ".join(halves).capitalize() + ".", *sentences)
+    return Weighed(chance, sentences, tuple(text for each in known for text in each.doubts))
+
+
+def _one_statement(problem: Problem) -> tuple[Statement, ...]:
+    name = problem.meaning.property
+    return (Statement(name, problem.meaning.polarity),) if name else ()
+
+
+def _half(statement: Statement, chance: float) -> str:
+    """ "blurry: no (97 %)": one half of a two-part question."""
+    asked = property_named(statement.property)
+    denied = "not " if statement.denied else ""
+    return f"{denied}{asked.word(statement.end())}: {'yes' if chance >= SAID else 'no'} ({max(chance, 1 - chance):.0%})"
+
+
+def _statement_chance(problem: Problem, statement: Statement) -> Weighed | None:
+    """What is said of several parts holds if it holds of each."""
+    found = [_of_part(problem, statement, part) for part in statement.parts or problem.parts]
+    known = [each for each in found if each is not None]
+    if len(known) < len(found):
+        return None
+    worst = min(known, key=lambda each: each.chance)
+    return Weighed(
+        worst.chance,
+        tuple(text for each in known for text in each.sentences),
+        tuple(text for each in known for text in each.doubts),
+    )
+
+
+def _of_part(problem: Problem, statement: Statement, part: str) -> Weighed | None:
+    asked = property_named(statement.property)
+    told = problem.evidence.told(asked.name, part)
+    if told is None:
+        return None
+    value = problem.meaning.value if asked.name == problem.meaning.property else None
+    chance = told.values.get(value) if value else claim_chance(told, asked, statement.end())
+    if chance is None:
+        return None
+    turned = statement.polarity < 0 if value else statement.denied
+    where = f"In {part}: " if len(problem.parts) > 1 else ""
+    return Weighed(
+        1 - chance if turned else chance, (f"{where}{told.sentence}",), (guessed(asked),) if told.guess else ()
+    )
+
+
+def _unread_property(problem: Problem) -> Property | None:
+    for statement in problem.meaning.statements:
+        asked = property_named(statement.property)
+        if problem.told(asked.name) is None:
+            return asked
+    return problem.asked
+
+
+def said_yes_of(meaning: Meaning, look: Look) -> bool:
+    """The answer to a question about one look, whichever part it names."""
+    weighed = yes_chance(Problem(meaning, SeenEvidence(lambda _: Seen(look))))
+    return weighed is not None and weighed.chance >= SAID

@@ -1,0 +1,238 @@
+"""Answers from readings made by hand: every form of question."""
+
+from __future__ import annotations
+
+import pytest
+
+from agenticiqa.models.offline.readings.told import Told
+from agenticiqa.models.offline.sentences import finding
+from agenticiqa.state import Advice
+from support.evidence import MadeEvidence, asked, at, chosen, of_look
+from support.looks import SEVERE, SLIGHT, made_look
+
+NOISY = of_look(made_look({"Noise": SEVERE}, kinds={"white_noise": 0.9}, levels=(0.1, 0.5, 0.3, 0.1, 0.0)))
+PAINTING = of_look(made_look(sorts={"painting": 0.8, "photograph": 0.2}, generated=0.9))
+
+
+# --- options ---
+
+
+def test_what_is_not_there_is_asked_for():
+    look = of_look(made_look({"Noise": SEVERE, "Compression": SEVERE}, kinds={"white_noise": 0.9, "jpeg": 0.9}))
+    options = ["Noise", "Motion blur", "JPEG compression"]
+    assert chosen("Which of these distortions is NOT present in the picture?", options, look) == "Motion blur"
+    assert chosen("Which of these is present?", options, look) != "Motion blur"
+
+
+def test_a_general_word_beside_a_finer_one_means_the_rest():
+    options = ["Noise", "Salt-and-pepper noise"]
+    query = "Which of these affects the picture?"
+    impulses = of_look(made_look({"Noise": SEVERE}, kinds={"impulse_noise": 0.9}))
+    assert chosen(query, options, impulses) == "Salt-and-pepper noise"
+    assert chosen(query, options, NOISY) == "Noise"
+
+
+def test_a_finer_word_may_stand_for_its_category_where_no_other_option_does():
+    look = of_look(made_look({"Blurs": SEVERE}, kinds={"motion_blur": 0.9}))
+    assert chosen("What is the main problem?", ["Out-of-focus blur", "Noise", "Underexposure"], look) != "Noise"
+
+
+def test_of_things_that_are_not_there_none_is_told_to_fit():
+    found = asked("Which do you see?", of_look(made_look()), ["Noise", "Overexposure", "Motion blur"])
+    assert found.doubts[0].startswith("None of these can be seen here")
+    assert "least unlikely" in found.doubts[0]
+    assert not any("fits best" in sentence for sentence in found.sentences)
+
+
+def test_none_is_chosen_where_it_is_offered():
+    query, options = "Which of these do you see?", ["Noise", "Motion blur", "None of these"]
+    assert chosen(query, options, of_look(made_look())) == "None of these"
+    assert chosen(query, options, NOISY) == "Noise"
+
+
+@pytest.mark.parametrize(("place", "right"), [(1.0, "High"), (0.5, "Medium"), (0.0, "Low")])
+def test_degrees_of_something_wanted(place, right):
+    evidence = MadeEvidence({"sharp": at(place)})
+    assert chosen("How would you rate the clarity of this photo?", ["High", "Low", "Medium"], evidence) == right
+
+
+def test_alternatives_that_spoil_the_same_thing_in_two_ways():
+    evidence = MadeEvidence({"well_exposed": at(0.25), "overexposed": at(0.0), "underexposed": at(0.75)})
+    assert chosen("Is it overexposed or underexposed?", ["Overexposed", "Underexposed"], evidence) == "Underexposed"
+
+
+def test_an_option_is_answered_though_nothing_reads_it_and_the_doubt_is_told():
+    found = asked("Is the composition pleasing?", MadeEvidence(), ["Yes", "No"])
+    assert found.text in ("A", "B")
+    assert found.doubts
+    assert max(found.chances.values()) < 0.8
+
+
+def test_cannot_tell_is_chosen_where_nothing_was_read():
+    assert chosen("Who is it?", ["Anna", "Can't tell", "Berta"], MadeEvidence()) == "Can't tell"
+
+
+def test_a_guess_is_told():
+    found = asked("Is there a vignette?", MadeEvidence({"vignetted": at(1.0, guess=True)}))
+    assert found.text == "Yes"
+    assert "guess" in found.doubts[0]
+
+
+# --- yes and no ---
+
+
+@pytest.mark.parametrize(
+    ("query", "yes"),
+    [
+        ("Is the picture degraded?", True),
+        ("Is the picture free of artifacts?", False),
+        ("Is the quality good?", False),
+        ("Is the quality poor?", True),
+        ("Is it noisy?", True),
+        ("Is it not noisy?", False),
+        ("Is it sharp but noisy?", True),
+        ("Is it blurry and noisy?", False),
+    ],
+)
+def test_yes_or_no(query, yes):
+    assert asked(query, NOISY).text == ("Yes" if yes else "No")
+
+
+def test_beside_a_reference_less_damage_is_noticed():
+    levels = (0.0, 0.0, 0.0, 0.9, 0.1)
+    alone, beside = made_look(levels=levels), made_look(levels=levels)
+    beside.beside = {4: 0.9, 5: 0.1}
+    query = "Is the quality of the picture visibly worse than that of the reference?"
+    assert asked(query, of_look(alone)).chances["Yes"] < asked(query, of_look(beside)).chances["Yes"]
+
+
+def test_both_halves_are_answered():
+    found = asked("Is it blurry and noisy?", NOISY)
+    assert found.sentences[0].startswith("Blurry: no")
+    assert "noise: yes" in found.sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [("Is the score above 4?", "No"), ("Is the score below 3?", "Yes"), ("Is the quality at least 90 percent?", "No"),
+     ("Is the quality better than 1 out of 10?", "Yes")],
+)  # fmt: skip
+def test_bounds(query, answer):
+    assert asked(query, NOISY).text == answer
+
+
+def test_a_part_that_was_not_found_is_said_first():
+    found = asked("Is the unicorn noisy?", MadeEvidence({"noisy": at(0.0)}))
+    assert found.text == "No"
+    assert "'unicorn' cannot be located" in found.doubts[0]
+    assert found.verdict().reasoning.startswith("'unicorn' cannot be located")
+
+
+# --- sorts of picture ---
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("Is this a painting?", "Yes"),
+        ("Is it a photograph?", "No"),
+        ("Is this a photograph or a painting?", "Painting"),
+        ("What kind of picture is this?", "Painting"),
+        ("Was this picture generated by AI?", "Yes"),
+        ("Is this an AI-generated image?", "Yes"),
+        ("Is it a real photograph?", "No"),
+        ("Is this not a sketch?", "Yes"),
+        ("Is this picture generated or real?", "Generated"),
+    ],
+)
+def test_sorts_in_words(query, answer):
+    assert asked(query, PAINTING).text == answer
+
+
+@pytest.mark.parametrize(
+    ("options", "right"),
+    [
+        (["Photograph", "Painting", "Cartoon", "Sketch"], "Painting"),
+        (["A real photo", "Generated by AI"], "Generated by AI"),
+    ],
+)
+def test_sorts_with_options(options, right):
+    assert chosen("Which is it?", options, PAINTING) == right
+
+
+# --- places and parts ---
+
+HALVES = MadeEvidence(
+    {"sharp": at(0.5), "noisy": at(0.0)},
+    {
+        "left": {"sharp": at(1.0)}, "right": {"sharp": at(0.0)}, "flower": {"sharp": at(1.0)},
+        "meadow": {"sharp": at(0.0)}, "top left": {"sharp": at(1.0)}, "top right": {"sharp": at(0.0)},
+        "bottom left": {"sharp": at(1.0)}, "bottom right": {"sharp": at(0.5)}, "center": {"sharp": at(0.75)},
+    },
+)  # fmt: skip
+
+
+def test_where_something_shows_most():
+    assert asked("Where is it blurry?", HALVES).text == "Mostly in the top right"
+    assert asked("Where is it noisy?", HALVES).text == "Nowhere"
+
+
+def test_which_of_two_parts():
+    assert asked("Which is sharper, the flower or the meadow?", HALVES).text == "Flower"
+    assert asked("Is the meadow sharper than the flower?", HALVES).text == "No"
+    assert chosen("Which side is blurrier?", ["Left", "Right"], HALVES) == "Right"
+    assert chosen("Which side is sharpest?", ["Left", "Right"], HALVES) == "Left"
+
+
+def test_parts_that_cannot_be_found_are_not_compared():
+    found = asked("Which is sharper, the unicorn or the flower?", HALVES)
+    assert found.text == "Unable to determine"
+    assert "unicorn" in found.doubts[0]
+
+
+# --- words ---
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [("How noisy is it?", "Severe noise"), ("How sharp is it?", "Very high sharpness"),
+     ("How blurry is it?", "Not blurry"), ("Is it blurry or noisy?", "Noisy")],
+)  # fmt: skip
+def test_how_much(query, answer):
+    assert asked(query, NOISY).text == answer
+
+
+def test_neither_and_both():
+    clean = of_look(made_look())
+    assert asked("Is it blurry or noisy?", clean).text == "Neither"
+    both = of_look(made_look({"Noise": SEVERE, "Blurs": SEVERE}))
+    assert asked("Is it blurry or noisy?", both).text == "Both"
+
+
+def test_the_worst_is_named_in_words_for_people():
+    assert asked("What is the main problem?", NOISY).text.startswith("Severe noise")
+
+
+def test_advice_comes_from_the_rules():
+    advised = [Advice(do="Denoise it.", because="Severe noise.", source="a book")]
+    assert asked("What should I fix first?", MadeEvidence(advised=advised)).text == "Denoise it."
+    assert "Nothing to mend" in asked("How can I improve this?", MadeEvidence({"flaw": at(0.0)})).text
+
+
+def test_what_has_values_is_answered_with_the_likeliest():
+    evidence = MadeEvidence({"colour_scheme": Told("Mostly green.", values={"green": 0.7, "blue": 0.2})})
+    assert asked("Which colour dominates?", evidence).text == "Green"
+    assert chosen("Which colour dominates?", ["Red", "Green"], evidence) == "Green"
+
+
+@pytest.mark.parametrize("query", ["What time is it?", "What is in the picture?", "Is there moiré?"])
+def test_what_nothing_reads_is_not_answered_with_something_else(query):
+    found = asked(query, MadeEvidence({"sharp": at(1.0), "quality": at(0.75), "flaw": at(0.0)}))
+    assert found.text == "Unable to determine"
+    assert "vision-language model" in found.doubts[-1]
+
+
+@pytest.mark.parametrize(("category", "hinted"), [("Blurs", True), ("Color distortions", True), ("Noise", False)])
+def test_slight_findings_that_may_be_style_are_called_hints(category, hinted):
+    assert ("may be meant" in finding(category, made_look({category: SLIGHT}))) == hinted
+    assert "may be meant" not in finding(category, made_look({category: SEVERE}))
