@@ -102,6 +102,16 @@ def kinds_seen_as() -> dict[str, frozenset[str]]:
 
 
 @cache
+def kind_titles() -> dict[str, str]:
+    """What people call the kinds that the vision model tells apart.
+
+    >>> kind_titles()["color_saturation_1"]
+    'Faded colours'
+    """
+    return dict(_data()["kind_titles"])
+
+
+@cache
 def flaws_meant() -> dict[str, str]:
     """The flaw of photographs as taken that a finer kind of damage means, where the vision model knows one.
 

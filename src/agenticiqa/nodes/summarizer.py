@@ -13,6 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from agenticiqa.errors import AgenticIQAError, BadResponseError, ImageError
 from agenticiqa.models.advice.rules import advice_from_analysis
 from agenticiqa.models.answers import asks_for_rating
+from agenticiqa.models.asked_scale import asked_scale
 from agenticiqa.models.client import ModelRequest, create_vlm_client
 from agenticiqa.models.mind import Mind, Mode
 from agenticiqa.nodes.ablation import may_replan
@@ -227,6 +228,9 @@ class _Summary:
         rating = rate(fusion, self.tool_scores, letter, logprobs, self.counted_scores)
         weighed = answered.value.weighed
         self.used["fusion"], self.conflict = rating.details, rating.conflict
+        if scale := asked_scale(self.state["query"]):
+            self.used["asked_scale"] = scale.text(rating.score)
+            reasoning.insert(0, f"On the scale asked for: {scale.text(rating.score)}.")
         chosen = f"{letter} ({RATING_OPTIONS[letter]})"
         if self.conflict:
             low, high = self.conflict.interval

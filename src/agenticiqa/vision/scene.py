@@ -14,14 +14,14 @@ import numpy as np
 from agenticiqa.pictures.images import UInt8Image
 from agenticiqa.vision.network import Floats, Judgement, Sight, Vision
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
-from agenticiqa.vocabulary import flaws_meant, kinds_seen_as
+from agenticiqa.vocabulary import flaws_meant, kind_titles, kinds_seen_as
 
 LEVELS = (1, 2, 3, 4, 5)
 KEPT_SIGHTS = 12
 FLAW_IS_THERE = 0.5
 FLAW_TITLES = {
     "motion_blur": "Motion blur",
-    "out_of_focus": "Defocus",
+    "out_of_focus": "Missed focus",
     "too_dark": "Underexposure",
     "too_bright": "Overexposure",
     "hazy": "Haze",
@@ -135,8 +135,8 @@ class Scene:
         if total <= 0:
             return None, 0.0
         name = max(own, key=lambda each: own[each])
-        title = next(str(kind["title"]) for kind in self.vision.about["kinds"] if kind["name"] == name)
-        return title, own[name] / total
+        made = next(str(kind["title"]) for kind in self.vision.about["kinds"] if kind["name"] == name)
+        return kind_titles().get(name, made), own[name] / total
 
     def flaw_chance(self, kind: str, reading: Reading) -> float | None:
         """The chance of a kind that a person named, where it is a flaw of photographs; None where it is none."""

@@ -53,12 +53,13 @@ def adverb(severity: str) -> str:
 
 
 def findings(look: Look) -> list[str]:
-    """The worst things seen, each with its strongest measurement; or what makes the picture good."""
+    """The worst things seen, or that nothing stands out; what was measured of each follows."""
     visible = look.visible()[:MOST_FINDINGS]
     if not visible:
         first = f"{unknown_cause(look)}." if look.reading.score < LOW_SCORE else "No distortion stands out."
         return [first, *(text for name in ("Blurs", "Noise") for text in described(name, look)[:1])]
-    return [text for category in visible for text in (finding(category, look), *described(category, look)[:1])]
+    measured = [text for category in visible for text in described(category, look)[:1]]
+    return [*(finding(category, look) for category in visible), *measured]
 
 
 def described(category: str, look: Look) -> list[str]:
@@ -74,22 +75,31 @@ def unknown_cause(look: Look) -> str:
 
 
 def level_sentence(look: Look) -> str:
-    """The model's own verdict with its spread."""
+    """The score with the level it falls on, and the two likeliest levels."""
     probabilities = look.reading.level_probabilities
-    best = max(probabilities, key=lambda level: probabilities[level])
+    likeliest = sorted(probabilities, key=lambda level: -probabilities[level])[:2]
+    chances = ", ".join(f"{LEVEL_NAMES[level].lower()} {probabilities[level]:.0%}" for level in likeliest)
     return (
-        f"The picture reads as {LEVEL_NAMES[best].lower()} ({probabilities[best]:.0%} sure), "
-        f"expected score {look.reading.score:.2f} of 5."
+        f"On the whole {LEVEL_NAMES[level_at(look.reading.score)].lower()}: {look.reading.score:.2f} of 5 ({chances})."
     )
 
 
+def level_at(score: float) -> int:
+    """The level that a score falls on, halves upwards.
+
+    >>> level_at(3.49), level_at(3.5), level_at(5.0)
+    (3, 4, 5)
+    """
+    return min(5, max(1, int(score + 0.5)))
+
+
 def tool_sentences(evidence: ExecutorOutput) -> list[str]:
-    """What the tools measured, each tool once."""
+    """What the tools measured, each tool once, in one sentence."""
     said = {}
     for log in evidence.tool_logs:
         if log.calibrated_score is not None and log.raw_score is not None:
             where = "" if log.region is None else f" on {log.object}"
             same = abs(log.raw_score - log.calibrated_score) < 0.005
             raw = "" if same else f"{log.raw_score:.4g}, that is "
-            said[log.tool, where] = f"{log.tool}{where} gives {raw}{log.calibrated_score:.2f} of 5."
-    return list(said.values())
+            said[log.tool, where] = f"{log.tool}{where} {raw}{log.calibrated_score:.2f} of 5"
+    return [f"Measured: {'; '.join(said.values())}."] if said else []

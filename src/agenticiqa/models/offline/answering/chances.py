@@ -41,6 +41,17 @@ def claim_chance(told: Told, asked: Property, end: int) -> float | None:
     return on_side if neither else on_side + between / 2
 
 
+def chance_from(told: Told, least: float) -> float:
+    """The chance of at least an amount; each place stands for what lies half way to its neighbours.
+
+    >>> round(chance_from(Told("", (0.0, 0.5, 0.5, 0.0, 0.0)), 0.375), 2)
+    0.5
+    """
+    half = (PLACES[1] - PLACES[0]) / 2
+    beyond = (min(1.0, max(0.0, (place + half - least) / (2 * half))) for place in PLACES)
+    return sum(share * chance for share, chance in zip(beyond, told.amounts or (), strict=True))
+
+
 def severity(told: Told, asked: Property) -> float:
     """How bad it is, 0 to 4."""
     amount = told.amount or 0.0

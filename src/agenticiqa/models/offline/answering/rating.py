@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import re
+
 from agenticiqa.models.offline.answering.chances import is_damage
 from agenticiqa.models.offline.answering.problem import Answer, Problem, guessed, unread
+from agenticiqa.models.offline.sentences import level_at
 from agenticiqa.vision.scene import LEVELS
 from agenticiqa.vocabulary import LEVEL_LETTERS
+
+NOT_UNDERSTOOD = "No question about the picture was understood here, so it was rated on the whole."
+_PICTURES = re.compile(r"\b(?:photo|photograph|picture|image|shot|pic|scan|file)s?\b|\.\w{3,4}$", re.IGNORECASE)
+_MOST_WORDS = 4
+
+
+def asks_nothing(text: str) -> bool:
+    """Nothing, or only a name for the picture: then it is to be rated.
+
+    >>> asks_nothing(""), asks_nothing("this photo"), asks_nothing("Say hello to my friend")
+    (True, True, False)
+    """
+    words = text.split()
+    return not words or (len(words) <= _MOST_WORDS and bool(_PICTURES.search(text)))
 
 
 def rate(problem: Problem) -> Answer:
     """The level that the mean of the chances falls on, so that letter and score agree."""
     levels, doubts, sentences = _levels(problem)
     mean = sum(level * chance for level, chance in zip(LEVELS, levels, strict=True))
-    letter = LEVEL_LETTERS[min(5, max(1, int(mean + 0.5)))]
+    letter = LEVEL_LETTERS[level_at(mean)]
     chances = {LEVEL_LETTERS[level]: chance for level, chance in zip(LEVELS, levels, strict=True)}
     return Answer(letter, sentences, chances, (*problem.missing_parts(), *doubts))
 
@@ -22,8 +39,10 @@ def _levels(problem: Problem) -> tuple[tuple[float, ...], tuple[str, ...], tuple
     quality, flaws, asked = problem.told("quality"), problem.told("flaw"), problem.asked
     if quality is None or quality.amounts is None:
         raise LookupError("The quality of a picture can always be read.")
-    whole = (quality.sentence, *((flaws.sentence,) if flaws else ()))
-    if asked is None or asked.name in ("quality", "flaw", "flaw_count"):
+    whole = (*((flaws.sentence,) if flaws else ()), quality.sentence)
+    if asked is None:
+        return tuple(quality.amounts), () if asks_nothing(problem.meaning.text) else (NOT_UNDERSTOOD,), whole
+    if asked.name in ("quality", "flaw", "flaw_count"):
         return tuple(quality.amounts), (), whole
     told = problem.told(asked.name)
     if told is None or told.amounts is None or asked.good == "middle":

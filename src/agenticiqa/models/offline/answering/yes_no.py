@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agenticiqa.models.offline.answering.bounds import bound_answer
-from agenticiqa.models.offline.answering.chances import claim_chance
+from agenticiqa.models.offline.answering.chances import chance_from, claim_chance
 from agenticiqa.models.offline.answering.evidence import SeenEvidence
 from agenticiqa.models.offline.answering.problem import (
     Answer,
@@ -20,6 +20,7 @@ from agenticiqa.models.offline.executor import Seen
 from agenticiqa.models.offline.language.meaning.direction import Statement
 from agenticiqa.models.offline.language.meaning.properties import Property
 from agenticiqa.models.offline.language.meaning.reader import Meaning
+from agenticiqa.models.offline.language.meaning.scales import plain
 from agenticiqa.models.offline.looking import Look
 
 YES, NO = "Yes", "No"
@@ -97,7 +98,11 @@ def _of_part(problem: Problem, statement: Statement, part: str) -> Weighed | Non
     if told is None:
         return None
     value = problem.meaning.value if asked.name == problem.meaning.property else None
-    chance = told.values.get(value) if value else claim_chance(told, asked, statement.end())
+    least = _least_amount(problem, asked)
+    if least is not None and told.amounts is not None:
+        chance: float | None = chance_from(told, least)
+    else:
+        chance = told.values.get(value) if value else claim_chance(told, asked, statement.end())
     if chance is None:
         return None
     turned = statement.polarity < 0 if value else statement.denied
@@ -105,6 +110,14 @@ def _of_part(problem: Problem, statement: Statement, part: str) -> Weighed | Non
     return Weighed(
         1 - chance if turned else chance, (f"{where}{told.sentence}",), (guessed(asked),) if told.guess else ()
     )
+
+
+def _least_amount(problem: Problem, asked: Property) -> float | None:
+    """ "Is it good enough to print at A3?": the amount that the question itself names."""
+    if asked.name != "printable":
+        return None
+    said = f" {plain(problem.meaning.text)} "
+    return max((amount for word, amount in asked.degrees.items() if f" {word} " in said), default=None)
 
 
 def _unread_property(problem: Problem) -> Property | None:
