@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from agenticiqa.models.mind import Asked, Mode, Verdict
-from agenticiqa.models.offline.answering import options, rating, words
+from agenticiqa.models.offline.answering import options, rating, several, words
 from agenticiqa.models.offline.answering.evidence import SeenEvidence
 from agenticiqa.models.offline.answering.problem import Answer, Problem, unable
 from agenticiqa.models.offline.executor import Finder
 from agenticiqa.models.offline.language.question import Question
 from agenticiqa.models.offline.sentences import tool_sentences
 from agenticiqa.pictures.regions import find_region
-from agenticiqa.state import ExecutorOutput, PlannerOutput
+from agenticiqa.state import ExecutorOutput, PlannerOutput, ToolExecutionLog
 
 NOT_ENGLISH = "The question does not look English to this backend, so it may have been misread."
 READ_LANGUAGES = "English, and basic questions in German, French, Spanish and Chinese"
@@ -39,38 +39,51 @@ class AnswerTask:
             marked=tuple(name for name in self.plan.scope_names if find_region(name, self.asked.regions)),
         )
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the question is in a language that nothing here reads."""
+        return not self.question.english and self.question.meaning.property is None
+
 
 def answer(task: AnswerTask) -> Verdict:
     """Rate, choose, or say in words, whichever the question asks for."""
-    seen = task.find(task.plan.scope_names[0])
-    found = _answer(task, blank=seen.look.facts.content == "blank")
-    remarks = [] if seen.look.facts.note is None else [_sentence(seen.look.facts.note)]
-    notes = [_sentence(seen.note)] if seen.note and not remarks else []
-    language = () if task.question.english else (_language_note(task.question),)
-    doubted = not task.question.english and task.question.meaning.property is None
-    found = replace(
-        found,
-        doubts=(*language, *found.doubts) if doubted else found.doubts,
-        remarks=(*found.remarks, *tool_sentences(task.evidence), *notes, *remarks, *(() if doubted else language)),
-    )
-    return found.verdict()
-
-
-def _answer(task: AnswerTask, *, blank: bool) -> Answer:
     problem = task.problem
+    found = _answer(task, problem)
+    language = () if task.question.english else (_language_note(task.question),)
+    first = (*(language if task.is_foreign else ()), *map(_unknown_tool, task.question.unknown_tools))
+    last = (*tool_sentences(task.evidence), *problem.notes(), *(() if task.is_foreign else language))
+    return replace(found, doubts=(*first, *found.doubts), remarks=(*found.remarks, *last)).verdict()
+
+
+def _answer(task: AnswerTask, problem: Problem) -> Answer:
     if task.mode == "scoring":
-        return rating.rate(problem)
-    if blank:
+        return rating.rate(problem, understood=bool(task.question.tools or task.question.unknown_tools))
+    if task.find(task.plan.scope_names[0]).look.facts.content == "blank":
         return unable("The picture shows nothing that could be judged.")
     if task.asked.options:
         return options.answer(problem)
-    if not task.question.english and task.question.meaning.property is None:
+    if task.is_foreign:
         return unable()
-    return words.answer(problem)
+    return _of_tools(task) or several.answer(problem) or words.answer(problem)
 
 
-def _sentence(note: str) -> str:
-    return f"{note[0].upper()}{note[1:]}."
+def _of_tools(task: AnswerTask) -> Answer | None:
+    """ "What is the PSNR?": the values of the tools that the question names."""
+    if not task.question.tools or task.question.meaning.property not in (None, "quality"):
+        return None
+    measured = [log for log in task.evidence.tool_logs if log.raw_score is not None and log.tool in task.question.tools]
+    if not measured:
+        return None
+    return Answer("; ".join(dict.fromkeys(map(_value, measured))))
+
+
+def _value(log: ToolExecutionLog) -> str:
+    where = "" if log.region is None else f" of {log.object}"
+    return f"{log.tool}{where} {log.raw_score:.4g}"
+
+
+def _unknown_tool(name: str) -> str:
+    return f"There is no tool {name!r} here (see `agenticiqa tools list`)."
 
 
 def _language_note(question: Question) -> str:

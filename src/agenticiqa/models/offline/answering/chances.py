@@ -16,9 +16,10 @@ _REACH = 0.08
 _PLAIN_END = 0.3
 
 
-def is_damage(asked: Property) -> bool:
-    """Whether one end is damage: then the least of it that is visible is a yes."""
-    return asked.good == "little" or bool({"damage", "kind"} & asked.reading.keys())
+def is_damage(asked: Property, told: Told) -> bool:
+    """Whether one end was read as damage: then the least of it that is visible is a yes."""
+    read_so = "chance_of_damage" in told.numbers or bool({"damage", "kind"} & asked.reading.keys())
+    return asked.good == "little" or read_so
 
 
 def claim_chance(told: Told, asked: Property, end: int) -> float | None:
@@ -29,7 +30,7 @@ def claim_chance(told: Told, asked: Property, end: int) -> float | None:
     """
     if told.amounts is None:
         return None
-    if is_damage(asked):
+    if is_damage(asked, told):
         visible = told.presence or 0.0
         if asked.good == "much":
             visible = 1 - told.amounts[-1]

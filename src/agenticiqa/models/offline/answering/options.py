@@ -17,6 +17,7 @@ from agenticiqa.models.offline.answering.chances import (
 )
 from agenticiqa.models.offline.answering.problem import (
     CANNOT_JUDGE,
+    COLOURS,
     Answer,
     Problem,
     close_call,
@@ -27,6 +28,7 @@ from agenticiqa.models.offline.answering.problem import (
 )
 from agenticiqa.models.offline.language.meaning.properties import Property, properties
 from agenticiqa.models.offline.language.meaning.reader import OptionMeaning
+from agenticiqa.models.offline.readings.damage import READ
 from agenticiqa.models.offline.readings.told import Told
 
 # "Can't tell", where something was read, and where nothing was.
@@ -220,7 +222,7 @@ def _say_none(problem: Problem, seen: Mapping[str, float], weights: Weights) -> 
 def _weigh_claim(problem: Problem, option: OptionMeaning, weights: Weights, seen: dict[str, float]) -> None:
     asked = problem.asked
     own = asked and problem.told(asked.name)
-    value = own.values.get(option.claim) if own and asked and option.claim and not asked.has_scale else None
+    value = _value_chance(asked, own, option.claim) if own and asked and not asked.has_scale else None
     if value is not None:
         weights.told(option.letter, value, own or None, asked)
         return
@@ -231,7 +233,7 @@ def _weigh_claim(problem: Problem, option: OptionMeaning, weights: Weights, seen
     if told is None or told.amounts is None:
         return
     end = 1 if option.amount > MIDDLE else -1
-    if not is_damage(claimed):
+    if not is_damage(claimed, told):
         chance = claim_chance(told, claimed, end) or 0.0
         if _is_choice_of_flaws(problem):
             seen[option.letter] = chance
@@ -247,6 +249,13 @@ def _weigh_claim(problem: Problem, option: OptionMeaning, weights: Weights, seen
     seen[option.letter] = there
     weight = 1 - there if problem.meaning.polarity < 0 else there * (_LEAST_WEIGHT + severity(told, claimed))
     weights.told(option.letter, max(FLOOR, weight), told, claimed)
+
+
+def _value_chance(asked: Property, told: Told, value: str | None) -> float | None:
+    """Of a value that the vocabulary lists; a colour that is not among those found is not there."""
+    if value in COLOURS and asked.name == "colour_scheme":
+        return told.values.get(value, 0.0)
+    return told.values.get(value or "")
 
 
 def _share_of_category(problem: Problem, option: OptionMeaning) -> float:
@@ -289,4 +298,5 @@ def _of_category(problem: Problem, option: OptionMeaning, there: float) -> float
 
 def _property_is_kind(option: OptionMeaning) -> bool:
     """Whether the property itself is read as a finer kind: its reading holds the share already."""
-    return option.property is not None and "kind" in property_named(option.property).reading
+    damage = READ.get(option.property or "")
+    return damage is not None and damage.kind is not None

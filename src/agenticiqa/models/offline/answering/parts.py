@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from agenticiqa.models.offline.answering.chances import MIDDLE, claim_chance, is_damage, severity
@@ -19,6 +19,7 @@ from agenticiqa.models.offline.answering.problem import (
 )
 from agenticiqa.models.offline.language.meaning.properties import Property
 from agenticiqa.models.offline.language.meaning.reader import OptionMeaning
+from agenticiqa.models.offline.readings.told import Told
 
 POSITIONS = ("top left", "top right", "bottom left", "bottom right", "center")
 # From a difference of one severity between two places to odds of e².
@@ -45,7 +46,7 @@ def amount_in(problem: Problem, asked: Property, part: str) -> float | None:
     told = problem.evidence.told(asked.name, part)
     if told is None or told.amounts is None:
         return None
-    if not is_damage(asked):
+    if not is_damage(asked, told):
         much = 4 * (told.amount or 0.0)
         return much if _wants_much(problem) else 4 - much
     worst = severity(told, asked)
@@ -76,7 +77,7 @@ def where(problem: Problem) -> Answer:
     if not amounts:
         return unable(unread(asked))
     doubts = (guessed(asked),) if whole.guess else ()
-    if _nowhere(problem, asked, [(claim_chance(whole, asked, _end(problem)) or 0.0)], amounts):
+    if _nowhere(problem, asked, whole, amounts):
         word = asked.word(_end(problem))
         most = max(amounts, key=lambda name: amounts[name])
         spread = amounts[most] - min(amounts.values())
@@ -87,7 +88,7 @@ def where(problem: Problem) -> Answer:
         return Answer("Evenly over the picture", (whole.sentence,), doubts=doubts)
     told = problem.evidence.told(asked.name, worst)
     there: tuple[str, ...] = (f"In the {worst}: {told.sentence}",) if told else ()
-    if is_damage(asked) and (claim_chance(whole, asked, _end(problem)) or 0.0) < MIDDLE:
+    if is_damage(asked, whole) and (claim_chance(whole, asked, _end(problem)) or 0.0) < MIDDLE:
         there += ("The picture as a whole does not look damaged by it: there it may be meant.",)
     return Answer(f"Mostly in the {worst}", there, doubts=doubts)
 
@@ -96,15 +97,12 @@ def _end(problem: Problem) -> int:
     return 1 if _wants_much(problem) else -1
 
 
-def _nowhere(problem: Problem, asked: Property, chances: Sequence[float], amounts: dict[str, float]) -> bool:
+def _nowhere(problem: Problem, asked: Property, whole: Told, places: Iterable[str]) -> bool:
     """Damage that is seen neither in the whole picture nor in any part of it."""
-    if not is_damage(asked) or (_wants_much(problem) != (asked.good == "little")):
+    if not is_damage(asked, whole) or (_wants_much(problem) != (asked.good == "little")):
         return False
-    found = list(chances)
-    for name in amounts:
-        told = problem.evidence.told(asked.name, name)
-        found.append((claim_chance(told, asked, _end(problem)) or 0.0) if told else 0.0)
-    return max(found) < MIDDLE
+    every = [whole, *(told for name in places if (told := problem.evidence.told(asked.name, name)))]
+    return max(claim_chance(told, asked, _end(problem)) or 0.0 for told in every) < MIDDLE
 
 
 # --- which of several parts ---

@@ -16,6 +16,7 @@ from agenticiqa.models.offline.readings.told import Told
 from agenticiqa.vocabulary import GLOBAL, UNABLE_TO_DETERMINE
 
 CANNOT_JUDGE = "This backend cannot judge that; use a vision-language model (see `agenticiqa backends list`)."
+COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "gray", "black", "white")
 CLOSE = 0.1
 """Answers whose chances lie nearer together than this are a close call."""
 
@@ -70,6 +71,11 @@ class Problem:
         wanted = self.parts if parts is None else parts
         return tuple(self._missing(part) for part in wanted if not self.evidence.located(part))
 
+    def notes(self) -> tuple[str, ...]:
+        """How the parts that were found were found, and what is to be said of the picture."""
+        found = (self.evidence.note(part) for part in self.parts if self.evidence.located(part))
+        return tuple(f"{note[0].upper()}{note[1:]}." for note in found if note)
+
     def _missing(self, part: str) -> str:
         note = self.evidence.note(part) or f"{part!r} cannot be located, so the whole picture was judged"
         return f"{note[0].upper()}{note[1:]}."
@@ -97,9 +103,9 @@ def unread(asked: Property | None) -> str:
     """Why a property has no reading."""
     if asked is None:
         return CANNOT_JUDGE
-    reason = asked.reading.get("nothing")
-    why = f": {reason}" if reason else ""
-    return f"Nothing here reads {asked.title}{why}. {CANNOT_JUDGE}"
+    if reason := asked.reading.get("nothing"):
+        return f"Nothing here reads {asked.title}: {reason}. {CANNOT_JUDGE}"
+    return f"This picture does not let {asked.title} be read. {CANNOT_JUDGE}"
 
 
 def guessed(asked: Property) -> str:

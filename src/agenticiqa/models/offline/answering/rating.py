@@ -25,9 +25,13 @@ def asks_nothing(text: str) -> bool:
     return not words or (len(words) <= _MOST_WORDS and bool(_PICTURES.search(text)))
 
 
-def rate(problem: Problem) -> Answer:
-    """The level that the mean of the chances falls on, so that letter and score agree."""
+def rate(problem: Problem, *, understood: bool = False) -> Answer:
+    """The level that the mean of the chances falls on, so that letter and score agree.
+
+    ``understood``: what to do was understood without a word for a property, as a tool to measure with.
+    """
     levels, doubts, sentences = _levels(problem)
+    doubts = tuple(text for text in doubts if text != NOT_UNDERSTOOD or not understood)
     mean = sum(level * chance for level, chance in zip(LEVELS, levels, strict=True))
     letter = LEVEL_LETTERS[level_at(mean)]
     chances = {LEVEL_LETTERS[level]: chance for level, chance in zip(LEVELS, levels, strict=True)}
@@ -48,6 +52,6 @@ def _levels(problem: Problem) -> tuple[tuple[float, ...], tuple[str, ...], tuple
     if told is None or told.amounts is None or asked.good == "middle":
         return tuple(quality.amounts), (f"The whole quality was rated, not {asked.title}. {unread(asked)}",), whole
     amounts = told.amounts if asked.good == "much" else tuple(reversed(told.amounts))
-    of_damage = "" if not is_damage(asked) else " (5: no fault of it can be seen)"
+    of_damage = "" if not is_damage(asked, told) else " (5: no fault of it can be seen)"
     rated = f"Rated is {asked.title} alone{of_damage}."
     return tuple(amounts), (guessed(asked),) if told.guess else (), (rated, told.sentence)

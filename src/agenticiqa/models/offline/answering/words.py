@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from agenticiqa.models.asked_scale import asked_scale
 from agenticiqa.models.offline.answering import parts, yes_no
 from agenticiqa.models.offline.answering.chances import MIDDLE, claim_chance, is_damage
 from agenticiqa.models.offline.answering.problem import (
+    COLOURS,
     Answer,
     Problem,
     close_call,
@@ -25,8 +27,10 @@ _DAMAGE = ("No", "Slight", "Moderate", "Severe", "Extreme")
 _ADVERBS = ("Not", "Slightly", "Moderately", "Severely", "Extremely")
 _AMOUNT = ("Very low", "Low", "Medium", "High", "Very high")
 _SEEN = 0.5
+# Chances of values that exclude each other sum to one.
+_EXCLUSIVE = 1.2
+_SAYS_COLOUR = re.compile(r"\b(?:colou?rs?|hues?)\b(?! (?:scheme|palette|harmony|combination))", re.IGNORECASE)
 _ASKS_COLOUR = re.compile(r"\bwh(?:at|ich) colou?rs? (?:is|are|does|do|has|have)\b", re.IGNORECASE)
-_COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "gray", "black", "white")
 # Values that exclude no other: a generated picture is a photograph or a drawing all the same.
 _BESIDE = ("generated",)
 
@@ -51,6 +55,8 @@ def said_of_property(problem: Problem) -> Answer:
     doubts = (*problem.missing_parts(), *((guessed(asked),) if told.guess else ()))
     if asked.name == "flaw":
         return Answer(_worst(told), (told.sentence,), doubts=doubts)
+    if asked.name == "quality" and problem.meaning.form == "open" and (flaws := problem.told("flaw")):
+        return Answer(_worst(flaws), (flaws.sentence, told.sentence), doubts=doubts)
     if told.amounts is not None and problem.meaning.form not in ("which", "open"):
         return Answer(_amount(problem, asked, told), (told.sentence,), doubts=doubts)
     if told.values:
@@ -61,7 +67,7 @@ def said_of_property(problem: Problem) -> Answer:
 def _colour_of_part(problem: Problem) -> Answer | None:
     """ "What colour is the car?" asks for no property of the picture, but the colours of a part can be read."""
     told = problem.told("colour_scheme") if _ASKS_COLOUR.search(problem.meaning.text) else None
-    named = {name: told.values[name] for name in _COLOURS if name in told.values} if told else {}
+    named = {name: told.values[name] for name in COLOURS if name in told.values} if told else {}
     if told is None or not named:
         return None
     best = max(named, key=lambda name: named[name])
@@ -89,11 +95,13 @@ def median_place(told: Told) -> int:
 
 def _amount(problem: Problem, asked: Property, told: Told) -> str:
     place = median_place(told)
+    if asked.name == "quality" and (scale := asked_scale(problem.meaning.text)) and "score" in told.numbers:
+        return scale.text(float(told.numbers["score"]))
     if asked.name == "quality":
         return ("Bad", "Poor", "Fair", "Good", "Excellent")[place]
     if asked.good == "little":
         return f"{_DAMAGE[place]} {asked.title}"
-    if is_damage(asked) and problem.meaning.polarity < 0:
+    if is_damage(asked, told) and problem.meaning.polarity < 0:
         return f"{_ADVERBS[len(PLACES) - 1 - place]} {asked.word(-1)}"
     return f"{_AMOUNT[place]} {asked.title}"
 
@@ -102,8 +110,12 @@ def _likeliest_value(problem: Problem, asked: Property, told: Told, doubts: tupl
     """The likeliest of the values that the question names, else of all."""
     said = {value for word, value in asked.values.items() if f" {word} " in f" {plain(problem.meaning.text)} "}
     offered = {value: chance for value, chance in told.values.items() if value in said}
+    if len(offered) < 2 and _SAYS_COLOUR.search(problem.meaning.text):
+        offered = {value: chance for value, chance in told.values.items() if value in COLOURS}
     if len(offered) < 2:
         offered = {value: chance for value, chance in told.values.items() if value not in _BESIDE}
+        if sum(offered.values()) > _EXCLUSIVE:
+            return Answer(_first_sentence(told.sentence), (told.sentence,), doubts=doubts)
     best = max(offered, key=lambda value: offered[value])
     return Answer(best.replace("_", " ").capitalize(), (told.sentence,), doubts=(*doubts, *close_call(offered)))
 

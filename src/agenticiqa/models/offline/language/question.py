@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -16,6 +17,7 @@ from agenticiqa.models.offline.language.meaning.damage import (
     with_degrees,
     with_polarity,
 )
+from agenticiqa.models.offline.language.meaning.parts import UNITS
 from agenticiqa.models.offline.language.meaning.reader import NOT_UNDERSTOOD, Meaning, OptionMeaning, meaning_of
 from agenticiqa.models.offline.language.noun_phrases import Mention, ScopeObject, mentions
 from agenticiqa.models.offline.language.options import Option, read_options, split_options
@@ -23,16 +25,20 @@ from agenticiqa.models.offline.language.other_languages import ENGLISH, in_engli
 from agenticiqa.models.offline.language.question_form import Form, form_of
 from agenticiqa.models.offline.language.tagging import Item, tagged
 from agenticiqa.models.offline.language.tokens import MAX_CHARS, singular_forms
-from agenticiqa.models.offline.language.word_lists import word_list, word_set
+from agenticiqa.models.offline.language.word_lists import word_list
 from agenticiqa.tools.names import tool_for
 from agenticiqa.vocabulary import Polarity, plain_words
 
 __all__ = ["NamedDistortion", "Question", "read_question", "understand"]
 
 _MIN_ENGLISH_SHARE = 0.3
+_NAMED_TOOL = re.compile(
+    r"\b(?:use|using|with|by|via|apply|run|try)\s+(?:the\s+)?([A-Za-z][\w.+-]*)\s+"
+    r"(?:metrics?|index|tool|algorithm|measure|score|model)\b",
+    re.IGNORECASE,
+)
 # "the sky", "man's face": so few words that a thing among them must be what is meant.
 _TERSE = 5
-_UNITS = word_set("star point percent mark")
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,8 @@ class Question:
     """False when the text does not look like English: answers should then be hedged."""
     language: str | None = ENGLISH
     """None where neither letters nor words tell."""
+    unknown_tools: tuple[str, ...] = ()
+    """Metrics that the question names and nobody here knows."""
     meaning: Meaning = field(default=NOT_UNDERSTOOD)
     """Property, part, form and polarity, and what each option claims; form and the rest here follow from it."""
 
@@ -126,6 +134,7 @@ class _QuestionReader:
             attribute=categories.pop() if len(categories) == 1 else None,
             english=self.english and not self.language,
             language=self.language.name if self.language else ENGLISH if self.english else None,
+            unknown_tools=self._unknown_tools(),
             meaning=self.meaning,
         )
 
@@ -155,10 +164,12 @@ class _QuestionReader:
     def _is_value(self, mention: Mention) -> bool:
         """ "to print at A3", "a screenshot", "how many stars": what is asked for, not what it is asked of."""
         asked, named = self.meaning.known(), mention.object
-        if named.noun in _UNITS or (asked and plain_words(named.name) in asked.degrees):
+        if asked is None:
+            return False
+        if (asked.name == "quality" and named.noun in UNITS) or plain_words(named.name) in asked.degrees:
             return True
         any_such = mention.start > 0 and self.items[mention.start - 1].plain in ("a", "an")
-        return bool(asked and any_such and plain_words(named.name) in asked.values)
+        return any_such and plain_words(named.name) in asked.values
 
     def _tools(self) -> tuple[str, ...]:
         wanted = (
@@ -167,6 +178,15 @@ class _QuestionReader:
             if item.tag == "tool" and not negated(self.items, at)
         )
         return tuple(dict.fromkeys(wanted))
+
+    def _unknown_tools(self) -> tuple[str, ...]:
+        """ "Use the FooBar metric": a name beside a word for tools that names none."""
+        tools = {item.plain for item in self.items if item.tag == "tool"}
+        return tuple(
+            found[1]
+            for found in _NAMED_TOOL.finditer(self.text)
+            if plain_words(found[1]) not in tools and plain_words(found[1]) not in known_words()
+        )
 
     def _named(self, found: Sequence[Mention]) -> tuple[NamedDistortion, ...]:
         spots = [at for at, item in enumerate(self.items) if item.term and at not in _asked_colors(self.items)]

@@ -15,6 +15,8 @@ _PICTURES = word_set(
 )
 _CAUSING = word_set("from for by through like via")
 _JOINING = word_set("and or vs versus than but nor as , with compared_with compared_to")
+UNITS = word_set("star point percent mark")
+_TOOLS = word_set("metric metrics index tool algorithm")
 _IMAGINING = word_set("would could might will")
 _PRONOUNS = word_set("it they them")
 _TONAL = word_set("highlights shadows midtones")
@@ -25,7 +27,8 @@ def parts_asked(text: AskedText, asked: Property | None) -> tuple[ScopeObject, .
     """Things in the clause that asks; several only where the sentence puts them side by side."""
     spoken = _spoken_of(text, asked)
     found = _named(text, spoken | _causes(text)) or _named(text, spoken)
-    found = [mention for mention in found if not _is_no_part(text, mention)]
+    rated = asked is not None and asked.name == "quality"
+    found = [m for m in found if not _is_no_part(text, m) and not (rated and m.object.noun in UNITS)]
     offered = _offered_pair(text, found)
     if offered:
         return tuple(mention.object for mention in offered)
@@ -76,6 +79,8 @@ def _causes(text: AskedText) -> set[int]:
 def _is_no_part(text: AskedText, mention: Mention) -> bool:
     """ "this painting", the kind of thing asked for ("in which city"), or who would judge ("would a painter …")."""
     before = text.items[mention.start - 1].plain if mention.start else ""
+    if mention.end < len(text.items) and text.items[mention.end].plain in _TOOLS:
+        return True
     if before in ("a", "an") and mention.start > 1 and text.items[mention.start - 2].plain in _IMAGINING:
         return True
     return before in ("which", "what") or (before == "this" and mention.object.noun in _PICTURES)
