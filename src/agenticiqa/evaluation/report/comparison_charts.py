@@ -26,7 +26,9 @@ OURS, PUBLISHED = "#3b6fd4", "#8a929c"
 BAR, GAP = 18, 8
 NAMES = 250
 """Width of the column with the methods' names."""
-LONGEST_NAME = 38
+LONGEST_NAME = 35
+LETTER, LINE = 6.6, 13
+"""About the size of a letter, to see which names would cover each other."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,15 @@ def _whisker(left: float, right: float, y: float) -> str:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    """Names that are too long lose their middle: beginning and end tell methods apart.
+
+    >>> len(_short("AgenticIQA, openai.gpt-4o-mini, without detection"))
+    35
+    """
+    if len(name) <= LONGEST_NAME:
+        return name
+    tail = LONGEST_NAME // 2
+    return f"{name[: LONGEST_NAME - tail - 1]}…{name[-tail:]}"
 
 
 def cost_against(points: Sequence[Point], label: str, value_name: str) -> str:
@@ -98,7 +108,7 @@ def cost_against(points: Sequence[Point], label: str, value_name: str) -> str:
     y = axis(min(values) - 0.1 * spread, max(values) + 0.1 * spread, HEIGHT - BOTTOM, TOP)
     parts = [y_tick(y(tick), f"{tick:g}") for tick in ticks(min(values), max(values))]
     parts += [x_tick(x(tick), f"{tick:g}") for tick in ticks(0.0, max(costs))]
-    taken: list[tuple[float, float]] = []
+    taken: list[tuple[float, float, float]] = []
     for point in sorted(points, key=lambda each: -each.value):
         px, py = x(point.cost), y(point.value)
         parts.append(
@@ -112,13 +122,16 @@ def cost_against(points: Sequence[Point], label: str, value_name: str) -> str:
     return svg("".join(parts), label)
 
 
-def _name_beside(name: str, x: float, y: float, taken: list[tuple[float, float]]) -> str:
+def _name_beside(name: str, x: float, y: float, taken: list[tuple[float, float, float]]) -> str:
     """To the side that has room; a name that would cover another one is left to the point's title."""
-    if any(abs(y - other) < 13 and abs(x - place) < WIDTH / 2 for place, other in taken):
+    shown = _short(name)
+    width = len(shown) * LETTER + 8
+    left, right = (x - 6, x + width) if x < WIDTH / 2 else (x - width, x + 6)
+    if any(abs(y - other) < LINE and left < end and start < right for start, end, other in taken):
         return ""
-    taken.append((x, y))
+    taken.append((left, right, y))
     side, anchor = (8, "start") if x < WIDTH / 2 else (-8, "end")
-    return f'<text x="{x + side:.1f}" y="{y + 4:.1f}" text-anchor="{anchor}">{escape(_short(name))}</text>'
+    return f'<text x="{x + side:.1f}" y="{y + 4:.1f}" text-anchor="{anchor}">{escape(shown)}</text>'
 
 
 def thinned(values: Sequence[float], others: Sequence[float], most: int) -> tuple[list[float], list[float]]:

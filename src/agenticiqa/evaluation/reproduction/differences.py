@@ -34,8 +34,19 @@ class Difference:
             return "–"
         if self.p is not None:
             return f"{self.value:+.1%} (p {self.p:.2g})"
-        interval = f" [{self.low:+.3f}, {self.high:+.3f}]" if self.low is not None and self.high is not None else ""
-        return f"{self.value:+.3f}{interval}"
+        interval = (
+            f" [{signed(self.low)}, {signed(self.high)}]" if self.low is not None and self.high is not None else ""
+        )
+        return f"{signed(self.value)}{interval}"
+
+
+def signed(value: float) -> str:
+    """
+    >>> signed(-0.0004), signed(0.25)
+    ('0.000', '+0.250')
+    """
+    text = f"{value:+.3f}"
+    return text[1:] if float(text) == 0 else text
 
 
 def difference(first: Outcome, second: Outcome, resamples: int) -> Difference:

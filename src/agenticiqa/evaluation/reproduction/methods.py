@@ -46,6 +46,13 @@ class Method:
         return f"AgenticIQA, {named}" + (f", without {self.without}" if self.without else "")
 
     @property
+    def short_label(self) -> str:
+        """For charts: of a mix, its models alone."""
+        if len(self.models) < 2:
+            return self.label
+        return " / ".join(self.roles[role].partition(".")[2] or self.roles[role] for role in ROLES)
+
+    @property
     def conditions(self) -> Conditions:
         """For the question which published row is like it."""
         if self.tool:

@@ -34,7 +34,8 @@ def render_page(study: Study, shown: Table, outcomes: Sequence[Outcome], facts: 
     body = [f"<section>{table(shown.columns, shown.rows)}{notes}</section>"]
     for judged in study.sets:
         own = [each for each in outcomes if each.cell.judged == judged and each.file]
-        body.append(f"<section><h2>{escape(judged.title)}</h2>{''.join(_charts(judged, own))}</section>")
+        charts = "".join(_charts(judged, own, beside_paper=study.is_published))
+        body.append(f"<section><h2>{escape(judged.title)}</h2>{charts}</section>")
     run = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items())
     body.append(f"<section><h2>How it was run</h2><dl>{run}</dl></section>")
     return (
@@ -46,11 +47,13 @@ def render_page(study: Study, shown: Table, outcomes: Sequence[Outcome], facts: 
     )
 
 
-def _charts(judged: JudgedSet, own: Sequence[Outcome]) -> Iterator[str]:
+def _charts(judged: JudgedSet, own: Sequence[Outcome], *, beside_paper: bool) -> Iterator[str]:
     name = "Accuracy" if judged.asks_questions else "SRCC"
-    bars = [*_published_bars(judged), *_bars(own)]
+    printed = list(_published_bars(judged)) if beside_paper else []
+    bars = [*printed, *_bars(own)]
     if bars:
-        yield _figure(interval_bars(bars, f"{name} on {judged.title}"), f"{name} with 95 % intervals; grey: published.")
+        grey = "; grey: published" if printed else ""
+        yield _figure(interval_bars(bars, f"{name} on {judged.title}"), f"{name} with 95 % intervals{grey}.")
     points = [point for each in own if (point := _point(each))]
     if points:
         drawn = cost_against(points, f"{name} on {judged.title} against cost", name)
@@ -72,14 +75,14 @@ def _bars(own: Sequence[Outcome]) -> Iterator[Bar]:
     for each in own:
         found = each.main_figure
         if found and found.value is not None:
-            yield Bar(each.cell.method.label, found.value, found.low, found.high)
+            yield Bar(each.cell.method.short_label, found.value, found.low, found.high)
 
 
 def _point(each: Outcome) -> Point | None:
     found = each.main_figure
     if each.expense is None or each.expense.usd is None or each.file is None or found is None or found.value is None:
         return None
-    return Point(each.cell.method.label, each.expense.usd / len(each.file.results) * 1000, found.value)
+    return Point(each.cell.method.short_label, each.expense.usd / len(each.file.results) * 1000, found.value)
 
 
 def _scatter(each: Outcome) -> str:
@@ -88,7 +91,7 @@ def _scatter(each: Outcome) -> str:
     compared = pairs(each.file.results)
     curve = LogisticFit(each.scores.fit, squared_error=0.0) if each.scores.fit else None
     drawn = scatter(*thinned(compared.predicted.tolist(), compared.opinions.tolist(), MOST_DOTS), curve)
-    return _figure(drawn, f"{each.cell.method.label}: {each.scores.used} pictures.")
+    return _figure(drawn, f"{each.cell.method.short_label}: {each.scores.used} pictures.")
 
 
 def _figure(drawn: str, caption: str) -> str:

@@ -61,7 +61,7 @@ def judge(mixes: Sequence[Mix], resamples: int) -> dict[str, str]:
     complete = [mix for mix in mixes if mix.mean_figure is not None]
     if len(complete) < 2:
         return {}
-    best = max(complete, key=lambda mix: mix.mean_figure or 0.0)
+    best = max(complete, key=lambda mix: (mix.mean_figure or 0.0, -(mix.usd_each or 0.0)))
     as_good = [mix for mix in complete if mix is best or not _worse(mix, best, resamples)]
     priced = [mix for mix in as_good if mix.usd_each is not None]
     verdicts = {best.method.key: BEST}

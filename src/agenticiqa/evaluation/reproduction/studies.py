@@ -81,6 +81,11 @@ class Study:
     def title(self) -> str:
         return TITLES[self.table]
 
+    @property
+    def is_published(self) -> bool:
+        """Whether the paper has a table of this kind, whose rows stand beside ours."""
+        return self.table in ("ratings", "eval", "qbench")
+
     def cells(self, output: Path, profile: str | None = None) -> list[Cell]:
         return [
             Cell(judged, method, output, profile)

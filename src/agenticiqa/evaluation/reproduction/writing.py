@@ -78,7 +78,7 @@ def _plain(value: Any) -> Any:
 
 
 def _published(study: Study) -> Iterator[dict[str, Any]]:
-    for row in published_rows(study.sets) if study.table in ("ratings", "eval", "qbench") else ():
+    for row in published_rows(study.sets) if study.is_published else ():
         for name, (srcc, plcc) in row.correlations.items():
             yield {
                 "table": study.table,
