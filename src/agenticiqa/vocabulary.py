@@ -32,10 +32,41 @@ LEVEL_NAMES: dict[int, str] = {5: "Excellent", 4: "Good", 3: "Fair", 2: "Poor", 
 LEVEL_LETTERS: dict[int, str] = {5: "A", 4: "B", 3: "C", 2: "D", 1: "E"}
 LETTER_LEVELS: dict[str, int] = {letter: level for level, letter in LEVEL_LETTERS.items()}
 
+CATEGORY_WORDS: dict[str, str] = {
+    "Blurs": "blur",
+    "Color distortions": "colour distortion",
+    "Compression": "compression damage",
+    "Noise": "noise",
+    "Brightness change": "wrong brightness",
+    "Sharpness": "oversharpening",
+    "Contrast": "wrong contrast",
+    "Spatial distortions": "spatial distortion",
+}
+"""What people call damage of a category."""
 GLOBAL = "Global"
+OVERALL = "Overall"
 UNABLE_TO_DETERMINE = "Unable to determine"
 DEFAULT_QUERY = "Rate the perceptual quality of the image."
 """What is asked where the user gives no question."""
+
+
+def damage_in_words(kind: str) -> str:
+    """A kind of damage as people say it: the agents' own names are for models.
+
+    >>> damage_in_words("Blurs"), damage_in_words("Overall"), damage_in_words("moiré")
+    ('blur', 'overall', 'moiré')
+    """
+    return "overall" if kind == OVERALL else CATEGORY_WORDS.get(kind, kind)
+
+
+def part_in_words(name: str) -> str:
+    """A part of the picture as people say it.
+
+    >>> part_in_words("Global"), part_in_words("vehicle")
+    ('whole picture', 'vehicle')
+    """
+    return "whole picture" if name == GLOBAL else name
+
 
 Polarity = Literal["bad", "good", "neutral"]
 """``bad`` names damage ("blurry"), ``good`` its absence ("sharp"), ``neutral`` an attribute ("exposure")."""

@@ -14,7 +14,7 @@ def test_it_says_which_is_better_and_why(run):
     finished = run("compare", BAD, GOOD)
     assert finished.code == 0
     assert "B is better" in finished.out
-    assert "Compression" in finished.out
+    assert "Compression damage" in finished.out
 
 
 def test_json_quiet_and_expect(run):

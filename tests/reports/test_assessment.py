@@ -9,7 +9,11 @@ import pytest
 from PIL import Image
 
 from agenticiqa import AgenticIQA
-from agenticiqa.reports.assessment import ReportItem, overlay, render_report, report_item, write_report
+from agenticiqa._version import __version__
+from agenticiqa.pictures.overlays import overlay
+from agenticiqa.reports.assessment import ReportItem, render_report, report_item, write_report
+from agenticiqa.reports.comparison import render_page
+from agenticiqa.reports.scale import likely_interval, score_scale
 from agenticiqa.runtime.config import ImageLimits
 from support.scripted import ScriptedClient
 
@@ -19,10 +23,10 @@ PICTURE = Path(__file__).resolve().parents[2] / "examples" / "pictures" / "dande
 HOSTILE = "<script>alert(1)</script>"
 
 
-def assessed(query: str = "Rate the quality.", picture: Path = PICTURE):
+def assessed(query: str = "Rate the quality.", picture: Path = PICTURE, **more):
     clients = dict.fromkeys(("planner", "executor", "summarizer"), ScriptedClient())
     with AgenticIQA(clients=clients) as assessor:
-        return assessor.assess(picture, query)
+        return assessor.assess(picture, query, **more)
 
 
 def test_the_page_stands_alone_and_shows_answer_evidence_and_chart(tmp_path):
@@ -60,3 +64,54 @@ def test_overlay_is_red_where_quality_is_lost():
     left, right = shown[32, 4].astype(int), shown[32, -4].astype(int)
     assert left[0] > left[2]
     assert right[2] > right[0]
+
+
+def test_regions_are_drawn_with_their_names_inside_the_picture():
+    regions = {"sky": [0, 0, 1024, 200], "<corner>": [900, 500, 100, 60]}
+    page = render_report([ReportItem(assessed(regions=regions))])
+    assert '<rect x="0" y="0" width="1024" height="200">' in page
+    assert 'viewBox="0 0 1024 576"' in page
+    assert ">sky</span>" in page
+    label = page[: page.index("&lt;corner&gt;</span>")].rpartition("<span")[2]
+    assert "right:2.34%" in label, "a label near the right edge grows to the left"
+
+
+def test_a_report_tells_date_version_model_and_interval_and_no_folder(tmp_path):
+    folder = tmp_path / "where I work"
+    folder.mkdir()
+    picture = folder / "mine.png"
+    Image.fromarray(np.full((64, 64, 3), 90, np.uint8)).save(picture)
+    page = render_report([ReportItem(assessed(picture=picture)), ReportItem(assessed(picture=folder / "gone.png"))])
+    foot = page[page.index("<footer>") : page.index("</footer>")]
+    assert f"UTC by AgenticIQA {__version__}." in foot
+    assert "Model: scripted" in foot
+    assert "80% interval" in page
+    assert "where I work" not in page
+    assert "mine.png" in page
+    assert "default-src 'none'" in page
+
+
+def test_the_interval_is_that_of_the_fused_levels():
+    flat = dict.fromkeys(range(1, 6), 0.2)
+    assert likely_interval({"p": flat, "alpha": flat}) == (1.25, 4.75)
+    assert likely_interval({"p": {2: 0.5, 4: 0.5}, "alpha": flat}) == (1.7, 4.3)
+    assert likely_interval(None) is None
+    assert "interval" not in score_scale(3.0, None).partition("<figcaption>")[2]
+
+
+def test_a_comparison_has_the_same_look_and_foot(tmp_path):
+    other = tmp_path / "folder of mine" / "grey.png"
+    other.parent.mkdir()
+    Image.fromarray(np.full((96, 128, 3), 90, np.uint8)).save(other)
+    clients = dict.fromkeys(("planner", "executor", "summarizer"), ScriptedClient())
+    with AgenticIQA(clients=clients) as assessor:
+        found = assessor.compare(PICTURE, other)
+    page = render_page(found, ImageLimits())
+    assert "folder of mine" not in page
+    assert f"UTC by AgenticIQA {__version__}." in page
+    assert "Chance that people prefer A" in page
+    shown = found._repr_html_()
+    assert shown.startswith('<div class="agenticiqa">')
+    assert shown.count("data:image/jpeg;base64,") >= 2
+    assert "<article>" in shown
+    assert found.verdict.split(";")[0].split(":")[0] in shown

@@ -19,7 +19,7 @@ from agenticiqa.models.client import BackendChoice, VLMClient
 from agenticiqa.nodes.ablation import calls_per_pass
 from agenticiqa.nodes.prompt_templates import read_prompts
 from agenticiqa.nodes.prompts import SHIPPED
-from agenticiqa.nodes.results import Assessment, show_in_notebooks
+from agenticiqa.nodes.results import Assessment, Comparison, show_in_notebooks
 from agenticiqa.nodes.run_context import RunContext
 from agenticiqa.nodes.run_state import PipelineEvent, initial_state
 from agenticiqa.pictures.aligning import Align, refuse_other_size
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from agenticiqa.api.checkpoints import Checkpoints
     from agenticiqa.api.comparison.comparing import SideListener
     from agenticiqa.graph import Graph
-    from agenticiqa.nodes.results import Comparison
 
 logger = logging.getLogger(__name__)
 
@@ -571,10 +570,17 @@ def _last(events: Generator[PipelineEvent | Assessment, None, None], on_event: E
     raise AssertionError("a run ends with its result")
 
 
-def _notebook_view(result: Assessment) -> str:
+def _assessment_in_notebook(result: Assessment) -> str:
     from agenticiqa.reports.assessment import notebook_view
 
     return notebook_view(result, load_settings().pipeline.images)
 
 
-show_in_notebooks(_notebook_view)
+def _comparison_in_notebook(found: Comparison) -> str:
+    from agenticiqa.reports.comparison import notebook_view
+
+    return notebook_view(found, load_settings().pipeline.images)
+
+
+show_in_notebooks(Assessment, _assessment_in_notebook)
+show_in_notebooks(Comparison, _comparison_in_notebook)

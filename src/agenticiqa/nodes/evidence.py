@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agenticiqa.nodes.measurement import OVERALL
 from agenticiqa.state import DistortionAnalysis, ExecutorOutput, PlannerOutput
-from agenticiqa.vocabulary import CATEGORIES, GLOBAL, same_name
+from agenticiqa.vocabulary import CATEGORIES, GLOBAL, OVERALL, same_name
 
 HIGH_SCORE = 4.0
 SERIOUS = ("severe", "extreme")

@@ -21,7 +21,7 @@ from agenticiqa.errors import AgenticIQAError, BadResponseError
 from agenticiqa.models.client import LabelledImage, ModelRequest, create_vlm_client
 from agenticiqa.models.mind import Analysis, Distortions, Mind, OfferedTool, Selection
 from agenticiqa.nodes.asking import Deadline, Step, parse_as
-from agenticiqa.nodes.measurement import OVERALL, MeasuredScores, carry_out, place_orders
+from agenticiqa.nodes.measurement import MeasuredScores, carry_out, place_orders
 from agenticiqa.nodes.prompt_templates import PromptTemplate
 from agenticiqa.nodes.prompts import ANALYSIS, DETECTION, SELECTION
 from agenticiqa.nodes.reply_limits import Few, Name, Sentences
@@ -29,7 +29,7 @@ from agenticiqa.nodes.run_context import RunContext, StepReporter, context_of, s
 from agenticiqa.pictures.regions import known_boxes
 from agenticiqa.state import AgenticIQAState, Category, DistortionAnalysis, ExecutorOutput, PlannerOutput
 from agenticiqa.tools.measuring import Bench
-from agenticiqa.vocabulary import CATEGORIES, same_name
+from agenticiqa.vocabulary import CATEGORIES, OVERALL, same_name
 
 logger = logging.getLogger(__name__)
 

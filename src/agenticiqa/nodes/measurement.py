@@ -18,9 +18,6 @@ from agenticiqa.vocabulary import GLOBAL
 Scores = dict[str, dict[str, tuple[str, float]]]
 """(tool, calibrated score) by object and distortion."""
 
-OVERALL = "Overall"
-"""What a score is filed under when it stands for the whole quality rather than one distortion."""
-
 
 @dataclass(frozen=True)
 class Order:

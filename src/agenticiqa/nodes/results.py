@@ -129,17 +129,21 @@ def _one_line(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-def _as_text(result: Assessment) -> str:
+def _as_text(result: BaseModel) -> str:
     return f"<pre>{escape(result.model_dump_json(indent=2))}</pre>"
 
 
-_notebook_view: Callable[[Assessment], str] = _as_text
+View = Callable[[Any], str]
+_notebook_views: dict[type[BaseModel], View] = {}
 
 
-def show_in_notebooks(view: Callable[[Assessment], str]) -> None:
-    """Hand over how notebooks show an assessment: pages are built on results, so results cannot import them."""
-    global _notebook_view  # noqa: PLW0603 - one view per process, set where the pages are known
-    _notebook_view = view
+def show_in_notebooks(kind: type[BaseModel], view: View) -> None:
+    """Hand over how notebooks show a kind of result: pages are built on results, so results cannot import them."""
+    _notebook_views[kind] = view
+
+
+def _notebook_view(result: BaseModel) -> str:
+    return _notebook_views.get(type(result), _as_text)(result)
 
 
 class ToolComparison(BaseModel):
@@ -203,6 +207,10 @@ class Comparison(BaseModel):
         if self.status == "error":
             return _one_line(f"{names}: no verdict ({self.error})")
         return _one_line(f"{names}: {self.verdict}")
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows the comparison: both pictures, where they differ, the verdict and its reasons."""
+        return _notebook_view(self)
 
     def to_row(self) -> dict[str, Any]:
         """One flat record, for tables."""

@@ -1,14 +1,8 @@
-"""Results as one self-contained HTML page: pictures, quality maps, evidence, the fusion chart and the reasons.
-
-Everything is inside the file: pictures as data URLs, charts as SVG, no script, no font or style from elsewhere. All
-text that came from outside (file names, questions, model replies) is escaped.
-"""
+"""Assessments as one self-contained page: pictures, quality maps, answer, evidence and reasons."""
 
 from __future__ import annotations
 
-import base64
-import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -16,40 +10,30 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
 from agenticiqa.errors import BackendUnavailableError, ImageError
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.overlays import overlay
+from agenticiqa.reports.look import (
+    NO_PICTURES,
+    Box,
+    figure,
+    in_notebook,
+    models_of,
+    page,
+    quiet,
+    shown_name,
+    table,
+    thumbnail,
+    without_folders,
+)
+from agenticiqa.reports.scale import fusion_chart, likely_interval, score_scale
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.files import write_whole
-from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES
+from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, damage_in_words, part_in_words
 
 Floats = npt.NDArray[np.float32]
-
-SHOWN_SIDE = 640
-NO_PICTURES = "The pictures are no longer where they were, or cannot be read."
-LEVEL_COLOURS = {5: "#1a7f37", 4: "#5aa02c", 3: "#b08800", 2: "#bc4c00", 1: "#b3261e"}
-
-STYLE = """
-:root { color-scheme: light dark; --ink: #1c1f23; --dim: #5b636d; --line: #d6dbe1; --paper: #ffffff; --soft: #f4f6f8; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e8eaed; --dim: #a4abb3; --line: #3a4047; --paper: #16181b; --soft: #202429; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 62rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
-h1, h2, h3, p, li { overflow-wrap: anywhere; } h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin: 0 0 .3rem; }
-article { border: 1px solid var(--line); border-radius: 10px; padding: 1rem; margin: 1.2rem 0; }
-.pictures { display: flex; flex-wrap: wrap; gap: .8rem; margin: .8rem 0; }
-figure { margin: 0; flex: 1 1 16rem; min-width: 0; } figure img { width: 100%; height: auto; border-radius: 6px; }
-figcaption, .dim { color: var(--dim); font-size: .85rem; }
-.answer { font-size: 1.15rem; } .badge { border-radius: 99px; padding: .1rem .7rem; color: #fff; font-weight: 600; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; } .scroll { overflow-x: auto; }
-th, td { text-align: left; padding: .3rem .5rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
-@media print { article { break-inside: avoid; } }
-"""
 
 
 @dataclass(frozen=True)
@@ -63,23 +47,14 @@ class ReportItem:
 
 def render_report(items: Iterable[ReportItem], title: str = "AgenticIQA report") -> str:
     """The page as text."""
-    return page("\n".join(picture_article(item) for item in items), title)
-
-
-def page(content: str, title: str) -> str:
-    """A page of this look around ready HTML."""
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
-        f"<style>{STYLE}</style></head><body><main><h1>{escape(title)}</h1>\n{content}\n</main></body></html>\n"
-    )
+    shown = list(items)
+    models = [model for item in shown for model in models_of(item.result.metadata)]
+    return page(title, "\n".join(picture_article(item) for item in shown), models)
 
 
 def notebook_view(result: Assessment, limits: ImageLimits) -> str:
-    """A result inside somebody else's page: the style is kept to this part of it."""
-    style = STYLE.replace(":root {", "& {").replace("body {", "& {")
-    article = picture_article(report_item(result, limits))
-    return f'<div class="agenticiqa"><style>.agenticiqa {{ {style} }}</style>{article}</div>'
+    """A result inside a notebook's page."""
+    return in_notebook(picture_article(report_item(result, limits)))
 
 
 def report_item(result: Assessment, limits: ImageLimits) -> ReportItem:
@@ -103,14 +78,24 @@ def write_report(path: Path, items: Iterable[ReportItem], title: str = "AgenticI
 def picture_article(item: ReportItem) -> str:
     """One result: pictures, answer, chart, evidence."""
     result = item.result
-    parts = [f"<h2>{escape(result.query)}</h2>", f'<p class="dim">{escape(result.image_path)}</p>', _pictures(item)]
+    head = f"<h2>{escape(result.query)}</h2>{quiet(shown_name(result.image_path))}{_pictures(item)}"
+    parts = [f'<div class="head">{head}</div>']
     if result.status == "error" or result.summarizer_result is None:
-        parts.append(f"<p><strong>No answer.</strong> {escape(result.error or '')}</p>")
+        parts.append(f"<p><strong>No answer.</strong> {escape(_told(result, result.error or ''))}</p>")
     else:
-        parts += [_answer(result), f"<p>{escape(result.reasoning)}</p>", _advice(result)]
-        parts += [_fusion_chart(result), _evidence(result)]
-    parts.append(_footer(result))
+        parts += [
+            _answer(result),
+            f"<p>{escape(_told(result, result.reasoning))}</p>",
+            _charts(result),
+            _advice(result),
+            _evidence(result),
+        ]
+    parts.append(_foot(result))
     return f"<article>{''.join(parts)}</article>"
+
+
+def _told(result: Assessment, text: str) -> str:
+    return without_folders(text, result.image_path, result.reference_path)
 
 
 # --- pictures ---
@@ -120,17 +105,25 @@ def _pictures(item: ReportItem) -> str:
     figures = []
     picture = _opened(item.result, item.result.image_path, item.limits)
     if picture is not None:
-        shown = thumbnail(picture)
-        figures.append(figure(shown, "picture"))
+        shown, regions = thumbnail(picture), regions_of(item.result)
+        size = picture.size
+        figures.append(figure(shown, "picture", regions, size))
         if item.quality_map is not None:
-            figures.append(figure(overlay(shown, item.quality_map), "where quality is lost (red) and kept (blue)"))
+            coloured = overlay(shown, item.quality_map)
+            figures.append(figure(coloured, "where quality is lost (red) and kept (blue)", regions, size))
     if item.result.reference_path:
         reference = _opened(item.result, item.result.reference_path, item.limits)
         if reference is not None:
             figures.append(figure(thumbnail(reference), "reference"))
-    if not figures:
-        return f'<p class="dim">{NO_PICTURES}</p>'
-    return f'<div class="pictures">{"".join(figures)}</div>'
+    return f'<div class="pictures">{"".join(figures)}</div>' if figures else quiet(NO_PICTURES)
+
+
+def regions_of(result: Assessment) -> dict[str, Box]:
+    """The parts that were given, and those that tools measured, by name."""
+    logs = result.executor_evidence.tool_logs if result.executor_evidence else []
+    measured: dict[str, Box] = {log.object: log.region for log in logs if log.region}
+    given: Mapping[str, Box] = result.metadata.get("regions") or {}
+    return {**measured, **given}
 
 
 def _opened(result: Assessment, name: str, limits: ImageLimits) -> LoadedImage | None:
@@ -140,24 +133,6 @@ def _opened(result: Assessment, name: str, limits: ImageLimits) -> LoadedImage |
         return None
 
 
-def thumbnail(picture: LoadedImage) -> npt.NDArray[np.uint8]:
-    """The picture, small enough to be put into a page."""
-    copy = picture.pil.copy()
-    copy.thumbnail((SHOWN_SIDE, SHOWN_SIDE), Image.Resampling.LANCZOS)
-    return np.asarray(copy, np.uint8)
-
-
-def figure(rgb: npt.NDArray[np.uint8], caption: str) -> str:
-    """A picture inside the page, with its caption."""
-    buffer = io.BytesIO()
-    Image.fromarray(rgb).save(buffer, "JPEG", quality=88)
-    data = base64.b64encode(buffer.getvalue()).decode("ascii")
-    return (
-        f'<figure><img alt="{escape(caption)}" src="data:image/jpeg;base64,{data}">'
-        f"<figcaption>{escape(caption)}</figcaption></figure>"
-    )
-
-
 # --- answer ---
 
 
@@ -165,24 +140,14 @@ def _answer(result: Assessment) -> str:
     answer = result.answer
     level = LETTER_LEVELS.get(answer)
     if result.score is not None and level:
-        colour = LEVEL_COLOURS[level]
         score = escape(result.score_text) if result.conflict else f"score <strong>{result.score:.2f}</strong> of 5"
         return (
-            f'<p class="answer"><span class="badge" style="background:{colour}">{answer}</span> '
+            f'<p class="answer"><span class="badge level-{level}">{escape(answer)}</span> '
             f"{LEVEL_NAMES[level]}, {score}</p>"
         )
-    options: Mapping[str, str] = (_used(result)).get("options", {})
+    options: Mapping[str, str] = _used(result).get("options", {})
     text = f"{answer}. {options[answer]}" if answer in options else answer
     return f'<p class="answer"><strong>{escape(text)}</strong></p>'
-
-
-def _advice(result: Assessment) -> str:
-    """One line: what to do first, with the finding that asks for it."""
-    if not result.advice:
-        return ""
-    first = result.advice[0]
-    why = f'<span class="dim">{escape(first.because)}</span>'
-    return f"<p><strong>What to do first:</strong> {escape(first.do)} {why}</p>"
 
 
 def _used(result: Assessment) -> dict[str, Any]:
@@ -190,36 +155,22 @@ def _used(result: Assessment) -> dict[str, Any]:
     return (summary.used_evidence if summary else None) or {}
 
 
-def _fusion_chart(result: Assessment) -> str:
-    """Bars of the model's level probabilities and the tools' weights, and a line at the fused score."""
-    fusion = _used(result).get("fusion")
-    if not fusion:
+def _charts(result: Assessment) -> str:
+    """The score on its scale, and what it was fused from."""
+    if result.score is None:
         return ""
-    width, height, left = 420, 130, 30
-    step = (width - left) / 5
-    bars = []
-    for place, level in enumerate(range(1, 6)):
-        for offset, (name, colour) in enumerate((("p", "#3b6fd4"), ("alpha", "#c9a227"))):
-            share = float(_by_level(fusion[name], level))
-            x, tall = left + place * step + 8 + offset * 24, share * 90
-            bars.append(
-                f'<rect x="{x:.1f}" y="{100 - tall:.1f}" width="20" height="{tall:.1f}" fill="{colour}"></rect>'
-            )
-        bars.append(f'<text x="{left + place * step + 8:.1f}" y="116">{level} {LEVEL_NAMES[level]}</text>')
-    at = left + (float(fusion["q"]) - 1) * step + 28
-    bars.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="5" y2="100" stroke="#b3261e" stroke-width="2"></line>')
-    label = (
-        f"Level probabilities of the model, weights of the tools, and the fused score {float(fusion['q']):.2f} (line)"
-    )
-    return (
-        f'<figure><svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}" '
-        f'style="max-width:{width}px">{"".join(bars)}</svg><figcaption>Blue: probability of each level by the model; '
-        f"yellow: weight of each level by the tools; red: fused score {float(fusion['q']):.2f}.</figcaption></figure>"
-    )
+    fusion = _used(result).get("fusion")
+    interval = result.conflict.interval if result.conflict else likely_interval(fusion)
+    return f'<div class="charts">{score_scale(result.score, interval)}{fusion_chart(fusion)}</div>'
 
 
-def _by_level(values: Mapping[Any, float], level: int) -> float:
-    return values.get(level, values.get(str(level), 0.0))
+def _advice(result: Assessment) -> str:
+    if not result.advice:
+        return ""
+    steps = "".join(
+        f'<li>{escape(each.do)} <span class="dim">{escape(each.because)}</span></li>' for each in result.advice
+    )
+    return f'<h3>What to do</h3><ol class="advice">{steps}</ol>'
 
 
 def _evidence(result: Assessment) -> str:
@@ -227,13 +178,13 @@ def _evidence(result: Assessment) -> str:
     if evidence is None:
         return ""
     rows = [
-        (name, entry.type, entry.severity, entry.explanation)
+        (part_in_words(name), damage_in_words(entry.type), entry.severity, entry.explanation)
         for name, entries in (evidence.distortion_analysis or {}).items()
         for entry in entries
     ]
     tools = [
         (
-            log.object,
+            part_in_words(log.object),
             log.tool,
             _number(log.raw_score),
             _number(log.calibrated_score, ".2f"),
@@ -241,8 +192,8 @@ def _evidence(result: Assessment) -> str:
         )
         for log in evidence.tool_logs
     ]
-    return table(("Object", "Distortion", "Severity", "What was found"), rows) + table(
-        ("Object", "Tool", "Raw", "1..5", ""), tools
+    return table(("Part", "Damage", "Severity", "What was found"), rows) + table(
+        ("Part", "Tool", "Raw", "1..5", ""), tools
     )
 
 
@@ -250,18 +201,18 @@ def _number(value: float | None, form: str = ".4g") -> str:
     return "" if value is None else format(value, form)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Rows of plain text, escaped; nothing at all without rows."""
-    if not rows:
-        return ""
-    cells = "".join(f"<th>{escape(name)}</th>" for name in head)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="scroll" tabindex="0"><table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _footer(result: Assessment) -> str:
+def _foot(result: Assessment) -> str:
     meta = result.metadata
-    backends = ", ".join(dict.fromkeys(str(name) for name in meta.get("backend", {}).values()))
-    seconds = meta.get("timings", {}).get("total", 0)
-    words = f"{result.status}; run {meta.get('run_id', '')}; {backends}; {meta.get('calls', 0)} calls; {seconds:.1f} s"
-    return f'<p class="dim">{escape(words)}</p>'
+    size = meta.get("image_size")
+    seconds = (meta.get("timings") or {}).get("total") or 0
+    version = (meta.get("versions") or {}).get("agenticiqa")
+    parts = [
+        result.status,
+        f"{size[0]}×{size[1]} pixels" if size else "",
+        ", ".join(models_of(meta)),
+        f"{meta.get('calls', 0)} calls",
+        f"{seconds:.1f} s",
+        f"answered by version {version}" if version else "",
+        f"run {meta['run_id']}" if meta.get("run_id") else "",
+    ]
+    return quiet(" · ".join(part for part in parts if part))

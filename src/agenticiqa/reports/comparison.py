@@ -9,8 +9,20 @@ import cv2
 
 from agenticiqa.errors import ImageError
 from agenticiqa.nodes.results import Comparison
-from agenticiqa.reports.assessment import NO_PICTURES, figure, page, picture_article, report_item, table, thumbnail
+from agenticiqa.reports.assessment import picture_article, regions_of, report_item
 from agenticiqa.reports.difference import Pictures, difference_of, open_pictures
+from agenticiqa.reports.look import (
+    NO_PICTURES,
+    figure,
+    in_notebook,
+    models_of,
+    page,
+    quiet,
+    shown_name,
+    table,
+    thumbnail,
+    without_folders,
+)
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.files import write_whole
 
@@ -35,15 +47,39 @@ def write_page(found: Comparison, path: Path, limits: ImageLimits) -> None:
 
 def render_page(found: Comparison, limits: ImageLimits) -> str:
     """The verdict first, then both pictures with their own reports."""
-    parts = [
-        f"<article><h2>{escape(found.verdict)}</h2>",
-        _figures(found, limits),
-        _reasons(found),
-        _tools(found),
-        "</article>",
-    ]
-    parts += [picture_article(report_item(result, limits)) for result in (found.a, found.b) if result is not None]
-    return page("".join(parts), f"{Path(found.image_a).name} or {Path(found.image_b).name}?")
+    sides = [result for result in (found.a, found.b) if result is not None]
+    articles = [_verdict(found, limits), *(picture_article(report_item(result, limits)) for result in sides)]
+    models = [model for result in sides for model in models_of(result.metadata)]
+    return page(f"{shown_name(found.image_a)} or {shown_name(found.image_b)}?", "".join(articles), models)
+
+
+def notebook_view(found: Comparison, limits: ImageLimits) -> str:
+    """The verdict inside a notebook's page; each side's own view is ``found.a`` or ``found.b``."""
+    return in_notebook(_verdict(found, limits))
+
+
+def _verdict(found: Comparison, limits: ImageLimits) -> str:
+    names = f"A: {shown_name(found.image_a)}; B: {shown_name(found.image_b)}"
+    if found.status == "error":
+        told = without_folders(found.error or "", found.image_a, found.image_b, found.reference_path)
+        return f"<article><h2>No verdict</h2>{quiet(names)}<p>{escape(told)}</p></article>"
+    told = without_folders(found.verdict, found.image_a, found.image_b)
+    head = f"<h2>{escape(told)}</h2>{quiet(names)}{_figures(found, limits)}{_chance(found)}"
+    return f'<article><div class="head">{head}</div>{_reasons(found)}{_tools(found)}</article>'
+
+
+def _chance(found: Comparison) -> str:
+    """How the chance is shared, as a bar of two colours."""
+    if found.chance_a is None:
+        return ""
+    share = 420 * found.chance_a
+    words = f"Chance that people prefer A: {found.chance_a:.1%}; B: {1 - found.chance_a:.1%}"
+    return (
+        f'<figure><svg viewBox="0 0 420 22" role="img" aria-label="{words}" style="max-width:420px">'
+        f'<rect width="{share:.1f}" height="16" rx="3" fill="#266ee6"></rect>'
+        f'<rect x="{share:.1f}" width="{420 - share:.1f}" height="16" rx="3" fill="#eb7814"></rect></svg>'
+        f"<figcaption>{words}.</figcaption></figure>"
+    )
 
 
 def _pictures(found: Comparison, limits: ImageLimits) -> Pictures:
@@ -57,8 +93,15 @@ def _figures(found: Comparison, limits: ImageLimits) -> str:
     try:
         pictures = _pictures(found, limits)
     except ImageError:
-        return f'<p class="dim">{NO_PICTURES}</p>'
-    shown = [figure(thumbnail(pictures.a), "A"), figure(thumbnail(pictures.b), "B")]
+        return quiet(NO_PICTURES)
+    results = {"A": found.a, "B": found.b}
+    scores = {"A": found.score_a, "B": found.score_b}
+    shown = []
+    for side, picture in pictures.sides:
+        result, score = results[side], scores[side]
+        caption = side if score is None else f"{side}: {score:.2f} of 5"
+        regions = regions_of(result) if result else None
+        shown.append(figure(thumbnail(picture), caption, regions, picture.size))
     difference = difference_of(pictures)
     if difference is not None:
         shown.append(figure(difference.picture(thumbnail(pictures.a)), f"{MAP_CAPTION} ({difference.shows})"))

@@ -7,9 +7,13 @@ import hashlib
 import json
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
+from agenticiqa._version import __version__
 from agenticiqa.evaluation.report import prepare, render_markdown, render_page
 from agenticiqa.evaluation.report.charts import heat_colour, histogram, scatter
 from agenticiqa.evaluation.results import read_results
@@ -46,6 +50,12 @@ def line(sample_id: str, score: float | None, **more):
     }
 
 
+def rows_of(page: str) -> list[list[Any]]:
+    """What the table of samples is filled with."""
+    (data,) = re.findall(r'<script type="application/json" id="rows">(.*?)</script>', page, re.DOTALL)
+    return json.loads(data)
+
+
 @pytest.fixture
 def results(tmp_path: Path):
     lines = [
@@ -74,12 +84,14 @@ def test_every_section_is_there_and_nothing_comes_from_elsewhere(page):
 
 
 def test_hostile_text_is_escaped_and_only_our_script_may_run(page):
-    scripts = re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     assert len(scripts) == 1
+    assert page.count("<script") == 2, "the other one is data"
     digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in page
     assert "<img src=x" not in page
     assert page.count("&lt;script&gt;alert(1)") >= 4  # title, sample, question, error
+    assert [row[1] for row in rows_of(page) if "script" in row[1]] == [HOSTILE]
 
 
 def test_failed_samples_are_counted_and_never_scored(results, page):
@@ -90,9 +102,8 @@ def test_failed_samples_are_counted_and_never_scored(results, page):
     assert report.heat["jpeg"]["all"].count == 4
     assert report.heat["jpeg"]["all"].score == pytest.approx(3.0)
     assert "image_not_found" in page
-    row = next(row for row in re.findall(r"<tr data-status.*?</tr>", page) if ">broken<" in row)
-    assert 'data-status="error"' in row
-    assert '<td data-value=""></td>' in row
+    (row,) = [row for row in rows_of(page) if row[1] == "broken"]
+    assert row[2:6] == ["error", None, 3.0, None]
 
 
 def test_the_worst_cases_are_the_worst(results):
@@ -139,3 +150,52 @@ def test_a_line_that_is_no_complete_result_is_shown_without_details(tmp_path: Pa
     page = render_page(prepare(read_results(file)))
     assert "no complete result" in page
     assert "Because." in page
+
+
+def test_every_row_has_its_thumbnail_and_no_row_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "secret place" / "shoot"
+    folder.mkdir(parents=True)
+    lines = []
+    for number in range(12):
+        picture = folder / f"{number}.png"
+        Image.fromarray(np.full((30, 40, 3), 20 * number, np.uint8)).save(picture)
+        lines.append(line(str(picture), 1.0 + number / 4, image_path=str(picture)))
+    gone = str(folder / "gone.png")
+    lines.append(line(gone, None, image_path=gone, error=f"There is no file {gone}."))
+    file = tmp_path / "r.jsonl"
+    file.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
+    page = render_page(prepare(read_results(file), cases=1, resamples=0))
+    rows = rows_of(page)
+    assert [row[1] for row in rows] == [*(f"{number}.png" for number in range(12)), "gone.png"]
+    assert all(row[0].startswith("data:image/webp;base64,") for row in rows[:-1])
+    assert rows[-1][0] == ""
+    assert "secret place" not in page
+    assert "There is no file gone.png." in page
+    without = render_page(prepare(read_results(file), cases=0, resamples=0), thumbnails=False)
+    assert not any(row[0] for row in rows_of(without))
+
+
+def test_columns_without_values_are_left_out(results, tmp_path: Path) -> None:
+    assert ">Opinion</button>" in render_page(prepare(results, cases=0, resamples=50), thumbnails=False)
+    path = tmp_path / "plain.jsonl"
+    path.write_text(json.dumps(line("one", 4.0)) + "\n", encoding="utf-8")
+    page = render_page(prepare(read_results(path), cases=0), thumbnails=False)
+    assert ">Opinion</button>" not in page
+    assert ">Score</button>" in page
+
+
+def test_the_foot_says_when_and_by_what(tmp_path: Path) -> None:
+    path = tmp_path / "plain.jsonl"
+    metadata = {"call_log": [{"role": "planner", "backend": "openai.gpt-4o", "model": "gpt-4o-2024-08-06"}]}
+    path.write_text(json.dumps(line("one", 4.0, metadata=metadata)) + "\n", encoding="utf-8")
+    page = render_page(prepare(read_results(path), cases=0), thumbnails=False)
+    foot = page[page.index("<footer>") : page.index("</footer>")]
+    assert re.search(r"Made on \d+ \w+ \d{4}, \d\d:\d\d UTC by AgenticIQA " + re.escape(__version__), foot)
+    assert "Model: openai.gpt-4o (gpt-4o-2024-08-06)." in foot
+
+
+def test_a_small_batch_shows_each_picture_once(results) -> None:
+    cases = prepare(results, cases=4, resamples=50).cases
+    lowest, highest = ([case.result.sample_id for case in cases[name]] for name in ("Lowest scores", "Highest scores"))
+    assert len(lowest) == 4
+    assert not set(lowest) & set(highest)

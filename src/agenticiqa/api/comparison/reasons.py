@@ -7,7 +7,7 @@ from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.state import DistortionAnalysis
 from agenticiqa.tools.aiqa_fr import explain, measure
 from agenticiqa.tools.metrics import Views
-from agenticiqa.vocabulary import SEVERITIES
+from agenticiqa.vocabulary import SEVERITIES, damage_in_words
 
 PLACES_NAMED = 2
 DISSENTERS_NAMED = 3
@@ -50,7 +50,8 @@ def _findings(found: Comparison) -> list[str]:
             better: Side = "B" if worse == "A" else "A"
             entry, other = sides[worse][kind], sides[better].get(kind)
             calm = f"{other.severity}" if other else "none found"
-            line = f"{kind}: {entry.severity} in {worse}, {calm} in {better}. In {worse}: {entry.explanation}"
+            verdict = f"{damage_in_words(kind).capitalize()}: {entry.severity} in {worse}, {calm} in {better}"
+            line = f"{verdict}. In {worse}: {entry.explanation}"
             lines.append((abs(ranks["A"] - ranks["B"]), line))
     return [line for _, line in sorted(lines, key=lambda each: -each[0])]
 

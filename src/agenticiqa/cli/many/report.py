@@ -21,6 +21,9 @@ def report(
     truth: TruthOption = "mos",
     title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
     cases: Annotated[int, typer.Option("--cases", min=0, max=50, help="Pictures shown of each kind of case.")] = 4,
+    thumbnails: Annotated[
+        bool, typer.Option("--thumbnails/--no-thumbnails", help="A small picture beside every sample of the table.")
+    ] = True,
     overwrite: OverwriteOption = False,
     json_output: JsonOption = False,
 ) -> None:
@@ -44,7 +47,10 @@ def report(
             text = render_markdown(prepared)
         else:
             text = render_page(
-                prepared, lambda step: status.update(escape(f"Drawing {step}")), load_settings().pipeline.images
+                prepared,
+                lambda step: status.update(escape(f"Drawing {step}")),
+                load_settings().pipeline.images,
+                thumbnails=thumbnails,
             )
     write_whole(output, text)
     if json_output:

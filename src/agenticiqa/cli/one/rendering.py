@@ -16,7 +16,7 @@ from rich.table import Table
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.nodes.run_state import PipelineEvent
 from agenticiqa.state import ExecutorOutput
-from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES
+from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, damage_in_words, part_in_words
 
 _NEXT = {"planner": "Executor: collecting evidence", "executor": "Summarizer: answering", "summarizer": "Finishing"}
 _SEVERITY_STYLE = {"none": "green", "slight": "green", "moderate": "yellow", "severe": "red", "extreme": "bold red"}
@@ -52,13 +52,21 @@ def _describe_step(name: str, details: Any) -> str:
     if name == "plan":
         return _describe_plan(details["plan"])
     if name == "detection":
-        found = "; ".join(f"{o}: {', '.join(kinds) or 'nothing'}" for o, kinds in details["distortions"].items())
+        found = "; ".join(
+            f"{part_in_words(part)}: {', '.join(map(damage_in_words, kinds)) or 'nothing'}"
+            for part, kinds in details["distortions"].items()
+        )
         return f"detected    {found or 'nothing'}"
     if name == "analysis":
-        parts = [f"{e['type']} {e['severity']} ({o})" for o, entries in details["analysis"].items() for e in entries]
+        parts = [
+            f"{_finding(entry['severity'], entry['type'])} ({part_in_words(part)})"
+            for part, entries in details["analysis"].items()
+            for entry in entries
+        ]
         return f"analysed    {', '.join(parts) or 'nothing to analyse'}"
     if name == "selection":
-        parts = [f"{kind} → {tool}" for by in (details["tools"] or {}).values() for kind, tool in by.items()]
+        chosen = [pair for by in (details["tools"] or {}).values() for pair in by.items()]
+        parts = [f"{damage_in_words(kind)} → {tool}" for kind, tool in chosen]
         return f"selected    {', '.join(parts) or 'no tool'}"
     if name == "tools":
         parts = [f"{log['tool']} {_score(log['calibrated_score'])}" for log in details["logs"]]
@@ -69,9 +77,17 @@ def _describe_step(name: str, details: Any) -> str:
 
 
 def _describe_plan(plan: Any) -> str:
-    scope = plan["query_scope"] if isinstance(plan["query_scope"], str) else ", ".join(plan["query_scope"])
+    scope = [plan["query_scope"]] if isinstance(plan["query_scope"], str) else plan["query_scope"]
+    about = "quality" if plan["query_type"] == "IQA" else "something else"
+    parts = ", ".join(map(part_in_words, scope))
     steps = [name.replace("_", " ") for name, on in plan["plan"].items() if on]
-    return f"planned     {plan['query_type']}, {scope}, {plan['reference_mode']}; steps: {', '.join(steps) or 'none'}"
+    reference = "with a reference" if plan["reference_mode"] == "Full-Reference" else "no reference"
+    return f"planned     about {about}: {parts}, {reference}; steps: {', '.join(steps) or 'none'}"
+
+
+def _finding(severity: str, kind: str) -> str:
+    """ "severe blur"; "no blur" where it was looked for and not found."""
+    return f"{'no' if severity == 'none' else severity} {damage_in_words(kind)}"
 
 
 def _score(value: float | None) -> str:
@@ -113,7 +129,7 @@ def _headline(result: Assessment) -> str:
 
 def _evidence_table(evidence: ExecutorOutput) -> Table:
     table = Table(title="Evidence", title_justify="left")
-    for column in ("Object", "Distortion", "Severity", "Tool", "Raw", "1..5"):
+    for column in ("Part", "Damage", "Severity", "Tool", "Raw", "1..5"):
         table.add_column(column, overflow="fold")
     scores = evidence.quality_scores or {}
     raw = {(log.object, log.tool): log.raw_score for log in evidence.tool_logs}
@@ -132,12 +148,13 @@ def _evidence_table(evidence: ExecutorOutput) -> Table:
 
 
 def _row(name: str, kind: str, severity: str, tool: str, raw: float | None, score: float | None) -> list[str]:
-    return [escape(name), escape(kind), severity, escape(tool), _raw(raw), "" if score is None else f"{score:.2f}"]
+    words = escape(part_in_words(name)), escape(damage_in_words(kind))
+    return [*words, severity, escape(tool), _raw(raw), "" if score is None else f"{score:.2f}"]
 
 
 def _explanations(evidence: ExecutorOutput) -> list[str]:
     return [
-        f"{entry.type} ({name}): {entry.explanation}"
+        f"{damage_in_words(entry.type).capitalize()} ({part_in_words(name)}): {entry.explanation}"
         for name, entries in (evidence.distortion_analysis or {}).items()
         for entry in entries
     ]

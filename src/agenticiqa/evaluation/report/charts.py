@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 import numpy.typing as npt
 
-from agenticiqa.reports.assessment import LEVEL_COLOURS
+from agenticiqa.reports.look import LEVEL_COLOURS
 from agenticiqa.score_fusion import ScoreFusion
 from agenticiqa.vocabulary import LEVEL_NAMES
 

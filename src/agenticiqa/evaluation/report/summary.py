@@ -164,7 +164,8 @@ def _cases(results: list[Result], answered: list[Result], count: int) -> dict[st
     ranked = sorted(answered, key=lambda result: result.score or 0.0)
     found = {
         "Lowest scores": [Case(result, f"score {result.score:.2f}") for result in ranked[:count]],
-        "Highest scores": [Case(result, f"score {result.score:.2f}") for result in ranked[::-1][:count]],
+        # A small batch has each picture once.
+        "Highest scores": [Case(result, f"score {result.score:.2f}") for result in ranked[count:][::-1][:count]],
     }
     wrong = [result for result in results if result.is_choice and not result.correct and result.status != "error"]
     if wrong:

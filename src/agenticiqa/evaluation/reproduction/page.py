@@ -14,14 +14,11 @@ from agenticiqa.evaluation.reproduction.outcomes import Outcome
 from agenticiqa.evaluation.reproduction.sets import JudgedSet
 from agenticiqa.evaluation.reproduction.studies import Study
 from agenticiqa.evaluation.tables import Table
-from agenticiqa.reports.assessment import STYLE, table
+from agenticiqa.reports.look import page, table
 
 MOST_DOTS = 800
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _MORE_STYLE = """
-main { max-width: 78rem; } section { margin: 2rem 0; } h3 { font-size: 1rem; margin: 1.2rem 0 .4rem; }
-svg { width: 100%; height: auto; max-width: 46rem; } svg .grid { stroke: var(--line); stroke-width: 1; }
-svg .whisker { stroke: var(--ink); stroke-width: 1.5; } td { min-width: 4rem; }
+main { max-width: 78rem; } svg .whisker { stroke: var(--ink); stroke-width: 1.5; } td { min-width: 4rem; }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(22rem, 1fr)); gap: 1rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; }
 dd { margin: 0; overflow-wrap: anywhere; }
@@ -38,13 +35,7 @@ def render_page(study: Study, shown: Table, outcomes: Sequence[Outcome], facts: 
         body.append(f"<section><h2>{escape(judged.title)}</h2>{charts}</section>")
     run = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items())
     body.append(f"<section><h2>How it was run</h2><dl>{run}</dl></section>")
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(study.title)}</title><style>{STYLE}{_MORE_STYLE}</style></head>"
-        f"<body><main><h1>{escape(study.title)}</h1>{''.join(body)}</main></body></html>\n"
-    )
+    return page(study.title, "".join(body), more_style=_MORE_STYLE)
 
 
 def _charts(judged: JudgedSet, own: Sequence[Outcome], *, beside_paper: bool) -> Iterator[str]:

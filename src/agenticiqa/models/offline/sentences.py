@@ -5,18 +5,9 @@ from __future__ import annotations
 from agenticiqa.models.offline.looking import Look
 from agenticiqa.models.offline.measures import describe
 from agenticiqa.state import ExecutorOutput
-from agenticiqa.vocabulary import CATEGORIES, LEVEL_NAMES
+from agenticiqa.vocabulary import CATEGORIES, CATEGORY_WORDS, LEVEL_NAMES
 
-NAMES = {
-    "Blurs": "blur",
-    "Color distortions": "colour distortion",
-    "Compression": "compression damage",
-    "Noise": "noise",
-    "Brightness change": "wrong brightness",
-    "Sharpness": "oversharpening",
-    "Contrast": "wrong contrast",
-    "Spatial distortions": "spatial distortion",
-}
+NAMES = CATEGORY_WORDS
 _ADVERBS = {"none": "not", "slight": "slightly", "moderate": "moderately", "severe": "severely", "extreme": "extremely"}
 # A slight one of these may be style: shallow focus, a grade, a low key.
 MAY_BE_MEANT = ("Blurs", "Color distortions", "Brightness change", "Contrast")

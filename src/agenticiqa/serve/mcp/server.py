@@ -36,8 +36,9 @@ from agenticiqa.nodes.run_state import PipelineEvent
 from agenticiqa.pictures.aligning import Align
 from agenticiqa.pictures.images import load_image
 from agenticiqa.pictures.overlays import overlay
-from agenticiqa.reports.assessment import render_report, report_item, thumbnail
+from agenticiqa.reports.assessment import render_report, report_item
 from agenticiqa.reports.difference import difference_of, open_pictures
+from agenticiqa.reports.look import thumbnail
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.runs import StopRun
 from agenticiqa.runtime.stopping import stoppable

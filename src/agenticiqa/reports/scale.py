@@ -1,0 +1,109 @@
+"""A score as drawings: where it lies on the scale from 1 to 5, how sure that is, and what it was fused from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from itertools import pairwise
+from typing import Any
+
+from agenticiqa.reports.look import LEVEL_COLOURS
+from agenticiqa.vocabulary import LEVEL_NAMES
+
+COVERED = 0.8
+"""Of the fused distribution lies within the interval."""
+LEVELS = range(1, 6)
+WIDTH, LEFT = 420, 30
+
+
+def likely_interval(fusion: Mapping[str, Any] | None, covered: float = COVERED) -> tuple[float, float] | None:
+    """The middle of the fused level weights, each level spread evenly over half a point on either side of it.
+
+    >>> likely_interval({"p": {3: 1.0}, "alpha": {3: 1.0}})
+    (2.6, 3.4)
+    >>> likely_interval({"p": {"5": 1.0}, "alpha": {"5": 0.2}})
+    (4.55, 4.95)
+    """
+    if not fusion:
+        return None
+    weights = [_by_level(fusion["p"], level) * _by_level(fusion["alpha"], level) for level in LEVELS]
+    total = sum(weights)
+    if total <= 0:
+        return None
+    edges = [1.0, 1.5, 2.5, 3.5, 4.5, 5.0]
+    low, high = (
+        _quantile([each / total for each in weights], edges, q) for q in ((1 - covered) / 2, (1 + covered) / 2)
+    )
+    return round(low, 4), round(high, 4)
+
+
+def _quantile(shares: list[float], edges: list[float], wanted: float) -> float:
+    below = 0.0
+    for share, (start, end) in zip(shares, pairwise(edges), strict=True):
+        if below + share >= wanted and share > 0:
+            return start + (wanted - below) / share * (end - start)
+        below += share
+    return edges[-1]
+
+
+def score_scale(score: float, interval: tuple[float, float] | None) -> str:
+    """The scale in the levels' colours, a bar over what is likely, and a mark at the score."""
+    at = _place
+    blocks = "".join(_block(level) for level in LEVELS)
+    bar = ""
+    if interval:
+        low, high = (at(value) for value in interval)
+        ends = f"M{low:.1f} 14v8M{low:.1f} 18H{high:.1f}M{high:.1f} 14v8"
+        bar = f'<path d="{ends}" fill="none" stroke="currentColor" stroke-width="2"></path>'
+    mark = f'<path d="M{at(score):.1f} 25l-6-11h12z" fill="currentColor"></path>'
+    words = f"Score {score:.2f} on the scale from 1 to 5"
+    likely = f"{COVERED:.0%} interval {interval[0]:.1f} to {interval[1]:.1f}" if interval else "no interval"
+    return (
+        f'<figure><svg viewBox="0 0 {WIDTH} 60" role="img" aria-label="{words}; {likely}" style="max-width:{WIDTH}px">'
+        f"{blocks}{bar}{mark}</svg>"
+        f"<figcaption>{words}{f'; {likely}' if interval else ''}.</figcaption></figure>"
+    )
+
+
+def _block(level: int) -> str:
+    """A level's part of the scale, and its name below."""
+    start, end = _place(max(level - 0.5, 1)), _place(min(level + 0.5, 5))
+    anchor = {1: "start", 5: "end"}.get(level, "middle")
+    return (
+        f'<rect x="{start:.1f}" y="26" width="{end - start - 2:.1f}" height="10" rx="2" '
+        f'fill="{LEVEL_COLOURS[level]}"></rect>'
+        f'<text x="{_place(level):.1f}" y="54" text-anchor="{anchor}">{level} {LEVEL_NAMES[level]}</text>'
+    )
+
+
+def _place(score: float) -> float:
+    return 8 + (score - 1) / 4 * (WIDTH - 16)
+
+
+def fusion_chart(fusion: Mapping[str, Any] | None) -> str:
+    """Bars of the model's level probabilities and the tools' weights, and a line at the fused score."""
+    if not fusion:
+        return ""
+    height, step = 130, (WIDTH - LEFT) / 5
+    bars = []
+    for place, level in enumerate(LEVELS):
+        for offset, (name, colour) in enumerate((("p", "#3b6fd4"), ("alpha", "#c9a227"))):
+            share = _by_level(fusion[name], level)
+            x, tall = LEFT + place * step + 8 + offset * 24, share * 90
+            bars.append(
+                f'<rect x="{x:.1f}" y="{100 - tall:.1f}" width="20" height="{tall:.1f}" fill="{colour}"></rect>'
+            )
+        bars.append(f'<text x="{LEFT + place * step + 8:.1f}" y="116">{level} {LEVEL_NAMES[level]}</text>')
+    at = LEFT + (float(fusion["q"]) - 1) * step + 28
+    bars.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="5" y2="100" stroke="#b3261e" stroke-width="2"></line>')
+    label = f"Level probabilities of the model, weights of the tools, and the fused score {float(fusion['q']):.2f}"
+    return (
+        f'<figure><svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(label)}" '
+        f'style="max-width:{WIDTH}px">{"".join(bars)}</svg><figcaption>Blue: probability of each level by the model; '
+        f"yellow: weight of each level by the tools; red: fused score {float(fusion['q']):.2f}.</figcaption></figure>"
+    )
+
+
+def _by_level(values: Mapping[Any, float], level: int) -> float:
+    """Levels are numbers in a result that was just made, and text in one that was stored."""
+    return float(values.get(level, values.get(str(level), 0.0)))
