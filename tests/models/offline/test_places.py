@@ -11,11 +11,13 @@ from PIL import Image
 
 from agenticiqa import AgenticIQA
 from agenticiqa.errors import BackendUnavailableError
-from agenticiqa.models.offline.language.noun_phrases import parse_object
+from agenticiqa.models.offline.language.noun_phrases import mentions, parse_object
+from agenticiqa.models.offline.language.tagging import tagged
 from agenticiqa.models.offline.places import locate
 from agenticiqa.pictures.distortions import distort
-from agenticiqa.pictures.images import load_image
+from agenticiqa.pictures.images import Box, load_image
 from agenticiqa.vision.locators import LOCATORS, Locators, load_locators
+from support.drawn import ground, loaded
 
 pytestmark = pytest.mark.usefixtures("isolated")
 
@@ -75,3 +77,64 @@ def test_a_changed_network_is_refused(tmp_path):
     file.write_bytes(file.read_bytes()[:-1] + b"x")
     with pytest.raises(BackendUnavailableError, match="SHA-256"):
         Locators(tmp_path / "locators")
+
+
+# --- parts by what is said of their look ---
+
+
+def coloured_scene() -> tuple[np.ndarray, dict[str, tuple[int, int]]]:
+    """A red and a blue block, a bright and a dark one on a grey wall, and where their middles are."""
+    scene = ground(1, (110, 112, 110))
+    blocks = {
+        "red": ((200, 25, 30), (30, 30)),
+        "blue": ((40, 80, 200), (220, 40)),
+        "bright": ((252, 252, 250), (40, 150)),
+        "dark": ((12, 12, 14), (200, 160)),
+    }
+    for colour, (x, y) in blocks.values():
+        scene[y : y + 60, x : x + 80] = colour
+    return scene, {name: (x + 40, y + 30) for name, (_, (x, y)) in blocks.items()}
+
+
+@pytest.mark.parametrize(
+    ("phrase", "block"),
+    [
+        ("the red flowers", "red"),
+        ("the blue gate", "blue"),
+        ("the dark doorway", "dark"),
+        ("the bright window", "bright"),
+        ("the white poster", "bright"),
+        ("the sea", None),
+        ("the red gate on the right", None),
+        ("the green door", None),
+    ],
+)
+def test_a_part_is_found_by_its_look_or_said_to_be_missing(phrase, block):
+    scene, middles = coloured_scene()
+    place = locate(mentions(tagged(f"Is {phrase} sharp?"))[0].object, loaded(scene))
+    if block is None:
+        assert place.box is None
+        assert "whole picture was judged" in (place.note or "")
+        return
+    assert place.box is not None
+    x, y = middles[block]
+    assert place.box.x <= x < place.box.x + place.box.width
+    assert place.box.y <= y < place.box.y + place.box.height
+    assert place.box.width * place.box.height < 0.1 * scene.shape[0] * scene.shape[1]
+    assert "taken for" in (place.note or "")
+
+
+def test_the_dark_corner_is_the_darkest_of_four():
+    scene = ground(2, (150, 150, 150))
+    scene[-60:, :80] //= 4
+    place = locate(mentions(tagged("Is the dark corner noisy?"))[0].object, loaded(scene))
+    assert place.box == Box(0, 180, 80, 60)
+    assert "bottom left" in (place.note or "")
+
+
+def test_flowers_of_a_photograph_by_their_colour():
+    place = locate(parse_object("the yellow flower"), load_image(DANDELION))
+    assert place.box is None or place.box.width * place.box.height < 0.3 * 1024 * 576
+    green = locate(parse_object("the green leaves"), load_image(DANDELION))
+    assert green.box is not None
+    assert "green area" in (green.note or "")

@@ -2,24 +2,28 @@
 
 Sides, halves, corners and the centre follow from the frame, the sky from its colour, smoothness and height, faces from
 a detector, the subject and the background from what stands out, objects of everyday kinds from a second detector where
-that is installed. Anything else cannot be located here: the caller then judges the whole picture and says so.
+that is installed. Beyond them a part is found by what the phrase says of its look ("the red flowers", "the bright
+window", "the dark corner"). Anything else cannot be located here: the caller then judges the whole picture and says so.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
+from agenticiqa.models.offline.language.looks import look_meant
 from agenticiqa.models.offline.language.noun_phrases import ScopeObject
 from agenticiqa.models.offline.language.object_words import labels_meant
 from agenticiqa.models.offline.language.word_lists import word_set
 from agenticiqa.pictures.images import Box, LoadedImage, UInt8Image
 from agenticiqa.pictures.masks import Mask, bounding_box, inner_box
+from agenticiqa.vision.appearance.segments import corner_by_light, find_segment
 from agenticiqa.vision.locators import load_locators
 from agenticiqa.vision.objects import EXTRA, load_detector
+from agenticiqa.vision.saliency_map import saliency_map
 
 SKY_WORDS = frozenset({"sky", "skies", "heaven"})
 FACE_WORDS = word_set("face faces")
@@ -33,6 +37,8 @@ SMALLEST_INNER = 64
 SMALLEST_CORE = 48
 MIDDLE = 0.7
 """Share of an object's width and height that is taken for its inner part."""
+LEAST_CONFIDENCE = 0.35
+"""Of an area that only looks as the phrase says."""
 # Less than this share of the frame is no sky to judge.
 SMALLEST_SKY = 0.08
 
@@ -60,9 +66,11 @@ def locate(item: ScopeObject, image: LoadedImage) -> ObjectPlace:
         found = salient_place(item.name, image.rgb, inside=False)
     elif item.is_region and item.position:
         box = side_box(item.position, *image.size)
-        found = ObjectPlace(box) if box else None
+        found = ObjectPlace(box) if box else lit_corner(item, image.rgb)
     elif labels := labels_meant(item):
-        found = object_place(item, labels, image.rgb)
+        found = object_place(item, labels, image)
+    else:
+        found = place_by_look(item, image)
     return found or _not_located(item)
 
 
@@ -70,10 +78,40 @@ def _not_located(item: ScopeObject, more: str = "") -> ObjectPlace:
     return ObjectPlace(None, f"{item.name!r} cannot be located by this backend, so the whole picture was judged{more}")
 
 
-def object_place(item: ScopeObject, labels: frozenset[str], rgb: UInt8Image) -> ObjectPlace:
+def lit_corner(item: ScopeObject, rgb: UInt8Image) -> ObjectPlace | None:
+    """ "The dark corner": the darkest of the four."""
+    light = look_meant(item).light
+    if item.position != "corners" or light is None:
+        return None
+    name, box = corner_by_light(rgb, light)
+    most = "brightest" if light == "bright" else "darkest"
+    return ObjectPlace(box, f"{item.name!r} was taken for the {most} corner, at the {name}")
+
+
+def place_by_look(item: ScopeObject, image: LoadedImage) -> ObjectPlace | None:
+    """The area that looks as the phrase says; None where it says nothing of that, or no area looks so."""
+    wanted = look_meant(item)
+    if not wanted.colours and not wanted.light:
+        return None
+    wanted = replace(wanted, side=side_box(item.position or "", *image.size))
+    found = find_segment(image.rgb, wanted, saliency_map(image))
+    if found is None or found.confidence < LEAST_CONFIDENCE:
+        return ObjectPlace(None, f"no {wanted.words} area was found for {item.name!r}, so the whole picture was judged")
+    return ObjectPlace(
+        found.box,
+        f"{item.name!r} was taken for the {wanted.words} area that stands out most ({found.share:.0%} of the frame, "
+        f"a guess of {found.confidence:.0%}), judged {'inside' if found.inside else 'in the box around'} it, at "
+        f"{_coordinates(found.box)}",
+    )
+
+
+def object_place(item: ScopeObject, labels: frozenset[str], image: LoadedImage) -> ObjectPlace:
     """The largest object of the kind, on the side that the question names if it names one."""
-    detector = load_detector()
+    detector, rgb = load_detector(), image.rgb
     if detector is None:
+        by_look = place_by_look(item, image)
+        if by_look and by_look.box:
+            return by_look
         return _not_located(item, f" (pip install 'agenticiqa[{EXTRA}]' adds a detector that may find it)")
     finds = detector.find(rgb, labels)
     side = side_box(item.position or "", rgb.shape[1], rgb.shape[0])

@@ -7,7 +7,7 @@ photo" names nothing but the whole picture.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from agenticiqa.models.offline.language.positions import POSITION_MODIFIERS, REGION_NOUNS, position_of
 from agenticiqa.models.offline.language.tagging import Item, tagged
@@ -39,6 +39,8 @@ class ScopeObject:
     """left, right, top, bottom, center, foreground, background, corners, edges, or two sides: "top left"."""
     is_region: bool = False
     """Only a place, no thing: "the lower half"."""
+    looks: tuple[str, ...] = field(default=(), compare=False)
+    """What is said of its quality beside its name: "bright" of "the bright window"."""
 
 
 @dataclass(frozen=True)
@@ -293,10 +295,19 @@ def _mention(items: Sequence[Item], first: _Phrase, last: _Phrase) -> Mention:
             modifiers=tuple(item.tokens[0].text for item in own[:-1] if item.plain not in POSITION_MODIFIERS),
             position=place,
             is_region=is_region,
+            looks=_looks(items[first.introduced_at : first.start]),
         ),
         first.start,
         end,
     )
+
+
+def _looks(introduction: Sequence[Item]) -> tuple[str, ...]:
+    """Words of quality between an article and a name."""
+    article = next((at for at, item in enumerate(introduction) if item.tag == "determiner"), None)
+    if article is None:
+        return ()
+    return tuple(item.plain for item in introduction[article:] if item.tag == "distortion")
 
 
 def _is_area(items: Sequence[Item], phrase: _Phrase) -> bool:

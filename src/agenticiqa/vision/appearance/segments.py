@@ -1,0 +1,157 @@
+"""Parts of a picture by how they look: the largest connected area of a colour, or of light or shade."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from agenticiqa.pictures.images import Box, UInt8Image
+from agenticiqa.pictures.masks import inner_box
+from agenticiqa.vision.appearance.colours import NAMES, names_of
+from agenticiqa.vision.appearance.views import Floats, oklab, reduced
+
+Light = Literal["bright", "dark"]
+Where = Literal["upper", "lower"]
+Mask = npt.NDArray[np.bool_]
+
+SIDE = 200
+SMALLEST = 0.008
+"""Share of the frame below which nothing is called a part …"""
+LARGEST = 0.75
+"""… and above which a colour is the picture's, not a part's."""
+LIGHTEST, DARKEST = 0.70, 0.42
+STANDS_APART = 0.8
+"""Deviations of the lightness by which a bright or dark part differs from the mean."""
+SMALLEST_SIDE = 48
+"""In pixels: an inner box below this gives way to the box around the part."""
+
+
+@dataclass(frozen=True)
+class Appearance:
+    """How a part is said to look; at least one of colours and light."""
+
+    colours: frozenset[str] = frozenset()
+    light: Light | None = None
+    where: Where | None = None
+    """The part of the frame that its middle lies in."""
+    side: Box | None = None
+    """Where its middle must be, in pixels."""
+
+    @property
+    def words(self) -> str:
+        """
+        >>> Appearance(frozenset({"red"}), "bright").words
+        'bright red'
+        """
+        return " ".join(filter(None, (self.light, " or ".join(sorted(self.colours)))))
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A connected area that looks as was said."""
+
+    box: Box
+    """The largest box inside it, or the box around it where it is too thin for one."""
+    inside: bool
+    """Whether the box holds nothing else."""
+    share: float
+    """Of the frame."""
+    confidence: float
+    """0 to 1: larger, compact areas that are not the whole frame are surer."""
+
+
+def find_segment(rgb: UInt8Image, wanted: Appearance, saliency: Floats | None = None) -> Segment | None:
+    """The area that fits best, or None where none does.
+
+    >>> scene = np.full((100, 200, 3), (90, 90, 90), np.uint8); scene[20:80, 20:90] = (200, 20, 20)
+    >>> found = find_segment(scene, Appearance(frozenset({"red"})))
+    >>> found is not None and (found.box, found.inside)
+    (Box(x=22, y=20, width=66, height=60), True)
+    """
+    small = reduced(rgb, SIDE)
+    lab = oklab(np.asarray(cv2.medianBlur(small, 3), np.uint8))
+    mask = _looking_so(lab, wanted)
+    total = float(mask.mean())
+    if not SMALLEST <= total <= LARGEST:
+        return None
+    _, labels, stats, centres = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=8)
+    scale = rgb.shape[1] / small.shape[1], rgb.shape[0] / small.shape[0]
+    best, best_weight = 0, 0.0
+    for part in range(1, len(stats)):
+        share = float(stats[part, cv2.CC_STAT_AREA]) / mask.size
+        if share < SMALLEST or not _has_its_place(centres[part], rgb.shape[:2], scale, wanted):
+            continue
+        weight = share * (0.5 + _mean_inside(saliency, labels == part))
+        if weight > best_weight:
+            best, best_weight = part, weight
+    return _segment(labels == best, total, scale, rgb.shape[:2]) if best else None
+
+
+def _looking_so(lab: Floats, wanted: Appearance) -> Mask:
+    mask = np.ones(lab.shape[:2], bool)
+    if wanted.colours:
+        named = [NAMES.index(name) for name in wanted.colours]
+        mask &= np.isin(names_of(lab), named)
+    if wanted.light:
+        light = lab[..., 0]
+        mean, deviation = float(light.mean()), float(light.std())
+        apart = STANDS_APART * deviation
+        mask &= (
+            light >= max(LIGHTEST, mean + apart) if wanted.light == "bright" else light <= min(DARKEST, mean - apart)
+        )
+    closed = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
+    return np.asarray(cv2.morphologyEx(closed, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)) > 0)
+
+
+def _has_its_place(
+    centre: npt.NDArray[np.float64], size: tuple[int, int], scale: tuple[float, float], wanted: Appearance
+) -> bool:
+    x, y = float(centre[0]) * scale[0], float(centre[1]) * scale[1]
+    if wanted.where and (y < 0.4 * size[0] if wanted.where == "lower" else y > 0.6 * size[0]):
+        return False
+    side = wanted.side
+    return side is None or (side.x <= x < side.x + side.width and side.y <= y < side.y + side.height)
+
+
+def _mean_inside(saliency: Floats | None, part: Mask) -> float:
+    if saliency is None:
+        return 0.5
+    fitted = cv2.resize(saliency, part.shape[::-1], interpolation=cv2.INTER_AREA)
+    return float(fitted[part].mean())
+
+
+def _segment(part: Mask, total: float, scale: tuple[float, float], size: tuple[int, int]) -> Segment:
+    share = float(part.mean())
+    x, y, width, height = (int(each) for each in cv2.boundingRect(part.astype(np.uint8)))
+    around = _scaled(Box(x, y, width, height), scale, size)
+    inner = inner_box(part)
+    inner = _scaled(inner, scale, size) if inner else None
+    inside = inner is not None and min(inner.width, inner.height) >= min(SMALLEST_SIDE, *size)
+    compact = share * part.size / (width * height)
+    confidence = min(1.0, share / 0.03) * min(1.0, compact / 0.5) * (1 - max(0.0, total - 0.4))
+    return Segment(inner if inside and inner else around, inside, share, confidence)
+
+
+def _scaled(box: Box, scale: tuple[float, float], size: tuple[int, int]) -> Box:
+    left, top = round(box.x * scale[0]), round(box.y * scale[1])
+    right = min(size[1], round((box.x + box.width) * scale[0]))
+    bottom = min(size[0], round((box.y + box.height) * scale[1]))
+    return Box(left, top, max(1, right - left), max(1, bottom - top))
+
+
+def corner_by_light(rgb: UInt8Image, light: Light) -> tuple[str, Box]:
+    """The brightest or the darkest of the four corners, each a quarter of the sides long, by name."""
+    height, width = rgb.shape[:2]
+    wide, high = max(1, width // 4), max(1, height // 4)
+    boxes = {
+        f"{down} {across}": Box(x, y, wide, high)
+        for down, y in (("top", 0), ("bottom", height - high))
+        for across, x in (("left", 0), ("right", width - wide))
+    }
+    means = {name: float(oklab(reduced(rgb[box.rows, box.columns], 32))[..., 0].mean()) for name, box in boxes.items()}
+    chosen = (max if light == "bright" else min)(means, key=lambda name: means[name])
+    return chosen, boxes[chosen]
