@@ -201,3 +201,16 @@ def test_a_table_without_its_set_is_refused(data):
     with pytest.raises(EvaluationError, match="no table 'figure 3'"):
         studies("figure 3", only_bid, Choices())
     assert [study.table for study in studies("all", only_bid, Choices())] == ["ratings", "ablations", "roles"]
+
+
+def test_samples_that_failed_are_counted_and_tried_again(tmp_path):
+    own = make_paper_data(tmp_path / "data")
+    broken = own / "BID/ImageDatabase/DatabaseImage0003.JPG"
+    whole = broken.read_bytes()
+    broken.write_bytes(b"no picture")
+    given = order(own, tmp_path / "out", sets=["bid"], resamples=0)
+    row = run(given)[0].table.rows[-1]
+    assert (row[0], row[3], row[-1]) == ("noise", "5 of 6", "1 failed")
+    broken.write_bytes(whole)
+    row = run(given)[0].table.rows[-1]
+    assert (row[3], row[-1]) == ("6", "")

@@ -93,16 +93,26 @@ def outcome(cell: Cell, state: CellState, asked: int, *, whole: bool, resamples:
     bare = Outcome(cell, state, asked, whole)
     if not cell.results.exists() or cell.results.stat().st_size == 0:
         return bare
-    file = read_cell(cell)
-    judged = [result for result in file.results if result.is_choice]
+    whole_lines = read_cell(cell)
+    judged = [result for result in whole_lines.results if result.is_choice]
+    file = replace(whole_lines, results=[_slim(result) for result in whole_lines.results])
     return replace(
         bare,
         file=file,
         scores=None if cell.judged.asks_questions else agreement(file.results, settings_for(file, resamples)),
         choices=accuracy(judged) if cell.judged.asks_questions else None,
         parts=_parts(cell, judged),
-        expense=expense(file.results),
+        expense=expense(whole_lines.results),
     )
+
+
+def _slim(result: Result) -> Result:
+    """With what the tables still need of its line: all methods of all sets are held in memory at once."""
+    summary = result.line.get("summarizer_result") or {}
+    fusion = (summary.get("used_evidence") or {}).get("fusion")
+    columns = {name: value for name, value in result.line.items() if not isinstance(value, (dict, list))}
+    kept = {"final_answer": summary.get("final_answer"), "used_evidence": {"fusion": fusion}}
+    return replace(result, line={**columns, "summarizer_result": kept})
 
 
 def read_cell(cell: Cell) -> ResultFile:

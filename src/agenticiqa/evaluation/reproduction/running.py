@@ -182,6 +182,7 @@ def run_cells(
         if conditions.budget_usd is not None:
             # Asked now, because a budget that cannot be kept must be refused before anything is spent.
             expected_cost(jobs[cell.results])
+    paid = {cell.results: spent(cell.results) for cell in cells} if conditions.budget_usd is not None else {}
     for place, cell in enumerate(cells, 1):
         if cell.results in states:
             continue
@@ -189,9 +190,11 @@ def run_cells(
             states[cell.results] = CellState("not run", "stopped before its turn")
             continue
         listener.cell(place, len(cells), cell)
-        others = sum(spent(other.results) for other in cells if other.results != cell.results)
+        others = sum(paid.values()) - paid.get(cell.results, 0.0)
         summary = _run(cell, jobs[cell.results], conditions, others, listener.progress, stop, make_engine)
         states[cell.results] = _state(summary)
+        if paid:
+            paid[cell.results] = spent(cell.results)
     return states
 
 

@@ -61,10 +61,11 @@ def _count(each: Outcome) -> str:
 
 
 def remark(outcomes: Sequence[Outcome]) -> str:
-    """Why a row is empty or not finished; nothing where all is done."""
+    """Why a row is empty or not finished, and how many samples failed; nothing where all is well."""
     reasons = [each.state.reason for each in outcomes if not each.complete and each.state.reason]
     states = ["not run" for each in outcomes if each.file is None and not each.state.reason]
-    return "; ".join(dict.fromkeys([*reasons, *states]))
+    failed = sum(each.file.count("error") for each in outcomes if each.file)
+    return "; ".join(dict.fromkeys([*reasons, *states, *([f"{failed} failed"] if failed else [])]))
 
 
 def about_intervals(resamples: int) -> list[str]:
