@@ -161,3 +161,31 @@ def test_examples_are_small_and_six_come_first(server: Running, client: httpx.Cl
         assert len(data) <= 60_000
         assert Image.open(BytesIO(data)).format == "JPEG"
         assert example["licence"]
+
+
+# --- comparing one place ---
+
+
+def compared(client: httpx.Client, **fields: str) -> httpx.Response:
+    half_spoilt = scene().copy()
+    half_spoilt[:, : scene().shape[1] // 2] //= 6
+    files = {"image_a": ("a.png", REFERENCE), "image_b": ("b.png", encoded(half_spoilt))}
+    return client.post("/v1/compare", files=files, data=fields)
+
+
+def test_comparison_inside_a_box_sees_nothing_else(client: httpx.Client):
+    height, width = scene().shape[:2]
+    inside = compared(client, region=f"[{width // 2}, 0, {width // 2}, {height}]")
+    assert inside.status_code == 200, inside.text
+    assert (inside.json()["winner"], inside.json()["chance_a"]) == ("tie", 0.5)
+    assert inside.json()["a"]["metadata"]["image_size"] == [width // 2, height]
+    assert compared(client).json()["chance_a"] != 0.5
+
+
+def test_box_outside_of_the_pictures(client: httpx.Client):
+    is_problem(compared(client, region="[0, 0, 9999, 10]"), 422, "region")
+
+
+def test_one_place_of_pictures_of_two_sizes(client: httpx.Client):
+    files = {"image_a": ("a.png", REFERENCE), "image_b": ("b.png", encoded(scene()[:64, :64]))}
+    is_problem(client.post("/v1/compare", files=files, data={"region": "[0, 0, 32, 32]"}), 422, "region")

@@ -75,6 +75,7 @@ class MeasureFields(_Request):
 
 class CompareFields(_Request):
     query: str = Field(DEFAULT_QUERY, min_length=1, description="What each picture is asked")
+    region: Region | None = Field(None, description="Compare only inside [x, y, width, height], the same in both")
     backend: Name | None = None
 
 

@@ -22,10 +22,28 @@ def ask(page: Page, question: str | None = None) -> Locator:
 
 
 def answer_of(page: Page) -> Locator:
-    expect(page.locator(".waiting")).to_have_count(0)
-    answer = page.locator(".answer")
+    expect(page.locator("#cancel")).to_be_hidden()
+    answer = page.locator(".turn").last.locator(".answer")
     expect(answer).to_be_visible()
     return answer
+
+
+def evidence_of(page: Page) -> Locator:
+    """What stands behind the last answer, unfolded."""
+    why = page.locator(".turn").last.locator(".why")
+    if why.get_attribute("open") is None:
+        why.locator("summary").first.click()
+    return why
+
+
+def drag(page: Page, pane: Locator, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """From one place of a picture to another, as shares of it."""
+    edge = pane.bounding_box()
+    assert edge
+    page.mouse.move(edge["x"] + edge["width"] * start[0], edge["y"] + edge["height"] * start[1])
+    page.mouse.down()
+    page.mouse.move(edge["x"] + edge["width"] * end[0], edge["y"] + edge["height"] * end[1], steps=4)
+    page.mouse.up()
 
 
 def zoom_of(pane: Locator) -> float:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from serve.http.browser.steps import answer_of, ask, overflow, upload, zoom_of
+from agenticiqa.serve.http.page.example_pictures import EXAMPLES
+from serve.http.browser.steps import answer_of, ask, drag, evidence_of, upload, zoom_of
 from support.http_service import PICTURE, REFERENCE, Running, encoded
 from support.pictures import scene
 
@@ -17,38 +18,36 @@ Opener = Callable[..., Page]
 Findings = Callable[[Page], list[str]]
 
 
-def test_first_visit(open_page: Opener, embedded_url: str, serious_findings: Findings):
-    page = open_page(embedded_url)
-    expect(page.locator(".example")).to_have_count(2)
-    expect(page.locator("#server-state")).to_have_text("Ready")
-    expect(page.get_by_text("What you will see")).to_be_visible()
-    expect(page.locator("#viewer")).to_be_hidden()
-    assert overflow(page) == 0
+def test_answer_shows_what_was_done_behind_why(open_page: Opener, scripted: Running, serious_findings: Findings):
+    page = open_page(scripted.url)
+    upload(page)
+    upload(page, "Reference", "clean.png", REFERENCE)
+    ask(page, "Rate the image.")
+    evidence = evidence_of(page)
+    for title in ("Plan", "Judge severity", "Measure", "Answer"):
+        expect(evidence.locator(".step-done .step-title", has_text=title)).to_be_visible()
+    expect(evidence.get_by_role("group", name="Measurements")).to_be_visible()
     assert serious_findings(page) == []
 
 
-def test_first_click_on_an_example_gives_an_answer(open_page: Opener, embedded_url: str, serious_findings: Findings):
+def test_options_are_listed_with_the_chosen_one(open_page: Opener, embedded_url: str):
     page = open_page(embedded_url)
-    page.get_by_role("button", name="The same at JPEG quality 12").click()
-    expect(page.locator(".step-now, .step-done").first).to_be_visible()
-    answer = answer_of(page)
+    upload(page, name="small.jpg", data=EXAMPLES["dandelion_compressed"].data())
+    answer = ask(page, "Which distortion dominates? A. Motion blur B. JPEG compression C. Underexposure")
     expect(answer.locator(".answer-text")).to_have_text("B. JPEG compression")
     expect(answer.locator(".option-picked")).to_contain_text("JPEG compression (chosen)")
-    for title in ("Plan", "Judge severity", "Measure", "Answer"):
-        expect(page.locator(".step-done .step-title", has_text=title)).to_be_visible()
-    expect(page.get_by_role("group", name="Measurements")).to_contain_text("AIQA_FR")
-    assert serious_findings(page) == []
 
 
 def test_score_has_dial_interval_and_chart(open_page: Opener, embedded_url: str, serious_findings: Findings):
     page = open_page(embedded_url)
-    page.get_by_role("button", name="A dandelion").click()
+    page.get_by_role("button", name="Grain of high ISO").click()
     answer_of(page)
     dial = page.locator(".dial svg")
     expect(dial).to_have_accessible_name(re.compile(r"Score \d\.\d\d of 5, \w+; 80 % interval \d\.\d to \d\.\d"))
-    expect(page.locator(".chart rect")).to_have_count(15)
-    page.get_by_text("The numbers", exact=True).click()
-    numbers = page.get_by_role("group", name="Level probabilities and weights").locator("tbody tr")
+    evidence = evidence_of(page)
+    expect(evidence.locator(".chart rect")).to_have_count(15)
+    evidence.get_by_text("The numbers", exact=True).click()
+    numbers = evidence.get_by_role("group", name="Level probabilities and weights").locator("tbody tr")
     expect(numbers).to_have_count(5)
     shares = [float(row.locator("td").nth(1).inner_text().removesuffix(" %")) for row in numbers.all()]
     assert sum(shares) == pytest.approx(100, abs=0.5)
@@ -108,7 +107,7 @@ def test_upload_and_question(open_page: Opener, scripted: Running):
 def test_ask_without_picture_says_what_is_missing(open_page: Opener, scripted: Running):
     page = open_page(scripted.url)
     page.locator("#ask").click()
-    expect(page.locator("#ask-hint")).to_have_text("Choose picture first.")
+    expect(page.locator("#ask-hint")).to_have_text("Choose a picture first: Picture.")
 
 
 @pytest.mark.parametrize("way", ["drop", "paste"])
@@ -132,10 +131,11 @@ def test_drop_and_paste(open_page: Opener, scripted: Running, way: str):
 def test_format_that_browsers_cannot_show(open_page: Opener, scripted: Running):
     page = open_page(scripted.url)
     upload(page, name="scan.tif", data=encoded(scene(), "TIFF"))
-    expect(page.get_by_text("not shown by this browser")).to_be_visible()
-    ask(page)
-    # The server's own decoding of it is shown instead, and the answer stays.
+    # The server's own decoding of it is shown, before anything was asked.
     expect(page.locator(".pane-base")).to_be_visible()
+    ask(page)
+    asked = page.evaluate("async (id) => (await fetch(`/v1/runs/${id}/file`)).json()", page.url.split("/")[-1])
+    assert asked["format"] == "TIFF"
     expect(page.locator(".slot-size")).to_have_text(f"{scene().shape[1]} × {scene().shape[0]}")
     expect(page.get_by_label("Map", exact=True)).to_be_enabled()
     expect(page.locator(".answer")).to_be_visible()
@@ -202,11 +202,12 @@ def test_maps_of_a_run_that_left_the_page_are_let_go(open_page: Opener, scripted
     ask(page)
     urls = [_map_url(page, name) for name in ("SSIM", "GMSD", "SSIM")]
     assert urls[0] == urls[2] != urls[1]
+    ask(page, "Is it sharp?")
+    # The picture is the same, so is what lies over it.
+    assert page.locator(".pane-overlay").get_attribute("src") == urls[0]
     assert not set(urls) & set(page.evaluate("window.revoked"))
-    ask(page)
-    assert set(urls) <= set(page.evaluate("window.revoked"))
-    again = _map_url(page, "SSIM")
-    assert again not in page.evaluate("window.revoked")
+    upload(page, name="other.png", data=REFERENCE)
+    page.wait_for_function("(urls) => urls.every((url) => window.revoked.includes(url))", arg=urls)
 
 
 def _map_url(page: Page, name: str) -> str:
@@ -220,42 +221,42 @@ def _map_url(page: Page, name: str) -> str:
 # --- regions ---
 
 
-def test_region_drawn_with_the_mouse_is_asked_about(open_page: Opener, embedded_url: str):
+def test_boxes_drawn_with_the_mouse_are_asked_about(open_page: Opener, embedded_url: str):
     page = open_page(embedded_url)
-    page.get_by_role("button", name="The same at JPEG quality 12").click()
+    page.get_by_role("button", name="A shaken camera").click()
     answer_of(page)
-    page.get_by_role("button", name="Draw a region").click()
-    edge = page.locator(".pane-window").bounding_box()
-    assert edge
-    page.mouse.move(edge["x"] + edge["width"] * 0.1, edge["y"] + edge["height"] * 0.1)
-    page.mouse.down()
-    page.mouse.move(edge["x"] + edge["width"] * 0.5, edge["y"] + edge["height"] * 0.7, steps=4)
-    page.mouse.up()
-    box = [int(page.get_by_label(part, exact=True).input_value()) for part in ("x", "y", "width", "height")]
-    assert box == pytest.approx([102, 58, 410, 346], abs=3)
-    expect(page.locator("#question")).to_have_value("How sharp is the selection?")
-    ask(page)
+    pane = page.locator(".pane-base")
+    for start, end in (((0.1, 0.1), (0.5, 0.7)), ((0.6, 0.2), (0.9, 0.5))):
+        page.get_by_role("button", name="Draw a box").click()
+        drag(page, pane, start, end)
+    expect(page.locator(".pane-own")).to_have_count(2)
+    expect(page.locator(".pane-label-own")).to_have_text(["selection", "selection 2"])
+    rows = page.locator(".region-row")
+    width = int(rows.first.get_by_label("width", exact=True).input_value())
+    assert width == pytest.approx(560 * 0.4, abs=4)
+    expect(page.locator("#question")).to_have_value("How sharp is the selection 2?")
+    ask(page, "How sharp is the selection?")
     asked = page.evaluate("async (id) => (await fetch(`/v1/runs/${id}`)).json()", page.url.split("/")[-1])
-    assert asked["request"]["regions"] == {"selection": box}
+    assert list(asked["request"]["regions"]) == ["selection", "selection 2"]
     assert asked["result"]["plan"]["query_scope"] == ["selection"]
 
 
 def test_region_by_keyboard(open_page: Opener, scripted: Running):
     page = open_page(scripted.url)
     upload(page)
-    page.get_by_role("button", name="Draw a region").focus()
+    page.get_by_role("button", name="Draw a box").focus()
     page.keyboard.press("Enter")
     page.get_by_label("x", exact=True).fill("3")
     page.get_by_label("Call it").fill("face")
     page.get_by_label("Call it").press("Tab")
-    expect(page.locator(".pane-region")).to_have_text("face")
+    expect(page.locator(".pane-label-own")).to_have_text("face")
     expect(page.locator("#question")).to_have_value("How sharp is the face?")
     page.locator("#question").fill("Rate the image.")
     expect(page.locator(".region-panel .hint")).to_contain_text("Say “face” in the question")
     answer = ask(page)
     expect(answer.locator(".notice-caution")).to_contain_text("not about “face”")
-    page.get_by_role("button", name="Remove region").click()
-    expect(page.locator(".pane-region")).to_be_hidden()
+    page.get_by_role("button", name="Remove box face").click()
+    expect(page.locator(".pane-own")).to_have_count(0)
 
 
 # --- strictness ---
@@ -283,6 +284,7 @@ def test_downloads_and_link(open_page: Opener, scripted: Running):
     page = open_page(scripted.url, permissions=["clipboard-read", "clipboard-write"])
     upload(page)
     ask(page, "Rate the perceptual quality of the image.")
+    evidence_of(page)
     with page.expect_download() as saved:
         page.get_by_role("button", name="Download JSON").click()
     result = json.loads(saved.value.path().read_text("utf-8"))
@@ -296,4 +298,4 @@ def test_downloads_and_link(open_page: Opener, scripted: Running):
     other = open_page(link)
     expect(answer_of(other)).to_contain_text("Moderate blur is visible.")
     expect(other.locator(".pane-base")).to_be_visible()
-    expect(other.locator("#question")).to_have_value("Rate the perceptual quality of the image.")
+    expect(other.locator(".turn-question")).to_have_text("Rate the perceptual quality of the image.")

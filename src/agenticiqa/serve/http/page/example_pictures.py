@@ -27,7 +27,7 @@ class ExamplePicture:
         return resources.files(__package__).joinpath("examples").joinpath(self.file).read_bytes()
 
 
-def _first(name: str, title: str, licence: str, query: str = DEFAULT_QUERY) -> ExamplePicture:
+def _first(name: str, title: str, licence: str, query: str = "How good is this picture?") -> ExamplePicture:
     return ExamplePicture(name, f"{name}.jpg", title, query, licence=licence, first=True)
 
 

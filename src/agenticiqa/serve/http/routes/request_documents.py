@@ -76,8 +76,8 @@ def _form(fields: type[BaseModel], pictures: dict[str, bool]) -> dict[str, Any]:
         kinds = [form, *form.get("anyOf", [])]
         plain = next((kind for kind in kinds if kind.get("type") not in (None, "null")), form)
         properties[name] = {**plain, "description": form.get("description", "")}
-        if plain.get("type") == "object":
-            # A form has text only: an object comes as JSON.
+        if plain.get("type") == "object" or name == "region":
+            # A form has text only: an object or a box comes as JSON.
             properties[name] = {
                 "type": "string",
                 "contentMediaType": "application/json",

@@ -39,7 +39,7 @@ MAX_NAME = 120
 _NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # Form fields that hold JSON rather than text; these may also be given once for each value.
 _LISTS = frozenset({"options", "tools", "without"})
-_OBJECTS = frozenset({"regions"})
+_OBJECTS = frozenset({"regions", "region"})
 
 Fields = TypeVar("Fields", bound=BaseModel)
 Earlier = Callable[[str], StoredPicture | None]

@@ -12,19 +12,20 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from PIL import Image
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.api.comparison import Comparison, compare_pictures
 from agenticiqa.api.measure import Measurer, Pair, choose_tools
-from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, QueryError
+from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, QueryError, RegionError
 from agenticiqa.models.client import BackendName, VLMClient, choose_backend, find_provider
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.nodes.run_context import EMBEDDED
 from agenticiqa.nodes.run_state import PipelineEvent
 from agenticiqa.pictures.aligning import Align, aligned
-from agenticiqa.pictures.images import Box, LoadedImage, load_image
+from agenticiqa.pictures.images import Box, LoadedImage, decode_image, load_image, png_bytes
 from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.config import ROLES, Settings
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
@@ -162,6 +163,8 @@ class Pipeline:
         reference = pictures.get("reference")
         opened_a, original = self._opened(pictures["image_a"], reference, None)
         opened_b, _ = self._opened(pictures["image_b"], None, None)
+        if fields.region is not None:
+            opened_a, opened_b, original = _inside(Box(*fields.region), opened_a, opened_b, original)
         names = _names(pictures)
         comparison = compare_pictures(
             self.assessor(fields.backend),
@@ -215,6 +218,20 @@ class Pipeline:
                 opened = aligned(opened, original)
             check_regions(regions or {}, opened)
         return opened, original
+
+
+def _inside(
+    box: Box, first: LoadedImage, second: LoadedImage, original: LoadedImage | None
+) -> tuple[LoadedImage, LoadedImage, LoadedImage | None]:
+    """The same place of each, as pictures of their own."""
+    given = [first, second, *([original] if original else [])]
+    if any(image.size != first.size for image in given):
+        raise RegionError("A place can be compared only in pictures of one size.", hint="Compare the whole pictures.")
+    check_regions({"region": box.as_list()}, first)
+    cut = [
+        decode_image(png_bytes(Image.fromarray(image.rgb[box.rows, box.columns])), path=image.path) for image in given
+    ]
+    return cut[0], cut[1], cut[2] if original else None
 
 
 @contextmanager

@@ -2,18 +2,40 @@
 
 import { dial, readings } from "./dial.js";
 import { el, fixed, percent } from "./dom.js";
+import { findingsInWords, findingsOf } from "./findings.js";
 import { COVERED, LEVEL_NAMES, fusedWeights, interval, levelOf } from "./levels.js";
+import { t } from "./words.js";
 
-export function answerCard(result) {
+/** The sentence first, what it rests on below it. */
+export function answerCard(result, withAdvice = true) {
   const summary = result.summarizer_result;
   const used = summary?.used_evidence ?? {};
-  const children = [el("h3", { class: "card-title" }, "Answer")];
-  if (result.status === "error" || !summary) children.push(el("p", { class: "answer-text" }, "No answer."), el("p", {}, result.error ?? ""));
-  else if (typeof summary.quality_score === "number") children.push(...scored(summary));
+  const children = [el("h3", { class: "unseen" }, t("answer.title"))];
+  if (result.status === "error" || !summary) children.push(el("p", { class: "answer-text" }, t("answer.none")), el("p", {}, result.error ?? ""));
+  else if (typeof summary.quality_score === "number") children.push(...scored(result, summary));
   else if (used.options) children.push(...chosen(summary, used));
   else children.push(el("p", { class: "answer-text" }, summary.final_answer), el("p", { class: "reasoning" }, summary.quality_reasoning));
-  children.push(...cautions(result));
+  children.push(...(withAdvice ? advice(summary) : []), ...cautions(result));
   return el("section", { class: "card answer", "data-status": result.status }, children);
+}
+
+/** What the answer says in one line, for lists and screen readers. */
+export function sentenceOf(result) {
+  const summary = result.summarizer_result;
+  if (!summary) return t("answer.none");
+  if (typeof summary.quality_score !== "number") {
+    const picked = summary.used_evidence?.options?.[summary.final_answer];
+    return picked ? `${summary.final_answer}. ${picked}` : summary.final_answer;
+  }
+  if (summary.conflict) return readings(summary.conflict);
+  return t("sentence.scored", { level: LEVEL_NAMES[levelOf(summary.quality_score)], score: fixed(summary.quality_score, 1), findings: findingsInWords(findingsOf(result)) });
+}
+
+/** What to do about it, what matters most first. */
+function advice(summary) {
+  const lines = summary?.advice ?? [];
+  if (!lines.length) return [];
+  return [el("div", { class: "advice" }, el("p", { class: "advice-title" }, t("answer.advice")), el("ul", {}, lines.slice(0, 3).map((line) => el("li", {}, line.do, line.source ? el("span", { class: "hint" }, ` ${line.source}`) : null))))];
 }
 
 function rangeOf(summary) {
@@ -26,13 +48,12 @@ function rangeOf(summary) {
 /** The dial of a summary that holds a score. */
 export const scoreDial = (summary) => dial(summary.quality_score, rangeOf(summary), summary.conflict ?? null);
 
-function scored(summary) {
+function scored(result, summary) {
   const range = rangeOf(summary);
-  const hint = summary.conflict ? "The bar on the dial reaches from one reading to the other." : null;
+  const about = summary.conflict ? t("answer.conflict_hint") : range ? t("answer.interval_hint", { share: COVERED * 100, low: fixed(range[0], 1), high: fixed(range[1], 1) }) : null;
   return [
-    el("div", { class: "answer-scored" }, scoreDial(summary), el("div", {}, el("p", { class: "answer-text" }, summary.conflict ? readings(summary.conflict) : LEVEL_NAMES[levelOf(summary.quality_score)]), el("p", { class: "reasoning" }, summary.quality_reasoning))),
-    hint ? el("p", { class: "hint" }, hint) : null,
-    range && !hint ? el("p", { class: "hint" }, `The bar on the dial is the ${COVERED * 100} % interval, ${fixed(range[0], 1)} to ${fixed(range[1], 1)}: the middle of the fused level weights, each level spread over half a point on either side.`) : null,
+    el("div", { class: "answer-scored" }, scoreDial(summary), el("div", {}, el("p", { class: "answer-text" }, sentenceOf(result)), about ? el("p", { class: "hint" }, about) : null)),
+    el("p", { class: "reasoning" }, summary.quality_reasoning),
   ];
 }
 
@@ -43,7 +64,7 @@ function chosen(summary, used) {
   return [
     el("p", { class: "answer-text" }, picked ? `${summary.final_answer}. ${picked}` : summary.final_answer),
     el("p", { class: "reasoning" }, summary.quality_reasoning),
-    el("ul", { class: "options", "aria-label": "Options" }, rows),
+    el("ul", { class: "options", "aria-label": t("answer.options") }, rows),
   ];
 }
 
@@ -51,7 +72,7 @@ function optionRow(letter, text, picked, chance) {
   return el(
     "li",
     { class: picked ? "option option-picked" : "option" },
-    el("span", { class: "option-text" }, `${letter}. ${text}`, picked ? el("span", { class: "unseen" }, " (chosen)") : null),
+    el("span", { class: "option-text" }, `${letter}. ${text}`, picked ? el("span", { class: "unseen" }, t("answer.chosen")) : null),
     typeof chance === "number" ? [bar(chance), el("span", { class: "option-chance" }, percent(chance, chance > 0.995 || chance < 0.005 ? 1 : 0))] : null,
   );
 }
@@ -67,12 +88,12 @@ function regionCaution(result) {
   const scope = result.plan?.query_scope;
   const speaksOf = (asked, name) => `${asked} `.toLowerCase().startsWith(`${name} `.toLowerCase());
   if (!marked.length || !result.plan || (Array.isArray(scope) && marked.some((name) => scope.some((asked) => speaksOf(asked, name))))) return [];
-  return [`The question was understood as one about ${Array.isArray(scope) ? scope.join(", ") : "the whole picture"}, not about “${marked.join(", ")}”.`];
+  return [t("answer.other_scope", { scope: Array.isArray(scope) ? scope.join(", ") : t("answer.whole"), marked: marked.join(", ") })];
 }
 
 function cautions(result) {
   const notes = [
-    ...(result.status === "partial" && !result.summarizer_result?.conflict ? ["This answer is incomplete: a part of the work failed."] : []),
+    ...(result.status === "partial" && !result.summarizer_result?.conflict ? [t("answer.incomplete")] : []),
     ...regionCaution(result),
     ...(result.executor_evidence?.errors ?? []),
     ...(result.status !== "error" && result.error ? [result.error] : []),

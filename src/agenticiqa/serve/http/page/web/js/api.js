@@ -1,4 +1,6 @@
-// Talks to the service: requests with the key, problem documents, server-sent events.
+// Talks to the service: requests with the key, uploads with progress, problem documents, server-sent events.
+
+import { t } from "./words.js";
 
 const STORED_KEY = "agenticiqa.key";
 
@@ -12,6 +14,7 @@ export class Problem extends Error {
 
 let key = stored();
 let onUnauthorized = () => {};
+let onLost = () => {};
 
 function stored() {
   try {
@@ -37,6 +40,16 @@ export function whenUnauthorized(callback) {
   onUnauthorized = callback;
 }
 
+/** `callback()` is called when a request found no server. */
+export function whenLost(callback) {
+  onLost = callback;
+}
+
+function lost(sending) {
+  onLost();
+  return new Problem({ type: "unreachable", title: t("problem.unreachable"), detail: t(sending ? "problem.broke_sending" : "problem.check_server") });
+}
+
 export async function request(path, options = {}) {
   const headers = new Headers(options.headers);
   if (key) headers.set("Authorization", `Bearer ${key}`);
@@ -45,12 +58,7 @@ export async function request(path, options = {}) {
     response = await fetch(path, { ...options, headers, credentials: "omit" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem({
-      title: "The server cannot be reached",
-      detail: options.body
-        ? "The connection broke while the request was sent. The server may have stopped, or the picture may be larger than it accepts."
-        : "Check that it is running and that this machine is connected to it.",
-    });
+    throw lost(Boolean(options.body));
   }
   if (response.ok) return response;
   const problem = await problemOf(response);
@@ -64,7 +72,7 @@ async function problemOf(response) {
   try {
     return new Problem({ ...(await response.json()), status: response.status, retryAfter });
   } catch {
-    return new Problem({ status: response.status, title: response.statusText || `Status ${response.status}`, retryAfter });
+    return new Problem({ status: response.status, title: t("problem.status", { status: response.status }), retryAfter });
   }
 }
 
@@ -77,10 +85,38 @@ export async function pictureBlob(path, options) {
   return (await request(path, options)).blob();
 }
 
+/**
+ * Sends a form and tells how much of it has gone: `onProgress(share)`. Fetch cannot tell that yet.
+ * Resolves to {blob, header(name)}.
+ */
+export function send(path, form, { headers = {}, signal = null, onProgress = () => {} } = {}) {
+  return new Promise((resolve, reject) => {
+    const sending = new XMLHttpRequest();
+    sending.open("POST", path);
+    sending.responseType = "blob";
+    if (key) sending.setRequestHeader("Authorization", `Bearer ${key}`);
+    for (const [name, value] of Object.entries(headers)) sending.setRequestHeader(name, value);
+    sending.upload.addEventListener("progress", (event) => event.lengthComputable && onProgress(event.loaded / event.total));
+    sending.addEventListener("error", () => reject(lost(true)));
+    sending.addEventListener("abort", () => reject(new DOMException("Aborted", "AbortError")));
+    sending.addEventListener("load", async () => {
+      if (sending.status < 300) resolve({ blob: sending.response, header: (name) => sending.getResponseHeader(name) });
+      else {
+        const response = new Response(sending.response, { status: sending.status, statusText: sending.statusText, headers: { "Retry-After": sending.getResponseHeader("Retry-After") ?? "" } });
+        const problem = await problemOf(response);
+        if (problem.status === 401) onUnauthorized(problem);
+        reject(problem);
+      }
+    });
+    signal?.addEventListener("abort", () => sending.abort(), { once: true });
+    sending.send(form);
+  });
+}
+
 /** Starts a run and returns it as the server recorded it, before it is finished. */
-export async function startRun(kind, form, signal) {
-  const options = { method: "POST", body: form, headers: { Prefer: "respond-async" }, signal };
-  return (await request(`/v1/${kind}`, options)).json();
+export async function startRun(kind, form, signal, onProgress) {
+  const { blob } = await send(`/v1/${kind}`, form, { headers: { Prefer: "respond-async" }, signal, onProgress });
+  return JSON.parse(await blob.text());
 }
 
 export const cancelRun = (id) => request(`/v1/runs/${id}/cancel`, { method: "POST" });
@@ -105,7 +141,7 @@ export async function followRun(id, listener, signal) {
     } catch (error) {
       if (error.name === "AbortError" || (error.status ?? 0) >= 400 || attempt >= MOST_RECONNECTS) throw error;
     }
-    if (attempt >= MOST_RECONNECTS) throw new Problem({ title: "The run's events ended early", detail: "Load the run again from History." });
+    if (attempt >= MOST_RECONNECTS) throw new Problem({ title: t("problem.events_ended"), detail: t("problem.load_again") });
     if (last > before) attempt = 0;
     await new Promise((resolve) => setTimeout(resolve, 500 * 2 ** attempt));
   }

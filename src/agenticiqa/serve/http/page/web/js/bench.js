@@ -1,45 +1,38 @@
-// One kind of work with everything that belongs to it: its pictures, its question, its region, its run.
+// One kind of work with everything that belongs to it: its pictures, its question, its regions, its thread of answers.
 
 import { PictureSlot } from "./picture_slot.js";
 import { el } from "./dom.js";
-import { DEFAULT_QUESTION } from "./questions.js";
+import { firstQuestion, sentFor } from "./questions.js";
+import { t } from "./words.js";
 
-const DROP = "Drop it here, paste it, or choose a file.";
-const KINDS = {
-  assess: {
-    title: "Assess a picture",
-    action: "Ask",
-    slots: [
-      { name: "image", label: "Picture", hint: DROP },
-      { name: "reference", label: "Reference", hint: "Optional: the same picture undamaged.", optional: true },
-    ],
-  },
-  compare: {
-    title: "Compare two pictures",
-    action: "Compare",
-    slots: [
-      { name: "image_a", label: "Picture A", hint: DROP },
-      { name: "image_b", label: "Picture B", hint: DROP },
-      { name: "reference", label: "Reference", hint: "Optional: the same picture undamaged.", optional: true },
-    ],
-  },
+const SLOTS = {
+  assess: [{ name: "image" }, { name: "reference", optional: true }],
+  compare: [{ name: "image_a" }, { name: "image_b" }, { name: "reference", optional: true }],
 };
 
 export class Bench {
-  constructor(kind, changed) {
+  constructor(kind, changed, several) {
     this.kind = kind;
-    this.facts = KINDS[kind];
-    this.question = DEFAULT_QUESTION;
-    this.region = null;
+    this.title = t(`bench.${kind}_title`);
+    this.action = t(`bench.${kind}_action`);
+    this.question = firstQuestion(kind);
+    this.regions = [];
     this.run = null;
     this.active = null;
-    this.results = el("div", { class: "results" });
+    this.runs = [];
+    this.turns = [];
+    this.thread = el("div", { class: "thread" });
     this.loading = false;
-    this.slots = this.facts.slots.map((slot) => new PictureSlot({ ...slot, changed: (which) => changed(this, which) }));
+    this.slots = SLOTS[kind].map((slot) => new PictureSlot({ ...slot, label: t(`slot.${slot.name}`), hint: t(slot.optional ? "slot.reference_hint" : "slot.hint"), changed: (which) => changed(this, which), several }));
   }
 
   slot(name) {
     return this.slots.find((each) => each.name === name);
+  }
+
+  /** The picture that boxes are drawn on. */
+  get main() {
+    return this.slots[0].picture;
   }
 
   get empty() {
@@ -55,6 +48,10 @@ export class Bench {
     return this.slots.find((slot) => !slot.picture && !slot.optional) ?? this.slots[0];
   }
 
+  get asked() {
+    return this.turns.map((turn) => turn.question);
+  }
+
   /** What the viewer shows. */
   get shown() {
     const names = this.kind === "compare" ? ["image_a", "image_b"] : ["image", "reference"];
@@ -63,7 +60,7 @@ export class Bench {
       .filter((slot) => slot.picture?.url)
       .map((slot) => {
         const { url, width, height } = slot.picture;
-        return { label: slot.label, url, width, height, drawable: slot.name === "image", mapped: slot.name !== "reference" };
+        return { label: slot.label, url, width, height, drawable: slot.name !== "reference", mapped: slot.name !== "reference" };
       });
   }
 
@@ -71,9 +68,24 @@ export class Bench {
   form(question, backend) {
     const form = new FormData();
     for (const slot of this.slots) slot.addTo(form);
-    form.append("query", question || DEFAULT_QUESTION);
+    form.append("query", sentFor(question, this.regions));
     if (backend) form.append("backend", backend);
-    if (this.region && this.kind === "assess") form.append("regions", JSON.stringify({ [this.region.name]: this.region.box }));
+    if (this.regions.length && this.kind === "assess") form.append("regions", JSON.stringify(Object.fromEntries(this.regions.map(({ name, box }) => [name, box]))));
+    const inside = this.regions.find((region) => region.inside);
+    if (inside && this.kind === "compare") form.append("region", JSON.stringify(inside.box));
     return form;
+  }
+
+  /** From now on the pictures are on the server: the next question need not send them again. */
+  keptBy(run) {
+    for (const slot of this.slots) if (slot.picture && !slot.picture.example && run.links[slot.name]) slot.picture.kept = `${run.id}/${slot.name}`;
+  }
+
+  /** The server has let its copies go; true where all pictures can be sent again. */
+  sendAgain() {
+    const own = this.slots.filter((slot) => slot.picture?.kept);
+    if (!own.length || own.some((slot) => !slot.picture.file)) return false;
+    for (const slot of own) slot.picture.kept = null;
+    return true;
   }
 }

@@ -1,6 +1,7 @@
 // The score as a dial from 1 to 5, with its interval.
 
 import { el, fixed, freshId, svg } from "./dom.js";
+import { t } from "./words.js";
 import { COVERED, LEVELS, LEVEL_NAMES, levelOf } from "./levels.js";
 
 const CENTRE = { x: 130, y: 128 };
@@ -18,20 +19,20 @@ export function dial(score, range = null, conflict = null) {
     ...(conflict ? [conflict.tools, conflict.model] : [score]).map((each) => needle(each)),
     ...LEVELS.map((each) => tick(each)),
     svg("text", { class: "dial-score", x: CENTRE.x, y: CENTRE.y - 18, "text-anchor": "middle" }, conflict ? `${fixed(range[0], 1)}–${fixed(range[1], 1)}` : fixed(score)),
-    svg("text", { class: "dial-level", x: CENTRE.x, y: CENTRE.y + 6, "text-anchor": "middle" }, "of 5"),
+    svg("text", { class: "dial-level", x: CENTRE.x, y: CENTRE.y + 6, "text-anchor": "middle" }, t("dial.of")),
   ];
   return el("figure", { class: "dial" }, svg("svg", { viewBox: "0 -12 260 150", role: "img", "aria-labelledby": titleId }, ...parts.filter(Boolean)));
 }
 
 /** What a screen reader says of the dial, and the page under it. */
 export function spoken(score, range) {
-  const words = `Score ${fixed(score)} of 5, ${LEVEL_NAMES[levelOf(score)].toLowerCase()}`;
-  return range ? `${words}; ${COVERED * 100} % interval ${fixed(range[0], 1)} to ${fixed(range[1], 1)}` : words;
+  const words = t("dial.spoken", { score: fixed(score), level: LEVEL_NAMES[levelOf(score)].toLowerCase() });
+  return range ? t("dial.interval", { words, share: COVERED * 100, low: fixed(range[0], 1), high: fixed(range[1], 1) }) : words;
 }
 
 /** What is said instead of a level where tools and model contradict each other. */
 export function readings({ tools, model }) {
-  return `Conflict: the tools read ${fixed(tools)}, the model ${fixed(model)}`;
+  return t("dial.conflict", { tools: fixed(tools), model: fixed(model) });
 }
 
 function point(value, radius) {

@@ -59,6 +59,11 @@ export function percent(share, digits = 0) {
   return typeof share === "number" && Number.isFinite(share) ? `${(100 * share).toFixed(digits)} %` : "–";
 }
 
+export function megabytes(bytes) {
+  const [amount, unit] = bytes < 1024 * 1024 ? [bytes / 1024, "KB"] : [bytes / 1024 / 1024, "MB"];
+  return `${amount < 10 ? amount.toFixed(1) : Math.round(amount)} ${unit}`;
+}
+
 export function seconds(value) {
   if (typeof value !== "number") return "";
   return value < 10 ? `${value.toFixed(1)} s` : `${Math.round(value)} s`;

@@ -2,44 +2,40 @@
 
 import { el, fixed, freshId, percent, svg, table } from "./dom.js";
 import { LEVELS, LEVEL_NAMES, at, fusedWeights } from "./levels.js";
+import { t, wordsIfAny } from "./words.js";
 
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [460, 210, 38, 16, 30];
 const STEP = (WIDTH - LEFT) / LEVELS.length;
 const FLOOR = HEIGHT - BOTTOM;
-const SOURCES = {
-  "log-probabilities": "from the model’s own token probabilities",
-  classification: "from the level the model named",
-  uniform: "flat: the model gave none",
-};
 
 export function fusionCard(fusion) {
   const fused = fusedWeights(fusion);
   const series = [
-    { key: "p", title: "Model: probability of each level, P", values: LEVELS.map((level) => at(fusion.p, level)) },
-    { key: "alpha", title: "Tools: weight of each level, α", values: LEVELS.map((level) => at(fusion.alpha, level)) },
-    ...(fused ? [{ key: "fused", title: "Fused: α · P, normalised", values: fused }] : []),
+    { key: "p", title: t("fusion.p"), values: LEVELS.map((level) => at(fusion.p, level)) },
+    { key: "alpha", title: t("fusion.alpha"), values: LEVELS.map((level) => at(fusion.alpha, level)) },
+    ...(fused ? [{ key: "fused", title: t("fusion.fused"), values: fused }] : []),
   ];
   return el(
     "section",
-    { class: "card" },
-    el("h3", { class: "card-title" }, "From evidence to score"),
+    { class: "evidence" },
+    el("h4", { class: "card-title" }, t("fusion.title")),
     el("ul", { class: "legend" }, series.map((each) => el("li", { class: `legend-${each.key}` }, each.title))),
     chart(series, fusion.q),
-    el("p", { class: "hint" }, `${toolWords(fusion)} The model’s probabilities are ${SOURCES[fusion.p_source] ?? fusion.p_source ?? "of unknown origin"}. The score ${fixed(fusion.q)} is the mean of the fused weights.`),
+    el("p", { class: "hint" }, `${toolWords(fusion)} ${wordsIfAny(`fusion.source_${fusion.p_source}`) ?? t("fusion.source_unknown")} ${t("fusion.mean", { score: fixed(fusion.q) })}`),
     el(
       "details",
       {},
-      el("summary", {}, "The numbers"),
-      table("Level probabilities and weights", ["Level", "P (model)", "α (tools)", "Fused"], LEVELS.map((level, index) => [`${level} ${LEVEL_NAMES[level]}`, percent(at(fusion.p, level), 1), percent(at(fusion.alpha, level), 1), fused ? percent(fused[index], 1) : "–"])),
+      el("summary", {}, t("fusion.numbers")),
+      table(t("fusion.caption"), [t("fusion.level"), t("fusion.column_p"), t("fusion.column_alpha"), t("fusion.column_fused")], LEVELS.map((level, index) => [`${level} ${LEVEL_NAMES[level]}`, percent(at(fusion.p, level), 1), percent(at(fusion.alpha, level), 1), fused ? percent(fused[index], 1) : "–"])),
     ),
   );
 }
 
 function toolWords(fusion) {
   const scores = fusion.tool_scores ?? [];
-  if (!scores.length) return "No tool gave a score, so α is flat.";
+  if (!scores.length) return t("fusion.no_tool");
   const mean = fixed(fusion.tool_mean);
-  return scores.length === 1 ? `One tool gave ${mean}; α is the bell around it.` : `${scores.length} tools gave ${mean} on average; α is the bell around it.`;
+  return scores.length === 1 ? t("fusion.one_tool", { mean }) : t("fusion.tools", { count: scores.length, mean });
 }
 
 function chart(series, score) {
@@ -53,7 +49,7 @@ function chart(series, score) {
     svg(
       "svg",
       { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-labelledby": titleId },
-      svg("title", { id: titleId }, `Bars of probability by the model, weight by the tools and both fused for levels 1 to 5; the fused score ${fixed(score)} is marked. The numbers follow below.`),
+      svg("title", { id: titleId }, t("fusion.chart", { score: fixed(score) })),
       [0, most / 2, most].map((share) => gridLine(share, y(share))),
       series.flatMap((each, place) => bars(each, place, series.length, y)),
       LEVELS.map((level, index) => svg("text", { class: "chart-label", x: LEFT + (index + 0.5) * STEP, y: FLOOR + 18, "text-anchor": "middle" }, `${level} ${LEVEL_NAMES[level]}`)),

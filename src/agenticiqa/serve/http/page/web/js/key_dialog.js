@@ -2,6 +2,7 @@
 
 import { currentKey, getJson, useKey, whenUnauthorized } from "./api.js";
 import { byId } from "./dom.js";
+import { t } from "./words.js";
 
 /** `accepted()` is called after a key was found to work. */
 export function setUpKey(accepted) {
@@ -14,7 +15,7 @@ export function setUpKey(accepted) {
     if (!dialog.open) dialog.showModal();
     field.focus();
   };
-  whenUnauthorized(() => open(currentKey() ? "The server does not know this key." : ""));
+  whenUnauthorized(() => open(currentKey() ? t("key.unknown") : ""));
   button.addEventListener("click", () => open(""));
   byId("key-close").addEventListener("click", () => dialog.close());
   byId("key-forget").addEventListener("click", () => {
@@ -24,7 +25,7 @@ export function setUpKey(accepted) {
   byId("key-form").addEventListener("submit", async (event) => {
     event.preventDefault();
     if (!field.value.trim()) {
-      error.textContent = "Type or paste the key.";
+      error.textContent = t("key.empty");
       return;
     }
     useKey(field.value.trim());

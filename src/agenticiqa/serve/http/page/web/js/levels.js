@@ -1,7 +1,9 @@
 // The five levels, and what is computed from probabilities over them.
 
+import { t } from "./words.js";
+
 export const LEVELS = [1, 2, 3, 4, 5];
-export const LEVEL_NAMES = { 1: "Bad", 2: "Poor", 3: "Fair", 4: "Good", 5: "Excellent" };
+export const LEVEL_NAMES = Object.fromEntries(LEVELS.map((level) => [level, t(`level.${level}`)]));
 export const COVERED = 0.8;
 
 /** The level whose band holds a score: 2.5 and more is Fair, and so on. */

@@ -1,18 +1,27 @@
 // Says what went wrong and what to do next.
 
 import { el } from "./dom.js";
+import { t, wordsIfAny } from "./words.js";
 
 /** An alert for a problem; `again` (if given) is offered as a button, after the wait the server asked for. */
 export function problemCard(problem, again = null) {
+  const title = titleOf(problem);
+  const wanted = problem.kind === "cancelled";
   const card = el(
     "div",
-    { class: "notice notice-error", role: "alert" },
-    el("p", { class: "notice-title" }, titleOf(problem)),
-    problem.detail ? el("p", {}, problem.detail) : null,
+    // Whoever cancelled a run knows; it is no failure.
+    { class: wanted ? "notice notice-plain" : "notice notice-error", role: wanted ? "status" : "alert" },
+    el("p", { class: "notice-title" }, title),
+    saysMore(problem.detail, title) ? el("p", {}, problem.detail) : null,
     fieldErrors(problem),
   );
   if (again && worthRetrying(problem)) card.append(retryButton(problem, again, card));
   return card;
+}
+
+/** A detail that only repeats the title is left out. */
+function saysMore(detail, title) {
+  return Boolean(detail) && detail.replace(/[.!]$/, "") !== title;
 }
 
 /** The same request would be refused again, unless the cause lay with the server or the way to it. */
@@ -21,17 +30,7 @@ function worthRetrying({ status }) {
 }
 
 function titleOf(problem) {
-  const titles = {
-    queue_full: "The server is busy",
-    unauthorized: "An API key is needed",
-    cancelled: "The run was cancelled",
-    timed_out: "The run took too long",
-    run_not_found: "There is no such run",
-    picture_gone: "The picture is no longer kept",
-    body_too_large: "The picture is too large",
-    not_ready: "The server is still starting",
-  };
-  return titles[problem.kind] ?? (problem.title || "Something went wrong");
+  return wordsIfAny(`problem.${problem.kind}`) ?? (problem.title || t("problem.unknown"));
 }
 
 function fieldErrors(problem) {
@@ -40,7 +39,7 @@ function fieldErrors(problem) {
 }
 
 function retryButton(problem, again, card) {
-  const button = el("button", { type: "button" }, "Try again");
+  const button = el("button", { type: "button" }, t("problem.again"));
   button.addEventListener("click", () => {
     card.remove();
     again();
@@ -55,9 +54,9 @@ function countDown(button, wait) {
   const tick = () => {
     if (left <= 0) {
       button.disabled = false;
-      button.textContent = "Try again";
+      button.textContent = t("problem.again");
       clearInterval(timer);
-    } else button.textContent = `Try again in ${left} s`;
+    } else button.textContent = t("problem.again_in", { seconds: left });
     left -= 1;
   };
   const timer = setInterval(tick, 1000);

@@ -1,16 +1,19 @@
-// A place for one picture: choose, drop, paste, or take an example.
+// A place for one picture: choose, drop, paste, photograph, or take an example.
 
 import { pictureBlob } from "./api.js";
-import { el, freshId, replace } from "./dom.js";
+import { el, freshId, percent, replace } from "./dom.js";
+import { openPicture } from "./picture_checks.js";
+import { t } from "./words.js";
 
-const ACCEPTED = "image/*,.tif,.tiff,.webp,.avif,.heic,.bmp,.jp2";
+export const ACCEPTED = "image/*,.tif,.tiff,.webp,.avif,.heic,.heif,.bmp,.jp2,.dng,.nef,.cr2,.cr3,.arw,.raf,.orf,.rw2";
 
 export class PictureSlot {
   /** `name` is the field of the request, `label` what people read; `changed(slot)` is called after every change. */
-  constructor({ name, label, hint, optional = false, changed }) {
-    Object.assign(this, { name, label, hint, optional, changed });
+  constructor({ name, label, hint, optional = false, changed, several = () => {} }) {
+    Object.assign(this, { name, label, hint, optional, changed, several });
     this.picture = null;
     this.turn = 0;
+    this.said = el("p", { class: "slot-said", role: "alert" });
     this.element = el("div", { class: "slot", role: "group", "aria-label": label });
     this.listen();
     this.render();
@@ -18,36 +21,49 @@ export class PictureSlot {
 
   /** Takes a file; `name` overrides what it is called. */
   async takeFile(file, name = file.name) {
-    await this.take({ file, name: name || "pasted picture" }, () => URL.createObjectURL(file));
+    await this.take({ file, name: name || t("slot.pasted") }, () => openPicture(file, (share) => this.say(t("slot.opening", { share: percent(share) }))));
   }
 
   async takeExample(example) {
-    const blob = await pictureBlob(example.image);
-    await this.take({ example: example.name, name: example.title }, () => URL.createObjectURL(blob));
+    await this.take({ example: example.name, name: example.title }, async () => openPicture(await pictureBlob(example.image)));
   }
 
-  /** Takes the picture of an earlier run. */
-  async takeStored(path, name) {
-    const blob = await pictureBlob(path);
-    await this.take({ file: blob, name, stored: true }, () => URL.createObjectURL(blob));
+  /** Takes a picture that the server keeps: `kept` is its name for requests, `path` where it can be seen. */
+  async takeStored(path, name, kept) {
+    await this.take({ kept, name }, async () => openPicture(await pictureBlob(path)));
   }
 
-  async take(source, makeUrl) {
+  async take(source, open) {
     const turn = (this.turn += 1);
-    const url = makeUrl();
-    const size = await sizeOf(url);
-    if (turn !== this.turn) {
-      URL.revokeObjectURL(url);
-      return;
+    this.say("");
+    this.element.setAttribute("aria-busy", "true");
+    try {
+      const opened = await open();
+      if (turn !== this.turn) {
+        URL.revokeObjectURL(opened.url);
+        return;
+      }
+      this.drop();
+      this.picture = { ...source, ...opened };
+      this.render();
+      this.say("");
+      this.changed(this);
+    } catch (problem) {
+      if (turn !== this.turn) return;
+      if (source.file) this.say(t("slot.refused", { name: source.name, why: problem.message }));
+      else throw problem;
+    } finally {
+      if (turn === this.turn) this.element.removeAttribute("aria-busy");
     }
-    this.drop();
-    this.picture = { ...source, url: size ? url : null, width: size?.width ?? 0, height: size?.height ?? 0 };
-    this.render();
-    this.changed(this);
+  }
+
+  say(text) {
+    this.said.textContent = text;
   }
 
   clear() {
     this.turn += 1;
+    this.say("");
     if (!this.picture) return;
     this.drop();
     this.render();
@@ -59,11 +75,13 @@ export class PictureSlot {
     this.picture = null;
   }
 
-  /** Adds the picture to a request. */
+  /** Adds the picture to a request; what the server keeps is named, not sent again. */
   addTo(form) {
     if (!this.picture) return;
-    if (this.picture.example) form.append(`${this.name}_example`, this.picture.example);
-    else form.append(this.name, this.picture.file, this.picture.name);
+    const { example, kept, file, name } = this.picture;
+    if (example) form.append(`${this.name}_example`, example);
+    else if (kept) form.append(`${this.name}_kept`, kept);
+    else form.append(this.name, file, name);
   }
 
   listen() {
@@ -76,23 +94,30 @@ export class PictureSlot {
     this.element.addEventListener("dragover", over);
     this.element.addEventListener("dragleave", () => this.element.classList.remove("slot-over"));
     this.element.addEventListener("drop", (event) => {
+      this.element.classList.remove("slot-over");
+      // Several files, or a folder, are the page's business.
+      const { files, items } = event.dataTransfer;
+      const folder = [...items].some((item) => item.webkitGetAsEntry?.()?.isDirectory);
+      if (files.length !== 1 || folder) return;
       event.preventDefault();
       event.stopPropagation();
-      this.element.classList.remove("slot-over");
-      const file = event.dataTransfer.files[0];
-      if (file) this.takeFile(file);
+      this.takeFile(files[0]);
     });
   }
 
   render() {
     const hadFocus = this.element.contains(document.activeElement);
     const id = freshId("file");
-    const input = el("input", { type: "file", id, class: "unseen file-input", accept: ACCEPTED });
-    input.setAttribute("aria-label", this.picture ? `Replace ${this.label.toLowerCase()}` : `Choose ${this.label.toLowerCase()}`);
-    input.addEventListener("change", () => input.files[0] && this.takeFile(input.files[0]));
+    const input = el("input", { type: "file", id, class: "unseen file-input", accept: ACCEPTED, multiple: !this.optional });
+    input.setAttribute("aria-label", t(this.picture ? "slot.replace_long" : "slot.choose_long", { label: this.label }));
+    input.addEventListener("change", () => {
+      if (input.files.length > 1) this.several([...input.files]);
+      else if (input.files[0]) this.takeFile(input.files[0]);
+      input.value = "";
+    });
     this.element.classList.toggle("slot-full", Boolean(this.picture));
     this.element.classList.toggle("slot-optional", this.optional);
-    replace(this.element, this.picture ? this.full(id, input) : this.empty(id, input));
+    replace(this.element, this.picture ? this.full(id, input) : this.empty(id, input), this.said);
     if (hadFocus) this.element.querySelector("input").focus();
   }
 
@@ -100,57 +125,54 @@ export class PictureSlot {
     return [
       el("span", { class: "slot-label" }, this.label),
       el("span", { class: "slot-hint" }, this.hint),
-      el("span", { class: "slot-actions" }, input, el("label", { class: "button", for: id, "aria-hidden": "true" }, "Choose a file"), pasteButton(this)),
+      el("span", { class: "slot-actions" }, input, el("label", { class: "button", for: id, "aria-hidden": "true" }, t("slot.choose")), this.optional ? null : [cameraButton(this), pasteButton(this)]),
     ];
   }
 
   full(id, input) {
     const { name, width, height } = this.picture;
-    const size = width ? `${width} × ${height}` : "not shown by this browser";
-    const remove = el("button", { type: "button", class: "quiet small", title: "Remove" }, "✕");
-    remove.setAttribute("aria-label", `Remove ${this.label.toLowerCase()}`);
+    const size = `${width} × ${height}`;
+    const remove = el("button", { type: "button", class: "quiet small", title: t("slot.remove") }, "✕");
+    remove.setAttribute("aria-label", t("slot.remove_long", { label: this.label }));
     remove.addEventListener("click", () => this.clear());
     return [
       el("span", { class: "slot-label" }, this.label),
       el("span", { class: "slot-name", title: `${name}, ${size}` }, name),
       el("span", { class: "slot-size" }, size),
-      el("span", { class: "slot-actions" }, input, el("label", { class: "button quiet small", for: id, "aria-hidden": "true" }, "Replace"), remove),
+      el("span", { class: "slot-actions" }, input, el("label", { class: "button quiet small", for: id, "aria-hidden": "true" }, t("slot.replace")), remove),
     ];
   }
+}
+
+/** On a phone or tablet a photograph can be taken at once. */
+function cameraButton(slot) {
+  if (!matchMedia("(pointer: coarse)").matches) return null;
+  const id = freshId("camera");
+  const input = el("input", { type: "file", id, class: "unseen file-input camera-input", accept: "image/*", capture: "environment", "aria-label": t("slot.camera") });
+  input.addEventListener("change", () => input.files[0] && slot.takeFile(input.files[0], t("slot.photographed")));
+  return [input, el("label", { class: "button", for: id, "aria-hidden": "true" }, t("slot.camera"))];
 }
 
 /** Reading the clipboard by a button is for devices without Ctrl+V, and only where the browser lets pages do it. */
 function pasteButton(slot) {
   if (!navigator.clipboard?.read || matchMedia("(pointer: fine)").matches) return null;
-  const button = el("button", { type: "button", class: "quiet" }, "Paste");
+  const button = el("button", { type: "button", class: "quiet" }, t("slot.paste"));
   button.addEventListener("click", async () => {
     try {
       for (const item of await navigator.clipboard.read()) {
         const kind = item.types.find((type) => type.startsWith("image/"));
-        if (kind) return slot.takeFile(await item.getType(kind), "pasted picture");
+        if (kind) return slot.takeFile(await item.getType(kind), t("slot.pasted"));
       }
-      button.textContent = "No picture there";
+      button.textContent = t("slot.no_picture_there");
     } catch {
-      button.textContent = "Not allowed";
+      button.textContent = t("slot.not_allowed");
     }
     return undefined;
   });
   return button;
 }
 
-/** Width and height as shown, or null for a format that this browser cannot show (the server may). */
-async function sizeOf(url) {
-  const image = new Image();
-  image.src = url;
-  try {
-    await image.decode();
-  } catch {
-    return null;
-  }
-  return { width: image.naturalWidth, height: image.naturalHeight };
-}
-
-/** The first picture of a paste or drop, if there is one. */
+/** The first picture of a paste, if there is one. */
 export function pictureIn(transfer) {
   return [...(transfer?.files ?? [])].find((file) => file.type.startsWith("image/")) ?? null;
 }

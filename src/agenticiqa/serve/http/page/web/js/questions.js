@@ -1,21 +1,50 @@
-// Questions to begin with.
+// Questions to begin with and to go on with. They are shown in the reader's language and sent in English, which every
+// model understands, the embedded one included.
 
-const GENERAL = [
-  "Rate the perceptual quality of the image.",
-  "Is the picture sharp?",
-  "Which distortion is most visible?",
-  "Is the picture too dark?",
-  "How much noise is there?",
-  "What is worst? A. Blur B. Noise C. Compression",
-];
+import { findingsOf } from "./findings.js";
+import { inEnglish, t } from "./words.js";
 
-export const DEFAULT_QUESTION = GENERAL[0];
+const GENERAL = ["ask.rate", "ask.wrong", "ask.sharp", "ask.dark", "ask.noise", "ask.options"];
+const OF_EACH = ["ask.sharp", "ask.wrong", "ask.noise", "ask.dark"];
+const REGION = ["ask.region_sharp", "ask.region_wrong", "ask.region_rate"];
+const KNOWN = [...GENERAL, "ask.against_reference", "ask.where", "ask.fix", "ask.face"];
 
-/** What to suggest, given what is done and what there is: a region's name, a reference. */
+/** What the field holds at first: a comparison needs no question, only whoever wants to know more asks one. */
+export const firstQuestion = (kind) => (kind === "compare" ? "" : t("ask.rate"));
+
+/** What a turn is called. */
+export function titleFor(kind, question) {
+  if (kind !== "compare") return question;
+  return question ? t("ask.better_and", { question }) : t("ask.better");
+}
+
+/** What to suggest before anything was asked: a list of texts. */
 export function suggestions({ region = null, reference = false, kind = "assess" } = {}) {
-  if (kind === "compare") return [GENERAL[0], GENERAL[2]];
-  if (region) {
-    return [`How sharp is the ${region}?`, `Which distortion affects the ${region} most?`, `Rate the quality of the ${region}.`];
+  if (kind === "compare") return OF_EACH.map((key) => t(key));
+  if (region) return REGION.map((key) => t(key, { region }));
+  const keys = reference ? ["ask.rate", "ask.against_reference", ...GENERAL.slice(1)] : GENERAL;
+  return keys.map((key) => t(key));
+}
+
+/** What to ask next, from what a run has found; what was asked already is left out. */
+export function nextQuestions(run, asked) {
+  if (run.kind !== "assess" || !run.result) return [];
+  const found = findingsOf(run.result);
+  const keys = found.length ? ["ask.where", "ask.fix"] : ["ask.wrong", "ask.sharp"];
+  const texts = keys.map((key) => t(key));
+  for (const { name } of found.slice(0, 1)) texts.push(t("ask.how_strong", { flaw: name }));
+  if (typeof run.result.summarizer_result?.quality_score !== "number") texts.push(t("ask.rate"));
+  return texts.filter((text) => !asked.includes(text)).slice(0, 4);
+}
+
+/** What is sent for what was typed: a question of ours in English, anything else as it is; nothing asks for a rating. */
+export function sentFor(text, regions = []) {
+  if (!text) return inEnglish("ask.rate");
+  const known = KNOWN.find((key) => t(key) === text);
+  if (known) return inEnglish(known);
+  for (const region of regions) {
+    const about = REGION.find((key) => t(key, { region: region.name }) === text);
+    if (about) return inEnglish(about, { region: region.name });
   }
-  return reference ? [GENERAL[0], "Rate the quality compared with the reference.", ...GENERAL.slice(1)] : GENERAL;
+  return text;
 }

@@ -3,6 +3,7 @@
 import { currentKey, request } from "./api.js";
 import { el, seconds } from "./dom.js";
 import { problemCard } from "./messages.js";
+import { t } from "./words.js";
 
 export const addressOf = (id) => `${location.origin}/#/run/${id}`;
 
@@ -11,14 +12,14 @@ export function runCard(run) {
   const problems = el("div");
   const card = el(
     "section",
-    { class: "card run-card" },
-    el("h3", { class: "card-title" }, "This run"),
+    { class: "evidence run-card" },
+    el("h4", { class: "card-title" }, t("run.title")),
     el(
       "div",
       { class: "run-actions" },
-      el("button", { type: "button", onclick: () => copyLink(run, said) }, "Copy link"),
-      run.result ? el("button", { type: "button", onclick: () => saveJson(run) }, "Download JSON") : null,
-      run.result ? el("button", { type: "button", onclick: (event) => saveReport(run, event.currentTarget, problems) }, "Download report") : null,
+      el("button", { type: "button", onclick: () => copyLink(run, said) }, t("run.copy")),
+      run.result ? el("button", { type: "button", onclick: () => saveJson(run) }, t("run.json")) : null,
+      run.result ? el("button", { type: "button", onclick: (event) => saveReport(run, event.currentTarget, problems) }, t("run.report")) : null,
     ),
     said,
     problems,
@@ -31,24 +32,24 @@ function facts(run) {
   const meta = run.result?.metadata ?? {};
   const models = [...new Set(Object.values(meta.backend ?? {}))].join(", ");
   const rows = [
-    ["Run", run.id],
-    ["When", new Date(run.created_at).toLocaleString()],
-    ["Took", seconds(run.seconds)],
-    ["Model", models],
-    ["Calls", meta.calls === undefined ? "" : String(meta.calls)],
-    ["Cost", meta.cost_usd > 0 ? `$${meta.cost_usd.toFixed(4)}` : ""],
+    [t("run.id"), run.id],
+    [t("run.when"), new Date(run.created_at).toLocaleString()],
+    [t("run.took"), seconds(run.seconds)],
+    [t("run.model"), models],
+    [t("run.calls"), meta.calls === undefined ? "" : String(meta.calls)],
+    [t("run.cost"), meta.cost_usd > 0 ? `$${meta.cost_usd.toFixed(4)}` : ""],
   ].filter(([, text]) => text);
   return el("dl", { class: "facts" }, rows.map(([term, text]) => el("div", {}, el("dt", {}, term), el("dd", {}, text))));
 }
 
 async function copyLink(run, said) {
   const address = addressOf(run.id);
-  const reach = currentKey() ? "It opens on this server with the same API key." : "It opens for everyone who can reach this server.";
+  const reach = t(currentKey() ? "run.reach_key" : "run.reach_all");
   try {
     await navigator.clipboard.writeText(address);
-    said.textContent = `Copied: ${address}. ${reach}`;
+    said.textContent = t("run.copied", { address, reach });
   } catch {
-    said.textContent = `Copy this: ${address}. ${reach}`;
+    said.textContent = t("run.copy_this", { address, reach });
   }
 }
 
@@ -68,7 +69,7 @@ async function saveReport(run, button, problems) {
   }
 }
 
-function save(blob, name) {
+export function save(blob, name) {
   const link = el("a", { href: URL.createObjectURL(blob), download: name });
   document.body.append(link);
   link.click();

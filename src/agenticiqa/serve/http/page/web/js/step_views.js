@@ -2,25 +2,14 @@
 
 import { bar } from "./answer_card.js";
 import { el, fixed, seconds, table } from "./dom.js";
+import { flawName, severityName } from "./findings.js";
+import { t } from "./words.js";
 
-export const STEP_TITLES = {
-  plan: "Plan",
-  detection: "Look for distortions",
-  selection: "Choose tools",
-  analysis: "Judge severity",
-  tools: "Measure",
-  answer: "Answer",
-};
-const WORKING = {
-  plan: "Understanding the question",
-  detection: "Looking for distortions",
-  selection: "Choosing tools",
-  analysis: "Judging how bad each one is",
-  tools: "Measuring",
-  answer: "Weighing the evidence",
-};
+export const STEPS = ["plan", "detection", "selection", "analysis", "tools", "answer"];
+export const stepTitle = (step) => t(`step.${step}`);
 
-export const workingWords = (step) => WORKING[step] ?? "Working";
+/** What is going on, for somebody who waits. */
+export const workingWords = (step) => t(`working.${step}`);
 
 /** Steps that a plan announces, in the order in which they usually come. */
 export function stepsOf(plan) {
@@ -41,53 +30,53 @@ export function stepContent(step, details) {
 
 function planView({ plan }) {
   if (!plan) return null;
-  const scope = Array.isArray(plan.query_scope) ? plan.query_scope.join(", ") : "the whole picture";
+  const scope = Array.isArray(plan.query_scope) ? plan.query_scope.join(", ") : t("answer.whole");
   const facts = [
-    ["About", scope],
-    ["Reference", plan.reference_mode === "Full-Reference" ? "compared with it" : "none"],
-    ["Distortions", plan.distortions ? named(plan.distortions) : "to be found"],
-    ...(plan.required_tool ? [["Tools asked for", [plan.required_tool, ...(plan.extra_tools ?? [])].join(", ")]] : []),
+    [t("plan.about"), scope],
+    [t("slot.reference"), t(plan.reference_mode === "Full-Reference" ? "plan.with_reference" : "plan.no_reference")],
+    [t("plan.flaws"), plan.distortions ? named(plan.distortions) : t("plan.to_be_found")],
+    ...(plan.required_tool ? [[t("plan.tools"), [plan.required_tool, ...(plan.extra_tools ?? [])].join(", ")]] : []),
   ];
   return el("dl", { class: "facts" }, facts.map(([term, text]) => el("div", {}, el("dt", {}, term), el("dd", {}, text))));
 }
 
 function named(byObject) {
-  return Object.entries(byObject).map(([object, names]) => (object === "Global" ? names.join(", ") : `${object}: ${names.join(", ")}`)).join("; ");
+  return Object.entries(byObject).map(([object, names]) => (object === "Global" ? names.map(flawName).join(", ") : `${object}: ${names.map(flawName).join(", ")}`)).join("; ");
 }
 
 function detectionView({ distortions }) {
   const entries = Object.entries(distortions ?? {}).filter(([, names]) => names.length);
-  if (!entries.length) return el("p", {}, "None found.");
-  return el("ul", { class: "tags" }, entries.flatMap(([object, names]) => names.map((name) => el("li", {}, object === "Global" ? name : `${name} (${object})`))));
+  if (!entries.length) return el("p", {}, t("evidence.none_found"));
+  return el("ul", { class: "tags" }, entries.flatMap(([object, names]) => names.map((name) => el("li", {}, object === "Global" ? flawName(name) : `${flawName(name)} (${object})`))));
 }
 
 function selectionView({ tools }) {
-  const rows = Object.entries(tools ?? {}).flatMap(([object, byDistortion]) => Object.entries(byDistortion).map(([distortion, tool]) => [objectName(object), distortion, tool]));
-  return rows.length ? table("Tools chosen", ["Where", "For", "Tool"], rows) : el("p", {}, "No tool fits.");
+  const rows = Object.entries(tools ?? {}).flatMap(([object, byDistortion]) => Object.entries(byDistortion).map(([distortion, tool]) => [objectName(object), flawName(distortion), tool]));
+  return rows.length ? table(t("tools.chosen"), [t("tools.where"), t("tools.for"), t("tools.tool")], rows) : el("p", {}, t("tools.none_fits"));
 }
 
-const objectName = (object) => (object === "Global" ? "Whole picture" : object);
+const objectName = (object) => (object === "Global" ? t("tools.whole") : object);
 
 function analysisView({ analysis }) {
   const entries = Object.entries(analysis ?? {}).flatMap(([object, found]) => found.map((each) => ({ object, ...each })));
-  if (!entries.length) return el("p", {}, "Nothing to judge.");
-  return el("ul", { class: "findings" }, entries.map((each) => el("li", {}, el("p", { class: "finding-head" }, severityBadge(each.severity), el("strong", {}, each.type), each.object === "Global" ? null : el("span", { class: "dim" }, each.object), each.uncertain ? el("span", { class: "dim" }, "uncertain") : null), el("p", {}, each.explanation))));
+  if (!entries.length) return el("p", {}, t("evidence.nothing"));
+  return el("ul", { class: "findings" }, entries.map((each) => el("li", {}, el("p", { class: "finding-head" }, severityBadge(each.severity), el("strong", {}, flawName(each.type)), each.object === "Global" ? null : el("span", { class: "dim" }, each.object), each.uncertain ? el("span", { class: "dim" }, t("evidence.uncertain")) : null), el("p", {}, each.explanation))));
 }
 
 function severityBadge(severity) {
-  return el("span", { class: `severity severity-${severity}` }, severity);
+  return el("span", { class: `severity severity-${severity}` }, severityName(severity));
 }
 
 function toolsView({ logs }) {
-  if (!logs?.length) return el("p", {}, "No measurement was needed.");
+  if (!logs?.length) return el("p", {}, t("tools.not_needed"));
   const rows = logs.map((log) => [
     el("strong", {}, log.tool),
     objectName(log.object),
     log.error ? el("span", { class: "field-error" }, log.error) : number(log.raw_score),
     log.error ? "" : el("span", { class: "measured" }, fixed(log.calibrated_score), bar((log.calibrated_score - 1) / 4)),
-    el("span", { class: "dim" }, [log.cached ? "from cache" : seconds(log.seconds), log.note].filter(Boolean).join("; ")),
+    el("span", { class: "dim" }, [log.cached ? t("tools.cached") : seconds(log.seconds), log.note].filter(Boolean).join("; ")),
   ]);
-  return table("Measurements", ["Tool", "Where", "Raw", "On 1 to 5", "Time"], rows);
+  return table(t("tools.caption"), [t("tools.tool"), t("tools.where"), t("tools.raw"), t("tools.points"), t("tools.time")], rows);
 }
 
 function number(value) {
@@ -95,5 +84,5 @@ function number(value) {
 }
 
 function answerView({ result }) {
-  return result?.need_replan ? el("p", {}, `More evidence is needed: ${result.replan_reason ?? ""}`) : null;
+  return result?.need_replan ? el("p", {}, t("evidence.more", { reason: result.replan_reason ?? "" })) : null;
 }

@@ -1,10 +1,10 @@
 // Light, dark, or as the system wants.
 
 import { el, replace } from "./dom.js";
+import { t } from "./words.js";
 
 const ORDER = ["auto", "light", "dark"];
 const STORED = "agenticiqa.theme";
-const NAMES = { auto: "Auto", light: "Light", dark: "Dark" };
 
 export function setUpTheme(button) {
   show(button, document.documentElement.dataset.theme ?? "auto");
@@ -28,6 +28,6 @@ function remember(theme) {
 }
 
 function show(button, theme) {
-  replace(button, el("span", { "aria-hidden": "true" }, "◐\u00a0"), NAMES[theme]);
-  button.setAttribute("aria-label", `Theme: ${NAMES[theme]}`);
+  replace(button, el("span", { "aria-hidden": "true" }, "◐\u00a0"), t(`theme.${theme}`));
+  button.setAttribute("aria-label", t("theme.label", { theme: t(`theme.${theme}`) }));
 }

@@ -4,14 +4,20 @@
 export const WHOLE = Object.freeze({ scale: 1, cx: 0.5, cy: 0.5 });
 const MOST_SCREEN_PIXELS = 32;
 
-/** Screen pixels for each picture pixel when the whole picture is shown. */
+/** Screen pixels for each picture pixel when the whole picture is shown: never more than one. */
 export function fitOf(pane, picture) {
-  return Math.min(pane.width / picture.width, pane.height / picture.height) || 1;
+  return Math.min(pane.width / picture.width, pane.height / picture.height, 1) || 1;
+}
+
+/** The scale at which one picture pixel is one pixel of the screen. */
+export function pixelScale(pane, picture) {
+  return 1 / devicePixelRatio / fitOf(pane, picture);
 }
 
 export function limited(view, pane, picture) {
   const fit = fitOf(pane, picture);
-  const scale = Math.min(Math.max(view.scale, 1), Math.max(MOST_SCREEN_PIXELS / fit, 1));
+  const least = Math.min(1, pixelScale(pane, picture));
+  const scale = Math.min(Math.max(view.scale, least), Math.max(MOST_SCREEN_PIXELS / fit, 1));
   return { scale, cx: centred(view.cx, pane.width, picture.width * fit * scale), cy: centred(view.cy, pane.height, picture.height * fit * scale) };
 }
 
@@ -29,7 +35,7 @@ export function placement(view, pane, picture) {
 
 /** The picture's pixel under a point of the pane. */
 export function pixelAt(point, view, pane, picture) {
-  const { zoom, x, y } = placement(view, pane, picture);
+  const { zoom, x, y } = placement(limited(view, pane, picture), pane, picture);
   return { x: (point.x - x) / zoom, y: (point.y - y) / zoom };
 }
 
@@ -53,6 +59,12 @@ export function zoomedAt(view, factor, point, pane, picture) {
 export function moved(view, dx, dy, pane, picture) {
   const zoom = fitOf(pane, picture) * view.scale;
   return limited({ ...view, cx: view.cx - dx / (picture.width * zoom), cy: view.cy - dy / (picture.height * zoom) }, pane, picture);
+}
+
+/** The middle of a box at one picture pixel for each pixel of the screen. */
+export function pixelsOf(box, pane, picture) {
+  const [x, y, width, height] = box;
+  return limited({ scale: pixelScale(pane, picture), cx: (x + width / 2) / picture.width, cy: (y + height / 2) / picture.height }, pane, picture);
 }
 
 /** Whole pixels between two corners, inside the picture; null when nothing is left. */

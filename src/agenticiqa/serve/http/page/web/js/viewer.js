@@ -1,11 +1,14 @@
-// The pictures: one or two side by side that zoom and move together, a map over them, and a region.
+// The pictures: one or two that zoom and move together, side by side or over each other; maps, marks and a loupe.
 
 import { el, freshId, replace } from "./dom.js";
+import { Histogram } from "./histogram.js";
 import { Pane } from "./pane.js";
-import { WHOLE, fitOf } from "./view_geometry.js";
+import { WHOLE, pixelsOf, pixelScale } from "./view_geometry.js";
+import { t } from "./words.js";
 
-const LAYOUTS = { first: "First", both: "Side by side", second: "Second" };
 const BUTTON_ZOOM = 1.5;
+const FLICKER_MS = 700;
+const OVER_EACH_OTHER = ["wipe", "flicker"];
 
 export class Viewer {
   /** `regionDrawn(box)` gets [x, y, width, height] in pixels; `mapChosen(name)` the name of a map, or "". */
@@ -16,10 +19,15 @@ export class Viewer {
     this.pictures = [];
     this.panes = [];
     this.layout = "first";
-    this.region = null;
+    this.regions = [];
+    this.worst = null;
     this.map = null;
-    this.maps = [];
-    this.strength = 0.75;
+    this.strength = 0.55;
+    this.wipe = null;
+    this.secondShown = false;
+    this.loupeOn = false;
+    this.loupeAt = null;
+    this.histogram = new Histogram();
     this.build();
     new ResizeObserver(() => this.paint()).observe(this.paneRow);
   }
@@ -32,39 +40,61 @@ export class Viewer {
     if (same) return;
     this.pictures = pictures;
     this.map = null;
-    this.layout = pictures.length < 2 ? "first" : (layout ?? this.layout);
+    this.worst = null;
     this.view = WHOLE;
     this.root.hidden = pictures.length === 0;
-    this.rebuildPanes();
-    this.renderLayouts();
+    this.useLayout(pictures.length < 2 ? "first" : (layout ?? "first"));
+    this.histogram.show(pictures[0] ?? null);
   }
 
-  /** Maps to choose from, as {name, title}; an empty list says why there are none. */
-  setMaps(maps, chosen = "") {
-    this.maps = maps;
-    this.map = null;
-    const none = el("option", { value: "" }, maps.length ? "No map" : "After the first answer");
-    replace(this.mapSelect, none, maps.map((map) => el("option", { value: map.name }, map.title)));
-    this.mapSelect.value = chosen;
-    this.mapSelect.disabled = maps.length === 0;
-    this.slider.disabled = true;
-    this.say("");
-    for (const pane of this.panes) pane.setOverlay(null);
+  /** Maps to choose from, as {name, title}, those of the picture itself and those of a run; the one on show stays. */
+  setMaps(local, ofRun) {
+    const options = (maps) => maps.map((map) => el("option", { value: map.name }, map.title));
+    replace(
+      this.mapSelect,
+      el("option", { value: "" }, t("maps.none")),
+      el("optgroup", { label: t("maps.local") }, options(local)),
+      el("optgroup", { label: t("maps.run") }, ofRun.length ? options(ofRun) : el("option", { disabled: true }, t("maps.later"))),
+    );
+    this.setMap([...local, ...ofRun].some(({ name }) => name === this.map?.name) ? this.map : null);
   }
 
-  /** The map over the pictures: {label, url, legend} or null. */
+  /** The map over the pictures: {name, label, url | urls by picture, legend, ends, scale, opaque} or null. */
   setMap(map) {
     this.map = map;
+    this.mapSelect.value = map?.name ?? "";
     this.slider.disabled = !map;
-    for (const pane of this.panes) pane.setOverlay(pane.picture.mapped ? map : null);
-    this.setStrength(this.strength);
+    this.showMap();
     this.say(map ? map.legend : "");
-    if (map) this.mapHint.prepend(el("span", { class: "map-scale", "aria-hidden": "true" }, map.ends[0], el("span", { class: `scale-${map.scale}` }), map.ends[1]));
+    if (map?.scale) this.mapHint.prepend(el("span", { class: "map-scale", "aria-hidden": "true" }, map.ends[0], el("span", { class: `scale-${map.scale}` }), map.ends[1]));
   }
 
-  setRegion(region) {
-    this.region = region;
-    for (const pane of this.panes) pane.setRegion(region);
+  showMap() {
+    for (const pane of this.panes) {
+      const url = this.map && pane.picture.mapped ? (this.map.url ?? this.map.urls.get(pane.picture.url)) : null;
+      pane.setOverlay(url ?? null, this.map?.label);
+      pane.setStrength(this.map?.opaque ? 1 : this.strength);
+    }
+    this.slider.parentElement.classList.toggle("map-tools-opaque", Boolean(this.map?.opaque));
+  }
+
+  setRegions(regions) {
+    this.regions = regions;
+    this.showMarks();
+  }
+
+  /** The worst place as {box, name}, or null. */
+  setWorst(worst) {
+    this.worst = worst;
+    this.showMarks();
+    this.worstButton.hidden = !worst;
+  }
+
+  showMarks() {
+    const regions = this.regions.map((region) => ({ ...region, kind: "own" }));
+    const worst = this.worst ? [{ ...this.worst, kind: "worst", action: () => this.showBox(this.worst.box) }] : [];
+    for (const pane of this.panes) pane.setMarks([...(pane.picture.drawable ? regions : []), ...(pane.picture.mapped && !pane.picture.second ? worst : [])]);
+    this.paint();
   }
 
   say(text) {
@@ -83,76 +113,108 @@ export class Viewer {
   }
 
   finishDrawing() {
-    if (this.region) this.setDrawing(false);
+    if (this.regions.length) this.setDrawing(false);
+  }
+
+  pointAt(share) {
+    if (!this.loupeOn) return;
+    this.loupeAt = share;
+    this.paint();
+  }
+
+  nudgeLoupe(dx, dy) {
+    const inside = (value) => Math.min(Math.max(value, 0), 1);
+    const from = this.loupeAt ?? { x: 0.5, y: 0.5 };
+    this.pointAt({ x: inside(from.x + dx), y: inside(from.y + dy) });
+  }
+
+  setWipe(share) {
+    this.wipe = Math.min(Math.max(share, 0), 1);
+    this.wipeSlider.value = String(Math.round(this.wipe * 100));
+    this.paint();
   }
 
   // --- building ---
 
   build() {
     this.paneRow = el("div", { class: "panes" });
-    this.zoomText = el("output", { class: "zoom-text", "aria-label": "Magnification" }, "100 %");
+    this.zoomText = el("output", { class: "zoom-text", "aria-label": t("viewer.magnification") }, "100 %");
     const button = (text, label, action) => el("button", { type: "button", class: "quiet small", "aria-label": label, title: label, onclick: action }, text);
     const middle = (factor) => () => this.panes[0]?.zoom(factor);
-    this.layouts = el("div", { class: "segments", role: "group", "aria-label": "Which pictures are shown" });
-    this.regionButton = el("button", { type: "button", class: "quiet small", "aria-pressed": "false", onclick: (event) => this.toggleDrawing(event) }, "Draw a region");
+    this.layouts = el("div", { class: "segments", role: "group", "aria-label": t("viewer.layouts") });
+    this.regionButton = el("button", { type: "button", class: "quiet small", "aria-pressed": "false", onclick: (event) => this.toggleDrawing(event) }, t("viewer.draw"));
+    this.loupeButton = el("button", { type: "button", class: "quiet small", "aria-pressed": "false", onclick: () => this.setLoupe(!this.loupeOn) }, t("viewer.loupe"));
+    this.worstButton = el("button", { type: "button", class: "small", hidden: true, onclick: () => this.worst && this.showBox(this.worst.box) }, t("viewer.to_worst"));
+    this.wipeSlider = el("input", { type: "range", min: "0", max: "100", value: "50", "aria-label": t("viewer.wipe_slider"), oninput: () => this.setWipe(this.wipeSlider.value / 100) });
+    this.flickerButton = el("button", { type: "button", class: "small", onclick: () => this.flickerOnce() }, t("viewer.other"));
+    this.overTools = el("div", { class: "over-tools", hidden: true }, this.wipeSlider, this.flickerButton);
     this.root.classList.add("viewer", "card");
     this.root.hidden = true;
     replace(
       this.root,
       this.paneRow,
+      this.overTools,
       el(
         "div",
-        { class: "viewer-tools", role: "toolbar", "aria-label": "View" },
-        el("div", { class: "tool-group" }, button("−", "Zoom out", middle(1 / BUTTON_ZOOM)), this.zoomText, button("+", "Zoom in", middle(BUTTON_ZOOM)), button("Fit", "Fit the whole picture", () => this.show(WHOLE)), button("1:1", "1:1, one picture pixel for each screen pixel", () => this.showPixels())),
+        { class: "viewer-tools", role: "toolbar", "aria-label": t("viewer.toolbar") },
+        el("div", { class: "tool-group" }, button("−", t("viewer.out"), middle(1 / BUTTON_ZOOM)), this.zoomText, button("+", t("viewer.in"), middle(BUTTON_ZOOM)), button(t("viewer.fit"), t("viewer.fit_long"), () => this.fit()), button("100 %", t("viewer.pixels_long"), () => this.showPixels())),
         this.layouts,
         el("span", { class: "spring" }),
+        this.loupeButton,
         this.regionButton,
       ),
       this.buildMapTools(),
+      this.histogram.element,
     );
   }
 
   buildMapTools() {
     const selectId = freshId("map");
     this.mapSelect = el("select", { id: selectId, onchange: () => this.mapChosen(this.mapSelect.value) });
-    this.slider = el("input", { type: "range", "aria-label": "Fade from picture to map", min: "0", max: "100", value: String(this.strength * 100), oninput: () => this.setStrength(this.slider.value / 100) });
+    this.slider = el("input", { type: "range", "aria-label": t("viewer.fade"), min: "0", max: "100", value: String(this.strength * 100), oninput: () => this.setStrength(this.slider.value / 100) });
     this.mapHint = el("p", { class: "hint map-hint", role: "status" });
-    return el(
-      "div",
-      { class: "map-tools" },
-      el("label", { for: selectId }, "Map"),
-      this.mapSelect,
-      el("span", { "aria-hidden": "true" }, "Picture"),
-      this.slider,
-      el("span", { "aria-hidden": "true" }, "Map"),
-      this.mapHint,
-    );
+    return el("div", { class: "map-tools" }, el("label", { for: selectId }, t("viewer.map")), this.mapSelect, this.slider, this.worstButton, this.mapHint);
+  }
+
+  useLayout(layout) {
+    this.layout = layout;
+    this.wipe = layout === "wipe" ? 0.5 : null;
+    this.wipeSlider.value = "50";
+    this.secondShown = false;
+    clearInterval(this.flickering);
+    if (layout === "flicker" && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.flickering = setInterval(() => this.flickerOnce(), FLICKER_MS);
+    this.rebuildPanes();
+    this.renderLayouts();
+  }
+
+  flickerOnce() {
+    this.secondShown = !this.secondShown;
+    this.paint();
   }
 
   rebuildPanes() {
-    const shown = this.layout === "both" ? this.pictures : this.pictures.slice(this.layout === "second" ? 1 : 0).slice(0, 1);
-    this.panes = shown.map((picture) => new Pane(this, picture));
+    const [first, second] = this.pictures;
+    const byLayout = { both: this.pictures, second: [second] };
+    const shown = (byLayout[this.layout] ?? [first]).filter(Boolean);
+    this.panes = shown.map((picture) => new Pane(this, picture, OVER_EACH_OTHER.includes(this.layout) ? second : null));
     this.paneRow.classList.toggle("panes-two", this.panes.length === 2);
+    this.paneRow.classList.toggle("panes-alone", this.pictures.length === 1);
     replace(this.paneRow, this.panes.map((pane) => pane.element));
-    this.setRegion(this.region);
-    for (const pane of this.panes) pane.setOverlay(pane.picture.mapped ? this.map : null);
-    this.setStrength(this.strength);
+    this.overTools.hidden = !OVER_EACH_OTHER.includes(this.layout);
+    this.wipeSlider.hidden = this.layout !== "wipe";
+    this.flickerButton.hidden = this.layout !== "flicker";
+    this.showMap();
     this.regionButton.hidden = !this.panes.some((pane) => pane.picture.drawable);
-    this.paint();
+    this.showMarks();
   }
 
   renderLayouts() {
     this.layouts.hidden = this.pictures.length < 2;
     if (this.layouts.hidden) return;
-    const names = { ...LAYOUTS, first: this.pictures[0].label, second: this.pictures[1].label };
-    const choose = (layout) => {
-      this.layout = layout;
-      this.rebuildPanes();
-      for (const each of this.layouts.children) each.setAttribute("aria-pressed", String(each.dataset.layout === layout));
-    };
+    const names = { first: this.pictures[0].label, both: t("viewer.both"), second: this.pictures[1].label, wipe: t("viewer.wipe"), flicker: t("viewer.flicker") };
     replace(
       this.layouts,
-      Object.entries(names).map(([layout, name]) => el("button", { type: "button", class: "small", "data-layout": layout, "aria-pressed": String(layout === this.layout), onclick: () => choose(layout) }, name)),
+      Object.entries(names).map(([layout, name]) => el("button", { type: "button", class: "small", "data-layout": layout, "aria-pressed": String(layout === this.layout), onclick: () => this.useLayout(layout) }, name)),
     );
   }
 
@@ -160,20 +222,37 @@ export class Viewer {
 
   setStrength(share) {
     this.strength = share;
-    this.slider.setAttribute("aria-valuetext", `${Math.round(share * 100)} % map`);
-    for (const pane of this.panes) pane.setStrength(share);
+    this.slider.setAttribute("aria-valuetext", t("viewer.strength", { share: Math.round(share * 100) }));
+    this.showMap();
+  }
+
+  setLoupe(on) {
+    this.loupeOn = on;
+    this.loupeAt = on ? { x: 0.5, y: 0.5 } : null;
+    this.loupeButton.setAttribute("aria-pressed", String(on));
+    this.paint();
+  }
+
+  fit() {
+    this.show(WHOLE);
   }
 
   showPixels() {
     const pane = this.panes[0];
-    if (pane) this.show({ ...this.view, scale: Math.max(1, 1 / devicePixelRatio / fitOf(pane.room, pane.picture)) });
+    if (pane) this.show({ ...this.view, scale: pixelScale(pane.room, pane.picture) });
+  }
+
+  /** A place at 100 %, in all panes. */
+  showBox(box) {
+    const pane = this.panes[0];
+    if (pane) this.show(pixelsOf(box, pane.room, pane.picture));
   }
 
   toggleDrawing(event) {
     this.setDrawing(!this.drawing);
     // A key press cannot draw: it gets the middle of the picture, to be changed by its numbers.
     const pane = this.panes.find((each) => each.picture.drawable);
-    if (this.drawing && event.detail === 0 && !this.region && pane) {
+    if (this.drawing && event.detail === 0 && pane) {
       const { width, height } = pane.picture;
       this.drawn([Math.round(width / 4), Math.round(height / 4), Math.max(1, Math.round(width / 2)), Math.max(1, Math.round(height / 2))]);
       this.setDrawing(false);
@@ -182,13 +261,15 @@ export class Viewer {
 
   setDrawing(on) {
     this.drawing = on;
+    this.startedBox = false;
     this.regionButton.setAttribute("aria-pressed", String(on));
-    this.regionButton.textContent = on ? "Drag over the picture" : "Draw a region";
+    this.regionButton.textContent = on ? t("viewer.drag") : t("viewer.draw");
     this.paint();
   }
 
   paint() {
-    const zooms = this.panes.map((pane) => pane.draw(this.view, this.drawing));
-    if (zooms.length) this.zoomText.textContent = `${Math.round(zooms[0] * 100)} %`;
+    const state = { drawing: this.drawing, wipe: this.wipe, secondShown: this.secondShown, loupeAt: this.loupeOn ? this.loupeAt : null };
+    const zooms = this.panes.map((pane) => pane.draw(this.view, state));
+    if (zooms.length) this.zoomText.textContent = `${Math.round(zooms[0] * devicePixelRatio * 100)} %`;
   }
 }

@@ -1,0 +1,352 @@
+// Where work is done: the pictures of a bench in the viewer, the question, and the thread of answers.
+
+import { getJson, startRun } from "./api.js";
+import { Bench } from "./bench.js";
+import { byId, el, replace } from "./dom.js";
+import { MapStore, localMaps, mapsOf } from "./maps.js";
+import { problemCard } from "./messages.js";
+import { nextQuestions, sentFor, suggestions, titleFor } from "./questions.js";
+import { RegionPanel } from "./region_panel.js";
+import { StartView, questionOf } from "./start_view.js";
+import { Turn } from "./turn.js";
+import { Viewer } from "./viewer.js";
+import { t } from "./words.js";
+
+const QUALITY = "quality";
+
+/** What was asked: a comparison that asked for a rating only asked which is better. */
+const questionOfRun = (run) => (run.kind === "compare" && run.query === sentFor("") ? "" : (run.query ?? ""));
+
+export class Desk {
+  /** `several(files)` gets what was chosen or dropped together; `shown(kind, title)` tells that a bench is on show. */
+  constructor({ several, shown }) {
+    this.shown = shown;
+    const changed = (bench, slot) => this.pictureChanged(bench, slot);
+    this.benches = { assess: new Bench("assess", changed, several), compare: new Bench("compare", changed, several) };
+    this.bench = this.benches.assess;
+    this.question = byId("question");
+    this.viewer = new Viewer(byId("viewer"), { regionDrawn: (box) => this.regionDrawn(box), mapChosen: (name) => this.showMap(name) });
+    this.regionPanel = new RegionPanel(byId("region-asked"), (regions) => this.regionsChanged(regions));
+    this.start = new StartView(byId("headline"), byId("examples"), (kind, example, all) => this.runExample(kind, example, all));
+    this.maps = new MapStore();
+    this.readyTools = new Set();
+  }
+
+  get visible() {
+    return !byId("bench").hidden;
+  }
+
+  // --- what is on show ---
+
+  leave() {
+    this.bench.question = this.question.value;
+  }
+
+  show(kind) {
+    const next = this.benches[kind] ?? this.benches.assess;
+    if (next !== this.bench) this.leave();
+    this.bench = next;
+    this.shown(next.kind, next.title);
+    byId("question-title").textContent = t(`bench.${next.kind}_question`);
+    this.question.value = next.question;
+    replace(byId("slots"), next.slots.map((slot) => slot.element));
+    byId("slots").dataset.kind = next.kind;
+    replace(byId("thread"), next.thread);
+    byId("ask").textContent = next.action;
+    this.regionPanel.set(next.regions, next.main, next.kind === "compare");
+    this.refresh();
+  }
+
+  refresh() {
+    const { bench } = this;
+    this.viewer.setPictures(bench.shown, bench.kind === "compare" ? "both" : "first");
+    this.viewer.setRegions(bench.regions);
+    if (bench.empty) this.start.show(bench.kind);
+    else this.start.hide();
+    byId("bench").classList.toggle("bench-empty", bench.empty);
+    this.viewer.setMaps(localMaps(bench.shown), bench.run ? mapsOf(bench.run, this.readyTools) : []);
+    this.maps.keepOnly([...this.benches.assess.runs, ...this.benches.compare.runs]);
+    this.refreshForm();
+  }
+
+  refreshForm() {
+    const { bench } = this;
+    const busy = Boolean(bench.active);
+    byId("ask").disabled = busy;
+    byId("cancel").hidden = !busy;
+    byId("ask-hint").textContent = "";
+    this.question.placeholder = t(bench.kind === "compare" ? "ask.of_each" : bench.turns.length ? "ask.another" : "ask.anything");
+    // Once something was asked, what was found suggests what to ask next.
+    byId("suggestions").hidden = busy || bench.turns.length > 0;
+    const suggested = suggestions({ region: bench.regions.at(-1)?.name, reference: Boolean(bench.slot("reference").picture), kind: bench.kind });
+    replace(byId("suggestions"), suggested.map((text) => el("button", { type: "button", class: "chip", title: text, onclick: () => this.suggest(text) }, text)));
+  }
+
+  suggest(text) {
+    this.question.value = text;
+    this.regionPanel.checkQuestion(text);
+    this.question.focus();
+  }
+
+  say(problem, again = null) {
+    replace(byId("messages"), problemCard(problem, again));
+  }
+
+  // --- pictures and regions ---
+
+  pictureChanged(which, slot) {
+    if (!which.loading) {
+      if (slot === which.slots[0]) which.regions = [];
+      this.maps.forgetLocal();
+      this.forgetThread(which);
+    }
+    if (which !== this.bench) return;
+    this.regionPanel.set(which.regions, which.main, which.kind === "compare");
+    this.refresh();
+  }
+
+  /** Answers belong to the pictures they were made from. */
+  forgetThread(which) {
+    which.active?.stop.abort();
+    for (const turn of which.turns) turn.stop();
+    Object.assign(which, { active: null, run: null, runs: [], turns: [] });
+    replace(which.thread);
+    if (location.hash.startsWith("#/run/")) window.history.replaceState(null, "", `#/${which.kind}`);
+  }
+
+  /** The first drag of a new box adds it, further moves change it. */
+  regionDrawn(box) {
+    const { regions } = this.bench;
+    const stretching = this.viewer.startedBox && regions.length;
+    const name = stretching ? regions.at(-1).name : this.regionPanel.freeName(t("region.first"), regions.length);
+    this.viewer.startedBox = true;
+    this.regionsChanged([...(stretching ? regions.slice(0, -1) : regions), { name, box, inside: this.bench.kind === "compare" && (stretching ? regions.at(-1).inside : !regions.length) }]);
+  }
+
+  regionsChanged(regions) {
+    const { bench } = this;
+    const before = bench.regions;
+    bench.regions = regions;
+    this.viewer.setRegions(regions);
+    this.regionPanel.set(regions, bench.main, bench.kind === "compare");
+    const [old, now] = [before.at(-1)?.name, regions.at(-1)?.name];
+    if (old !== now && bench.kind === "assess") {
+      const asked = this.question.value.trim();
+      const onlySuggested = !asked || [suggestions({ reference: true }), old ? suggestions({ region: old }) : [], [bench.question]].flat().includes(asked);
+      // A question that was only suggested makes way for one about the region, and the other way round.
+      if (onlySuggested) [this.question.value] = suggestions({ region: now });
+      this.refreshForm();
+      byId("suggestions").hidden = Boolean(bench.active);
+    }
+    this.regionPanel.checkQuestion(this.question.value);
+  }
+
+  async takeFiles(files) {
+    const { bench } = this;
+    if (files.length === 2 && bench.kind === "compare") await Promise.all(files.map((file, at) => bench.slots[at].takeFile(file)));
+    else await bench.nextSlot.takeFile(files[0]);
+  }
+
+  /** Pictures that the server keeps, as [{path, name, kept}]: one to assess, two to compare. */
+  async takeKept(pictures) {
+    const which = this.benches[pictures.length === 2 ? "compare" : "assess"];
+    for (const slot of which.slots) slot.clear();
+    location.hash = `#/${which.kind}`;
+    try {
+      for (const [at, { path, name, kept }] of pictures.entries()) await which.slots[at].takeStored(path, name, kept);
+    } catch (problem) {
+      this.say(problem);
+    }
+  }
+
+  // --- maps ---
+
+  async showMap(name) {
+    const { viewer, bench } = this;
+    const { run, shown } = bench;
+    viewer.setMap(null);
+    if (!name) return;
+    viewer.mapSelect.value = name;
+    viewer.say(t("maps.drawing"));
+    try {
+      const map = await this.maps.find(name, shown, run);
+      if (run === bench.run && bench === this.bench && viewer.mapSelect.value === name) viewer.setMap(map);
+    } catch (problem) {
+      viewer.say(problem.message);
+    }
+  }
+
+  /** After the first answer about a picture the map shows itself, with the worst place marked. */
+  async showWorst(which, run) {
+    if (run.kind !== "assess" || !run.result || which !== this.bench) return;
+    const showing = which.turns.length === 1 ? this.showMap(QUALITY) : null;
+    try {
+      const worst = await getJson(run.links.worst);
+      await showing;
+      if (run !== which.run || which !== this.bench) return;
+      this.viewer.setWorst(worst.even ? null : { box: worst.box, name: t("viewer.worst", { score: worst.score.toFixed(1) }) });
+      if (worst.even) this.viewer.say(t("viewer.even", { score: worst.whole.toFixed(1) }));
+    } catch {
+      // Without the picture there is no place to mark; the answer stands without it.
+      this.viewer.setWorst(null);
+    }
+  }
+
+  // --- asking ---
+
+  async ask(text = this.question.value) {
+    const which = this.bench;
+    if (which.active) return;
+    if (which.missing) {
+      byId("ask-hint").textContent = t("ask.missing", { label: which.missing.label });
+      which.missing.element.querySelector("input").focus();
+      return;
+    }
+    const question = text.trim();
+    if (!question && which.kind === "assess") {
+      byId("ask-hint").textContent = t("ask.nothing");
+      this.question.focus();
+      return;
+    }
+    // The question stands in the thread from now on; its field is for the next one.
+    which.question = "";
+    this.question.value = "";
+    const stop = new AbortController();
+    const turn = this.newTurn(which, question);
+    const active = { stop, turn, run: null };
+    which.active = active;
+    this.refreshForm();
+    const begin = () => startRun(which.kind, which.form(question, byId("backend").value), stop.signal, (share) => turn.sending(share));
+    const beginOrSendAgain = async () => {
+      try {
+        return await begin();
+      } catch (problem) {
+        if (problem.kind !== "picture_gone" || !which.sendAgain()) throw problem;
+        return begin();
+      }
+    };
+    await this.carryOut(which, active, beginOrSendAgain, () => this.askAgain(which, turn));
+  }
+
+  newTurn(which, question) {
+    for (const each of which.turns) each.suggest([], () => {});
+    const turn = new Turn(question, titleFor(which.kind, question), which.turns.length === 0, (words) => this.announce(words));
+    which.turns.push(turn);
+    which.thread.append(turn.element);
+    turn.element.scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    return turn;
+  }
+
+  askAgain(which, failed) {
+    which.turns = which.turns.filter((turn) => turn !== failed);
+    failed.element.remove();
+    return this.ask(failed.question);
+  }
+
+  /** Starts or finds a run, follows it, and shows what came of it. */
+  async carryOut(which, active, begin, again) {
+    try {
+      active.run = await begin();
+      if (which.active !== active) return;
+      // From now on the page's address leads to this run.
+      if (this.bench === which && location.hash !== `#/run/${active.run.id}`) window.history.pushState(null, "", `#/run/${active.run.id}`);
+      const ended = await active.turn.follow(active.run, active.stop.signal);
+      if (which.active !== active) return;
+      which.run = ended.result ? ended : which.run;
+      which.runs.push(ended);
+      which.keptBy(ended);
+      which.active = null;
+      active.turn.suggest(nextQuestions(ended, which.asked), (text) => this.ask(text));
+      if (which === this.bench) this.refresh();
+      await this.showWorst(which, ended);
+    } catch (problem) {
+      if (problem.name !== "AbortError" && which.active === active) active.turn.fail(problem, again);
+    } finally {
+      active.turn.stop();
+      if (which.active === active) which.active = null;
+      if (which === this.bench) this.refreshForm();
+    }
+  }
+
+  async cancel() {
+    const { bench } = this;
+    const { active } = bench;
+    if (!active) return;
+    if (!active.run) {
+      // Not accepted yet: nothing on the server has to be told.
+      active.stop.abort();
+      active.turn.stop();
+      active.turn.element.remove();
+      bench.turns = bench.turns.filter((turn) => turn !== active.turn);
+      bench.active = null;
+      this.refreshForm();
+      return;
+    }
+    byId("cancel").disabled = true;
+    try {
+      await active.turn.cancel(active.run);
+    } catch (problem) {
+      this.say(problem);
+    } finally {
+      byId("cancel").disabled = false;
+    }
+  }
+
+  async runExample(kind, example, all) {
+    const which = this.benches[kind];
+    const original = all.find((each) => each.name === example.reference);
+    const question = kind === "compare" ? "" : questionOf(example);
+    try {
+      if (kind === "compare") await Promise.all([which.slot("image_a").takeExample(original), which.slot("image_b").takeExample(example)]);
+      else await which.slot("image").takeExample(example);
+      await this.ask(question);
+    } catch (problem) {
+      this.say(problem, () => this.runExample(kind, example, all));
+    }
+  }
+
+  // --- earlier runs ---
+
+  async openRun(id) {
+    const open = Object.values(this.benches).find((each) => each.run?.id === id || each.active?.run?.id === id);
+    if (open) {
+      this.show(open.kind);
+      return;
+    }
+    try {
+      const run = await getJson(`/v1/runs/${id}`);
+      const which = this.benches[run.kind];
+      this.forgetThread(which);
+      window.history.replaceState(null, "", `#/run/${id}`);
+      which.loading = true;
+      which.question = "";
+      this.show(which.kind);
+      await this.takePictures(which, run);
+      which.regions = Object.entries(run.request.regions ?? {}).map(([name, box]) => ({ name, box }));
+      which.loading = false;
+      this.show(which.kind);
+      const active = { stop: new AbortController(), turn: this.newTurn(which, questionOfRun(run)), run };
+      which.active = active;
+      await this.carryOut(which, active, async () => run, () => this.openRun(id));
+    } catch (problem) {
+      this.show(this.bench.kind);
+      this.say(problem, () => this.openRun(id));
+    }
+  }
+
+  async takePictures(which, run) {
+    for (const slot of which.slots) {
+      try {
+        if (run.links[slot.name]) await slot.takeStored(run.links[slot.name], run.request.pictures[slot.name], `${run.id}/${slot.name}`);
+        else slot.clear();
+      } catch (problem) {
+        slot.clear();
+        this.say(problem);
+      }
+    }
+  }
+
+  announce(words) {
+    byId("announcer").textContent = words;
+  }
+}

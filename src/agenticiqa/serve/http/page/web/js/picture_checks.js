@@ -1,0 +1,69 @@
+// Whether a chosen file can be used, before anything is asked: its size, its kind, its number of pixels.
+
+import { getJson, send } from "./api.js";
+import { megabytes } from "./dom.js";
+import { t } from "./words.js";
+
+let limits = null;
+
+/** What the server takes; null until it has said so. */
+export async function loadLimits() {
+  limits = await getJson("/v1/limits");
+  return limits;
+}
+
+export const knownLimits = () => limits;
+
+/** A file that cannot be used, and why, in words. */
+export class Refused extends Error {}
+
+/**
+ * The picture as {url, width, height}: as the browser shows it, or else as the server does. A file that is too large, has
+ * too many pixels, or is no picture is Refused.
+ */
+export async function openPicture(file, onProgress = () => {}) {
+  if (limits && file.size > limits.max_upload_bytes) throw new Refused(t("check.too_large", { size: megabytes(file.size), most: megabytes(limits.max_upload_bytes) }));
+  if (file.size === 0) throw new Refused(t("check.empty"));
+  const url = URL.createObjectURL(file);
+  const size = await sizeOf(url);
+  if (size) return checked({ url, ...size });
+  URL.revokeObjectURL(url);
+  return checked(await previewOf(file, onProgress));
+}
+
+function checked(picture) {
+  const pixels = picture.width * picture.height;
+  if (limits && pixels > limits.max_pixels) {
+    URL.revokeObjectURL(picture.url);
+    throw new Refused(t("check.too_many_pixels", { width: picture.width, height: picture.height, pixels: millions(pixels), most: millions(limits.max_pixels) }));
+  }
+  return picture;
+}
+
+const millions = (pixels) => (pixels / 1e6).toFixed(pixels < 1e7 ? 1 : 0);
+
+/** Browsers cannot show every format: the server decodes it, or says that it is no picture. */
+async function previewOf(file, onProgress) {
+  const form = new FormData();
+  form.append("image", file, file.name || "picture");
+  try {
+    const { blob, header } = await send("/v1/preview", form, { onProgress });
+    const [width, height] = (header("Picture-Size") ?? "").split("x").map(Number);
+    return { url: URL.createObjectURL(blob), width, height, preview: true };
+  } catch (problem) {
+    if (problem.status === 415) throw new Refused(t("check.no_picture", { formats: (limits?.formats ?? []).join(", ") }));
+    throw problem;
+  }
+}
+
+/** Width and height as shown, or null for a format that this browser cannot show. */
+async function sizeOf(url) {
+  const image = new Image();
+  image.src = url;
+  try {
+    await image.decode();
+  } catch {
+    return null;
+  }
+  return { width: image.naturalWidth, height: image.naturalHeight };
+}

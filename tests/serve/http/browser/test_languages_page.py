@@ -1,0 +1,72 @@
+"""The page in other languages, and by keyboard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from serve.http.browser.steps import answer_of, upload
+from support.http_service import PICTURE, REFERENCE, Running
+
+Opener = Callable[..., Page]
+Findings = Callable[[Page], list[str]]
+
+
+@pytest.mark.parametrize(
+    ("locale", "headline", "ask"),
+    [
+        ("de-CH", "Sehen, was einem Bild fehlt", "Fragen"),
+        ("zh-TW", "看清图片哪里有问题", "提问"),
+        ("fr-FR", "See what", "Ask"),
+    ],
+)
+def test_the_browsers_language_is_spoken(open_page: Opener, scripted: Running, locale: str, headline: str, ask: str):
+    page = open_page(scripted.url, locale=locale)
+    expect(page.locator(".headline")).to_contain_text(headline)
+    expect(page.locator("#ask")).to_have_text(ask)
+
+
+def test_switch_and_questions_that_every_model_understands(
+    open_page: Opener, embedded_url: str, serious_findings: Findings
+):
+    page = open_page(embedded_url)
+    page.get_by_label("Language").select_option("de")
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    page.get_by_role("button", name="Zu wenig Licht").click()
+    answer = answer_of(page)
+    expect(answer.locator(".answer-text")).to_have_text(re.compile(r"von 5: falsche Helligkeit"))
+    asked = page.evaluate("async (id) => (await fetch(`/v1/runs/${id}`)).json()", page.url.split("/")[-1])
+    assert asked["query"] == "How good is this picture?"
+    assert serious_findings(page) == []
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+
+
+def test_keys_and_their_list(open_page: Opener, scripted: Running, serious_findings: Findings):
+    page = open_page(scripted.url)
+    upload(page)
+    upload(page, "Reference", "clean.png", REFERENCE)
+    page.locator("body").press("w")
+    expect(page.locator(".pane-edge")).to_be_visible()
+    page.keyboard.press("l")
+    expect(page.locator(".loupe")).to_be_visible()
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    expect(dialog).to_contain_text("Worst place at 100 %")
+    assert serious_findings(page) == []
+    dialog.get_by_label("Single keys").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("h")
+    expect(page).to_have_title(re.compile("Assess"))
+
+
+def test_keys_leave_text_alone(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    upload(page, data=PICTURE)
+    page.locator("#question").fill("")
+    page.locator("#question").press_sequentially("how achy?")
+    expect(page.locator("#question")).to_have_value("how achy?")
+    expect(page).to_have_title(re.compile("Assess"))
