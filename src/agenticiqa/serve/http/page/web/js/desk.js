@@ -164,13 +164,12 @@ export class Desk {
   async showMap(name) {
     const { viewer, bench } = this;
     const { run, shown } = bench;
-    viewer.setMap(null);
+    viewer.wantMap(name);
     if (!name) return;
-    viewer.mapSelect.value = name;
     viewer.say(t("maps.drawing"));
     try {
       const map = await this.maps.find(name, shown, run);
-      if (run === bench.run && bench === this.bench && viewer.mapSelect.value === name) viewer.setMap(map);
+      if (bench === this.bench && viewer.wantedMap === name) viewer.setMap(map);
     } catch (problem) {
       viewer.say(problem.message);
     }

@@ -9,7 +9,7 @@ const TYPING = "textarea, select, dialog, input:not([type=checkbox], [type=file]
 export function setUpShortcuts(desk) {
   const { viewer } = desk;
   const dialog = byId("shortcuts");
-  const chooseMap = (name) => desk.showMap(viewer.mapSelect.value === name ? "" : name);
+  const chooseMap = (name) => desk.showMap(viewer.wantedMap === name ? "" : name);
   const layout = (name) => viewer.pictures.length > 1 && viewer.useLayout(viewer.layout === name ? "both" : name);
   const keys = {
     a: ["keys.assess", () => go("assess")],

@@ -22,6 +22,7 @@ export class Viewer {
     this.regions = [];
     this.worst = null;
     this.map = null;
+    this.wantedMap = "";
     this.strength = 0.55;
     this.wipe = null;
     this.secondShown = false;
@@ -40,6 +41,7 @@ export class Viewer {
     if (same) return;
     this.pictures = pictures;
     this.map = null;
+    this.wantedMap = "";
     this.worst = null;
     this.view = WHOLE;
     this.root.hidden = pictures.length === 0;
@@ -56,13 +58,15 @@ export class Viewer {
       el("optgroup", { label: t("maps.local") }, options(local)),
       el("optgroup", { label: t("maps.run") }, ofRun.length ? options(ofRun) : el("option", { disabled: true }, t("maps.later"))),
     );
-    this.setMap([...local, ...ofRun].some(({ name }) => name === this.map?.name) ? this.map : null);
+    const there = (wanted) => [...local, ...ofRun].some(({ name }) => name === wanted);
+    if (!there(this.wantedMap)) this.wantedMap = "";
+    if (!there(this.map?.name)) this.setMap(null);
+    this.mapSelect.value = this.wantedMap;
   }
 
   /** The map over the pictures: {name, label, url | urls by picture, legend, ends, scale, opaque} or null. */
   setMap(map) {
     this.map = map;
-    this.mapSelect.value = map?.name ?? "";
     this.slider.disabled = !map;
     this.showMap();
     this.say(map ? map.legend : "");
@@ -95,6 +99,13 @@ export class Viewer {
     const worst = this.worst ? [{ ...this.worst, kind: "worst", action: () => this.showBox(this.worst.box) }] : [];
     for (const pane of this.panes) pane.setMarks([...(pane.picture.drawable ? regions : []), ...(pane.picture.mapped && !pane.picture.second ? worst : [])]);
     this.paint();
+  }
+
+  /** The name of the map that is being made: it is shown when it is there, unless another was chosen meanwhile. */
+  wantMap(name) {
+    this.wantedMap = name;
+    this.mapSelect.value = name;
+    this.setMap(null);
   }
 
   say(text) {
