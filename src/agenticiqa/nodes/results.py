@@ -119,6 +119,10 @@ class Assessment(BaseModel):
         """How a notebook shows the result: the pictures, the answer and its evidence."""
         return _notebook_view(self)
 
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        """How an interactive Python shows it: in one line."""
+        printer.text(str(self))
+
     def _result(self) -> SummarizerOutput:
         if self.status == "error" or self.summarizer_result is None:
             raise AssessmentFailedError(f"This run has no answer: {self.error or 'it did not finish'}")
@@ -211,6 +215,10 @@ class Comparison(BaseModel):
     def _repr_html_(self) -> str:
         """How a notebook shows the comparison: both pictures, where they differ, the verdict and its reasons."""
         return _notebook_view(self)
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        """How an interactive Python shows it: in one line."""
+        printer.text(str(self))
 
     def to_row(self) -> dict[str, Any]:
         """One flat record, for tables."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.overlays import overlay
 from agenticiqa.reports.look import (
     NO_PICTURES,
+    NOTEBOOK_SIDE,
+    SHOWN_SIDE,
     Box,
     figure,
     in_notebook,
@@ -43,6 +45,8 @@ class ReportItem:
     result: Assessment
     quality_map: Floats | None = None
     limits: ImageLimits = field(default_factory=ImageLimits)
+    side: int = SHOWN_SIDE
+    """The longer side of its pictures, as shown."""
 
 
 def render_report(items: Iterable[ReportItem], title: str = "AgenticIQA report") -> str:
@@ -54,7 +58,7 @@ def render_report(items: Iterable[ReportItem], title: str = "AgenticIQA report")
 
 def notebook_view(result: Assessment, limits: ImageLimits) -> str:
     """A result inside a notebook's page."""
-    return in_notebook(picture_article(report_item(result, limits)))
+    return in_notebook(picture_article(replace(report_item(result, limits), side=NOTEBOOK_SIDE)))
 
 
 def report_item(result: Assessment, limits: ImageLimits) -> ReportItem:
@@ -105,7 +109,7 @@ def _pictures(item: ReportItem) -> str:
     figures = []
     picture = _opened(item.result, item.result.image_path, item.limits)
     if picture is not None:
-        shown, regions = thumbnail(picture), regions_of(item.result)
+        shown, regions = thumbnail(picture, item.side), regions_of(item.result)
         size = picture.size
         figures.append(figure(shown, "picture", regions, size))
         if item.quality_map is not None:
@@ -114,7 +118,7 @@ def _pictures(item: ReportItem) -> str:
     if item.result.reference_path:
         reference = _opened(item.result, item.result.reference_path, item.limits)
         if reference is not None:
-            figures.append(figure(thumbnail(reference), "reference"))
+            figures.append(figure(thumbnail(reference, item.side), "reference"))
     return f'<div class="pictures">{"".join(figures)}</div>' if figures else quiet(NO_PICTURES)
 
 

@@ -13,6 +13,8 @@ from agenticiqa.reports.assessment import picture_article, regions_of, report_it
 from agenticiqa.reports.difference import Pictures, difference_of, open_pictures
 from agenticiqa.reports.look import (
     NO_PICTURES,
+    NOTEBOOK_SIDE,
+    SHOWN_SIDE,
     figure,
     in_notebook,
     models_of,
@@ -55,16 +57,16 @@ def render_page(found: Comparison, limits: ImageLimits) -> str:
 
 def notebook_view(found: Comparison, limits: ImageLimits) -> str:
     """The verdict inside a notebook's page; each side's own view is ``found.a`` or ``found.b``."""
-    return in_notebook(_verdict(found, limits))
+    return in_notebook(_verdict(found, limits, NOTEBOOK_SIDE))
 
 
-def _verdict(found: Comparison, limits: ImageLimits) -> str:
+def _verdict(found: Comparison, limits: ImageLimits, side: int = SHOWN_SIDE) -> str:
     names = f"A: {shown_name(found.image_a)}; B: {shown_name(found.image_b)}"
     if found.status == "error":
         told = without_folders(found.error or "", found.image_a, found.image_b, found.reference_path)
         return f"<article><h2>No verdict</h2>{quiet(names)}<p>{escape(told)}</p></article>"
     told = without_folders(found.verdict, found.image_a, found.image_b)
-    head = f"<h2>{escape(told)}</h2>{quiet(names)}{_figures(found, limits)}{_chance(found)}"
+    head = f"<h2>{escape(told)}</h2>{quiet(names)}{_figures(found, limits, side)}{_chance(found)}"
     return f'<article><div class="head">{head}</div>{_reasons(found)}{_tools(found)}</article>'
 
 
@@ -89,7 +91,7 @@ def _pictures(found: Comparison, limits: ImageLimits) -> Pictures:
     return Pictures(found.a.open_picture(found.image_a, limits), found.b.open_picture(found.image_b, limits), reference)
 
 
-def _figures(found: Comparison, limits: ImageLimits) -> str:
+def _figures(found: Comparison, limits: ImageLimits, longest: int) -> str:
     try:
         pictures = _pictures(found, limits)
     except ImageError:
@@ -101,10 +103,10 @@ def _figures(found: Comparison, limits: ImageLimits) -> str:
         result, score = results[side], scores[side]
         caption = side if score is None else f"{side}: {score:.2f} of 5"
         regions = regions_of(result) if result else None
-        shown.append(figure(thumbnail(picture), caption, regions, picture.size))
+        shown.append(figure(thumbnail(picture, longest), caption, regions, picture.size))
     difference = difference_of(pictures)
     if difference is not None:
-        shown.append(figure(difference.picture(thumbnail(pictures.a)), f"{MAP_CAPTION} ({difference.shows})"))
+        shown.append(figure(difference.picture(thumbnail(pictures.a, longest)), f"{MAP_CAPTION} ({difference.shows})"))
     return f'<div class="pictures">{"".join(shown)}</div>'
 
 

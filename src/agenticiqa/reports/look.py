@@ -26,6 +26,8 @@ from agenticiqa._version import __version__
 from agenticiqa.pictures.images import LoadedImage
 
 SHOWN_SIDE = 640
+NOTEBOOK_SIDE = 420
+"""A notebook keeps what it showed: smaller pictures keep it small."""
 NO_PICTURES = "The pictures are no longer where they were, or cannot be read."
 LEVEL_COLOURS = {5: "#1a7f37", 4: "#5aa02c", 3: "#b08800", 2: "#bc4c00", 1: "#b3261e"}
 
@@ -108,10 +110,10 @@ def without_folders(text: str, *paths: str | None) -> str:
 # --- parts ---
 
 
-def thumbnail(picture: LoadedImage) -> npt.NDArray[np.uint8]:
+def thumbnail(picture: LoadedImage, side: int = SHOWN_SIDE) -> npt.NDArray[np.uint8]:
     """The picture, small enough to be put into a page."""
     copy = picture.pil.copy()
-    copy.thumbnail((SHOWN_SIDE, SHOWN_SIDE), Image.Resampling.LANCZOS)
+    copy.thumbnail((side, side), Image.Resampling.LANCZOS)
     return np.asarray(copy, np.uint8)
 
 
