@@ -25,6 +25,7 @@ import numpy as np
 from PIL import Image
 
 from agenticiqa.evaluation.statistics import proportion
+from agenticiqa.models.offline.answering.chances import claim_chance
 from agenticiqa.models.offline.language.meaning.properties import properties
 from agenticiqa.models.offline.looking import Look, Looker
 from agenticiqa.models.offline.readings.told import Told, reader_of
@@ -66,7 +67,7 @@ class Bench:
     def ask(self, name: str, case: str, look: Look, truth: bool) -> None:
         """Whether a plain word for much of the property is agreed to exactly where it is true."""
         found = self.told(name, look)
-        chance = agreement(found, name) if found else None
+        chance = claim_chance(found, properties()[name], 1) if found else None
         self.counts[name, case].append(chance is not None and (chance >= 0.5) == truth)
 
     def choose(self, name: str, case: str, look: Look, truth: str, among: tuple[str, ...]) -> None:
@@ -81,19 +82,6 @@ class Bench:
 
     def note(self, name: str, case: str, right: bool) -> None:
         self.counts[name, case].append(right)
-
-
-def agreement(told: Told, name: str) -> float | None:
-    """The chance that a viewer agrees to a plain word for much of a property, as the answers reckon it."""
-    if told.amounts is None:
-        return None
-    asked = properties()[name]
-    if asked.good == "little":
-        return told.presence
-    if {"damage", "kind"} & asked.reading.keys():
-        return told.amounts[-1]
-    upper = told.amounts[3] + told.amounts[4]
-    return upper if asked.good == "middle" else upper + told.amounts[2] / 2
 
 
 # --- drawn scenes ---
@@ -145,6 +133,9 @@ def drawn_scenes(bench: Bench, count: int) -> None:
                 tone,
                 ("warm", "cool"),
             )
+        for tone, truth in ((rng.uniform(10, 70), False), (rng.uniform(185, 250), True)):
+            wall = drawn.ground(seed, (round(tone),) * 3)
+            bench.ask("bright", "drawn: dark and light walls", drawn.bare_look(wall), truth)
         where, x, y = rng.choice(
             [
                 ("centred", 0.5, 0.5),
@@ -258,10 +249,7 @@ def measured(bench: Bench) -> None:
             drawn.bare_look(both, half[1]),
             drawn.bare_look(both, half[0]),
         )
-        level = np.rint(stops(rgb, 0) * (0.18 / max(0.02, float(((rgb / 255.0) ** 2.2).mean()))) ** (1 / 2.2))
-        right = np.clip(level, 0, 255).astype(np.uint8)
-        bench.ask("bright", "3 stops under", drawn.bare_look(stops(right, -3)), False)
-        bench.ask("bright", "2 stops over", drawn.bare_look(stops(right, 2)), True)
+        bench.more("bright", "which is brighter (one stop)", plain, drawn.bare_look(stops(rgb, -1)))
         bench.ask("contrasty", "contrast × 0.3", drawn.bare_look(flattened(rgb, 0.3)), False)
         bench.ask("contrasty", "contrast × 1.5", drawn.bare_look(flattened(rgb, 1.5)), True)
         bench.ask("colourful", "no colour", drawn.bare_look(saturated(rgb, 0)), False)
@@ -356,6 +344,7 @@ def labelled(bench: Bench) -> None:
 
 def _focus(bench: Bench, path: Path) -> None:
     image = load_image(path)
+    whole = bench.looker.look(image)
     width, height = image.size
     mask = (
         np.asarray(Image.open(path.with_suffix(".mask.png")).convert("L").resize(image.size, Image.Resampling.NEAREST))
@@ -366,9 +355,9 @@ def _focus(bench: Bench, path: Path) -> None:
             box = Box(column * width // 3, row * height // 3, width // 3, height // 3)
             out = float(mask[box.rows, box.columns].mean())
             if out <= 0.05 or out >= 0.95:
-                bench.ask("in_focus", "ninths in or out of focus (CUHK)", bench.looker.look(image, box), out <= 0.05)
+                bench.ask("in_focus", "ninths in or out of focus (CUHK)", Look(whole.scene, image, box), out <= 0.05)
     if 0.4 <= float(mask.mean()) <= 0.9:
-        bench.ask("background_blurred", "partly out of focus (CUHK)", bench.looker.look(image), True)
+        bench.ask("background_blurred", "partly out of focus (CUHK)", whole, True)
 
 
 # --- table ---

@@ -16,6 +16,7 @@ from agenticiqa.models.offline.looking import Look, Looker
 from agenticiqa.pictures.images import decode_image
 from agenticiqa.reports.assessment import ReportItem, render_report
 from agenticiqa.vision.network import load_vision
+from support.drawn import disc, horizon
 
 PICTURES = Path(__file__).resolve().parents[3] / "examples" / "pictures"
 
@@ -68,3 +69,12 @@ def test_results_and_reports_carry_the_advice():
     assert "JPEG quality 90" in result.advice[0].do
     assert "JPEG quality 90" in render_report([ReportItem(result)])
     assert type(result).model_validate_json(result.model_dump_json()).advice == result.advice
+
+
+def test_asked_for_advice_a_slope_and_empty_space_are_looked_for():
+    sloping = " ".join(each.do for each in advice_for(look_at(horizon(3, 5)), thorough=True))
+    assert "turn it 5." in sloping or "turn it 4." in sloping
+    assert "° clockwise" in sloping
+    small = " ".join(each.do for each in advice_for(look_at(disc(1, 0.3, 0.4, 0.05)), thorough=True))
+    assert "Crop closer" in small
+    assert "Crop closer" not in " ".join(each.do for each in advice_for(look_at(disc(1, 0.3, 0.4, 0.05))))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from agenticiqa.models.advice.rules import Finding, advise
+from agenticiqa.models.advice.rules import SLIGHT, Finding, advise
 from agenticiqa.models.offline.looking import Look
 from agenticiqa.models.offline.measures import FLAT_CONTRAST, GARISH, GREYISH, HARD_CONTRAST, STRONG_CAST, hue_name
 from agenticiqa.models.offline.sentences import finding
@@ -32,16 +32,22 @@ THIRD = 1 / 3
 LEAST_STOPS, MOST_STOPS = 2 / 3, 4.0
 CLIPPED_PERCENT = 1.0
 SHORTEST_SMEAR, LONGEST_SMEAR = 4.0, 64.0
+LEAST_SLOPE, MOST_SLOPE = 1.0, 12.0
+"""Degrees: less nobody notices, more is meant."""
 FULL_BLACK, FULL_WHITE = 20, 235
 """A tonal range that ends inside these can be stretched."""
 
 
-def advice_for(look: Look) -> list[Advice]:
+def advice_for(look: Look, *, thorough: bool = False) -> list[Advice]:
     """What to do, what matters most first; empty where nothing to mend stands out.
 
-    Rests on what an assessment has measured anyway, so that every result can carry it.
+    Rests on what an assessment has measured anyway, so that every result can carry it. Where advice itself is asked
+    for, ``thorough`` also looks for what can be arranged better: a slope to level, empty space to crop.
     """
-    return advise(_finding(category, look) for category in look.visible())
+    found = [_finding(category, look) for category in look.visible()]
+    if thorough and look.box is None:
+        found += [each for each in (_slope(look), _empty_space(look)) if each]
+    return advise(found)
 
 
 def _finding(category: str, look: Look) -> Finding:
@@ -50,6 +56,30 @@ def _finding(category: str, look: Look) -> Finding:
     measured = _AMOUNTS.get(category)
     names = (*there, category)
     return Finding(names, finding(category, look), look.severity(category), measured(look, names) if measured else {})
+
+
+def _slope(look: Look) -> Finding | None:
+    from agenticiqa.models.offline.readings.arrangement import lines_of
+
+    lines = lines_of(look)
+    if lines is None or not LEAST_SLOPE <= abs(lines.degrees) <= MOST_SLOPE:
+        return None
+    rises, turn = ("right", "clockwise") if lines.degrees > 0 else ("left", "counter-clockwise")
+    off = f"{abs(lines.degrees):.1f}"
+    because = f"Its long lines rise to the {rises} by {off}°; the scene may be so."
+    return Finding(("tilted",), because, SLIGHT, {"degrees": off, "turn": turn})
+
+
+def _empty_space(look: Look) -> Finding | None:
+    from agenticiqa.models.offline.readings.subject import crop_around, subject
+
+    found = subject(look)
+    crop = crop_around(found, look.image.size) if found else None
+    if found is None or crop is None:
+        return None
+    box = f"{crop.width}×{crop.height} pixels from x {crop.x}, y {crop.y}"
+    because = f"What draws the eye covers only {found.share:.0%} of the frame; that may be meant."
+    return Finding(("subject off",), because, SLIGHT, {"crop": box})
 
 
 # --- amounts ---

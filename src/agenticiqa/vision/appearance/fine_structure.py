@@ -86,6 +86,8 @@ def fringe_width(rgb: UInt8Image) -> float:
 
 
 FRINGE_SIDE = 1280
+CLEARLY_BETTER = 0.01
+"""In correlation: of sixty photographs none fits better by more, parted colours do by 0.05."""
 MAGNIFICATIONS = np.arange(-0.012, 0.01201, 0.001)
 
 
@@ -102,4 +104,4 @@ def _magnification(green: Floats, other: Floats) -> float:
         scores.append(float((a * b).sum() / np.sqrt((a**2).sum() * (b**2).sum() + 1e-12)))
     best = int(np.argmax(scores))
     unmoved = scores[len(scores) // 2]
-    return float(MAGNIFICATIONS[best]) if scores[best] - unmoved > 0.005 else 0.0
+    return float(MAGNIFICATIONS[best]) if scores[best] - unmoved > CLEARLY_BETTER else 0.0

@@ -60,4 +60,4 @@ class SeenEvidence(Evidence):
         return look.scene.kind_share(category, kind, look.reading)
 
     def advice(self) -> Sequence[Advice]:
-        return advice_for(self._find(GLOBAL).look)
+        return advice_for(self._find(GLOBAL).look, thorough=True)

@@ -10,9 +10,9 @@ from agenticiqa.vision.appearance.fine_structure import detail_strength, finenes
 
 DETAIL = (-0.4, 0.8, 1.8, 2.8, 3.8)
 """Strength of fine structure at none to rich detail, in doublings of two levels of 255."""
-FRINGES = (0.3, 0.6, 1.2, 2.0, 3.5)
+FRINGES = (0.5, 1.0, 1.6, 2.4, 4.0)
 """Pixels by which colours part at the corners."""
-FRINGE = 0.6
+FRINGE = 0.8
 HOLDS_LESS = (-0.5, 0.5, 0.9, 1.3, 1.8)
 """How much farther than sharp photographs' the spectrum falls; half a place is where it falls as far."""
 _DETAIL_WORDS = ("No fine detail", "Little fine detail", "Some fine detail", "Much fine detail", "Rich fine detail")

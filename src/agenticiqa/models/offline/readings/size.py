@@ -15,6 +15,8 @@ MEGAPIXELS = (-2.0, 0.0, 2.0, 3.6, 5.3)
 """Doublings of one megapixel at very low to very high resolution: 0.25, 1, 4, 12, 40 megapixels."""
 NEAR_DPI, FAR_DPI = 300, 150
 """Pixels per inch of a print that is held in the hand, and of one that is seen from farther away."""
+TOLERANCE = 0.99
+"""Sizes of paper are rounded to millimetres, pictures to pixels."""
 MM_PER_INCH = 25.4
 
 
@@ -74,8 +76,8 @@ def printable(look: Look) -> Told:
     width, height = look.image.size if look.box is None else (look.box.width, look.box.height)
     near, far = (print_amount(width, height, dpi) for dpi in (NEAR_DPI, FAR_DPI))
     between = np.mean([chances_at(amount, 0.06) for amount in np.linspace(near, far, 5)], axis=0)
-    good = [paper.name for paper in PAPERS if paper.dpi(width, height) >= NEAR_DPI]
-    fair = [paper.name for paper in PAPERS if paper.dpi(width, height) >= FAR_DPI]
+    good = [paper.name for paper in PAPERS if paper.dpi(width, height) >= TOLERANCE * NEAR_DPI]
+    fair = [paper.name for paper in PAPERS if paper.dpi(width, height) >= TOLERANCE * FAR_DPI]
     largest = f"large enough for {good[-1]} seen from near" if good else "too small for a print seen from near"
     farther = f", enough for {fair[-1]} from farther away" if fair and fair != good else ""
     return Told(

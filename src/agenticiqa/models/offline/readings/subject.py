@@ -8,6 +8,7 @@ import numpy as np
 from agenticiqa.models.offline.looking import Look
 from agenticiqa.models.offline.readings.scales import chance_above, chances_at, pixels_of, placed
 from agenticiqa.models.offline.readings.told import Told, reader
+from agenticiqa.pictures.images import Box
 from agenticiqa.vision.appearance.subject import Subject, subject_of
 from agenticiqa.vision.appearance.symmetry import likeness
 from agenticiqa.vision.appearance.views import band_passed, lightness, reduced
@@ -25,6 +26,10 @@ THIRDS = (0.30, 0.22, 0.16, 0.11, 0.05)
 """Distance to the nearest crossing of thirds, in shares of the frame, at off to on the thirds."""
 CLUTTER = (0.40, 0.70, 0.80, 0.90, 1.0)
 """Share of the frame that edges fill at calm to crowded."""
+SMALL, CLEAR = 0.06, 0.6
+"""A subject that covers less and stands out more than this may be shown larger …"""
+ROOM, LEAST_CROP, MOST_OF_FRAME = 2.2, 0.5, 0.75
+"""… with so much of its own size around it, within these shares of the sides."""
 EMPTY = (0.10, 0.30, 0.50, 0.70, 0.88)
 PLAIN = 0.02
 """A cell whose lightness varies less than this holds nothing."""
@@ -35,6 +40,23 @@ def subject(look: Look) -> Subject | None:
     if look.box is None:
         return subject_of(saliency_map(look.image))
     return subject_of(load_locators().saliency(reduced(pixels_of(look), SIDE)))
+
+
+def crop_around(found: Subject, size: tuple[int, int]) -> Box | None:
+    """A box of the picture's shape that leaves a small, clear subject some room; None where there is nothing to crop.
+
+    >>> spot = Subject(0.3, 0.5, 0.04, 0.9, 0.2, 0.4, 0.4, 0.6)
+    >>> crop_around(spot, (1000, 500))
+    Box(x=50, y=125, width=500, height=250)
+    """
+    side = ROOM * max(found.right - found.left, found.bottom - found.top)
+    if found.share > SMALL or found.clearness < CLEAR or side > MOST_OF_FRAME:
+        return None
+    side = max(side, LEAST_CROP)
+    width, height = size
+    middle = (found.left + found.right) / 2, (found.top + found.bottom) / 2
+    left, top = (min(max(0.0, at - side / 2), 1 - side) for at in middle)
+    return Box(round(left * width), round(top * height), round(side * width), round(side * height))
 
 
 @reader("emphasised")
