@@ -55,17 +55,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("results-page"), help="folder for layouts and results")
-    parser.add_argument("--ablation-samples", type=int, default=60, help="of each set")
+    parser.add_argument("--samples", type=int, default=100, help="of each set, for the ratings")
+    parser.add_argument("--ablation-samples", type=int, default=40, help="of each set")
     arguments = parser.parse_args()
     work = arguments.work.resolve()
     lay_out_csiq(arguments.data / "csiq", work / "sets/csiq")
     lay_out_biq2021(arguments.data / "biq2021", work / "sets/biq2021")
     (work / "held_out.txt").write_text("\n".join(held_out()) + "\n", encoding="utf-8")
     common = ["--data", "sets", "--only", "biq2021=held_out.txt"]
-    reproduce(work, ["ratings", *common, "--models", MODELS, "--output", "whole"])
+    drawn = ["--max-samples", str(arguments.samples)]
+    reproduce(work, ["ratings", *common, "--models", MODELS, *drawn, "--output", "results"])
     drawn = ["--max-samples", str(arguments.ablation_samples)]
-    reproduce(work, ["ablations", *common, "--models", "embedded", *drawn, "--output", "ablations"])
-    tables = [work / "whole/ratings.md", work / "ablations/ablations.md"]
+    reproduce(work, ["ablations", *common, "--models", "embedded", *drawn, "--output", "results"])
+    tables = [work / "results/ratings.md", work / "results/ablations.md"]
     write_whole(PAGE, "\n".join([INTRODUCTION, *map(section, tables), missing()]))
 
 
