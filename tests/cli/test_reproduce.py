@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import special, stats
 
 from support.command_line import CommandLine
 from support.paper_data import QUESTIONS, make_paper_data
@@ -110,6 +112,33 @@ def test_profile_lies_apart_and_counts_as_like_the_paper(command_line, data, jud
     assert table["rows"][-1][-1] == "≈ GPT-4o"  # a few questions of a thousand
 
 
+def test_stored_ratings_are_scored_anew_without_a_call(command_line, data, judge):
+    arguments = (
+        "reproduce", "ratings", "--data", data, "--datasets", "tid2013", "--models", "openai.gpt-4o", "--methods",
+        "agents", "--max-replan", "0", "--resamples", "0", "--json",
+    )  # fmt: skip
+    [before] = json.loads(command_line(*arguments).out)
+    paid = sum(judge.paid.values())
+    [after] = json.loads(command_line(*arguments, "--no-run", "--eta", "5").out)
+    assert sum(judge.paid.values()) == paid
+    assert all("ratings-rescored." in file for file in after["files"])
+    [stored] = (command_line.folder / "reproduction").glob("runs/*/*/results.jsonl")
+    lines = [json.loads(line) for line in stored.read_text().splitlines()]
+    expected = stats.pearsonr([fused(line, eta=5.0) for line in lines], [line["mos"] for line in lines])[0]
+    new, old = (each["outcomes"][0]["scores"]["plcc"]["value"] for each in (after, before))
+    assert new == pytest.approx(expected, abs=1e-9)
+    assert abs(old - new) > 1e-3
+
+
+def fused(line: dict, eta: float) -> float:
+    """The formula of the paper, normalised, from what the line holds."""
+    fusion = line["summarizer_result"]["used_evidence"]["fusion"]
+    level = np.arange(1, 6)
+    weights = special.softmax(-eta * (fusion["tool_mean"] - level) ** 2)
+    products = weights * [fusion["p"][str(each)] for each in level]
+    return float((products * level).sum() / products.sum())
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -117,6 +146,7 @@ def test_profile_lies_apart_and_counts_as_like_the_paper(command_line, data, jud
         (("all", "--methods", "magic"), "--methods"),
         (("all", "--models", ","), "names no backend"),
         (("all", "--dry-run", "--no-run"), "contradict"),
+        (("all", "--eta", "2"), "--no-run"),
         (("ablations", "--without", "brain"), "brain"),
         (("ratings", "--tools", "Nonesuch"), "Nonesuch"),
         (("ratings", "--datasets", "csiq"), "no folder for csiq"),
@@ -134,6 +164,9 @@ def test_rescore_writes_a_new_file(command_line):
     assert done.code == 0
     found = json.loads(done.out)
     assert found["rescored"] == len(EXAMPLE.read_text().splitlines())
-    assert command_line("rescore", EXAMPLE, "--output", "new.jsonl").code != 0  # it is there already
+    there = command_line("rescore", EXAMPLE, "--output", "new.jsonl", "--eta", "2")
+    assert "is there already" in there.err
+    nothing = command_line("rescore", EXAMPLE, "--output", "c.jsonl")
+    assert "nothing is to change" in " ".join(nothing.err.split())
     wrong = command_line("rescore", EXAMPLE, "--output", "b.jsonl", "--thresholds", "1,x")
     assert "--thresholds takes numbers" in " ".join(wrong.err.split())

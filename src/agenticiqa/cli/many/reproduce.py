@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agenticiqa.cli.many.rescore import (
+    ClassConfidenceOption,
+    CurvesOption,
+    EtaOption,
+    PrintedFormulaOption,
+    rescoring_asked,
+)
 from agenticiqa.cli.options import (
     ConfigOption,
     JsonOption,
@@ -75,6 +82,10 @@ def reproduce(
     partial: Annotated[bool, typer.Option("--partial", help="Go on although pictures are missing.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what is left to do and what it would cost.")] = False,
     no_run: Annotated[bool, typer.Option("--no-run", help="Make the tables of what is stored, ask nothing.")] = False,
+    eta: EtaOption = None,
+    class_confidence: ClassConfidenceOption = None,
+    calibrations: CurvesOption = None,
+    printed_formula: PrintedFormulaOption = False,
     budget_usd: Annotated[
         float | None,
         typer.Option("--budget-usd", callback=finite, min=0, help="For everything together, earlier runs included."),
@@ -108,6 +119,9 @@ def reproduce(
 
     if dry_run and no_run:
         raise typer.BadParameter("--dry-run and --no-run contradict each other: choose one.")
+    anew = rescoring_asked(config, eta, class_confidence, None, calibrations, printed_formula=printed_formula)
+    if anew and not no_run:
+        raise typer.BadParameter("--eta and its like score stored results anew: they go with --no-run.")
     sets = find_sets(data, _listed(datasets), Selection(max_samples, blind, partial), read_only(only or ()))
     by_role = {"planner": planner, "executor": executor, "summarizer": summarizer}
     choices = replace(_choices(models, methods, tools, by_role), **_left_out(without))
@@ -125,6 +139,7 @@ def reproduce(
         ),
         resamples=resamples,
         runs=not no_run,
+        rescoring=anew,
     )
     raise typer.Exit(_dry_run(order, json_output=json_output) if dry_run else _run(order, json_output=json_output))
 

@@ -13,7 +13,8 @@ from agenticiqa.evaluation.accuracy import Accuracy, accuracy
 from agenticiqa.evaluation.agreement import Agreement, FigureSettings, agreement, grouped
 from agenticiqa.evaluation.reproduction.running import CellState
 from agenticiqa.evaluation.reproduction.studies import Cell
-from agenticiqa.evaluation.results import FUSED, RAW_PREFIX, Result, ResultFile, read_results, tool_entries
+from agenticiqa.evaluation.rescoring import Rescoring, rescored_line
+from agenticiqa.evaluation.results import FUSED, RAW_PREFIX, Result, ResultFile, read_results, score_of, tool_entries
 from agenticiqa.evaluation.statistics import FEWEST_CLUSTERS, IntervalEstimate
 
 PARTS = {"agenticiqa-eval": ("task",), "llvisionqa": ("question_type", "concern")}
@@ -88,12 +89,16 @@ class Outcome:
         }
 
 
-def outcome(cell: Cell, state: CellState, asked: int, *, whole: bool, resamples: int) -> Outcome:
-    """The figures of what is stored, whichever run left it there."""
+def outcome(
+    cell: Cell, state: CellState, asked: int, *, whole: bool, resamples: int, rescoring: Rescoring | None = None
+) -> Outcome:
+    """The figures of what is stored, whichever run left it there; with ``rescoring`` scored anew."""
     bare = Outcome(cell, state, asked, whole)
     if not cell.results.exists() or cell.results.stat().st_size == 0:
         return bare
     whole_lines = read_cell(cell)
+    if rescoring:
+        whole_lines = replace(whole_lines, results=[_rescored(result, rescoring) for result in whole_lines.results])
     judged = [result for result in whole_lines.results if result.is_choice]
     file = replace(whole_lines, results=[_slim(result) for result in whole_lines.results])
     return replace(
@@ -104,6 +109,14 @@ def outcome(cell: Cell, state: CellState, asked: int, *, whole: bool, resamples:
         parts=_parts(cell, judged),
         expense=expense(whole_lines.results),
     )
+
+
+def _rescored(result: Result, how: Rescoring) -> Result:
+    """A tool's own value stays what it is."""
+    if result.line.get("measurements") or result.score is None:
+        return result
+    line, _ = rescored_line(result.line, how)
+    return replace(result, line=line, score=score_of(line, FUSED))
 
 
 def _slim(result: Result) -> Result:

@@ -29,6 +29,7 @@ from agenticiqa.evaluation.reproduction.running import (
 )
 from agenticiqa.evaluation.reproduction.studies import Cell, Study
 from agenticiqa.evaluation.reproduction.writing import csv_text, latex, markdown
+from agenticiqa.evaluation.rescoring import Rescoring
 from agenticiqa.evaluation.tables import Table
 from agenticiqa.runtime.files import write_whole
 from agenticiqa.vision.network import weights_version
@@ -48,6 +49,12 @@ class Order:
     resamples: int = 1000
     runs: bool = True
     """False: the tables are made of what is stored; nothing is asked or measured."""
+    rescoring: Rescoring | None = None
+    """How the stored ratings are scored anew; such tables have names of their own."""
+
+    @property
+    def suffix(self) -> str:
+        return "-rescored" if self.rescoring else ""
 
     @property
     def cells(self) -> list[Cell]:
@@ -93,22 +100,24 @@ def reproduce(
     states = (
         run_cells(cells, order.conditions, listener=listener, stop=stop, make_engine=make_engine) if order.runs else {}
     )
-    found = {cell.results: _outcome(cell, states, checks, order.resamples) for cell in cells}
+    found = {cell.results: _outcome(order, cell, states, checks) for cell in cells}
     return [_written(order, study, [found[cell.results] for cell in order.cells_of(study)]) for study in order.studies]
 
 
-def _outcome(cell: Cell, states: dict[Path, CellState], checks: dict[str, Check], resamples: int) -> Outcome:
+def _outcome(order: Order, cell: Cell, states: dict[Path, CellState], checks: dict[str, Check]) -> Outcome:
     check = checks[cell.judged.key]
     with cell.manifest.open("rb") as stream:
         asked = sum(1 for _ in stream)
     state = states.get(cell.results, NOT_RUN)
-    return outcome(cell, state, asked, whole=asked == check.expected, resamples=resamples)
+    whole = asked == check.expected
+    return outcome(cell, state, asked, whole=whole, resamples=order.resamples, rescoring=order.rescoring)
 
 
 def _written(order: Order, study: Study, outcomes: list[Outcome]) -> StudyResult:
     table = _table(order, study, outcomes)
     facts = _facts(order, outcomes)
-    result = StudyResult(study, table, outcomes, [order.output / f"{study.table}.{suffix}" for suffix in FORMATS])
+    files = [order.output / f"{study.table}{order.suffix}.{suffix}" for suffix in FORMATS]
+    result = StudyResult(study, table, outcomes, files)
     texts = {
         "md": markdown(study, table, facts),
         "csv": csv_text(study, outcomes),
@@ -146,6 +155,7 @@ def _facts(order: Order, outcomes: Sequence[Outcome]) -> dict[str, str]:
         "Date": f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC",
         "Samples": "; ".join(described),
         **({"Profile": order.profile} if order.profile else {}),
+        **({"Scored anew, without a new call": json.dumps(order.rescoring.as_dict())} if order.rescoring else {}),
         "Paid for these results": "unknown" if len(known) < len(paid) else f"${sum(known):.4f}",
         "Versions": ", ".join([*versions(), f"embedded weights {weights_version()}"]),
         "Hardware": hardware(),
