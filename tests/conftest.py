@@ -22,7 +22,11 @@ from support.pictures import distorted, save, scene
 def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A home of its own, no keys, no configuration of the machine: the folder that AGENTICIQA_HOME names."""
     for name in list(os.environ):
-        if name.startswith("AGENTICIQA_") or name.endswith(("_API_KEY", "_BASE_URL")) or name == "QWEN_MODEL":
+        if (
+            name.startswith("AGENTICIQA_")
+            or name.endswith(("_API_KEY", "_BASE_URL"))
+            or name in ("QWEN_MODEL", "QWEN_ADAPTER")
+        ):
             monkeypatch.delenv(name)
     home = tmp_path / "home"
     work = tmp_path / "work"

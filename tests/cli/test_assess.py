@@ -52,6 +52,19 @@ def test_parts_are_left_out(run, model, pictures):
     assert "Parts are planner, executor" in refused.err
 
 
+def test_prompts_of_ones_own_reach_the_server(run, model, pictures, tmp_path):
+    (tmp_path / "prompts").mkdir()
+    words = "You are a planner of somebody else's. Reply in JSON: {...}"
+    (tmp_path / "prompts/planner.txt").write_text(f"{words}\nUser:\nThey ask: {{query}}")
+    done = run("assess", pictures[0], "--json", AGENTICIQA_PIPELINE__PROMPTS=str(tmp_path / "prompts"))
+    system, user = model.requests[0]["messages"]
+    assert words in json.dumps(system)
+    assert "They ask: " in json.dumps(user)
+    plain = run("assess", pictures[0], "--json")
+    assert words not in json.dumps(model.requests[len(model.requests) // 2]["messages"])
+    assert done.json["metadata"]["prompts_sha256"] != plain.json["metadata"]["prompts_sha256"]
+
+
 def test_the_installed_command_works_in_a_process_of_its_own(run_process, model, pictures):
     done = run_process("assess", pictures[0], "--json")
     assert done.code == 0, done.err

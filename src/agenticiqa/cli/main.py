@@ -40,6 +40,7 @@ COMMANDS = {
     "benchmark": "many.benchmark:benchmark",
     "reproduce": "many.reproduce:reproduce",
     "rescore": "many.rescore:rescore",
+    "tuning-data": "many.tuning_data:tuning_data",
     "report": "many.report:report",
     "gate": "many.gate:gate",
     "doctor": "setup.doctor:doctor",

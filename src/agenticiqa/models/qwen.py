@@ -23,6 +23,7 @@ from agenticiqa.models.client import (
     TokenUsage,
 )
 from agenticiqa.models.known_models import model_id
+from agenticiqa.models.qwen_adapter import adapter_at, with_adapter
 from agenticiqa.models.wire.answer_logprobs import ReplyToken, answer_logprobs
 from agenticiqa.models.wire.reply_schema import reply_schema
 from agenticiqa.models.wire.transport import TOP_LOGPROBS, checked_text, installed
@@ -53,6 +54,7 @@ class QwenVLMClient(RichVLMClient):
             )
         self.backend = backend
         self.model = model_id("qwen", model)
+        self.adapter = adapter_at(settings.adapter) if settings.adapter else None
         self.settings = settings
         self._lock = threading.Lock()
         self._loaded: _Loaded | None = None
@@ -62,7 +64,12 @@ class QwenVLMClient(RichVLMClient):
     @property
     def identity(self) -> str:
         limits = f"{self.settings.max_image_side or ''}/{self.settings.max_image_bytes or ''}"
-        return "|".join((self.backend, self.model, self.settings.dtype, limits))
+        return "|".join((self.backend, self.told_as, self.settings.dtype, limits))
+
+    @property
+    def told_as(self) -> str:
+        """The model's name in results: with the adapter, where there is one."""
+        return f"{self.model} + {self.adapter.name}" if self.adapter else self.model
 
     def complete(self, request: ModelRequest) -> ModelReply:
         # Waiting for other questions is not this question's time: the limit starts when the model is free.
@@ -92,6 +99,8 @@ class QwenVLMClient(RichVLMClient):
             processor = AutoProcessor.from_pretrained(self.model)
             placed = {"device_map": "auto"} if spread else {}
             model = AutoModelForImageTextToText.from_pretrained(self.model, dtype=dtype, **placed).eval()
+            if self.adapter:
+                model = with_adapter(model, self.adapter)
             if not spread:
                 model = model.to(device)
         except (OSError, ValueError) as error:
@@ -148,7 +157,7 @@ class QwenVLMClient(RichVLMClient):
             text=text,
             answer_logprobs=answer_logprobs(tokens, request.answer_letters),
             usage=TokenUsage(prompt_length, len(ids)),
-            model=self.model,
+            model=self.told_as,
             notes=notes,
         )
 
@@ -232,20 +241,24 @@ class _Recorder:
         return scores
 
 
-def _inputs(
-    loaded: _Loaded, request: ModelRequest, pictures: Sequence[tuple[str, Image.Image]], *, with_schema: bool
-) -> Any:
+def chat_messages(request: ModelRequest, labels: Sequence[str], *, with_schema: bool) -> list[dict[str, Any]]:
+    """A request as the messages of a chat template; pictures are placeholders, in the order of their labels."""
     content: list[dict[str, Any]] = []
-    for label, _ in pictures:
+    for label in labels:
         content += [{"type": "text", "text": f"{label}:"}, {"type": "image"}]
     user = request.user
     if request.schema is not None and with_schema:
         user = f"{user}\n\n{reply_schema(request.schema).instruction}"
     content.append({"type": "text", "text": user})
     system = [{"role": "system", "content": [{"type": "text", "text": request.system}]}] if request.system else []
-    text = loaded.processor.apply_chat_template(
-        [*system, {"role": "user", "content": content}], add_generation_prompt=True, tokenize=False
-    )
+    return [*system, {"role": "user", "content": content}]
+
+
+def _inputs(
+    loaded: _Loaded, request: ModelRequest, pictures: Sequence[tuple[str, Image.Image]], *, with_schema: bool
+) -> Any:
+    messages = chat_messages(request, [label for label, _ in pictures], with_schema=with_schema)
+    text = loaded.processor.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
     images = [picture for _, picture in pictures] or None
     return loaded.processor(text=[text], images=images, return_tensors="pt").to(loaded.device)
 
@@ -316,5 +329,5 @@ PROVIDER = Provider(
     readiness=_readiness,
     extra="qwen",
     local=True,
-    options={"QWEN_MODEL": "a model folder or a hub id"},
+    options={"QWEN_MODEL": "a model folder or a hub id", "QWEN_ADAPTER": "a folder with a LoRA adapter for it"},
 )

@@ -89,13 +89,14 @@ class ProviderSettings(_Strict):
     api_key: SecretStr | None = None
     base_url: str | None = None
     model: str | None = Field(None, description="Model folder or id for local backends; default model otherwise")
+    adapter: str | None = Field(None, description="Folder with a LoRA adapter for a local model")
     device: str = "auto"
     dtype: str = "auto"
     max_retries: int = Field(3, ge=0, le=10, description="Further tries after rate limits, 5xx and lost connections")
     max_image_side: int | None = Field(None, ge=16)
     max_image_bytes: int | None = Field(None, ge=1024)
 
-    @field_validator("api_key", "base_url", "model", mode="before")
+    @field_validator("api_key", "base_url", "model", "adapter", mode="before")
     @classmethod
     def _empty_is_unset(cls, value: Any) -> Any:
         return None if isinstance(value, str) and not value.strip() else value
@@ -110,7 +111,7 @@ class ProviderSettings(_Strict):
         return self.api_key.get_secret_value() if self.api_key else None
 
 
-_LOCAL_ONLY = frozenset({"device", "dtype"})
+_LOCAL_ONLY = frozenset({"adapter", "device", "dtype"})
 _WITHOUT_EFFECT: dict[str, frozenset[str]] = {
     "openai": _LOCAL_ONLY,
     "anthropic": _LOCAL_ONLY,

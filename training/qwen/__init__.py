@@ -1,0 +1,1 @@
+"""Fine-tuning of Qwen2.5-VL on the agents' own conversations."""
