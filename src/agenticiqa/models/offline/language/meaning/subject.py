@@ -114,7 +114,7 @@ def _of_family(text: AskedText, name: str, claimed: Mapping[str, float], said: M
         if other in claimed or other in said or own:
             return other
     for each in properties().values():
-        if each.between and each.between <= set(said):
+        if each.between and each.between <= set(said) and "and" not in text.plain:
             return each.name
     if any(sense.end for sense in text.senses if sense.property == name and text.is_asked(sense)):
         return name
