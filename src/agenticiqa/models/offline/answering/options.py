@@ -197,13 +197,16 @@ def _of_claims(problem: Problem) -> Weights:
     if not weights.known:
         return weights
     wanted_absent = problem.meaning.polarity < 0
+    every = tuple(text for texts in weights.sentences.values() for text in texts)
     for option in problem.meaning.options:
         if option.claim == "none":
             most = max(seen.values(), default=0.0)
             weights.told(option.letter, most if wanted_absent else (1 - most) * (1 + _LEAST_WEIGHT))
+            weights.sentences[option.letter] = every
         elif option.claim in ("all", "both"):
             least = min(seen.values(), default=0.0)
             weights.told(option.letter, 1 - least if wanted_absent else 4 * least)
+            weights.sentences[option.letter] = every
     has_none = any(option.claim == "none" for option in problem.meaning.options)
     if seen and len(seen) == len(weights.known) and not wanted_absent and not has_none and max(seen.values()) < _SEEN:
         _say_none(problem, seen, weights)

@@ -11,7 +11,10 @@ from agenticiqa.vision.scene import LEVELS
 from agenticiqa.vocabulary import LEVEL_LETTERS
 
 NOT_UNDERSTOOD = "No question about the picture was understood here, so it was rated on the whole."
-_PICTURES = re.compile(r"\b(?:photo|photograph|picture|image|shot|pic|scan|file)s?\b|\.\w{3,4}$", re.IGNORECASE)
+_PICTURES = re.compile(
+    r"\b(?:photo|photograph|picture|image|shot|pic|scan|file)s?\b|\.(?:jpe?g|png|webp|tiff?|heic|gif|bmp)$",
+    re.IGNORECASE,
+)
 _MOST_WORDS = 4
 
 

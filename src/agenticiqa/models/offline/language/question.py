@@ -208,13 +208,17 @@ class _QuestionReader:
     def _type(self, has_tools: bool) -> Literal["IQA", "Other"]:
         if has_tools:
             return "IQA"
-        if self._is_outside() or any(item.tag == "aesthetic" for item in self.items):
+        if self._is_outside() or self._wants_advice_only() or any(item.tag == "aesthetic" for item in self.items):
             return "Other"
         if self._distorted():
             return "IQA"
         if _asked_colors(self.items) or _contains(self.items, CONTENT_WORDS):
             return "Other"
         return "Other" if not self._technical() and self._asks_something() else "IQA"
+
+    def _wants_advice_only(self) -> bool:
+        """ "Give me some advice on this photo": no question, and no rating either."""
+        return self.meaning.form == "advice" and not self._opens_question()
 
     def _is_outside(self) -> bool:
         """ "Write me a poem": nothing that is asked of a picture as a picture."""
