@@ -104,6 +104,7 @@ def coloured_scene() -> tuple[np.ndarray, dict[str, tuple[int, int]]]:
         ("the dark doorway", "dark"),
         ("the bright window", "bright"),
         ("the white poster", "bright"),
+        ("the blue area", "blue"),
         ("the sea", None),
         ("the red gate on the right", None),
         ("the green door", None),

@@ -98,7 +98,9 @@ def print_assessment(console: Console, result: Assessment) -> None:
     """Answer, score, reasons and the evidence table."""
     console.print(Panel(_headline(result), title="Answer", title_align="left", expand=False))
     console.print(escape(result.reasoning), highlight=False)
-    if result.advice:
+    # An answer that is advice says it already; a question about colours or the file did not ask for any.
+    about_quality = result.plan is None or result.plan.query_type == "IQA"
+    if result.advice and about_quality and result.advice[0].do != result.answer:
         console.print(f"[bold]What to do first:[/] {escape(result.advice[0].do)}", highlight=False)
     if result.executor_evidence:
         print_evidence(console, result.executor_evidence)

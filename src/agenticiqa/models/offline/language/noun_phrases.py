@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+from agenticiqa._data import by_word
 from agenticiqa.models.offline.language.positions import POSITION_MODIFIERS, REGION_NOUNS, position_of
 from agenticiqa.models.offline.language.tagging import Item, tagged
 from agenticiqa.models.offline.language.tokens import singular_forms
-from agenticiqa.models.offline.language.word_lists import word_set
+from agenticiqa.models.offline.language.word_lists import vocabulary, word_set
 
 MAX_OBJECTS = 8
 
@@ -134,6 +135,8 @@ def _phrase_from(items: Sequence[Item], start: int) -> _Phrase | None:
         end += 1
     if head is None and end < len(items) and items[end - 1].tag == "position" and _is_part(items[end]):
         head = end - 1
+    if head is None and end < len(items) and items[end - 1].plain in _COLOURS and _is_part(items[end]):
+        head = end  # "the green area"
     if head is None:
         return None
     end = head + 1
@@ -176,6 +179,7 @@ def _is_part(item: Item) -> bool:
 
 
 _PARTS = word_set("part area region zone section portion")
+_COLOURS = frozenset(by_word(vocabulary("appearances")["colours"]))
 
 
 def _without_predicate(items: Sequence[Item], start: int, end: int) -> int:
