@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 from collections.abc import Iterator
@@ -16,6 +17,16 @@ from agenticiqa.runtime.config import ROLES
 from agenticiqa.runtime.logs import PACKAGE_LOGGER, configure_logging
 from support.command_line import CommandLine, clean_environment
 from support.pictures import distorted, save, scene
+
+# Python searches for garbage after every 700 new objects, and every search goes through all modules that are loaded.
+gc.set_threshold(20_000)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that do the same thing hundreds of times are not traced: other tests cover what they run."""
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("no_cover")
 
 
 @pytest.fixture

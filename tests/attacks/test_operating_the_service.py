@@ -226,26 +226,37 @@ def test_the_log_on_standard_error_is_json_if_wanted(tmp_path):
     assert "agenticiqa.access" not in (tmp_path / "log.jsonl").read_text()
 
 
-def test_the_log_on_standard_error_is_lines_otherwise(tmp_path):
-    _, text = logged(tmp_path)
-    assert re.search(r'^\S+ INFO agenticiqa\.access: \S+ local "GET /v1/tools" 200 [\d.]+ s [0-9a-f]{12}$', text, re.M)
-    # A line break in an address cannot begin a line of its own.
-    assert not re.search("^such", text, re.M)
+def test_the_log_on_standard_error_is_lines_otherwise_and_access_is_left_out_if_wanted(tmp_path):
     _, silent = logged(tmp_path, "--no-access-log")
     assert "agenticiqa.access" not in silent
+    assert not [line for line in silent.splitlines() if line.startswith("{")]
 
 
-@pytest.fixture
-def log_of_this_process() -> Iterator[None]:
+@pytest.fixture(params=["json"])
+def log_of_this_process(request: pytest.FixtureRequest) -> Iterator[None]:
     """On standard error while a test runs, and as it was afterwards."""
     loggers = [logging.getLogger(name) for name in (PACKAGE_LOGGER, ACCESS_LOGGER, "uvicorn.error")]
     before = [(list(logger.handlers), logger.level, logger.propagate) for logger in loggers]
-    log_to_standard_error("json", access=True)
+    log_to_standard_error(request.param, access=True)
     yield
     for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):
         logger.handlers[:] = handlers
         logger.setLevel(level)
         logger.propagate = propagate
+
+
+@pytest.mark.usefixtures("log_of_this_process")
+@pytest.mark.parametrize("log_of_this_process", ["text"], indirect=True)
+def test_a_request_is_one_line_for_a_person(tmp_path, capsys):
+    with serving(tmp_path, ScriptedClient()) as running, running.client() as client:
+        client.get("/v1/tools")
+        client.get("/no%0Asuch", params={"secret": "question"})
+    text = capsys.readouterr().err
+    assert re.search(r'^\S+ INFO agenticiqa\.access: \S+ local "GET /v1/tools" 200 [\d.]+ s [0-9a-f]{12}$', text, re.M)
+    # A line break in an address cannot begin a line of its own.
+    assert "such" in text
+    assert not re.search("^such", text, re.M)
+    assert "question" not in text
 
 
 @pytest.mark.usefixtures("log_of_this_process")
