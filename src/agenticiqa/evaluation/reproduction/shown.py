@@ -71,7 +71,7 @@ def remark(outcomes: Sequence[Outcome]) -> str:
 def about_intervals(resamples: int) -> list[str]:
     """How the intervals of correlations came about."""
     if resamples == 0:
-        return ["No intervals: --resamples is 0."]
+        return ["No intervals: --resamples is 0, or the run was stopped."]
     return [
         "SRCC: Spearman; PLCC: Pearson after the five-parameter logistic fit; in brackets 95 % intervals from "
         f"{resamples} bootstrap resamples of the pictures (versions of one reference drawn together where there are "
