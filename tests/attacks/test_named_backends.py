@@ -190,6 +190,20 @@ def test_a_configured_fallback_is_tried_when_the_first_backend_has_no_key(tmp_pa
     assert choose_backend("executor", settings).backend == "embedded"
 
 
+def test_only_who_chose_a_backend_is_warned_that_another_takes_its_place(tmp_path: Path) -> None:
+    nobody = choose_backend("planner", load_settings(tmp_path, environment={}))
+    assert (nobody.backend, nobody.is_the_usual_one) == ("embedded", True)
+    (tmp_path / "model_backends.yaml").write_text("planner:\n  backend: anthropic.claude-sonnet-4-5\n")
+    somebody = load_settings(tmp_path, environment={})
+    chosen = choose_backend("planner", somebody)
+    assert (chosen.backend, chosen.is_the_usual_one) == ("embedded", False)
+    assert "ANTHROPIC_API_KEY" in str(chosen.reason)
+    assert choose_backend("executor", somebody).is_the_usual_one
+    elsewhere = choose_backend("planner", load_settings(environment={"ANTHROPIC_API_KEY": "sk-ant-test-1234567890"}))
+    assert elsewhere.backend.startswith("anthropic"), "the shipped fallback: pictures leave the machine"
+    assert not elsewhere.is_the_usual_one
+
+
 def test_a_fallback_without_a_key_leaves_the_keyless_backend() -> None:
     assert choose_backend("planner", load_settings(environment={})).backend == "embedded"
 

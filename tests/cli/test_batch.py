@@ -206,7 +206,7 @@ def test_embedded_backend_in_processes_answers_as_assess_does(run, folder):
     write_jsonl(folder / "m.jsonl", [{"sample_id": "1", "image_path": str(picture), "query": "Is it blurred?"}])
     done = run("batch", "m.jsonl", "-o", "r.jsonl", "--workers", "1")
     assert done.code == 0, done.err
-    assert "Warning: Planner, executor, summarizer on the embedded backend: openai.gpt-4o cannot be used" in done.err
+    assert "Warning" not in done.err, "nobody chose another backend"
     (found,) = records(folder / "r.jsonl")
     alone = run("assess", str(picture), "--query", "Is it blurred?", "--json").json
     assert found["summarizer_result"] == alone["summarizer_result"]

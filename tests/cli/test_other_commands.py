@@ -25,6 +25,20 @@ def test_runs_are_listed_shown_and_replayed(run, model, pictures):
     assert len(run("runs", "list", "--json").json) == 2
 
 
+def test_lists_can_be_read_at_eighty_columns(run, model, pictures):
+    run_id = run("assess", pictures[0], "--json").json["metadata"]["run_id"]
+    listed = run("runs", "list", COLUMNS="80").out
+    assert run_id in listed
+    assert Path(pictures[0]).name[:10] in listed
+    assert "Rate the perc" in listed
+    datasets = run("datasets", "list", COLUMNS="80").out
+    assert {"agenticiqa-eval", "koniq10k", "10,073", "questions"} <= set(datasets.split())
+    diagnosis = run("doctor", COLUMNS="80").out
+    for text in (listed, datasets, diagnosis):
+        assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in datasets + diagnosis, "broken over lines, not cut"
+
+
 def test_unknown_run_says_how_to_find_one(run):
     done = run("runs", "show", "nothing")
     assert done.code == 1

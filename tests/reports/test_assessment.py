@@ -115,3 +115,10 @@ def test_a_comparison_has_the_same_look_and_foot(tmp_path):
     assert shown.count("data:image/jpeg;base64,") >= 2
     assert "<article>" in shown
     assert found.verdict.split(";")[0].split(":")[0] in shown
+
+
+def test_what_was_done_to_the_picture_is_told(tmp_path):
+    frames = [Image.new("RGB", (64, 64), colour) for colour in ((200, 30, 30), (30, 30, 200))]
+    frames[0].save(tmp_path / "moving.gif", save_all=True, append_images=frames[1:])
+    page = render_report([ReportItem(assessed(picture=tmp_path / "moving.gif"))])
+    assert "moving.gif; animated or multi-page: only the first frame is judged" in page

@@ -525,7 +525,7 @@ class AgenticIQA:
         replaced: dict[BackendChoice, list[str]] = {}
         for role in calls_per_pass(state.get("mode", "agents"), state.get("without", [])):
             choice = context.backend_choice(role)
-            if choice.reason:
+            if choice.reason and not choice.is_the_usual_one:
                 replaced.setdefault(choice, []).append(role)
         for choice, roles in replaced.items():
             logger.warning("%s on the %s backend: %s", ", ".join(roles).capitalize(), choice.backend, choice.reason)

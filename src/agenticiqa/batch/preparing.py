@@ -130,7 +130,7 @@ def replaced_backends(job: BatchJob) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for role, backend in job.backends.items():
         choice = choose_backend(role, job.settings)
-        if choice.reason:
+        if choice.reason and not choice.is_the_usual_one:
             reasons.setdefault(f"on the {backend} backend: {choice.reason}", []).append(role)
     return [f"{', '.join(roles).capitalize()} {reason}" for reason, roles in reasons.items()]
 

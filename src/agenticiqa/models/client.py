@@ -273,6 +273,8 @@ class BackendChoice:
 
     backend: str
     reason: str | None = None
+    is_the_usual_one: bool = False
+    """The keyless backend where nobody chose another: nothing that a run would have to warn of."""
 
 
 def choose_backend(role: str, settings: Settings) -> BackendChoice:
@@ -301,7 +303,7 @@ def choose_backend(role: str, settings: Settings) -> BackendChoice:
             f"Neither can the keyless backend {keyless!r}: {keyless_readiness.reason}.",
             hint=WAYS_TO_A_BACKEND,
         )
-    return BackendChoice(keyless, reason)
+    return BackendChoice(keyless, reason, is_the_usual_one=role not in settings.chosen)
 
 
 def readiness_of(backend: str, settings: Settings) -> Readiness:

@@ -82,7 +82,9 @@ def write_report(path: Path, items: Iterable[ReportItem], title: str = "AgenticI
 def picture_article(item: ReportItem) -> str:
     """One result: pictures, answer, chart, evidence."""
     result = item.result
-    head = f"<h2>{escape(result.query)}</h2>{quiet(shown_name(result.image_path))}{_pictures(item)}"
+    notes = [str(note) for note in result.metadata.get("image_notes") or []]
+    about = "; ".join([shown_name(result.image_path), *notes])
+    head = f"<h2>{escape(result.query)}</h2>{quiet(about)}{_pictures(item)}"
     parts = [f'<div class="head">{head}</div>']
     if result.status == "error" or result.summarizer_result is None:
         parts.append(f"<p><strong>No answer.</strong> {escape(_told(result, result.error or ''))}</p>")

@@ -233,6 +233,9 @@ class Settings(_Strict):
     chosen_explicitly: frozenset[str] = Field(
         default=frozenset(), description="Roles whose backend came from the environment or the command line"
     )
+    chosen: frozenset[str] = Field(
+        default=frozenset(), description="Roles whose backend somebody chose anywhere: beside the above, in a file"
+    )
 
     @model_validator(mode="after")
     def _refuse_keys_without_effect(self) -> Settings:
@@ -261,7 +264,8 @@ class Settings(_Strict):
             role: self.role(role).model_copy(update={"fallback_backend": None, **backends})
             for role, backends in named.items()
         }
-        return self.model_copy(update={**roles, "chosen_explicitly": self.chosen_explicitly | set(named)})
+        explicit, chosen = self.chosen_explicitly | set(named), self.chosen | set(named)
+        return self.model_copy(update={**roles, "chosen_explicitly": explicit, "chosen": chosen})
 
     @property
     def secrets(self) -> list[str]:
@@ -313,6 +317,11 @@ class _Layer:
         self.values = values
         self.lines = lines or {}
 
+    @property
+    def is_packaged(self) -> bool:
+        """Shipped with the package, rather than chosen by somebody."""
+        return self.name.startswith("packaged ")
+
     def where(self, path: tuple[str, ...]) -> str | None:
         """'file.yaml, line 3' when this layer set the key at ``path``, else None."""
         if not _has(self.values, path):
@@ -360,8 +369,10 @@ def _checked(layers: list[_Layer]) -> Settings:
     """The settings of all layers; the last two are those that name backends for one run."""
     layers = _with_profile(layers)
     explicit = {role for role in ROLES for layer in layers[-2:] if _has(layer.values, (role, "backend"))}
+    theirs = [layer for layer in layers if not layer.is_packaged]
+    chosen = {role for role in ROLES for layer in theirs if _has(layer.values, (role, "backend"))}
     try:
-        return Settings.model_validate({**_merged(layers), "chosen_explicitly": explicit})
+        return Settings.model_validate({**_merged(layers), "chosen_explicitly": explicit, "chosen": chosen})
     except ValidationError as error:
         raise ConfigError(_explain(error, layers), hint="`agenticiqa config show` prints every known key.") from None
 
@@ -637,7 +648,7 @@ def _explain(error: ValidationError, layers: list[_Layer]) -> str:
 
 def effective_settings(settings: Settings) -> dict[str, Any]:
     """The merged settings as plain data, keys masked, for showing to a person."""
-    shown = settings.model_dump(mode="json", exclude={"chosen_explicitly"})
+    shown = settings.model_dump(mode="json", exclude={"chosen_explicitly", "chosen"})
     for provider in shown["providers"].values():
         provider["base_url"] = without_credentials(provider["base_url"]) if provider.get("base_url") else None
     return shown

@@ -1,4 +1,4 @@
-"""How long each tool takes on this machine, and how that compares with PSNR in the same run."""
+"""How long each tool takes on this machine, and how that compares with plain NumPy in the same run."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from agenticiqa.errors import AgenticIQAError
-from agenticiqa.tools.metrics import METRICS, Array, Metric, MetricInputError, Views
+from agenticiqa.tools.metrics import Array, Metric, MetricInputError, Views
 from agenticiqa.tools.registry import Tool
 
-YARDSTICK = "PSNR"
+YARDSTICK = "NumPy"
+"""The mean squared difference of the two pictures, written in NumPy: it runs everywhere and is no tool of ours."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,21 @@ class Timing:
 def time_tools(tools: Sequence[Tool], size: tuple[int, int], repeats: int) -> Iterator[Timing]:
     """Each tool alone on a made picture of (width, height); work that tools could share is done anew each time."""
     test, reference = made_pair(size)
-    yardstick, _ = _best_time(METRICS[YARDSTICK], test, reference, repeats)
+    yardstick = _plain_time(test, reference, repeats)
     for tool in tools:
         seconds, error = _best_time(tool.metric, test, reference, repeats)
-        ratio = seconds / yardstick if seconds and yardstick else None
+        ratio = seconds / yardstick if seconds else None
         yield Timing(tool.name, seconds, ratio, error)
+
+
+def _plain_time(test: Array, reference: Array, repeats: int) -> float:
+    best = float("inf")
+    for _ in range(repeats + 1):
+        started = time.perf_counter()
+        difference = test.astype(np.float32) - reference.astype(np.float32)
+        np.mean(difference * difference)
+        best = min(best, time.perf_counter() - started)
+    return best
 
 
 def _best_time(metric: Metric, test: Array, reference: Array, repeats: int) -> tuple[float | None, str | None]:

@@ -31,6 +31,7 @@ NAMED_AT_MOST = 20
 @app.command("list")
 def list_datasets(json_output: JsonOption = False) -> None:
     """List the datasets that can be read."""
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     from agenticiqa.evaluation.datasets.catalogue import ALL
@@ -38,11 +39,16 @@ def list_datasets(json_output: JsonOption = False) -> None:
     if json_output:
         print_json([dataset.as_dict() for dataset in ALL])
         return
-    table = Table("Name", "Dataset", "Kind", "Samples", "Subsets")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("Name", "Dataset", "Kind"):
+        table.add_column(name, overflow="fold")
+    table.add_column("Samples", justify="right")
     for dataset in ALL:
-        subsets = ", ".join(dataset.counts) if len(dataset.counts) > 1 else ""
-        table.add_row(dataset.name, dataset.title, dataset.kind, str(dataset.counts[dataset.default_subset]), subsets)
+        table.add_row(dataset.name, dataset.title, dataset.kind, f"{dataset.counts[dataset.default_subset]:,}")
     output_console().print(table)
+    parts = [f"{each.name} ({', '.join(each.counts)})" for each in ALL if len(each.counts) > 1]
+    output_console().print(f"In parts (--subset): {'; '.join(parts)}.", highlight=False)
+    output_console().print("`agenticiqa datasets info NAME` tells layout, scale and source.", highlight=False)
 
 
 @app.command()

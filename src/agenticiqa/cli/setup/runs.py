@@ -40,33 +40,41 @@ def list_runs(
     if not records:
         typer.echo("No runs are recorded yet. `agenticiqa assess photo.jpg` makes one.")
         return
-    output_console().print(_table(records))
+    console = output_console()
+    console.print(_table(records, console.width))
 
 
 def _summary(record: RunRecord) -> dict[str, object]:
     return {key: value for key, value in asdict(record).items() if key not in ("request", "result")}
 
 
-def _table(records: list[RunRecord]) -> object:
+def _table(records: list[RunRecord], width: int) -> object:
+    """What tells runs apart is always there in full; picture and question share what room is left."""
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table()
-    for column, width in (("Run", 12), ("Started", 11), ("Status", 7), ("Answer", 6), ("Score", 5)):
-        table.add_column(column, no_wrap=True, min_width=width)
-    for column in ("Picture", "Question"):
-        table.add_column(column, overflow="ellipsis", no_wrap=True, ratio=1)
+    table = Table(box=None, pad_edge=False)
+    known = {"Run": 12, "Started": 11, "Answer": 15}
+    left = max(width - sum(known.values()) - 2 * len(known) - 2, 24)
+    for column, wide in {**known, "Picture": left * 4 // 9, "Question": left - left * 4 // 9}.items():
+        table.add_column(column, overflow="ellipsis", no_wrap=True, width=wide)
     for record in records:
         table.add_row(
             record.id,
             record.started_at[5:16].replace("T", " "),
-            record.status,
-            escape((record.answer or "")[:20]),
-            "" if record.score is None else f"{record.score:.2f}",
+            escape(_outcome(record)),
             escape(Path(record.image_path).name),
             escape(record.query),
         )
     return table
+
+
+def _outcome(record: RunRecord) -> str:
+    """The answer with its score; what else became of the run where there is none, or not a whole one."""
+    if not record.answer:
+        return record.status
+    answered = record.answer if record.score is None else f"{record.answer} {record.score:.2f}"
+    return answered if record.status == "ok" else f"{answered}, {record.status}"
 
 
 @app.command("show")
