@@ -19,6 +19,11 @@ _OF_SCORE = re.compile(r"\b(?:score|mark|grade|number|mos)\b", re.IGNORECASE)
 _SPREAD = 0.25
 
 
+def names_bound(text: str) -> bool:
+    """Whether a question names a bound."""
+    return bool(_BOUND.search(text))
+
+
 def bound_answer(problem: Problem) -> tuple[float, tuple[str, ...]] | None:
     """The chance of yes with the sentence that says the score; None where no bound of quality is asked for."""
     found = _BOUND.search(problem.meaning.text)

@@ -64,9 +64,14 @@ def said_of_property(problem: Problem) -> Answer:
     return Answer(_first_sentence(told.sentence), (told.sentence,), doubts=doubts)
 
 
+def asks_colour(text: str) -> bool:
+    """Whether a question asks which colour something has."""
+    return bool(_ASKS_COLOUR.search(text))
+
+
 def _colour_of_part(problem: Problem) -> Answer | None:
     """ "What colour is the car?" asks for no property of the picture, but the colours of a part can be read."""
-    told = problem.told("colour_scheme") if _ASKS_COLOUR.search(problem.meaning.text) else None
+    told = problem.told("colour_scheme") if asks_colour(problem.meaning.text) else None
     named = {name: told.values[name] for name in COLOURS if name in told.values} if told else {}
     if told is None or not named:
         return None
@@ -165,9 +170,9 @@ def advice(problem: Problem) -> Answer:
     found = problem.evidence.advice()
     if not found:
         told = problem.told("flaw")
-        return Answer("Nothing to mend stands out", (told.sentence,) if told else ())
+        return Answer("Nothing to mend stands out", (told.sentence,) if told else (), doubts=problem.missing_parts())
     because = tuple(dict.fromkeys(f"{each.because.removesuffix('.')}: {each.do}" for each in found[1:]))
-    return Answer(found[0].do, (found[0].because, *because))
+    return Answer(found[0].do, (found[0].because, *because), doubts=problem.missing_parts())
 
 
 _BY_FORM: dict[str, Callable[[Problem], Answer]] = {
