@@ -98,7 +98,7 @@ class AuditReport:
         refuse_to_replace(target, overwrite=overwrite)
         write_contact_sheet(
             target,
-            self._sheet_pictures,
+            self.sheet_pictures,
             title=f"Audit of {self._source.name or self._source}",
             summary=self._summary.as_dict(),
             base=self._base_from(target),
@@ -118,7 +118,8 @@ class AuditReport:
             # On another drive.
             return None
 
-    def _sheet_pictures(self) -> Iterator[SheetPicture]:
+    def sheet_pictures(self) -> Iterator[SheetPicture]:
+        """Rows with their small pictures, as a contact sheet takes them."""
         for position, line in enumerate(read_results(self._lines)):
             record: Mapping[str, Any] = line.record
             row = audit_row(record, self._groups.place(position))
@@ -127,7 +128,7 @@ class AuditReport:
 
     def _repr_html_(self) -> str:
         """How a notebook shows it: the summary, and the pictures with most to say of them."""
-        pictures = sorted(self._sheet_pictures(), key=lambda each: -len(each.row["findings"]))
+        pictures = sorted(self.sheet_pictures(), key=lambda each: -len(each.row["findings"]))
         return self._summary._repr_html_() + notebook_sheet(pictures[:SHOWN_IN_NOTEBOOKS])
 
     def __str__(self) -> str:

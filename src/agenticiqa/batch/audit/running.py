@@ -24,7 +24,7 @@ from agenticiqa.batch.results.results_file import read_results
 from agenticiqa.batch.runner import Batch, ProgressListener, StopSwitch
 from agenticiqa.batch.tally import BatchSummary
 from agenticiqa.batch.work import BatchJob
-from agenticiqa.runtime.config import load_settings
+from agenticiqa.runtime.config import Settings, load_settings
 from agenticiqa.runtime.files import whole_file
 from agenticiqa.runtime.locks import locked
 from agenticiqa.runtime.scratch import ScratchFolder
@@ -48,6 +48,10 @@ class AuditRequest:
     timeout_s: float = 600.0
     memory: str | None = None
     config: Path | None = None
+    settings: Settings | None = None
+    """Those of a program that has read its own already; ``config`` and ``memory`` then count for nothing."""
+    in_threads: bool = False
+    """Start no processes, however many pictures there are: for a program that serves others besides."""
     on_progress: ProgressListener = field(default=lambda _: None)
     on_grouping: Progress = field(default=lambda _done, _of: None)
     stop: StopSwitch = field(default_factory=StopSwitch)
@@ -144,7 +148,7 @@ def _job(request: AuditRequest) -> BatchJob:
     # Nothing but the records is written: no log, no cache.
     overrides: dict[str, Any] = {"pipeline.runs.enabled": False, "pipeline.memory": request.memory}
     depth: Depth = "quick" if request.quick else "full"
-    settings = load_settings(request.config, overrides)
+    settings = request.settings or load_settings(request.config, overrides)
     return BatchJob(settings, backends={}, audit=depth, timeout_s=request.timeout_s, leaves_nothing=True)
 
 
@@ -161,7 +165,7 @@ def _batch(request: AuditRequest, job: BatchJob, manifest: Manifest, lines: Path
         manifest=manifest,
         job=job,
         output=lines,
-        make_engine=lambda: _engine(job, request.workers, manifest),
+        make_engine=lambda: _engine(job, request.workers, manifest, in_threads=request.in_threads),
         resume=request.resume,
         overwrite=request.overwrite,
         on_progress=request.on_progress,
@@ -169,10 +173,10 @@ def _batch(request: AuditRequest, job: BatchJob, manifest: Manifest, lines: Path
     )
 
 
-def _engine(job: BatchJob, workers: int | None, manifest: Manifest) -> Engine:
+def _engine(job: BatchJob, workers: int | None, manifest: Manifest, *, in_threads: bool) -> Engine:
     count = workers or usable_cores()
     rows = sum(1 for _ in zip(range(FEW + 1), manifest.rows()))  # noqa: B905 - the shorter one ends it
-    return ProcessEngine(job, count) if rows > FEW else ThreadEngine(job, count)
+    return ProcessEngine(job, count) if rows > FEW and not in_threads else ThreadEngine(job, count)
 
 
 def _drop_stale(lines: Path) -> None:

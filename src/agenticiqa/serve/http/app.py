@@ -45,6 +45,9 @@ from agenticiqa.serve.http.problems import (
     on_service_error,
 )
 from agenticiqa.serve.http.routes import (
+    audits as routes_audits,
+)
+from agenticiqa.serve.http.routes import (
     batches as routes_batches,
 )
 from agenticiqa.serve.http.routes import (
@@ -185,7 +188,15 @@ def create_app(parts: Parts) -> FastAPI:
         redoc_url=None,
     )
     app.state.parts = parts
-    for module in (routes_work, routes_runs, routes_run_pictures, routes_batches, routes_catalogue, routes_operation):
+    for module in (
+        routes_work,
+        routes_runs,
+        routes_run_pictures,
+        routes_batches,
+        routes_audits,
+        routes_catalogue,
+        routes_operation,
+    ):
         app.include_router(module.router)
     _add_page(app)
     app.add_exception_handler(ServiceError, on_service_error)

@@ -14,7 +14,7 @@ Text = Annotated[str, Field(min_length=1, max_length=500)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 Pixel = Annotated[int, Field(ge=0, le=1_000_000)]
 Region = Annotated[list[Pixel], Field(min_length=4, max_length=4)]
-Kept = Annotated[str, Field(pattern=r"^[0-9a-f]{12}/.{1,200}$")]
+Kept = Annotated[str, Field(pattern=r"^[0-9a-f]{12}/.{1,1200}$")]
 Regions = Annotated[dict[Name, Region], Field(max_length=32)]
 
 
@@ -277,6 +277,14 @@ class BatchState(BaseModel):
 
 class BatchList(BaseModel):
     batches: list[BatchState]
+
+
+class AuditState(BatchState):
+    """An audit and how far it is; ``links.sheet`` is its contact sheet, under an address that nobody can guess."""
+
+
+class AuditList(BaseModel):
+    audits: list[AuditState]
 
 
 class MeasuredValue(BaseModel):

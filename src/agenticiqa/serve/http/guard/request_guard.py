@@ -38,7 +38,7 @@ HEADERS = {
     b"cross-origin-resource-policy": b"same-origin",
     b"permissions-policy": b"camera=(), geolocation=(), microphone=()",
 }
-BATCH_PATH = "/v1/batches"
+BATCH_PATHS = ("/v1/batches", "/v1/audits")
 BATCHES_AT_ONCE = 2
 Observer = Callable[[Scope, int, float], None]
 """(scope, status, seconds), called when a request has ended."""
@@ -60,7 +60,7 @@ class RequestGuard:
             return
         request_id = secrets.token_hex(6)
         scope.setdefault("state", {})["request_id"] = request_id
-        batch = scope["path"] == BATCH_PATH
+        batch = scope["path"] in BATCH_PATHS
         body = _Body(scope, receive, self.settings, self._batches if batch else self._single, batch=batch)
         reply = _Response(scope, send, body, request_id)
         started = time.monotonic()

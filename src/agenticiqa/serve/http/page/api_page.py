@@ -13,6 +13,7 @@ TITLES = {
     "work": "Asking",
     "runs": "Runs",
     "batches": "Batches",
+    "audits": "Many pictures looked through",
     "catalogue": "What there is",
     "operation": "For whoever runs the server",
 }

@@ -108,23 +108,26 @@ async def _row(parts: Parts, batch_id: str, caller: str | None) -> JobRow:
 
 
 def _state(row: JobRow, job: ServiceJob | None) -> BatchState:
+    here = f"/v1/batches/{row.id}"
+    links = {"self": here, "results": f"{here}/results", "cancel": f"{here}/cancel"}
+    return BatchState.model_validate({**progress_of(row, job), "links": links})
+
+
+def progress_of(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
+    """How far a job of many pictures is."""
     events = job.events if job is not None else row.events
     counted = [event["data"]["finished"] for event in events if event["event"] == "progress"]
-    here = f"/v1/batches/{row.id}"
-    return BatchState.model_validate(
-        {
-            "id": row.id,
-            "status": row.status if row.finished_at or job is None else job.status,
-            "created_at": row.created_at,
-            "finished_at": row.finished_at,
-            "seconds": row.seconds,
-            "total": row.request["total"],
-            "finished": counted[-1] if counted else None if job is None else 0,
-            "summary": row.result,
-            "error": row.error,
-            "links": {"self": here, "results": f"{here}/results", "cancel": f"{here}/cancel"},
-        }
-    )
+    return {
+        "id": row.id,
+        "status": row.status if row.finished_at or job is None else job.status,
+        "created_at": row.created_at,
+        "finished_at": row.finished_at,
+        "seconds": row.seconds,
+        "total": row.request["total"],
+        "finished": counted[-1] if counted else None if job is None else 0,
+        "summary": row.result,
+        "error": row.error,
+    }
 
 
 @router.get("", summary="Your batches, newest first", response_model=BatchList, responses=problems(422))

@@ -30,6 +30,7 @@ export class Desk {
     this.start = new StartView(byId("headline"), byId("examples"), (kind, example, all) => this.runExample(kind, example, all));
     this.maps = new MapStore();
     this.readyTools = new Set();
+    this.onShow = false;
   }
 
   get visible() {
@@ -38,14 +39,17 @@ export class Desk {
 
   // --- what is on show ---
 
+  /** Another view comes: what was typed stays with its bench. */
   leave() {
-    this.bench.question = this.question.value;
+    if (this.onShow) this.bench.question = this.question.value;
+    this.onShow = false;
   }
 
   show(kind) {
     const next = this.benches[kind] ?? this.benches.assess;
     if (next !== this.bench) this.leave();
     this.bench = next;
+    this.onShow = true;
     this.shown(next.kind, next.title);
     byId("question-title").textContent = t(`bench.${next.kind}_question`);
     this.question.value = next.question;

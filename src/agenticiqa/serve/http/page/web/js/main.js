@@ -3,8 +3,10 @@
 import { getJson } from "./api.js";
 import { Desk } from "./desk.js";
 import { byId, el, replace } from "./dom.js";
+import { droppedFiles } from "./dropped.js";
 import { HistoryView } from "./history_view.js";
 import { setUpKey } from "./key_dialog.js";
+import { ManyView } from "./many_view.js";
 import { problemCard } from "./messages.js";
 import { loadLimits } from "./picture_checks.js";
 import { pictureIn } from "./picture_slot.js";
@@ -15,6 +17,7 @@ import { LANGUAGES, fillWords, language, t, useLanguage } from "./words.js";
 
 const desk = new Desk({ several: takeSeveral, shown: mark });
 const history = new HistoryView(byId("history-list"), { openInCompare: (pictures) => desk.takeKept(pictures) });
+const many = new ManyView(byId("many-body"), { openPictures: (pictures) => desk.takeKept(pictures) });
 
 // --- views ---
 
@@ -23,6 +26,7 @@ function route() {
   if (location.hash && !location.hash.startsWith("#/")) return undefined;
   const [view, id] = location.hash.replace(/^#\//, "").split("/");
   if (view === "history") return showHistory();
+  if (view === "many") return showMany(/^[0-9a-f]{12}$/.test(id ?? "") ? id : null);
   if (view === "run" && /^[0-9a-f]{12}$/.test(id ?? "")) return desk.openRun(id);
   desk.show(view);
   return undefined;
@@ -35,8 +39,9 @@ function mark(view, title) {
   }
   byId("view-title").textContent = title;
   document.title = `${title} · AgenticIQA`;
-  byId("bench").hidden = view === "history";
+  byId("bench").hidden = view === "history" || view === "many";
   byId("history").hidden = view !== "history";
+  byId("many").hidden = view !== "many";
   replace(byId("messages"));
 }
 
@@ -46,13 +51,28 @@ function showHistory() {
   return history.open();
 }
 
+function showMany(id) {
+  desk.leave();
+  mark("many", t("many.title"));
+  return many.open(id);
+}
+
 // --- what was chosen, dropped or pasted together ---
 
+/** One picture is asked about, two are compared, more are looked through. */
 function takeSeveral(files) {
   if (!files.length) return;
-  if (files.length > 1 && desk.bench.kind === "assess") location.hash = "#/compare";
-  // The other view is shown when the browser has told of the new address.
-  setTimeout(() => desk.takeFiles(files.slice(0, 2)));
+  if (files.length > 2 || (!desk.visible && files.length)) {
+    window.history.pushState(null, "", "#/many");
+    showMany(null);
+    many.take(files);
+    return;
+  }
+  if (files.length === 2 && desk.bench.kind === "assess") {
+    window.history.pushState(null, "", "#/compare");
+    desk.show("compare");
+  }
+  desk.takeFiles(files.map(({ file }) => file));
 }
 
 function listen() {
@@ -82,9 +102,9 @@ function listen() {
     document.body.classList.toggle("dropping", Boolean(event.dataTransfer?.types.includes("Files")));
   });
   for (const end of ["dragleave", "drop", "dragend"]) document.addEventListener(end, () => document.body.classList.remove("dropping"));
-  document.addEventListener("drop", (event) => {
+  document.addEventListener("drop", async (event) => {
     event.preventDefault();
-    takeSeveral([...(event.dataTransfer?.files ?? [])]);
+    takeSeveral(await droppedFiles(event.dataTransfer));
   });
 }
 

@@ -2,6 +2,7 @@
 
 import { pictureBlob } from "./api.js";
 import { el, freshId, percent, replace } from "./dom.js";
+import { chosenFiles } from "./dropped.js";
 import { openPicture } from "./picture_checks.js";
 import { t } from "./words.js";
 
@@ -111,7 +112,7 @@ export class PictureSlot {
     const input = el("input", { type: "file", id, class: "unseen file-input", accept: ACCEPTED, multiple: !this.optional });
     input.setAttribute("aria-label", t(this.picture ? "slot.replace_long" : "slot.choose_long", { label: this.label }));
     input.addEventListener("change", () => {
-      if (input.files.length > 1) this.several([...input.files]);
+      if (input.files.length > 1) this.several(chosenFiles(input.files));
       else if (input.files[0]) this.takeFile(input.files[0]);
       input.value = "";
     });

@@ -14,6 +14,7 @@ export function setUpShortcuts(desk) {
   const keys = {
     a: ["keys.assess", () => go("assess")],
     c: ["keys.compare", () => go("compare")],
+    d: ["keys.many", () => go("many")],
     h: ["keys.history", () => go("history")],
     q: ["keys.question", () => desk.question.focus()],
     o: ["keys.choose", () => desk.bench.nextSlot.element.querySelector("input").click()],
@@ -33,7 +34,7 @@ export function setUpShortcuts(desk) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || dialog.open || !switchedOn()) return;
     if (event.target.closest(TYPING)) return;
     const entry = keys[event.key];
-    if (!entry || (!desk.visible && !["a", "c", "h", "?"].includes(event.key))) return;
+    if (!entry || (!desk.visible && !["a", "c", "d", "h", "?"].includes(event.key))) return;
     event.preventDefault();
     entry[1]();
   });

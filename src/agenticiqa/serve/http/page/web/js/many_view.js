@@ -1,0 +1,171 @@
+// Many pictures: sent as one job, followed, and shown as a contact sheet.
+
+import { getJson, request, send } from "./api.js";
+import { chosenFiles } from "./dropped.js";
+import { el, freshId, megabytes, percent, replace } from "./dom.js";
+import { problemCard } from "./messages.js";
+import { knownLimits } from "./picture_checks.js";
+import { ACCEPTED } from "./picture_slot.js";
+import { save } from "./run_card.js";
+import { t } from "./words.js";
+
+const LOOK_MS = 1000;
+const WORST = 10;
+const PICTURES = /\.(jpe?g|png|webp|tiff?|bmp|gif|avif|heic|heif|jp2|j2k|p[gbpn]m|dng|nef|cr[23w]|arw|raf|orf|rw2|pef|srw)$/i;
+
+export class ManyView {
+  /** `openPictures(list)` gets one or two of {path, name, kept}. */
+  constructor(root, { openPictures }) {
+    Object.assign(this, { root, openPictures, audit: null, turn: 0 });
+    window.addEventListener("message", (event) => this.told(event));
+  }
+
+  /** The audit of an id, or a place to begin one. */
+  async open(id = null) {
+    const turn = (this.turn += 1);
+    if (!id) {
+      this.audit = null;
+      replace(this.root, this.chooser());
+      return;
+    }
+    if (this.audit?.id === id && this.root.querySelector("iframe")) return;
+    await this.follow(id, turn);
+  }
+
+  chooser() {
+    const [files, folder] = [freshId("files"), freshId("folder")];
+    const input = (id, label, more) => el("input", { type: "file", id, class: "unseen file-input", multiple: true, "aria-label": label, onchange: (event) => this.take(chosenFiles(event.target.files)), ...more });
+    return el(
+      "div",
+      { class: "slot many-slot" },
+      el("p", { class: "headline" }, t("many.headline")),
+      el("p", { class: "headline-words" }, t("many.words")),
+      el("span", { class: "slot-actions" }, input(files, t("many.choose"), { accept: ACCEPTED }), el("label", { class: "button", for: files, "aria-hidden": "true" }, t("many.choose")), input(folder, t("many.folder"), { webkitdirectory: true }), el("label", { class: "button", for: folder, "aria-hidden": "true" }, t("many.folder"))),
+    );
+  }
+
+  /** Sends files as one job; what is plainly no picture stays here. */
+  async take(files) {
+    const pictures = files.filter(({ file, path }) => file.type.startsWith("image/") || PICTURES.test(path));
+    const refusal = refusalOf(pictures);
+    if (refusal) {
+      replace(this.root, el("p", { class: "notice notice-error", role: "alert" }, refusal), this.chooser());
+      return;
+    }
+    const turn = (this.turn += 1);
+    const waiting = new Waiting(t("many.sending", { count: pictures.length }));
+    const stop = new AbortController();
+    waiting.offerCancel(() => stop.abort());
+    replace(this.root, waiting.element);
+    const form = new FormData();
+    for (const { file, path } of pictures) form.append("files", file, path);
+    try {
+      const { blob } = await send("/v1/audits", form, { signal: stop.signal, onProgress: (share) => waiting.show(share, t("many.sending_share", { share: percent(share) })) });
+      const audit = JSON.parse(await blob.text());
+      window.history.pushState(null, "", `#/many/${audit.id}`);
+      if (turn === this.turn) await this.follow(audit.id, turn);
+    } catch (problem) {
+      if (turn === this.turn) replace(this.root, problem.name === "AbortError" ? null : problemCard(problem, () => this.take(files)), this.chooser());
+    }
+  }
+
+  async follow(id, turn) {
+    const waiting = new Waiting(t("many.looking"));
+    waiting.offerCancel(() => request(`/v1/audits/${id}/cancel`, { method: "POST" }));
+    replace(this.root, waiting.element);
+    try {
+      for (;;) {
+        const audit = await getJson(`/v1/audits/${id}`);
+        if (turn !== this.turn) return;
+        if (audit.finished_at) {
+          this.show(audit);
+          return;
+        }
+        const share = (audit.finished ?? 0) / audit.total;
+        waiting.show(share, audit.status === "queued" ? t("working.queued") : t("many.progress", { done: audit.finished ?? 0, total: audit.total }));
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      }
+    } catch (problem) {
+      if (turn === this.turn) replace(this.root, problemCard(problem, () => this.follow(id, turn)), this.chooser());
+    }
+  }
+
+  show(audit) {
+    this.audit = audit;
+    if (!audit.links.sheet) {
+      replace(this.root, problemCard({ title: t("turn.no_answer"), kind: audit.status, detail: audit.error?.detail ?? "" }), this.chooser());
+      return;
+    }
+    const { pictures, without_finding: fine, keep, mean_score: mean } = audit.summary;
+    const said = el("p", { class: "hint", role: "status" });
+    replace(
+      this.root,
+      el(
+        "div",
+        { class: "many-head" },
+        el("p", { class: "answer-text" }, t("many.summary", { pictures, fine, keep }), typeof mean === "number" ? ` ${t("many.mean", { mean: mean.toFixed(1) })}` : ""),
+        el("button", { type: "button", onclick: () => this.exportWorst(said) }, t("many.worst")),
+        el("a", { class: "button", href: "#/many" }, t("many.another")),
+      ),
+      said,
+      el("iframe", { class: "sheet", title: t("many.sheet"), src: audit.links.sheet }),
+    );
+  }
+
+  /** The ten lowest scores as a CSV file. */
+  async exportWorst(said) {
+    try {
+      const text = await (await request(this.audit.links.rows)).text();
+      const rows = text.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+      const worst = rows.filter((row) => typeof row.score === "number").sort((a, b) => a.score - b.score).slice(0, WORST);
+      const lines = [["path", "score", "findings"], ...worst.map((row) => [row.path, row.score.toFixed(2), Object.keys(row.findings).join(", ")])];
+      save(new Blob([lines.map((cells) => cells.map(csvCell).join(",")).join("\r\n") + "\r\n"], { type: "text/csv" }), "ten-worst.csv");
+      said.textContent = t("many.exported", { count: worst.length });
+    } catch (problem) {
+      said.textContent = problem.message;
+    }
+  }
+
+  /** The sheet asks for one picture in Assess, or two in Compare. */
+  told(event) {
+    if (event.origin !== location.origin || event.data?.source !== "agenticiqa-sheet" || !this.audit) return;
+    const wanted = { assess: 1, compare: 2 }[event.data.action];
+    if (!wanted) return;
+    const see = this.audit.links.sheet.replace("/sheet?", "/picture?");
+    const list = event.data.paths.slice(0, wanted).map((path) => ({ path: `${see}&name=${encodeURIComponent(path)}`, name: path.split("/").at(-1), kept: `${this.audit.id}/${path}` }));
+    this.openPictures(list);
+  }
+}
+
+/** Names with commas, quotes or line ends are quoted; one that a table program would take for a formula is not. */
+function csvCell(value) {
+  const text = /^[=+\-@\t]/.test(value) ? `'${value}` : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function refusalOf(pictures) {
+  if (!pictures.length) return t("many.none");
+  const limits = knownLimits();
+  if (!limits) return null;
+  if (pictures.length > limits.max_batch_samples) return t("many.too_many", { count: pictures.length, most: limits.max_batch_samples });
+  const bytes = pictures.reduce((sum, { file }) => sum + file.size, 0);
+  return bytes > limits.max_batch_upload_bytes ? t("many.too_large", { size: megabytes(bytes), most: megabytes(limits.max_batch_upload_bytes) }) : null;
+}
+
+class Waiting {
+  constructor(words) {
+    this.words = el("p", { class: "waiting-words", role: "status" }, words);
+    this.bar = el("progress", { max: "1", value: "0", "aria-label": words });
+    this.actions = el("div", { class: "notice-actions" });
+    this.element = el("div", { class: "card many-waiting" }, this.words, this.bar, this.actions);
+  }
+
+  show(share, words) {
+    this.bar.value = share;
+    if (this.words.textContent !== words) this.words.textContent = words;
+  }
+
+  offerCancel(action) {
+    replace(this.actions, el("button", { type: "button", class: "quiet", onclick: action }, t("form.cancel")));
+  }
+}

@@ -1,0 +1,61 @@
+"""Many pictures on the page: dropped, looked through, shown as a contact sheet, exported, opened."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+
+import numpy as np
+from playwright.sync_api import Page, expect
+
+from agenticiqa.serve.http.page.example_pictures import EXAMPLES
+from serve.http.browser.test_first_minute import drop
+from support.http_service import PICTURE, REFERENCE, Running, encoded
+
+Opener = Callable[..., Page]
+Findings = Callable[[Page], list[str]]
+
+
+def test_drop_a_folder_and_export_the_ten_worst(open_page: Opener, embedded_url: str, serious_findings: Findings):
+    page = open_page(embedded_url)
+    expect(page.locator(".example").first).to_be_visible()
+    names = ("portrait", "stream_blurred", "cat_noisy", "coffee_dark")
+    drop(
+        page, "main", **{name: EXAMPLES[name].data() for name in names}, blank=encoded(np.zeros((90, 90, 3), np.uint8))
+    )
+    expect(page.locator(".many-head")).to_contain_text("5 pictures")
+    assert "#/many/" in page.url
+    sheet = page.frame_locator("iframe.sheet")
+    expect(sheet.get_by_text("portrait.png").first).to_be_visible()
+    assert serious_findings(page) == []
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Ten worst as CSV").click()
+    rows = list(csv.DictReader(io.StringIO(saved.value.path().read_text("utf-8"))))
+    scores = [float(row["score"]) for row in rows]
+    assert {row["path"] for row in rows} >= {f"{name}.png" for name in names}
+    assert scores == sorted(scores)
+    assert rows[-1]["path"] == "portrait.png"
+
+
+def test_one_is_opened_to_be_asked_about_and_two_to_be_compared(open_page: Opener, scripted: Running):
+    page = open_page(f"{scripted.url}/#/many")
+    third = encoded(np.random.default_rng(3).integers(0, 255, (64, 96, 3), np.uint8))
+    drop(page, "main", first=PICTURE, second=REFERENCE, third=third)
+    expect(page.locator("iframe.sheet")).to_be_visible()
+    asks = """([action, paths]) => window.postMessage({ source: "agenticiqa-sheet", action, paths }, location.origin)"""
+    page.evaluate(asks, ["compare", ["first.png", "second.png"]])
+    expect(page.locator(".slot-name")).to_have_text(["first.png", "second.png"])
+    expect(page.locator(".pane")).to_have_count(2)
+    page.evaluate(asks, ["assess", ["third.png"]])
+    expect(page.locator(".slot-name")).to_have_text(["third.png"])
+    with page.expect_request("**/v1/assess") as sent:
+        page.locator("#ask").click()
+    assert b"image_kept" in (sent.value.post_data_buffer or b"")
+
+
+def test_nothing_to_look_at_is_said(open_page: Opener, scripted: Running):
+    page = open_page(f"{scripted.url}/#/many")
+    notes = [{"name": f"{n}.txt", "mimeType": "text/plain", "buffer": b"x"} for n in range(3)]
+    page.get_by_label("Choose pictures").set_input_files(notes)
+    expect(page.get_by_role("alert")).to_have_text("There is no picture among these files.")

@@ -1,0 +1,129 @@
+"""Many pictures looked through at once: findings by the names that were sent, a sheet behind an address of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from agenticiqa.serve.http.guard.keys import KeyFile
+from support.http_service import PICTURE, REFERENCE, Running, encoded, is_problem, serving, wait_until
+from support.scripted import ScriptedClient
+
+BLANK = encoded(np.full((64, 80, 3), 128, np.uint8))
+SENT = [
+    ("shoot/first.png", PICTURE),
+    ("shoot/copy of first.png", PICTURE),
+    ("shoot/clean.png", REFERENCE),
+    ("blank.png", BLANK),
+    ("../../letter.png", b"Dear Sir or Madam"),
+]
+
+
+def send(client: httpx.Client, files: list[tuple[str, bytes]], **fields: str) -> httpx.Response:
+    return client.post("/v1/audits", files=[("files", file) for file in files], data=fields)
+
+
+def ended(client: httpx.Client, files: list[tuple[str, bytes]], **fields: str) -> dict[str, Any]:
+    """An audit, once it has ended."""
+    reply = send(client, files, **fields)
+    assert reply.status_code == 202, reply.text
+    here = reply.headers["location"]
+    wait_until(lambda: client.get(here).json()["finished_at"], 120)
+    found: dict[str, Any] = client.get(here).json()
+    return found
+
+
+@pytest.fixture(scope="module")
+def audit(client: httpx.Client) -> dict[str, Any]:
+    return ended(client, SENT, quick="true")
+
+
+@pytest.fixture(scope="module")
+def rows(client: httpx.Client, audit: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    lines = client.get(audit["links"]["rows"]).text.splitlines()
+    return {row["path"]: row for row in map(json.loads, lines)}
+
+
+def test_findings_stand_under_the_names_that_were_sent(audit: dict[str, Any], rows: dict[str, dict[str, Any]]):
+    assert audit["status"] == "ok"
+    assert (audit["total"], audit["finished"]) == (5, 5)
+    assert set(rows) == {"shoot/first.png", "shoot/copy of first.png", "shoot/clean.png", "blank.png", "letter.png"}
+    assert "exact_duplicate" in rows["shoot/first.png"]["findings"]
+    assert "blank" in rows["blank.png"]["findings"]
+    assert "corrupt" in rows["letter.png"]["findings"]
+
+
+def test_nothing_tells_of_the_servers_folders(
+    server: Running, client: httpx.Client, audit: dict[str, Any], rows: dict[str, dict[str, Any]]
+):
+    sheet = client.get(audit["links"]["sheet"]).text
+    for text in (json.dumps(rows), json.dumps(audit), sheet):
+        assert str(server.home) not in text
+    left = [path.name for path in (server.home / "service" / "batches").glob(f"{audit['id']}*")]
+    assert sorted(left) == [f"{audit['id']}.rows.jsonl", f"{audit['id']}.sheet.html"]
+
+
+def test_sheet_is_a_page_under_a_policy_of_its_own(client: httpx.Client, audit: dict[str, Any]):
+    reply = client.get(audit["links"]["sheet"])
+    assert reply.headers["content-type"].startswith("text/html")
+    policy = reply.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'self'" in policy
+    assert "unsafe" not in policy
+
+
+def test_pictures_of_the_sheet_can_be_seen_and_asked_about(client: httpx.Client, audit: dict[str, Any]):
+    address = audit["links"]["sheet"].replace("/sheet?", "/picture?")
+    assert client.get(address, params={"name": "nowhere.png"}).status_code in (404, 422)
+    reply = client.get(f"{address}&name=shoot/first.png")
+    assert reply.headers["content-type"] == "image/png"
+    asked = client.post("/v1/assess", json={"image": {"kept": f"{audit['id']}/shoot/first.png"}})
+    assert asked.json()["image_path"] == "first.png"
+
+
+@pytest.mark.parametrize("word", ["", "wrong", "é"])
+def test_without_its_word_the_sheet_is_not_there(client: httpx.Client, audit: dict[str, Any], word: str):
+    for name in ("sheet", "picture"):
+        reply = client.get(f"/v1/audits/{audit['id']}/{name}", params={"pass": word, "name": "blank.png"})
+        is_problem(reply, 404, "audit_not_found")
+
+
+def test_others_see_no_audit_of_mine(tmp_path: Path):
+    keys = KeyFile(tmp_path / "keys.json")
+    mine, yours = keys.add("me"), keys.add("you")
+    with serving(tmp_path, ScriptedClient(), api_keys_file=keys.path) as running:
+        with running.client(headers={"Authorization": f"Bearer {mine}"}) as client:
+            audit = ended(client, SENT[:2], quick="true")
+        with running.client(headers={"Authorization": f"Bearer {yours}"}) as client:
+            for name in ("self", "rows"):
+                is_problem(client.get(audit["links"][name]), 404, "audit_not_found")
+            assert client.get("/v1/audits").json() == {"audits": []}
+        # Its sheet has an address of its own: a frame can send no key.
+        with running.client() as client:
+            assert client.get(audit["links"]["sheet"]).status_code == 200
+            is_problem(client.get(audit["links"]["rows"]), 401, "unauthorized")
+
+
+def test_deleting_takes_everything_along(server: Running, client: httpx.Client):
+    audit = ended(client, [("one.png", encoded(np.full((70, 70, 3), 77, np.uint8)))], quick="true")
+    assert client.delete(audit["links"]["self"]).status_code == 204
+    is_problem(client.get(audit["links"]["sheet"]), 404, "audit_not_found")
+    assert list((server.home / "service" / "batches").glob(f"{audit['id']}*")) == []
+
+
+@pytest.fixture
+def narrow(tmp_path: Path) -> Iterator[httpx.Client]:
+    with serving(tmp_path, ScriptedClient(), max_batch_samples=2) as running, running.client() as client:
+        yield client
+
+
+def test_more_than_the_server_takes(narrow: httpx.Client):
+    is_problem(send(narrow, SENT[:3]), 422, "too_many_samples")
+    is_problem(narrow.post("/v1/audits", files={"other": ("a.png", PICTURE)}), 422, "invalid_request")
+    is_problem(narrow.post("/v1/audits", json={}), 415, "unsupported_media_type")
