@@ -25,15 +25,17 @@ def test_runs_are_listed_shown_and_replayed(run, model, pictures):
     assert len(run("runs", "list", "--json").json) == 2
 
 
-def test_lists_can_be_read_at_eighty_columns(run, model, pictures):
+def test_lists_can_be_read_at_eighty_columns(run, model, pictures, monkeypatch: pytest.MonkeyPatch):
+    # Rich keeps the environment that it was imported in.
+    monkeypatch.setattr("rich.console.Console._environ", {"COLUMNS": "80"})
     run_id = run("assess", pictures[0], "--json").json["metadata"]["run_id"]
-    listed = run("runs", "list", COLUMNS="80").out
+    listed = run("runs", "list").out
     assert run_id in listed
     assert Path(pictures[0]).name[:10] in listed
     assert "Rate the perc" in listed
-    datasets = run("datasets", "list", COLUMNS="80").out
+    datasets = run("datasets", "list").out
     assert {"agenticiqa-eval", "koniq10k", "10,073", "questions"} <= set(datasets.split())
-    diagnosis = run("doctor", COLUMNS="80").out
+    diagnosis = run("doctor").out
     for text in (listed, datasets, diagnosis):
         assert max(map(len, text.splitlines())) <= 80
     assert "…" not in datasets + diagnosis, "broken over lines, not cut"
