@@ -33,6 +33,7 @@ class Entry:
     height: int
     bytes: int
     detail: float
+    brightness: float
     score: float | None
     blank: bool
     offset: int
@@ -67,6 +68,7 @@ def _entry(position: int, path: str, picture: Mapping[str, Any], offset: int, le
         height=picture["height"],
         bytes=picture["bytes"],
         detail=picture["detail"],
+        brightness=picture["brightness"],
         score=picture.get("score"),
         blank="blank" in picture["findings"],
         offset=offset,

@@ -19,6 +19,8 @@ from agenticiqa.pictures.likeness.same_scene import likeness
 
 SAME_SHOT = 0.96
 """Likeness from which two pictures are versions of one shot: 99 % of copies lie above, other shots below."""
+ONE_STOP = 2 ** (1 / 2.2)
+"""Ratio of brightness from which two pictures are rather two exposures than one that was brightened."""
 SAME_SCENE = 0.82
 """Likeness from which two pictures of unknown time show one scene; of different scenes none was above 0.77."""
 SAME_SCENE_AT_ONCE = 0.5
@@ -91,9 +93,14 @@ def relation(one: Entry, other: Entry, views: Views) -> str | None:
     found = likeness(views.of(one), views.of(other))
     if between is not None and between > SAME_MOMENT_S:
         return "scene" if found >= SAME_SCENE_AT_ONCE else None
-    if found >= SAME_SHOT:
+    if found >= SAME_SHOT and not _exposed_otherwise(one, other):
         return "shot"
     return "scene" if found >= (SAME_SCENE if between is None else SAME_SCENE_AT_ONCE) else None
+
+
+def _exposed_otherwise(one: Entry, other: Entry) -> bool:
+    darker, brighter = sorted((one.brightness, other.brightness))
+    return brighter > ONE_STOP * darker
 
 
 def _pairs(originals: Sequence[Entry]) -> Iterator[tuple[int, int]]:
