@@ -102,7 +102,8 @@ def sheet_pieces(pictures: Pictures, about: Mapping[str, Any], *, embedded: bool
     title = escape(str(about["title"]))
     yield (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
+        f"<title>{title}</title>"
         f"<style>{_style()}</style></head><body>\n{_text('sheet.html').replace('{{title}}', title)}\n"
         f'<script type="application/json" id="about">{_json(about)}</script>\n'
         f'<script type="application/json" id="rows">{{"columns":{_json(COLUMNS)},"rows":[\n'

@@ -53,7 +53,8 @@ function fill(tile, index) {
     tile.what.append(level, " · ");
   }
   tile.what.append(describe(picture));
-  tile.frame.setAttribute("aria-label", `${label}: ${describe(picture)}`);
+  const state = picture.opens ? "" : `${WORDS.unopened}, `;
+  tile.frame.setAttribute("aria-label", `${label}: ${state}${describe(picture)}`);
   tile.box.setAttribute("aria-label", `${WORDS.select} ${label}`);
   tile.unopened.hidden = picture.opens;
   tile.image.hidden = !picture.opens;

@@ -101,7 +101,9 @@ part("select").addEventListener("click", () => { toggle(shownIndex, false); show
 part("assess").addEventListener("click", () => lead("assess", [grid.list[shownIndex]]));
 viewer.addEventListener("close", () => moveTo(shownIndex));
 viewer.addEventListener("click", (event) => { if (event.target === viewer) viewer.close(); });
-viewer.addEventListener("keydown", (event) => {
+// On the document: a button that was pressed may be gone by now, and the focus with it.
+document.addEventListener("keydown", (event) => {
+  if (!viewer.open) return;
   if (event.key === "ArrowLeft") step(-1);
   if (event.key === "ArrowRight") step(1);
 });

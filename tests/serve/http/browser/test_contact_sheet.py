@@ -1,0 +1,200 @@
+"""The contact sheet in a real browser: what one looks for, opens, selects, exports, and where it leads."""
+
+from __future__ import annotations
+
+import csv
+import http.server
+import io
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import agenticiqa
+from agenticiqa.reports.contact_sheet.page import COLUMNS, SheetLinks, SheetPicture, sheet_policy, write_contact_sheet
+from support.shoots import make_shoot
+
+MANY = 3000
+
+
+@pytest.fixture(scope="session")
+def shoot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_shoot(tmp_path_factory.mktemp("sheet") / "shoot")
+
+
+@pytest.fixture(scope="session")
+def report(shoot: Path) -> agenticiqa.AuditReport:
+    return agenticiqa.audit(shoot, quick=True)
+
+
+@pytest.fixture(scope="session")
+def sheet(report: agenticiqa.AuditReport, shoot: Path) -> str:
+    target = shoot.parent / "sheet.html"
+    report.contact_sheet(target)
+    return target.as_uri()
+
+
+@pytest.fixture
+def served(report: agenticiqa.AuditReport, shoot: Path) -> Iterator[str]:
+    """The folder with a sheet that leads on, and one in a frame, under the sheet's own policy."""
+    links = SheetLinks(picture="shoot/{path}", assess="assess-{place}.html", compare="compare-{first}-{second}.html")
+    report.contact_sheet(shoot.parent / "linked.html", links=links, overwrite=True)
+    report.contact_sheet(shoot.parent / "framed.html", links=SheetLinks(messages=True), overwrite=True)
+    (shoot.parent / "around.html").write_text(
+        "<!DOCTYPE html><link rel=icon href=data:,><title>around</title>"
+        "<iframe title=sheet width=900 height=600 src=framed.html></iframe>"
+        "<script>const heard = []; addEventListener('message', (event) => heard.push(event.data));</script>"
+    )
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def end_headers(self) -> None:
+            if self.path in ("/linked.html", "/framed.html"):
+                self.send_header("Content-Security-Policy", sheet_policy())
+            super().end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nobody reads it."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(shoot.parent)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+def names(page: Page) -> list[str]:
+    return page.locator(".tile:not([hidden]) .name").all_inner_texts()
+
+
+def chip(page: Page, name: str) -> None:
+    page.locator(f"[data-finding={name}]").click()
+
+
+def test_everything_is_there_and_accessible(open_page, sheet, serious_findings):
+    page = open_page(sheet)
+    expect(page.locator("#count")).to_have_text("11 pictures shown")
+    assert page.locator(".tile img:visible").count() == 10
+    assert serious_findings(page) == []
+
+
+def test_filter_search_and_order(open_page, sheet):
+    page = open_page(sheet)
+    chip(page, "burst")
+    expect(page.locator("#count")).to_have_text("3 pictures shown")
+    chip(page, "corrupt")
+    expect(page.locator("#count")).to_have_text("4 pictures shown")
+    page.locator("#search").fill("coffee_1")
+    expect(page.locator("#count")).to_have_text("1 picture shown")
+    page.locator("#search").fill("nothing of this name")
+    page.locator("#clear").click()
+    expect(page.locator("#count")).to_have_text("11 pictures shown")
+    page.locator("#shown").select_option("keep")
+    expect(page.locator("#count")).to_have_text("4 pictures shown")
+    page.locator("#order").select_option("bytes")
+    page.locator("#direction").click()
+    assert names(page)[0] == "astronaut.png"
+
+
+def test_open_one_and_walk_through_its_group(open_page, sheet, serious_findings):
+    page = open_page(sheet)
+    page.locator("#search").fill("cat_small")
+    expect(page.locator("#count")).to_have_text("1 picture shown")
+    page.locator(".frame:visible").click()
+    viewer = page.locator("#viewer")
+    expect(viewer).to_be_visible()
+    expect(page.locator("#viewer-keep")).to_have_text("Could go: another version of cat.png")
+    expect(viewer).to_contain_text("Versions of one shot: 3")
+    # The original, not the thumbnail.
+    assert page.locator("#viewer-image").evaluate("(image) => image.decode().then(() => image.naturalWidth)") == 200
+    assert serious_findings(page) == []
+    viewer.locator(".strip button[data-best]").click()
+    expect(page.locator("#viewer-name")).to_have_text("cat.png")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#viewer-name")).to_have_text("cat_named.jpg")
+    page.keyboard.press("Escape")
+    expect(viewer).to_be_hidden()
+
+
+def exported(page: Page, button: str) -> str:
+    with page.expect_download() as download:
+        page.locator(button).click()
+    return Path(download.value.path()).read_text(encoding="utf-8")
+
+
+def test_select_and_export(open_page, sheet):
+    page = open_page(sheet)
+    assert len(exported(page, "#export-list").splitlines()) == 11
+    boxes = page.locator(".tile:not([hidden]) input")
+    boxes.nth(0).click()
+    boxes.nth(2).click(modifiers=["Shift"])
+    expect(page.locator("#count")).to_have_text("11 pictures shown, 3 selected")
+    assert exported(page, "#export-list") == "astronaut (1).bmp\nastronaut.png\nblank.png\n"
+    rows = list(csv.DictReader(io.StringIO(exported(page, "#export-csv"))))
+    assert [row["path"] for row in rows] == ["astronaut (1).bmp", "astronaut.png", "blank.png"]
+    assert rows[2]["findings"].startswith("blank")
+    page.locator("#select-none").click()
+    expect(page.locator("#count")).to_have_text("11 pictures shown")
+
+
+def test_keys_alone(open_page, sheet):
+    page = open_page(sheet)
+    page.locator("#pictures").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    expect(page.locator("#count")).to_have_text("11 pictures shown, 1 selected")
+    page.keyboard.press("Enter")
+    expect(page.locator("#viewer-name")).to_have_text("astronaut.png")
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+
+
+def test_a_served_sheet_leads_on(open_page, served):
+    page = open_page(f"{served}/linked.html")
+    expect(page.locator("#assess")).to_be_disabled()
+    boxes = page.locator(".tile:not([hidden]) input")
+    boxes.nth(3).click()
+    with page.context.expect_page() as opened:
+        page.locator("#assess").click()
+    assert opened.value.url.endswith("/assess-3.html")
+    boxes.nth(5).click()
+    with page.context.expect_page() as opened:
+        page.locator("#compare").click()
+    assert opened.value.url.endswith("/compare-3-5.html")
+
+
+def test_in_a_frame_it_asks_the_page_around(open_page, served):
+    page = open_page(f"{served}/around.html")
+    frame = page.frame_locator("iframe")
+    frame.locator(".tile:not([hidden]) input").nth(1).click()
+    frame.locator("#assess").click()
+    page.wait_for_function("heard.some((each) => each.action === 'assess')")
+    heard = page.evaluate("heard.find((each) => each.action === 'assess')")
+    assert heard == {"source": "agenticiqa-sheet", "action": "assess", "places": [1], "paths": ["astronaut.png"]}
+
+
+def test_a_phone(open_page, sheet, serious_findings):
+    page = open_page(sheet, viewport={"width": 390, "height": 800}, color_scheme="dark")
+    expect(page.locator("#count")).to_have_text("11 pictures shown")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert serious_findings(page) == []
+
+
+def test_of_many_pictures_only_those_in_view_are_in_the_page(
+    open_page: Callable[..., Page], report: agenticiqa.AuditReport, tmp_path: Path
+) -> None:
+    [first, *_] = [each for each in report._sheet_pictures() if each.thumbnail]
+    rows = [{**dict.fromkeys(COLUMNS), "findings": {}, "keep": True, "path": f"{n:05}.jpg"} for n in range(MANY)]
+    summary = {**report.summary().as_dict(), "pictures": MANY, "findings": {}}
+    target = tmp_path / "many.html"
+    write_contact_sheet(
+        target, lambda: (SheetPicture(row, first.thumbnail) for row in rows), title="Many", summary=summary
+    )
+    page = open_page(target.as_uri())
+    expect(page.locator("#count")).to_have_text("3,000 pictures shown")
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    expect(page.get_by_text("02999.jpg")).to_be_visible()
+    assert page.locator(".tile").count() < 120
