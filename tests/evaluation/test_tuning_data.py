@@ -76,6 +76,20 @@ def test_a_run_becomes_the_conversations_that_it_was(tmp_path: Path, run_line, p
     assert plan["plan"]["tool_execution"] is True
 
 
+def test_only_the_answer_of_a_run_that_planned_again_is_told(tmp_path: Path, run_line) -> None:
+    line, _ = run_line(mos=3.2)
+    line["metadata"]["replans"] = 1
+    build(tmp_path, line)
+    assert [each["step"] for each in read(tmp_path)] == ["answer"]
+
+
+def test_a_plan_with_parts_left_out_is_not_taught(tmp_path: Path, run_line) -> None:
+    line, _ = run_line(mos=3.2)
+    line["metadata"]["without"] = ["tools"]
+    build(tmp_path, line)
+    assert "plan" not in {each["step"] for each in read(tmp_path)}
+
+
 def test_a_direct_run_is_one_conversation(tmp_path: Path, run_line) -> None:
     line, requests = run_line(query=CHOICE, answer="B", mode="direct")
     build(tmp_path, {**line, "answer": "Noise"})

@@ -88,13 +88,15 @@ class Reteller:
             return self._told(direct_node, state, {"SummaryReply": _answer(line)}, "direct")
         plan = PlannerOutput.model_validate(line["plan"])
         evidence = ExecutorOutput.model_validate(line["executor_evidence"])
-        # Measuring again would cost time and tell nothing.
-        unmeasured = plan.model_copy(update={"plan": plan.plan.model_copy(update={"tool_execution": False})})
-        without = state.get("without", [])
         told: list[Conversation] = []
-        if not {"planner", "executor"} & {*without}:
-            told += self._told(planner_node, {**state, "without": []}, {"PlanReply": _plan(plan)})
-        told += self._told(executor_node, {**state, "plan": unmeasured}, _evidence(evidence))
+        # What was asked on later passes, with which gap, is not on record: of those runs only the answer can be told.
+        if not (line.get("metadata") or {}).get("replans"):
+            # A plan with parts left out on purpose is none to learn.
+            if not {*state.get("without", [])} - {"fusion", "replan"}:
+                told += self._told(planner_node, state, {"PlanReply": _plan(plan)})
+            # Measuring again would cost time and tell nothing.
+            unmeasured = plan.model_copy(update={"plan": plan.plan.model_copy(update={"tool_execution": False})})
+            told += self._told(executor_node, {**state, "plan": unmeasured}, _evidence(evidence))
         ready: AgenticIQAState = {**state, "plan": plan, "executor_evidence": evidence}
         return told + self._told(summarizer_node, ready, {"SummaryReply": _answer(line)})
 
