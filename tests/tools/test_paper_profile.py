@@ -144,6 +144,8 @@ def test_a_run_under_the_profile_measures_with_the_papers_tools(isolated, pair) 
     with AgenticIQA("embedded", profile="paper", record=False) as assessor:
         result = assessor.assess(pair.test, reference=pair.reference)
     assert result.metadata["profile"] == "paper"
+    assert result.metadata["tools"]["calibrations"] == "printed"
+    assert len(result.metadata["tools"]["allow"]) == 28
     used = {log.tool for log in result.executor_evidence.tool_logs}
     assert used
     assert all(load_catalogue()[tool].in_paper for tool in used)

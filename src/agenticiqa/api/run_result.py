@@ -107,6 +107,7 @@ def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
         "without": list(state.get("without", [])),
         "profile": context.settings.pipeline.profile,
         "prompts_sha256": context.prompts.sha256,
+        "tools": _chosen_tools(context),
         "backend": _backends(state, context),
         "calls": len(calls.made),
         "cached_calls": len(calls.records) - len(calls.made),
@@ -136,6 +137,13 @@ def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
             for record in calls.records
         ],
     }
+
+
+def _chosen_tools(context: RunContext) -> dict[str, Any] | None:
+    """The pool of tools and their curves, where they are not the usual ones."""
+    tools = context.settings.pipeline.tools
+    chosen = tools.model_dump(mode="json", include={"allow", "deny", "calibrations"})
+    return chosen if any(chosen.values()) else None
 
 
 def _replans(state: Mapping[str, Any]) -> int:
