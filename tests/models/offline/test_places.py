@@ -139,3 +139,8 @@ def test_flowers_of_a_photograph_by_their_colour():
     green = locate(parse_object("the green leaves"), load_image(DANDELION))
     assert green.box is not None
     assert "green area" in (green.note or "")
+
+
+def test_a_corner_may_be_placed_behind_its_name():
+    place = locate(parse_object("the corner at the top left"), loaded(ground(1)))
+    assert place.box == Box(0, 0, 160, 120)

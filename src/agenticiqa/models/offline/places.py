@@ -29,6 +29,7 @@ SKY_WORDS = frozenset({"sky", "skies", "heaven"})
 FACE_WORDS = word_set("face faces")
 SUBJECT_WORDS = word_set("subject subjects main_subject main_object foreground")
 BACKGROUND_WORDS = word_set("background backgrounds backdrop surroundings")
+PLACE_WORDS = word_set("corner side half part area edge")
 STANDS_OUT = 0.5
 SMALLEST_SUBJECT, LARGEST_SUBJECT = 0.02, 0.85
 """Shares of the frame between which something stands out from the rest."""
@@ -64,7 +65,7 @@ def locate(item: ScopeObject, image: LoadedImage) -> ObjectPlace:
         found = salient_place(item.name, image.rgb, inside=True)
     elif noun in BACKGROUND_WORDS or (item.is_region and item.position == "background"):
         found = salient_place(item.name, image.rgb, inside=False)
-    elif item.is_region and item.position:
+    elif item.position and (item.is_region or noun in PLACE_WORDS):
         box = side_box(item.position, *image.size)
         found = ObjectPlace(box) if box else lit_corner(item, image.rgb)
     elif labels := labels_meant(item):

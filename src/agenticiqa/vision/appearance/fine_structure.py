@@ -24,12 +24,12 @@ def middle(rgb: UInt8Image, side: int = MOST) -> UInt8Image:
 
 
 def detail_strength(rgb: UInt8Image) -> float:
-    """The strength of fine structure where there is most of it (one cell in ten has more), in levels of 255.
+    """The strength of fine structure where there is most of it (one cell in twenty has more), in levels of 255.
 
     Measured at the size at which a picture is looked at as a whole: single pixels of large photographs are soft.
     """
     detail = band_passed(luma(reduced(rgb, SHOWN)), 0.0, 1.5)
-    return 255 * float(np.percentile(np.sqrt(_by_cell(detail**2)), 90))
+    return 255 * float(np.percentile(np.sqrt(_by_cell(detail**2)), 95))
 
 
 def _by_cell(values: Floats) -> Floats:

@@ -71,6 +71,8 @@ def where(problem: Problem) -> Answer:
     whole = problem.told(asked.name) if asked else None
     if asked is None or whole is None:
         return unable(unread(asked))
+    if not asked.has_scale:
+        return Answer(whole.sentence.removesuffix("."), (), doubts=(guessed(asked),) if whole.guess else ())
     corners = "corner" in problem.meaning.text.casefold()
     places = [name for name in POSITIONS if not corners or name != "center"]
     amounts = {name: amount for name in places if (amount := amount_in(problem, asked, name)) is not None}

@@ -290,7 +290,9 @@ def _mention(items: Sequence[Item], first: _Phrase, last: _Phrase) -> Mention:
     head = own[-1]
     area = items[last.end : last.end + 1] if _is_area(items, last) else ()
     end = last.end + len(area)
-    place = position_of(_place_words(own)) or position_of(_place_words(items[first.end : end]))
+    place, further = position_of(_place_words(own)), position_of(_place_words(items[first.end : end]))
+    if place in (None, "corners", "edges"):
+        place = further or place  # "the corner at the top left"
     is_region = all(item.tag == "position" for item in own)
     return Mention(
         ScopeObject(

@@ -24,7 +24,7 @@ def detailed(look: Look) -> Told:
     strength = detail_strength(pixels_of(look))
     amount = placed(doublings(strength, 2.0), DETAIL)
     return Told(
-        f"{word_at(_DETAIL_WORDS, amount)}: fine structures vary by {strength:.1f} of 255 levels in the richer half.",
+        f"{word_at(_DETAIL_WORDS, amount)}: where there is most of it, it varies by {strength:.1f} of 255 levels.",
         amounts=chances_at(amount),
         numbers={"fine_structure": round(strength, 2)},
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from agenticiqa.models.offline.looking import Look
@@ -28,8 +30,7 @@ def word_at(words: tuple[str, ...], amount: float) -> str:
     return words[min(len(words) - 1, int(amount * (len(words) - 1) + 0.5))]
 
 
-@reader("bright")
-def bright(look: Look) -> Told:
+def brightness_told(look: Look) -> Told:
     """The mean lightness of the part."""
     mean = float(lightness(reduced(pixels_of(look), SIDE)).mean())
     amount = placed(mean, BRIGHTNESS)
@@ -39,6 +40,9 @@ def bright(look: Look) -> Told:
         amounts=chances_at(amount, 0.1),
         numbers={"lightness": round(mean, 4)},
     )
+
+
+reader("bright")(brightness_told)
 
 
 @reader("contrasty")
@@ -70,10 +74,11 @@ def evenly_lit(look: Look) -> Told:
 
 
 @reader("vignetted")
-def vignetted(look: Look) -> Told | None:
-    """Whether the lens or the scene darkens the corners cannot be told: a guess."""
+def vignetted(look: Look) -> Told:
+    """Whether the lens or the scene darkens the corners cannot be told: a guess. Of a part: how dark it is."""
     if look.box is not None:
-        return None
+        part = brightness_told(look)
+        return replace(part, amounts=tuple(reversed(part.amounts or ())))
     found = light_spread(pixels_of(look))
     amount = placed(found.corners, CORNERS)
     if found.corners > 0.3:

@@ -12,7 +12,6 @@ from agenticiqa.pictures.images import Box
 from agenticiqa.vision.appearance.subject import Subject, subject_of
 from agenticiqa.vision.appearance.symmetry import likeness
 from agenticiqa.vision.appearance.views import band_passed, lightness, reduced
-from agenticiqa.vision.locators import load_locators
 from agenticiqa.vision.saliency_map import saliency_map
 
 SIDE = 512
@@ -36,10 +35,8 @@ PLAIN = 0.02
 
 
 def subject(look: Look) -> Subject | None:
-    """Of the part that is looked at."""
-    if look.box is None:
-        return subject_of(saliency_map(look.image))
-    return subject_of(load_locators().saliency(reduced(pixels_of(look), SIDE)))
+    """Of the whole picture, whichever part is looked at: where something lies is a matter of the frame."""
+    return subject_of(saliency_map(look.image))
 
 
 def crop_around(found: Subject, size: tuple[int, int]) -> Box | None:
@@ -101,7 +98,7 @@ def composition(look: Look) -> Told | None:
     found = subject(look)
     if found is None:
         return None
-    mirrored = max(likeness(pixels_of(look)).values())
+    mirrored = max(likeness(look.image.rgb).values())
     return Told(
         f"The subject lies in the {_position(found)} of the frame.",
         values=position_chances(found) | {"symmetrical": chance_above(mirrored, 0.5, 0.08)},
