@@ -296,6 +296,10 @@ def test_settings_are_frozen() -> None:
         "sk-xxxxxxxx",
         "changeme",
         "api_key",
+        "${OPENAI_API_KEY}",
+        "$OPENAI_API_KEY",
+        "sk-proj-xxxx",
+        "add-your-key",
     ],
 )
 def test_a_placeholder_is_no_key(key: str) -> None:

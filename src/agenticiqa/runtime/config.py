@@ -76,8 +76,9 @@ class RoleSettings(_Strict):
 
 
 PLACEHOLDER = re.compile(
-    r"<.*>|(?:sk-)?(?:\.{3,}|x{3,}|\*{3,})|change[-_ ]?me|placeholder|todo|(?:your|my|the|an?)?[-_ ]?api[-_ ]?key"
-    r"|(?:sk-)?(?:your|insert|replace|paste|enter|put)[-_ ].*",
+    r"<.*>|\$\{.*\}|\$[A-Z_]+|(?:sk-)?(?:proj-|ant-)?(?:\.{3,}|x{3,}|\*{3,})"
+    r"|change[-_ ]?me|placeholder|todo|(?:your|my|the|an?)?[-_ ]?api[-_ ]?key"
+    r"|(?:sk-)?(?:your|insert|replace|paste|enter|put|(?:add|set|use)[-_ ]your)[-_ ].*",
     re.IGNORECASE,
 )
 """What templates of settings hold where a key should be: "your-key-here", "<key>", "sk-..."."""
@@ -576,10 +577,10 @@ def _interpolated(text: str, where: str, environment: Mapping[str, str]) -> Any:
             hint=f"Set it, or write ${{{match['name']}:-default}}.",
         )
 
-    replaced = _VARIABLE.sub(replacement, text)
-    if "${" in replaced:
+    # Looked for in the text itself: what a variable holds is nobody's template.
+    if "${" in _VARIABLE.sub("", text):
         raise ConfigError(f"{where}: {text!r} is not a variable of the form ${{NAME}} or ${{NAME:-default}}.")
-    return replaced
+    return _VARIABLE.sub(replacement, text)
 
 
 def _environment_values(environment: Mapping[str, str]) -> dict[str, Any]:
