@@ -90,6 +90,20 @@ def test_a_notebook_shows_an_answer_about_an_array() -> None:
     assert "data:image/" in data["text/html"], "the picture, though it is in no file"
 
 
+@pytest.mark.usefixtures("reader")
+def test_the_answer_that_the_readme_prints_is_the_one_that_comes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The box with answer and score: elsewhere lines break by the width of the terminal."""
+    printed = re.search(r"^│ .*score.* │$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    (command,) = [each for each in commands() if each.page == "README.md" and "--reference" in each.words][:1]
+    monkeypatch.setattr(sys, "argv", command.words)
+    with pytest.raises(SystemExit):
+        main()
+    assert printed
+    assert printed[0] in capsys.readouterr().out
+
+
 def test_there_is_something_to_run() -> None:
     assert len(commands()) >= 30
     assert len(python_blocks()) >= 6
