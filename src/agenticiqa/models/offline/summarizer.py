@@ -51,7 +51,7 @@ def answer(task: AnswerTask) -> Verdict:
     found = _answer(task, problem)
     language = () if task.question.english else (_language_note(task.question),)
     first = (*(language if task.is_foreign else ()), *map(_unknown_tool, task.question.unknown_tools))
-    last = (*tool_sentences(task.evidence), *problem.notes(), *(() if task.is_foreign else language))
+    last = (*_measured(task), *problem.notes(), *(() if task.is_foreign else language))
     return replace(found, doubts=(*first, *found.doubts), remarks=(*found.remarks, *last)).verdict()
 
 
@@ -65,6 +65,12 @@ def _answer(task: AnswerTask, problem: Problem) -> Answer:
     if task.is_foreign:
         return unable()
     return _of_tools(task) or several.answer(problem) or words.answer(problem)
+
+
+def _measured(task: AnswerTask) -> list[str]:
+    """What tools measured, where quality as such is asked about: of one property they say nothing."""
+    about_quality = task.question.meaning.property in (None, "quality", "flaw", "flaw_count")
+    return tool_sentences(task.evidence) if task.mode == "scoring" or task.question.tools or about_quality else []
 
 
 def _of_tools(task: AnswerTask) -> Answer | None:
