@@ -40,12 +40,11 @@ def saved(folder: Path, pixels: np.ndarray, name: str = "picture.png") -> Path:
     return folder / name
 
 
-def test_without_a_key_the_embedded_backend_answers(assessor, caplog):
-    """The run says which backend it uses and why."""
+def test_without_a_key_the_embedded_backend_answers(assessor):
+    """The run says which backend it uses."""
     result = assessor.assess(ORIGINAL)
     assert result.status == "ok"
     assert set(result.metadata["backend"].values()) == {"embedded"}
-    assert "OPENAI_API_KEY" in caplog.text
     assert result.score is not None
     assert result.score > 3.8
     fusion = result.summarizer_result.used_evidence["fusion"]
