@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from agenticiqa.models.offline.language.meaning.properties import properties
+from agenticiqa.models.offline.measures import Measures
 from agenticiqa.models.offline.readings.damage import READ
 from agenticiqa.models.offline.readings.told import Told, reader_of
 from support.looks import SEVERE, made_look
@@ -66,3 +68,17 @@ def test_sorts_and_generators():
     assert values["drawing"] == pytest.approx(0.9)
     assert values["generated"] == 0.8
     assert read("real", drawn).amount == pytest.approx(0.2)
+
+
+def test_no_overexposure_is_a_guess_where_lights_are_clipped():
+    sound = made_look()
+    assert not read("overexposed", sound).guess
+    pixels = np.full((64, 64, 3), 120, np.uint8)
+    pixels[:20] = 255
+    sound.measures = Measures(pixels)
+    told = read("overexposed", sound)
+    assert told.guess
+    assert "31 % of it is pure white" in told.sentence
+    blown = made_look({"Brightness change": SEVERE}, flaws={"too_bright": 0.95})
+    blown.measures = Measures(pixels)
+    assert not read("overexposed", blown).guess
