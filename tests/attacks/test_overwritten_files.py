@@ -12,6 +12,7 @@ import pytest
 
 import agenticiqa
 from agenticiqa.errors import ManifestError, OutputError
+from agenticiqa.evaluation.reproduction.reproduce import refuse_foreign
 from agenticiqa.runtime.files import write_whole
 from support.command_line import CommandLine
 from support.pictures import distorted, save, scene
@@ -207,3 +208,14 @@ def test_a_benchmark_replaces_no_manifest_that_it_did_not_write(command_line: Co
     assert refused.code == 1
     assert "manifest.jsonl" in refused.err
     assert (command_line.folder / "manifest.jsonl").read_text(encoding="utf-8") == "mine\n"
+
+
+def test_the_papers_tables_are_written_over_earlier_ones_alone(tmp_path: Path) -> None:
+    files = [tmp_path / f"ratings.{suffix}" for suffix in ("md", "csv", "json")]
+    refuse_foreign(files, "ratings")
+    files[1].write_text("mine\n", encoding="utf-8")
+    files[2].write_text('{"mine": 1}', encoding="utf-8")
+    with pytest.raises(OutputError, match=r"ratings\.csv"):
+        refuse_foreign(files, "ratings")
+    files[2].write_text('{"table": "ratings"}', encoding="utf-8")
+    refuse_foreign(files, "ratings")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agenticiqa.batch.runner import StopSwitch
+from agenticiqa.errors import OutputError
 from agenticiqa.evaluation.benchmark import hardware, versions
 from agenticiqa.evaluation.datasets.checking import Check
 from agenticiqa.evaluation.reproduction.ablation_table import ablation_table
@@ -95,6 +96,8 @@ def reproduce(
     make_engine: MakeEngine | None = None,
 ) -> list[StudyResult]:
     """Do what is left to do, then write every table of all that is stored, finished or not."""
+    for study in order.studies:
+        refuse_foreign(_files(order, study), study.table)
     cells = order.cells
     checks = write_manifests(cells)
     states = (
@@ -116,11 +119,29 @@ def _outcome(order: Order, cell: Cell, states: dict[Path, CellState], checks: di
     return outcome(cell, state, asked, whole=whole, resamples=order.resamples, rescoring=order.rescoring)
 
 
+def _files(order: Order, study: Study) -> list[Path]:
+    return [order.output / f"{study.table}{order.suffix}.{suffix}" for suffix in FORMATS]
+
+
+def refuse_foreign(files: list[Path], table: str) -> None:
+    """Tables are written again and again, over those of an earlier run and over nobody else's files."""
+    there = [file for file in files if file.exists()]
+    ours = next((file for file in there if file.suffix == ".json" and _is_table(file, table)), None)
+    if there and ours is None:
+        raise OutputError(f"{str(there[0])!r} is there and is no table of ours.", hint="Choose another --output.")
+
+
+def _is_table(file: Path, table: str) -> bool:
+    try:
+        return bool(json.loads(file.read_text(encoding="utf-8"))["table"] == table)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
 def _written(order: Order, study: Study, outcomes: list[Outcome]) -> StudyResult:
     table = _table(order, study, outcomes)
     facts = _facts(order, outcomes)
-    files = [order.output / f"{study.table}{order.suffix}.{suffix}" for suffix in FORMATS]
-    result = StudyResult(study, table, outcomes, files)
+    result = StudyResult(study, table, outcomes, _files(order, study))
     texts = {
         "md": markdown(study, table, facts),
         "csv": csv_text(study, outcomes),
@@ -128,7 +149,8 @@ def _written(order: Order, study: Study, outcomes: list[Outcome]) -> StudyResult
         "html": render_page(study, table, outcomes, facts),
         "json": json.dumps({**result.as_dict(), "facts": facts}, indent=1, ensure_ascii=False) + "\n",
     }
-    for file in result.files:
+    # The .json first: by it the others are known as ours, also after a kill between two of them.
+    for file in reversed(result.files):
         write_whole(file, texts[file.suffix.removeprefix(".")])
     return result
 
