@@ -93,5 +93,6 @@ def test_ten_thousand_rows_are_drawn_as_they_come_into_view(open_page, long_repo
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert rows.count() == 1000
+    page.emulate_media(media="screen")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert rows.count() < 60
