@@ -1,7 +1,8 @@
 // Only what is on the screen is in the document: tiles are moved and filled anew while one scrolls.
 const GAP = 10;
 const CAPTION = 50;
-const ROWS_AROUND = 2;
+const ROWS_AROUND = 1;
+const FRAME_MS = 8;
 const stage = document.getElementById("stage");
 const grid = { list: [], columns: 1, width: 0, height: 0, current: -1, tiles: new Map(), spare: [], due: false, wait: 0 };
 
@@ -117,8 +118,14 @@ function draw() {
       grid.spare.push(tile);
     }
   }
+  const until = performance.now() + FRAME_MS;
   for (let index = first; index < last; index += 1) {
     if (grid.tiles.has(index)) continue;
+    if (performance.now() > until) {
+      // The rest with the next frame: scrolling goes on meanwhile.
+      drawSoon();
+      break;
+    }
     const tile = grid.spare.pop() ?? stage.appendChild(newTile());
     tile.hidden = false;
     tile.style.width = `${grid.width}px`;
@@ -173,5 +180,12 @@ function moveTo(index) {
   else if (top + grid.height > window.scrollY + window.innerHeight) window.scrollTo(0, top + grid.height + GAP - window.innerHeight);
   draw();
   refreshMarks();
-  grid.tiles.get(grid.current)?.frame.focus({ preventScroll: true });
+  focusCurrent();
+}
+
+// Its tile may come some frames later than the move.
+function focusCurrent(frames = 20) {
+  const tile = grid.tiles.get(grid.current);
+  if (tile) tile.frame.focus({ preventScroll: true });
+  else if (frames) requestAnimationFrame(() => focusCurrent(frames - 1));
 }
