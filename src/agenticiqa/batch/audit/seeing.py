@@ -32,7 +32,8 @@ _BY_FLAW = {
     "too_dark": "dark",
     "too_bright": "light",
 }
-_DRAWN = {"drawn": "drawing", "page": "page", "noise": "noise", "blank": "blank"}
+_OTHERWISE = {"drawn": "drawing", "page": "page", "noise": "noise", "blank": "blank"}
+_DRAWN_SORTS = {"drawn": ("screen", "painting", "drawing", "sketch"), "page": ("screen", "sketch")}
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,9 @@ def _sort(look: Look) -> str:
     content, sorts = look.facts.content, look.reading.sorts
     likeliest = max(sorts, key=lambda name: sorts[name])
     if content != "photograph":
-        # The model tells screens from drawings; that it is neither a photograph was measured.
-        return "screen" if content == "drawn" and likeliest == "screen" else _DRAWN[content]
+        # That it is no photograph was measured; which of the drawn sorts it is, the model tells.
+        drawn = content in ("drawn", "page") and likeliest in _DRAWN_SORTS[content]
+        return likeliest if drawn else _OTHERWISE[content]
     return "generated" if look.reading.generated > 0.5 and likeliest != "screen" else likeliest
 
 
