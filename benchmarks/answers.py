@@ -112,6 +112,9 @@ class RandomEvidence(Evidence):
     def share(self, category: str, kind: str, part: str = GLOBAL) -> float | None:  # noqa: ARG002 - made up
         return None
 
+    def damage(self, category: str, part: str = GLOBAL) -> tuple[float, ...] | None:  # noqa: ARG002 - made up
+        return None
+
     def advice(self) -> Sequence[Advice]:
         return ()
 

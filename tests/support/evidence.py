@@ -38,6 +38,9 @@ class MadeEvidence(Evidence):
     def share(self, category: str, kind: str, part: str = GLOBAL) -> float | None:
         return self.shares.get(kind)
 
+    def damage(self, category: str, part: str = GLOBAL) -> tuple[float, ...] | None:
+        return None
+
     def advice(self) -> Sequence[Advice]:
         return self.advised
 

@@ -32,6 +32,10 @@ class Evidence(ABC):
         """How much of a category's damage is of a finer kind; None where the kind is not told apart."""
 
     @abstractmethod
+    def damage(self, category: str, part: str = GLOBAL) -> tuple[float, ...] | None:
+        """The chances of none, slight, moderate, severe and extreme damage of a category."""
+
+    @abstractmethod
     def advice(self) -> Sequence[Advice]:
         """What to do about the picture, what matters most first."""
 
@@ -58,6 +62,9 @@ class SeenEvidence(Evidence):
     def share(self, category: str, kind: str, part: str = GLOBAL) -> float | None:
         look = self._find(part).look
         return look.scene.kind_share(category, kind, look.reading)
+
+    def damage(self, category: str, part: str = GLOBAL) -> tuple[float, ...] | None:
+        return self._find(part).look.reading.severity_probabilities.get(category)
 
     def advice(self) -> Sequence[Advice]:
         return advice_for(self._find(GLOBAL).look, thorough=True)

@@ -10,11 +10,10 @@ from agenticiqa.models.offline.answering.chances import (
     FLOOR,
     MIDDLE,
     claim_chance,
-    is_damage,
     normalised,
     on_axis,
-    severity,
 )
+from agenticiqa.models.offline.answering.flaws import LEAST_WEIGHT, flaw_of
 from agenticiqa.models.offline.answering.problem import (
     CANNOT_JUDGE,
     COLOURS,
@@ -26,20 +25,14 @@ from agenticiqa.models.offline.answering.problem import (
     property_named,
     unread,
 )
-from agenticiqa.models.offline.language.meaning.properties import Property, properties
+from agenticiqa.models.offline.language.meaning.properties import Property
 from agenticiqa.models.offline.language.meaning.reader import OptionMeaning
-from agenticiqa.models.offline.readings.damage import READ
 from agenticiqa.models.offline.readings.told import Told
 
 # "Can't tell", where something was read, and where nothing was.
 _UNKNOWN_THOUGH_READ, _UNKNOWN = 0.02, 0.6
 # That a thing asked about is not there: where it was found, and where it was not.
 _ABSENT_THOUGH_FOUND, _ABSENT = 0.02, 0.4
-# A finer kind that is not told apart still speaks for its category where no other option does: people say "out of
-# focus" of any blur.
-CATEGORY_SHARE = 0.3
-# Among several kinds of damage the one that hurts most is meant; of slight damage this much counts beside its severity.
-_LEAST_WEIGHT = 0.2
 # How much of the whole quality's verdict is kept where it stands in for a property that nothing reads.
 _STAND_IN = 0.4
 _SEEN = 0.5
@@ -182,7 +175,12 @@ def _of_degrees(problem: Problem, asked: Property, amounts: Mapping[str, float])
 
 
 def _is_choice_of_flaws(problem: Problem) -> bool:
-    return problem.meaning.property == "flaw" and problem.meaning.form == "which"
+    """Flaws are asked about, or the options name several kinds of damage."""
+    if problem.meaning.form == "which" and problem.meaning.property == "flaw":
+        return True
+    letters = (option.letter for option in problem.meaning.options)
+    named = {kind for letter in letters if (kind := problem.kind_of(letter)) and problem.names_damage(letter)}
+    return len(named) > 1 and len(named) == len(problem.meaning.options)
 
 
 def _of_claims(problem: Problem) -> Weights:
@@ -201,7 +199,7 @@ def _of_claims(problem: Problem) -> Weights:
     for option in problem.meaning.options:
         if option.claim == "none":
             most = max(seen.values(), default=0.0)
-            weights.told(option.letter, most if wanted_absent else (1 - most) * (1 + _LEAST_WEIGHT))
+            weights.told(option.letter, most if wanted_absent else (1 - most) * (1 + LEAST_WEIGHT))
             weights.sentences[option.letter] = every
         elif option.claim in ("all", "both"):
             least = min(seen.values(), default=0.0)
@@ -229,29 +227,39 @@ def _weigh_claim(problem: Problem, option: OptionMeaning, weights: Weights, seen
     if value is not None:
         weights.told(option.letter, value, own or None, asked)
         return
+    if _is_choice_of_flaws(problem) and not _denies(option):
+        _weigh_flaw(problem, option, weights, seen)
+        return
     if option.property is None or option.amount is None:
         return
     claimed = property_named(option.property)
     told = problem.told(claimed.name)
     if told is None or told.amounts is None:
         return
-    end = 1 if option.amount > MIDDLE else -1
-    if not is_damage(claimed, told):
-        chance = claim_chance(told, claimed, end) or 0.0
-        if _is_choice_of_flaws(problem):
-            seen[option.letter] = chance
-            chance = 1 - chance if problem.meaning.polarity < 0 else chance * (_LEAST_WEIGHT + 4 * chance)
-        weights.told(option.letter, chance, told, claimed)
+    weights.told(option.letter, _chance_of_claim(told, claimed, option.amount), told, claimed)
+
+
+def _chance_of_claim(told: Told, claimed: Property, amount: float) -> float:
+    return claim_chance(told, claimed, 1 if amount > MIDDLE else -1) or 0.0
+
+
+def _denies(option: OptionMeaning) -> bool:
+    """ "Sharp" among flaws: the option claims the good end."""
+    if option.property is None or option.amount is None:
+        return False
+    good = property_named(option.property).good
+    return (option.amount > MIDDLE) == (good == "much") and good != "middle"
+
+
+def _weigh_flaw(problem: Problem, option: OptionMeaning, weights: Weights, seen: dict[str, float]) -> None:
+    flaw = flaw_of(problem, option)
+    if flaw is None:
         return
-    bad = 1 if claimed.good == "little" else -1
-    there = claim_chance(told, claimed, bad) or 0.0
-    if end != bad:
-        weights.told(option.letter, 1 - there, told, claimed)
-        return
-    there = _of_category(problem, option, there * _share_of_category(problem, option))
-    seen[option.letter] = there
-    weight = 1 - there if problem.meaning.polarity < 0 else there * (_LEAST_WEIGHT + severity(told, claimed))
-    weights.told(option.letter, max(FLOOR, weight), told, claimed)
+    seen[option.letter] = flaw.there
+    weights.known[option.letter] = max(FLOOR, 1 - flaw.there if problem.meaning.polarity < 0 else flaw.weight)
+    weights.sentences[option.letter] = (flaw.sentence,)
+    if flaw.guess and option.property:
+        weights.doubts.append(guessed(property_named(option.property)))
 
 
 def _value_chance(asked: Property, told: Told, value: str | None) -> float | None:
@@ -259,47 +267,3 @@ def _value_chance(asked: Property, told: Told, value: str | None) -> float | Non
     if value in COLOURS and asked.name == "colour_scheme":
         return told.values.get(value, 0.0)
     return told.values.get(value or "")
-
-
-def _share_of_category(problem: Problem, option: OptionMeaning) -> float:
-    """How much of a property's damage an option stands for, beside other options of the same property.
-
-    "Noise" beside "Salt-and-pepper noise" means the rest; alone, a kind may be a loose word for its category.
-    """
-    own = problem.kind_of(option.letter)
-    if own is None:
-        return 1.0
-    category, kind = own
-    rivals = {
-        other[1]
-        for each in problem.meaning.options
-        if each.letter != option.letter and each.property == option.property
-        if (other := problem.kind_of(each.letter)) and other[0] == category and other[1] != kind
-    }
-    share = problem.evidence.share(category, kind, problem.parts[0])
-    if _property_is_kind(option):
-        return 1.0
-    if share is not None:
-        return share if rivals else CATEGORY_SHARE + (1 - CATEGORY_SHARE) * share
-    taken = [problem.evidence.share(category, rival, problem.parts[0]) for rival in rivals]
-    return max(0.0, 1 - sum(other for other in taken if other is not None))
-
-
-def _of_category(problem: Problem, option: OptionMeaning, there: float) -> float:
-    """Of a finer kind at least a share of its category, where no other option speaks of that."""
-    own = problem.kind_of(option.letter)
-    if own is None or not _property_is_kind(option):
-        return there
-    others = [problem.kind_of(each.letter) for each in problem.meaning.options if each.letter != option.letter]
-    wider = next((each for each in properties().values() if each.reading.get("damage") == own[0]), None)
-    told = problem.told(wider.name) if wider else None
-    if told is None or wider is None or any(other and other[0] == own[0] for other in others):
-        return there
-    of_category = claim_chance(told, wider, 1 if wider.good == "little" else -1) or 0.0
-    return max(there, CATEGORY_SHARE * of_category)
-
-
-def _property_is_kind(option: OptionMeaning) -> bool:
-    """Whether the property itself is read as a finer kind: its reading holds the share already."""
-    damage = READ.get(option.property or "")
-    return damage is not None and damage.kind is not None

@@ -91,6 +91,11 @@ class Problem:
         )
         return replace(self, meaning=replace(self.meaning, options=options))
 
+    def names_damage(self, letter: str) -> bool:
+        """Whether an option names damage, and neither praises nor denies."""
+        claims = (option.claim for option in self.claims if option.letter == letter)
+        return any(claim.polarity != "good" and not claim.negated for claim in claims)
+
     def kind_of(self, letter: str) -> tuple[str, str] | None:
         """The category and finer kind of damage that an option names."""
         for option in self.claims:
