@@ -8,7 +8,7 @@ import numpy as np
 from agenticiqa.models.offline.looking import Look
 from agenticiqa.models.offline.readings.scales import chance_above, chances_at, pixels_of, placed
 from agenticiqa.models.offline.readings.told import Told, reader
-from agenticiqa.pictures.images import Box
+from agenticiqa.pictures.images import Box, LoadedImage
 from agenticiqa.vision.appearance.subject import Subject, subject_of
 from agenticiqa.vision.appearance.symmetry import likeness
 from agenticiqa.vision.appearance.views import band_passed, lightness, reduced
@@ -60,7 +60,7 @@ def crop_around(found: Subject, size: tuple[int, int]) -> Box | None:
 def emphasised(look: Look) -> Told:
     """Of the picture: whether anything stands out; of a part: whether it draws more than its share of the eye."""
     if look.box is not None:
-        return _of_part(look)
+        return _of_part(look.image, look.box)
     found = subject(look)
     if found is None:
         return Told("Nothing stands out from the rest.", amounts=chances_at(0.0))
@@ -72,10 +72,9 @@ def emphasised(look: Look) -> Told:
     )
 
 
-def _of_part(look: Look) -> Told:
-    box, (width, height) = look.box, look.image.size
-    assert box is not None  # noqa: S101 - the caller has asked
-    stands_out = saliency_map(look.image)
+def _of_part(image: LoadedImage, box: Box) -> Told:
+    width, height = image.size
+    stands_out = saliency_map(image)
     rows, columns = stands_out.shape
     top, bottom = (round(each * rows / height) for each in (box.y, box.y + box.height))
     left, right = (round(each * columns / width) for each in (box.x, box.x + box.width))
