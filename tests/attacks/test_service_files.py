@@ -28,7 +28,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[subproce
     before = os.umask(0o022)
     try:
         with (
-            command_serving(home, "--max-upload-mb", "4", TMPDIR=str(home)) as (process, url),
+            command_serving(home, "--max-upload-mb", "4", counted=True, TMPDIR=str(home)) as (process, url),
             httpx.Client(base_url=url, timeout=60) as client,
         ):
             yield process, client, home

@@ -144,9 +144,13 @@ def sse_events(text: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 @contextmanager
-def command_serving(home: Path, *arguments: str, **extra: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """``agenticiqa serve`` in a process of its own, once it is ready."""
+def command_serving(
+    home: Path, *arguments: str, counted: bool = False, **extra: str
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """``agenticiqa serve`` in a process of its own, once it is ready; its lines are counted as covered where told."""
     kept = {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "_BASE_URL"))}
+    if not counted:
+        kept = {name: value for name, value in kept.items() if not name.startswith("COVERAGE_")}
     environment: Mapping[str, str] = {**kept, "AGENTICIQA_HOME": str(home), "XDG_CONFIG_HOME": str(home), **extra}
     process = subprocess.Popen(
         [str(COMMAND), "serve", "--port", "0", "--json", *arguments],
