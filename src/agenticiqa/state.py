@@ -372,7 +372,7 @@ def check_mode(mode: str, without: Sequence[str]) -> None:
         raise ConfigError(f"mode is {mode!r}.", hint="It is 'agents' or 'direct'.")
     if mode == "direct" and without:
         raise ConfigError(
-            f"In direct mode the model is asked alone: there is no {without[0]} to leave out.",
+            f"In direct mode the model is asked alone: {without[0]!r} is no part of it.",
             hint="Choose one of mode and without.",
         )
 

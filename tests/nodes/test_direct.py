@@ -103,7 +103,7 @@ def test_the_cache_keeps_direct_answers_apart(assessor, pair) -> None:
 
 
 def test_nothing_can_be_left_out_of_a_run_without_parts(assessor, pair) -> None:
-    with pytest.raises(ConfigError, match="no tools to leave out"):
+    with pytest.raises(ConfigError, match="'tools' is no part of it"):
         assessor(ScriptedClient()).assess(pair.test, mode="direct", without=["tools"])
     with pytest.raises(ConfigError, match="'agents' or 'direct'"):
         assessor(ScriptedClient()).assess(pair.test, mode="alone")
