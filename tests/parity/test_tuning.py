@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.evaluation.retelling import Reteller
 from agenticiqa.evaluation.tuning_data import TuningChoices, build_tuning_data
 from agenticiqa.models.client import LabelledImage, ModelRequest
-from agenticiqa.models.qwen import NEEDED, QwenVLMClient
+from agenticiqa.models.qwen import NEEDED, QwenVLMClient, _inputs
 from agenticiqa.nodes.prompt_templates import PromptBook
 from agenticiqa.nodes.prompts import SHIPPED
 from agenticiqa.pictures.images import load_image
@@ -59,7 +60,7 @@ def data(tmp_path_factory) -> Path:
 def tuned(tiny_qwen: Path, data: Path, tmp_path_factory) -> tuple[Path, list[dict[str, float]]]:
     from training.qwen.tune import Recipe, tune
 
-    recipe = Recipe(steps=40, gather=2, learning_rate=5e-3, warm_up=4, rank=8, alpha=32, dropout=0.0, judge_every=20)
+    recipe = Recipe(steps=60, gather=2, learning_rate=5e-3, warm_up=4, rank=8, alpha=32, dropout=0.0, judge_every=20)
     folder = tmp_path_factory.mktemp("adapter") / "agents"
     return folder, tune(data, str(tiny_qwen), folder, recipe, device="cpu")
 
@@ -79,11 +80,13 @@ def question(data: Path) -> ModelRequest:
     )
 
 
-def test_the_loss_of_held_out_pictures_falls(tuned) -> None:
+def test_the_loss_of_held_out_pictures_falls(tuned, tiny_qwen: Path) -> None:
     _, history = tuned
+    vocabulary = json.loads((tiny_qwen / "config.json").read_text())["text_config"]["vocab_size"]
     losses = [entry["held_out_loss"] for entry in history]
-    assert losses[-1] < 0.8 * losses[0]
     assert losses[-1] == min(losses)
+    # Better than knowing nothing, which costs log(vocabulary): the random model begins far above that.
+    assert losses[-1] < 0.9 * math.log(vocabulary) < losses[0]
 
 
 def test_the_adapter_is_written_with_its_history(tuned, tiny_qwen: Path) -> None:
@@ -102,8 +105,6 @@ def test_the_adapter_changes_what_the_model_says(tuned, data: Path, tiny_qwen: P
     for adapter in (None, folder):
         client = QwenVLMClient("qwen2.5-vl-local", str(tiny_qwen), settings_with(adapter, tiny_qwen))
         loaded = client._load()
-        from agenticiqa.models.qwen import _inputs
-
         inputs = _inputs(loaded, request, [("test image", request.images[0].image.pil)], with_schema=False)
         with torch.inference_mode():
             logits = loaded.model(**inputs).logits[0, -1].double()
