@@ -40,6 +40,10 @@ def test_switch_and_questions_that_every_model_understands(
     expect(answer.locator(".answer-text")).to_have_text(re.compile(r"von 5: falsche Helligkeit"))
     asked = page.evaluate("async (id) => (await fetch(`/v1/runs/${id}`)).json()", page.url.split("/")[-1])
     assert asked["query"] == "How good is this picture?"
+    page.get_by_role("button", name="Wie stark ist der Fehler: falsche Helligkeit?").click()
+    answer_of(page)
+    asked = page.evaluate("async (id) => (await fetch(`/v1/runs/${id}`)).json()", page.url.split("/")[-1])
+    assert asked["query"] == "How strong is the wrong brightness?"
     assert serious_findings(page) == []
     page.reload()
     expect(page.locator("html")).to_have_attribute("lang", "de")

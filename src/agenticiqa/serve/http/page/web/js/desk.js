@@ -187,8 +187,8 @@ export class Desk {
       const worst = await getJson(run.links.worst);
       await showing;
       if (run !== which.run || which !== this.bench) return;
-      this.viewer.setWorst(worst.even ? null : { box: worst.box, name: t("viewer.worst", { score: worst.score.toFixed(1) }) });
-      if (worst.even) this.viewer.say(t("viewer.even", { score: worst.whole.toFixed(1) }));
+      this.viewer.setWorst({ box: worst.box, name: t("viewer.worst", { score: worst.score.toFixed(1) }) });
+      if (worst.even) this.viewer.sayMore(t("viewer.even", { score: worst.whole.toFixed(1) }));
     } catch {
       // Without the picture there is no place to mark; the answer stands without it.
       this.viewer.setWorst(null);

@@ -1,6 +1,6 @@
 // What is wrong with a picture, worst first, in words people use.
 
-import { t, wordsIfAny } from "./words.js";
+import { inEnglish, t, wordsIfAny } from "./words.js";
 
 const SEVERITIES = ["none", "slight", "moderate", "severe", "extreme"];
 
@@ -15,8 +15,16 @@ export function findingsOf(result) {
 
 /** A category or kind as people call it: "Blurs" is blur. */
 export function flawName(type) {
-  return wordsIfAny(`flaw.${type.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_")}`) ?? type.replaceAll("_", " ").toLowerCase();
+  return wordsIfAny(keyOf(type)) ?? plain(type);
 }
+
+/** The same as models that understand English alone are asked about it. */
+export function flawInEnglish(type) {
+  return wordsIfAny(keyOf(type)) === null ? plain(type) : inEnglish(keyOf(type));
+}
+
+const keyOf = (type) => `flaw.${type.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_")}`;
+const plain = (type) => type.replaceAll("_", " ").toLowerCase();
 
 export const severityName = (severity) => wordsIfAny(`severity.${severity}`) ?? severity;
 

@@ -18,7 +18,7 @@ export class Loupe {
     this.element.hidden = !at;
     if (!at) return;
     const [x, y] = [at.x * this.picture.width, at.y * this.picture.height];
-    const zoom = Math.max(MAGNIFIES / devicePixelRatio, placement.zoom * MAGNIFIES);
+    const zoom = Math.max(MAGNIFIES, placement.zoom * MAGNIFIES);
     this.element.style.setProperty("transform", `translate(${placement.x + x * placement.zoom - SIDE / 2}px, ${placement.y + y * placement.zoom - SIDE / 2}px)`);
     this.image.style.setProperty("transform", `translate(${SIDE / 2 - x * zoom}px, ${SIDE / 2 - y * zoom}px) scale(${zoom})`);
   }

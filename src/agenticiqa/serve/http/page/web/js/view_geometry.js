@@ -9,15 +9,14 @@ export function fitOf(pane, picture) {
   return Math.min(pane.width / picture.width, pane.height / picture.height, 1) || 1;
 }
 
-/** The scale at which one picture pixel is one pixel of the screen. */
+/** The scale of 100 %: one picture pixel is one pixel of the page, as browsers count them. */
 export function pixelScale(pane, picture) {
-  return 1 / devicePixelRatio / fitOf(pane, picture);
+  return 1 / fitOf(pane, picture);
 }
 
 export function limited(view, pane, picture) {
   const fit = fitOf(pane, picture);
-  const least = Math.min(1, pixelScale(pane, picture));
-  const scale = Math.min(Math.max(view.scale, least), Math.max(MOST_SCREEN_PIXELS / fit, 1));
+  const scale = Math.min(Math.max(view.scale, 1), Math.max(MOST_SCREEN_PIXELS / fit, 1));
   return { scale, cx: centred(view.cx, pane.width, picture.width * fit * scale), cy: centred(view.cy, pane.height, picture.height * fit * scale) };
 }
 
@@ -61,7 +60,7 @@ export function moved(view, dx, dy, pane, picture) {
   return limited({ ...view, cx: view.cx - dx / (picture.width * zoom), cy: view.cy - dy / (picture.height * zoom) }, pane, picture);
 }
 
-/** The middle of a box at one picture pixel for each pixel of the screen. */
+/** The middle of a box at 100 %. */
 export function pixelsOf(box, pane, picture) {
   const [x, y, width, height] = box;
   return limited({ scale: pixelScale(pane, picture), cx: (x + width / 2) / picture.width, cy: (y + height / 2) / picture.height }, pane, picture);

@@ -112,6 +112,10 @@ export class Viewer {
     this.mapHint.textContent = text;
   }
 
+  sayMore(text) {
+    this.mapHint.append(` ${text}`);
+  }
+
   // --- called by panes ---
 
   show(view) {
@@ -281,6 +285,6 @@ export class Viewer {
   paint() {
     const state = { drawing: this.drawing, wipe: this.wipe, secondShown: this.secondShown, loupeAt: this.loupeOn ? this.loupeAt : null };
     const zooms = this.panes.map((pane) => pane.draw(this.view, state));
-    if (zooms.length) this.zoomText.textContent = `${Math.round(zooms[0] * devicePixelRatio * 100)} %`;
+    if (zooms.length) this.zoomText.textContent = `${Math.round(zooms[0] * 100)} %`;
   }
 }
