@@ -21,8 +21,8 @@ SAME_SHOT = 0.96
 """Likeness from which two pictures are versions of one shot: 99 % of copies lie above, other shots below."""
 ONE_STOP = 2 ** (1 / 2.2)
 """Ratio of brightness from which two pictures are rather two exposures than one that was brightened."""
-SAME_SCENE = 0.82
-"""Likeness from which two pictures of unknown time show one scene; of different scenes none was above 0.77."""
+SAME_SCENE = 0.85
+"""Likeness from which two pictures of unknown time show one scene; of different scenes hardly any is above 0.8."""
 SAME_SCENE_AT_ONCE = 0.5
 """Likeness that is enough where a camera says that they were taken within seconds."""
 BURST_S = 3.0

@@ -9,7 +9,7 @@ const TITLES = {
   path: "Name", findings: "Number of findings", keep: "Keep", score: "Score", level: "Level", sort: "Sort of picture",
   width: "Width", height: "Height", area: "Pixels", ratio: "Aspect ratio", format: "Format", bytes: "File size",
   taken: "Time taken", brightness: "Brightness", sharpness: "Sharpness", detail: "Detail", entropy: "Information",
-  generated: "Chance of being generated", group: "Group",
+  generated: "Generated (chance)", group: "Group",
 };
 const finding = (name) => name.replaceAll("_", " ");
 const counted = (number, one, many) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
