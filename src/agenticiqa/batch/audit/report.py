@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterator, Mapping
+from heapq import nlargest
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -128,8 +129,9 @@ class AuditReport:
 
     def _repr_html_(self) -> str:
         """How a notebook shows it: the summary, and the pictures with most to say of them."""
-        pictures = sorted(self.sheet_pictures(), key=lambda each: -len(each.row["findings"]))
-        return self._summary._repr_html_() + notebook_sheet(pictures[:SHOWN_IN_NOTEBOOKS])
+        # The largest few of a stream: thumbnails of thousands would fill the memory.
+        shown = nlargest(SHOWN_IN_NOTEBOOKS, self.sheet_pictures(), key=lambda each: len(each.row["findings"]))
+        return self._summary._repr_html_() + notebook_sheet(shown)
 
     def __str__(self) -> str:
         return str(self._summary)

@@ -186,7 +186,7 @@ def test_a_phone(open_page, sheet, serious_findings):
 def test_of_many_pictures_only_those_in_view_are_in_the_page(
     open_page: Callable[..., Page], report: agenticiqa.AuditReport, tmp_path: Path
 ) -> None:
-    [first, *_] = [each for each in report._sheet_pictures() if each.thumbnail]
+    [first, *_] = [each for each in report.sheet_pictures() if each.thumbnail]
     rows = [{**dict.fromkeys(COLUMNS), "findings": {}, "keep": True, "path": f"{n:05}.jpg"} for n in range(MANY)]
     summary = {**report.summary().as_dict(), "pictures": MANY, "findings": {}}
     target = tmp_path / "many.html"
