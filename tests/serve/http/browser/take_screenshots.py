@@ -8,61 +8,64 @@ import sys
 from io import BytesIO
 from pathlib import Path
 
-from PIL import Image, ImageOps
+from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-IMAGES = Path(__file__).resolve().parents[4] / "docs" / "images"
+ROOT = Path(__file__).resolve().parents[4]
+IMAGES = ROOT / "docs" / "images"
+EXAMPLES = ROOT / "src" / "agenticiqa" / "serve" / "http" / "page" / "examples"
 
 
 def main(url: str) -> None:
-    expect.set_options(timeout=120_000)
+    expect.set_options(timeout=180_000)
     with sync_playwright() as playwright:
         program = os.environ.get("CHROMIUM") or shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        _first(_page(browser, f"{url}/#/assess", "light"))
         _assess(_page(browser, f"{url}/#/assess", "light"))
         _compare(_page(browser, f"{url}/#/compare", "dark"))
+        _many(_page(browser, f"{url}/#/many", "light"))
         browser.close()
 
 
 def _page(browser: Browser, url: str, scheme: str) -> Page:
-    page = browser.new_page(viewport={"width": 1280, "height": 780}, color_scheme=scheme)  # type: ignore[arg-type]
+    page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_default_timeout(180_000)
     page.goto(url)
-    page.locator(".example").last.click()
-    expect(page.locator(".answer")).to_be_visible()
     return page
 
 
+def _first(page: Page) -> None:
+    expect(page.locator(".example")).to_have_count(6)
+    _shot(page, "page-first.png")
+
+
 def _assess(page: Page) -> None:
-    page.locator("#question").fill("Rate the perceptual quality of the image.")
-    page.locator("#ask").click()
-    expect(page.locator(".dial")).to_be_visible()
-    _with_map(page, "quality")
+    page.get_by_role("button", name="Haze").click()
+    expect(page.locator(".pane-label-worst")).to_be_visible()
+    expect(page.locator(".pane-overlay")).to_be_visible()
     _shot(page, "page-assess.png")
 
 
 def _compare(page: Page) -> None:
-    _with_map(page, "difference")
+    page.locator(".example").first.click()
+    expect(page.locator(".answer")).to_be_visible()
+    page.get_by_role("button", name="Wipe").click()
     _shot(page, "page-compare.png")
 
 
-def _with_map(page: Page, name: str) -> None:
-    page.get_by_label("Map", exact=True).select_option(name)
-    expect(page.locator(".pane-overlay").first).to_be_visible()
-    page.locator("input[type=range]").fill("60")
+def _many(page: Page) -> None:
+    pictures = [str(path) for path in sorted(EXAMPLES.glob("*.jpg"))]
+    page.get_by_label("Choose pictures").set_input_files(pictures)
+    expect(page.frame_locator("iframe.sheet").get_by_text("portrait.jpg").first).to_be_visible()
+    _shot(page, "page-folder.png")
 
 
 def _shot(page: Page, name: str) -> None:
-    page.locator("body").click(position={"x": 2, "y": 300})
-    page.wait_for_timeout(500)
+    page.wait_for_timeout(800)
     shown = Image.open(BytesIO(page.screenshot())).convert("RGB")
-    for pane in page.locator(".pane-window").all():
-        # Photographs make large PNG files: six bits of each colour are enough here.
-        edge = pane.bounding_box()
-        assert edge is not None
-        left, top = round(edge["x"]), round(edge["y"])
-        area = (left, top, left + round(edge["width"]), top + round(edge["height"]))
-        shown.paste(ImageOps.posterize(shown.crop(area), 6), area)
-    shown.save(IMAGES / name, optimize=True)
+    # Photographs make large PNG files: 256 colours are enough for a manual.
+    shown.quantize(256, method=Image.Quantize.MEDIANCUT).save(IMAGES / name, optimize=True)
 
 
 if __name__ == "__main__":
