@@ -75,6 +75,11 @@ def test_a_build_fails_on_what_was_found(command_line, shoot):
     assert "--fail-on: corrupt 1, blank 1" in done.err
 
 
+def test_progress_of_the_comparison(command_line, shoot, monkeypatch):
+    monkeypatch.setattr("agenticiqa.cli.many.audit.TOLD_EVERY_S", 0.0)
+    assert "0 of 4 pairs compared" in command_line("audit", shoot, "--quick").err
+
+
 def test_nothing_that_opens_is_an_error(command_line, tmp_path):
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "a.jpg").write_bytes(b"no picture")

@@ -70,7 +70,7 @@ def group(lines: Path, on_progress: Progress = lambda _done, _of: None) -> Group
     originals = _note_exact(entries, groups)
     near, bursts = _Sets(len(originals)), _Sets(len(originals))
     with closing(Views(lines)) as views:
-        pairs = list(_pairs(originals))
+        pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in _pairs(originals)))
         for number, (one, other) in enumerate(pairs):
             on_progress(number, len(pairs))
             if near.same(one, other):

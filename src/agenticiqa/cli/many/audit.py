@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +25,8 @@ from agenticiqa.cli.terminal import (
 if TYPE_CHECKING:
     from agenticiqa.batch.audit.report import AuditReport
     from agenticiqa.batch.audit.running import Audited, AuditRequest
+
+TOLD_EVERY_S = 10.0
 
 
 def audit(
@@ -129,8 +132,28 @@ def _run(
     # Standard output is for the summary.
     with progress_display(error_console()) as show, stopping_on_signals(request.stop), redirect_stdout(sys.stderr):
         return run_audit(
-            replace(request, workers=workers, timeout_s=timeout, memory=memory, config=config, on_progress=show)
+            replace(
+                request,
+                workers=workers,
+                timeout_s=timeout,
+                memory=memory,
+                config=config,
+                on_progress=show,
+                on_grouping=_PairsTold(),
+            )
         )
+
+
+class _PairsTold:
+    """Says now and then how far the comparison of pictures has come."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, done: int, pairs: int) -> None:
+        if time.monotonic() - self._last >= TOLD_EVERY_S:
+            self._last = time.monotonic()
+            error_console().print(f"{done} of {pairs} pairs compared", highlight=False)
 
 
 def _write(
