@@ -80,8 +80,9 @@ $(DOCS)/.installed: pyproject.toml $(BIN)/uv
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(DOCS)/bin/python -e '.[docs]'
 	@touch $@
 
+# Not --quiet: MkDocs then drops its warnings before --strict could count them.
 docs: $(DOCS)/.installed
-	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
 	@echo "build/site/index.html; with search: python3 -m http.server --directory build/site"
 
 # axe-core comes from npm into build/; AXE_CORE names another copy of axe.min.js, CHROMIUM another browser.

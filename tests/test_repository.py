@@ -67,6 +67,13 @@ def test_the_workflow_calls_targets_and_commands_that_exist() -> None:
         assert all((ROOT / each).exists() for each in arguments if each.startswith("examples/"))
 
 
+def test_a_broken_link_stops_the_documentation() -> None:
+    """``--quiet`` would drop the warnings that ``--strict`` counts."""
+    (command,) = [line for line in recipe("docs") if "mkdocs" in line]
+    assert "--strict" in command.split()
+    assert not {"--quiet", "-q"} & set(command.split())
+
+
 def test_the_citation_names_this_version() -> None:
     citation = read("CITATION.cff")
     assert {"cff-version", "message", "title", "authors", "version"} <= set(citation)
