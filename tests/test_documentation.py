@@ -19,6 +19,9 @@ from agenticiqa import Assessment
 from agenticiqa.cli.main import main
 from support.snippets import PAGES, ROOT, Snippet, commands, make_workshop, python_blocks
 
+# What the documentation shows is what other tests run: not traced.
+pytestmark = pytest.mark.no_cover
+
 
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -16,6 +16,9 @@ from agenticiqa.tools.calibration import load_calibrations
 from agenticiqa.tools.metrics import METRICS, Views, filters
 from pictures import as_bytes, blurred, noisy, scene
 
+# The same metrics many times over: not traced.
+pytestmark = pytest.mark.no_cover
+
 FULL_REFERENCE = [name for name in METRICS if METRICS[name].spec.kind == "FR"]
 SYMMETRIC = ["PSNR", "SSIM", "MS-SSIM", "FSIM", "GMSD", "VSI", "NLPD", "HaarPSI", "PSNR-HVS-M", "CIEDE2000"]
 # These judge the test picture by what the reference holds: its information (VIF, VIFp), its edges as against those of
