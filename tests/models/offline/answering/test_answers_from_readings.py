@@ -225,6 +225,29 @@ def test_what_has_values_is_answered_with_the_likeliest():
     assert chosen("Which colour dominates?", ["Red", "Green"], evidence) == "Green"
 
 
+def test_values_of_which_none_is_there_are_not_told_to_fit():
+    evidence = MadeEvidence({"colour_scheme": Told("Mostly brown.", values={"brown": 0.9, "red": 0.02})})
+    found = asked("Which colour dominates?", evidence, ["Red", "Blue"])
+    assert found.text == "A"
+    assert found.doubts[0].startswith("None of these can be seen here")
+
+
+@pytest.mark.parametrize(("place", "answer"), [(0.75, "No"), (1.0, "Yes")])
+def test_more_than_people_want(place, answer):
+    evidence = MadeEvidence({"colourful": at(place)})
+    assert asked("Is it oversaturated?", evidence).text == answer
+    assert asked("Is it colourful?", evidence).text == "Yes"
+
+
+def test_generated_or_real_wants_one_of_the_two():
+    assert asked("Was this made by a machine or is it real?", PAINTING).text == "Generated"
+
+
+def test_of_facts_the_number_is_told():
+    evidence = MadeEvidence({"resolution": Told("320×240 pixels, 0.077 megapixels.", at(0.0).amounts)})
+    assert asked("How many megapixels does it have?", evidence).text == "320×240 pixels, 0.077 megapixels"
+
+
 @pytest.mark.parametrize("query", ["What time is it?", "What is in the picture?", "Is there moiré?"])
 def test_what_nothing_reads_is_not_answered_with_something_else(query):
     found = asked(query, MadeEvidence({"sharp": at(1.0), "quality": at(0.75), "flaw": at(0.0)}))

@@ -36,6 +36,8 @@ _ABSENT_THOUGH_FOUND, _ABSENT = 0.02, 0.4
 # How much of the whole quality's verdict is kept where it stands in for a property that nothing reads.
 _STAND_IN = 0.4
 _SEEN = 0.5
+# A value (a colour, a sort of picture) below this is not there.
+_HARDLY = 0.15
 
 
 @dataclass
@@ -45,6 +47,8 @@ class Weights:
     known: dict[str, float] = field(default_factory=dict)
     sentences: dict[str, tuple[str, ...]] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
+    values: dict[str, float] = field(default_factory=dict)
+    """The chances of values, of options that name one."""
     none_seen: bool = False
     """Whether nothing of what is offered can be seen: then no option is told to fit."""
 
@@ -205,6 +209,8 @@ def _of_claims(problem: Problem) -> Weights:
             least = min(seen.values(), default=0.0)
             weights.told(option.letter, 1 - least if wanted_absent else 4 * least)
             weights.sentences[option.letter] = every
+    if weights.values and len(weights.values) == len(weights.known) and max(weights.values.values()) < _HARDLY:
+        _say_none(problem, weights.values, weights)
     has_none = any(option.claim == "none" for option in problem.meaning.options)
     if seen and len(seen) == len(weights.known) and not wanted_absent and not has_none and max(seen.values()) < _SEEN:
         _say_none(problem, seen, weights)
@@ -226,6 +232,7 @@ def _weigh_claim(problem: Problem, option: OptionMeaning, weights: Weights, seen
     value = _value_chance(asked, own, option.claim) if own and asked and not asked.has_scale else None
     if value is not None:
         weights.told(option.letter, value, own or None, asked)
+        weights.values[option.letter] = value
         return
     if _is_choice_of_flaws(problem) and not _denies(option):
         _weigh_flaw(problem, option, weights, seen)

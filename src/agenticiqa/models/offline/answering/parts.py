@@ -80,11 +80,11 @@ def where(problem: Problem) -> Answer:
         return unable(unread(asked))
     doubts = (guessed(asked),) if whole.guess else ()
     if _nowhere(problem, asked, whole, amounts):
-        word = asked.word(_end(problem))
+        what = f"No {asked.title}" if asked.good == "little" else f"Nothing {asked.word(_end(problem))}"
         most = max(amounts, key=lambda name: amounts[name])
         spread = amounts[most] - min(amounts.values())
         nearest = f" The {most} comes nearest to it." if spread >= NOTICED else ""
-        return Answer("Nowhere", (f"Nothing {word} can be seen in any part.{nearest}", whole.sentence), doubts=doubts)
+        return Answer("Nowhere", (f"{what} can be seen in any part.{nearest}", whole.sentence), doubts=doubts)
     worst = max(amounts, key=lambda name: amounts[name])
     if amounts[worst] - min(amounts.values()) < NOTICED:
         return Answer("Evenly over the picture", (whole.sentence,), doubts=doubts)

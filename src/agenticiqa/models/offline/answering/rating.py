@@ -15,6 +15,7 @@ _PICTURES = re.compile(
     r"\b(?:photo|photograph|picture|image|shot|pic|scan|file)s?\b|\.(?:jpe?g|png|webp|tiff?|heic|gif|bmp)$",
     re.IGNORECASE,
 )
+_FILE = re.compile(r"\S+\.(?:jpe?g|png|webp|tiff?|heic|gif|bmp)", re.IGNORECASE)
 _MOST_WORDS = 4
 
 
@@ -47,7 +48,7 @@ def _levels(problem: Problem) -> tuple[tuple[float, ...], tuple[str, ...], tuple
     if quality is None or quality.amounts is None:
         raise LookupError("The quality of a picture can always be read.")
     whole = (*((flaws.sentence,) if flaws else ()), quality.sentence)
-    if asked is None:
+    if asked is None or _FILE.fullmatch(problem.meaning.text.strip()):
         return tuple(quality.amounts), () if asks_nothing(problem.meaning.text) else (NOT_UNDERSTOOD,), whole
     if asked.name in ("quality", "flaw", "flaw_count"):
         return tuple(quality.amounts), (), whole

@@ -31,6 +31,8 @@ _SEEN = 0.5
 _EXCLUSIVE = 1.2
 _SAYS_COLOUR = re.compile(r"\b(?:colou?rs?|hues?)\b(?! (?:scheme|palette|harmony|combination))", re.IGNORECASE)
 _ASKS_COLOUR = re.compile(r"\bwh(?:at|ich) colou?rs? (?:is|are|does|do|has|have)\b", re.IGNORECASE)
+# Of these the number is wanted, not a word of degree.
+_FACTS = ("resolution", "printable")
 # Values that exclude no other: a generated picture is a photograph or a drawing all the same.
 _BESIDE = ("generated",)
 
@@ -57,7 +59,7 @@ def said_of_property(problem: Problem) -> Answer:
         return Answer(_worst(told), (told.sentence,), doubts=doubts)
     if asked.name == "quality" and problem.meaning.form == "open" and (flaws := problem.told("flaw")):
         return Answer(_worst(flaws), (flaws.sentence, told.sentence), doubts=doubts)
-    if told.amounts is not None and problem.meaning.form not in ("which", "open"):
+    if told.amounts is not None and problem.meaning.form not in ("which", "open") and (asked.name not in _FACTS):
         return Answer(_amount(problem, asked, told), (told.sentence,), doubts=doubts)
     if told.values:
         return _likeliest_value(problem, asked, told, doubts)
@@ -168,8 +170,9 @@ def _named(chances: dict[str, float]) -> str:
 
 def advice(problem: Problem) -> Answer:
     found = problem.evidence.advice()
+    own = problem.told(problem.meaning.property) if problem.meaning.property else None
     if not found:
-        told = problem.told("flaw")
+        told = own or problem.told("flaw")
         return Answer("Nothing to mend stands out", (told.sentence,) if told else (), doubts=problem.missing_parts())
     because = tuple(dict.fromkeys(f"{each.because.removesuffix('.')}: {each.do}" for each in found[1:]))
     return Answer(found[0].do, (found[0].because, *because), doubts=problem.missing_parts())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from agenticiqa.models.offline.answering.bounds import bound_answer
-from agenticiqa.models.offline.answering.chances import chance_from, claim_chance
+from agenticiqa.models.offline.answering.chances import chance_from, claim_chance, is_damage
 from agenticiqa.models.offline.answering.evidence import SeenEvidence
 from agenticiqa.models.offline.answering.problem import (
     Answer,
@@ -25,6 +26,7 @@ from agenticiqa.models.offline.looking import Look
 
 YES, NO = "Yes", "No"
 SAID = 0.5
+_EXCESS = re.compile(r"\b(?:too|overly|excessively|garish|gaudy|lurid|overdone)\b|\bover-?saturat", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,10 @@ def answer(problem: Problem) -> Answer:
         return unable(*problem.missing_parts(), unread(_unread_property(problem)))
     chances = {YES: weighed.chance, NO: 1 - weighed.chance}
     text = YES if weighed.chance >= SAID else NO
+    if problem.meaning.property == "real" and " or " in problem.meaning.text.casefold():
+        # "Generated or real?" wants one of the two.
+        says_real = (text == YES) == (problem.meaning.polarity > 0)
+        return Answer("Real" if says_real else "Generated", weighed.sentences, doubts=weighed.doubts)
     sure = f"Chance of {text.lower()}: {chances[text]:.0%}."
     doubts = (*problem.missing_parts(), *weighed.doubts, *close_call(chances))
     return Answer(text, (*weighed.sentences, sure), chances, doubts)
@@ -74,8 +80,10 @@ def _one_statement(problem: Problem) -> tuple[Statement, ...]:
 def _half(statement: Statement, chance: float) -> str:
     """ "blurry: no (97 %)": one half of a two-part question."""
     asked = property_named(statement.property)
-    denied = "not " if statement.denied else ""
-    return f"{denied}{asked.word(statement.end())}: {'yes' if chance >= SAID else 'no'} ({max(chance, 1 - chance):.0%})"
+    claimed = asked.word(statement.end())
+    if statement.denied:
+        claimed = f"no {asked.title}" if asked.good == "little" else f"not {claimed}"
+    return f"{claimed}: {'yes' if chance >= SAID else 'no'} ({max(chance, 1 - chance):.0%})"
 
 
 def _statement_chance(problem: Problem, statement: Statement) -> Weighed | None:
@@ -99,8 +107,10 @@ def _of_part(problem: Problem, statement: Statement, part: str) -> Weighed | Non
         return None
     value = problem.meaning.value if asked.name == problem.meaning.property else None
     least = _least_amount(problem, asked)
-    if least is not None and told.amounts is not None:
-        chance: float | None = chance_from(told, least)
+    if told.amounts is not None and not is_damage(asked, told) and _is_excess(problem, statement):
+        chance: float | None = told.amounts[-1] + told.amounts[-2] / 4
+    elif least is not None and told.amounts is not None:
+        chance = chance_from(told, least)
     else:
         chance = told.values.get(value) if value else claim_chance(told, asked, statement.end())
     if chance is None:
@@ -110,6 +120,11 @@ def _of_part(problem: Problem, statement: Statement, part: str) -> Weighed | Non
     return Weighed(
         1 - chance if turned else chance, (f"{where}{told.sentence}",), (guessed(asked),) if told.guess else ()
     )
+
+
+def _is_excess(problem: Problem, statement: Statement) -> bool:
+    """ "Is it oversaturated?", "Are the colours too vivid?": more of it than people want."""
+    return statement.end() > 0 and bool(_EXCESS.search(problem.meaning.text))
 
 
 def _least_amount(problem: Problem, asked: Property) -> float | None:
