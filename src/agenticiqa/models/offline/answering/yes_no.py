@@ -47,7 +47,8 @@ def answer(problem: Problem) -> Answer:
     if problem.meaning.property == "real" and " or " in problem.meaning.text.casefold():
         # "Generated or real?" wants one of the two.
         says_real = (text == YES) == (problem.meaning.polarity > 0)
-        return Answer("Real" if says_real else "Generated", weighed.sentences, doubts=weighed.doubts)
+        doubts = (*problem.missing_parts(), *weighed.doubts)
+        return Answer("Real" if says_real else "Generated", weighed.sentences, doubts=doubts)
     sure = f"Chance of {text.lower()}: {chances[text]:.0%}."
     doubts = (*problem.missing_parts(), *weighed.doubts, *close_call(chances))
     return Answer(text, (*weighed.sentences, sure), chances, doubts)
