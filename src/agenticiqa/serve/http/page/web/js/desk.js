@@ -82,7 +82,7 @@ export class Desk {
     this.question.placeholder = t(bench.kind === "compare" ? "ask.of_each" : bench.turns.length ? "ask.another" : "ask.anything");
     // Once something was asked, what was found suggests what to ask next.
     byId("suggestions").hidden = busy || bench.turns.length > 0;
-    const suggested = suggestions({ region: bench.regions.at(-1)?.name, reference: Boolean(bench.slot("reference").picture), kind: bench.kind });
+    const suggested = suggestions({ region: bench.regions.at(-1)?.name, reference: Boolean(bench.slot("reference").picture), kind: bench.kind }).filter((text) => text !== this.question.value.trim());
     replace(byId("suggestions"), suggested.map((text) => el("button", { type: "button", class: "chip", title: text, onclick: () => this.suggest(text) }, text)));
   }
 
