@@ -18,6 +18,8 @@ class Seen:
 
     look: Look
     note: str | None = None
+    guess: bool = False
+    """Whether what was looked at is only perhaps the object."""
 
 
 Finder = Callable[[str], Seen]

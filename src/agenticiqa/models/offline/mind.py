@@ -95,9 +95,9 @@ class OfflineMind(Mind):
             return _seen(self._looker.look(image, box))
         named = {item.name.casefold(): item for item in self._question.scope}
         place = locate(named.get(name.casefold()) or parse_object(name), image)
-        return _seen(self._looker.look(image, place.box), place.note)
+        return _seen(self._looker.look(image, place.box), place.note, guess=place.guess)
 
 
-def _seen(look: Look, note: str | None = None) -> Seen:
+def _seen(look: Look, note: str | None = None, *, guess: bool = False) -> Seen:
     """With a note on pictures that are not photographs."""
-    return Seen(look, "; ".join(filter(None, (note, look.facts.note))) or None)
+    return Seen(look, "; ".join(filter(None, (note, look.facts.note))) or None, guess)

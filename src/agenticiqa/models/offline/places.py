@@ -50,6 +50,8 @@ class ObjectPlace:
 
     box: Box | None
     note: str | None = None
+    guess: bool = False
+    """Whether it was taken for what was named by its looks alone."""
 
 
 def locate(item: ScopeObject, image: LoadedImage) -> ObjectPlace:
@@ -103,6 +105,7 @@ def place_by_look(item: ScopeObject, image: LoadedImage) -> ObjectPlace | None:
         f"{item.name!r} was taken for the {wanted.words} area that stands out most ({found.share:.0%} of the frame, "
         f"a guess of {found.confidence:.0%}), judged {'inside' if found.inside else 'in the box around'} it, at "
         f"{_coordinates(found.box)}",
+        guess=True,
     )
 
 

@@ -128,6 +128,17 @@ def test_a_part_that_was_not_found_is_said_first():
     assert found.verdict().reasoning.startswith("'unicorn' cannot be located")
 
 
+def test_what_was_only_taken_for_a_part_is_said_first(monkeypatch):
+    monkeypatch.setattr(MadeEvidence, "is_guess", lambda self, part: part == "flower")
+    monkeypatch.setattr(MadeEvidence, "note", lambda self, part: "'flower' was taken for the yellow area")
+    found = asked("Is the flower sharp?", HALVES)
+    assert found.text == "Yes"
+    assert found.doubts[0] == "'flower' was taken for the yellow area."
+    compared = asked("Which is sharper, the flower or the meadow?", HALVES)
+    assert compared.text == "Flower"
+    assert compared.doubts
+
+
 # --- sorts of picture ---
 
 

@@ -23,6 +23,10 @@ class Evidence(ABC):
     def located(self, part: str) -> bool:
         """Whether a part was found; where it was not, its readings are those of the whole picture."""
 
+    def is_guess(self, part: str) -> bool:  # noqa: ARG002 - most readings are of parts that are known
+        """Whether what was taken for a part is only perhaps it."""
+        return False
+
     @abstractmethod
     def note(self, part: str) -> str | None:
         """What is to be said of how a part was found, or of the picture."""
@@ -55,6 +59,9 @@ class SeenEvidence(Evidence):
 
     def located(self, part: str) -> bool:
         return same_name(part, GLOBAL) or self._find(part).look.box is not None
+
+    def is_guess(self, part: str) -> bool:
+        return self._find(part).guess
 
     def note(self, part: str) -> str | None:
         return self._find(part).note

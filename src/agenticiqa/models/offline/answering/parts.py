@@ -116,7 +116,8 @@ def compare(problem: Problem) -> Answer:
     names = problem.parts
     if asked is None or len(names) < 2:
         return unable(unread(asked))
-    missing = tuple(text.replace(", so the whole picture was judged", "") for text in problem.missing_parts(names))
+    absent = [name for name in names if not problem.evidence.located(name)]
+    missing = tuple(text.replace(", so the whole picture was judged", "") for text in problem.missing_parts(absent))
     amounts = [amount_in(problem, asked, name) for name in names]
     known = [amount for amount in amounts if amount is not None]
     if missing or len(known) < len(names):
@@ -125,7 +126,7 @@ def compare(problem: Problem) -> Answer:
     word = asked.word(_end(problem))
     told = [found for name in names if (found := problem.evidence.told(asked.name, name))]
     said = tuple(f"{name.capitalize()}: {each.sentence}" for name, each in zip(names, told, strict=True))
-    doubts = (guessed(asked),) if any(each.guess for each in told) else ()
+    doubts = (*problem.missing_parts(names), *((guessed(asked),) if any(each.guess for each in told) else ()))
     if _ASKS_WHETHER.search(problem.meaning.text):
         equal = bool(_SAYS_EQUAL.search(problem.meaning.text))
         yes = _logistic(NOTICED - abs(lead)) if equal else _logistic(lead - NOTICED / 2 if lead > 0 else lead)
@@ -153,8 +154,8 @@ def option_weights(problem: Problem) -> Found:
         place = place_of(problem, option)
         if place is None:
             continue
+        found.doubts += problem.missing_parts([place])
         if not problem.evidence.located(place):
-            found.doubts += problem.missing_parts([place])
             continue
         amount = amount_in(problem, asked, place)
         told = problem.evidence.told(asked.name, place)

@@ -67,9 +67,10 @@ class Problem:
         return self.evidence.told(name, part or self.parts[0])
 
     def missing_parts(self, parts: Sequence[str] | None = None) -> tuple[str, ...]:
-        """One sentence for each part that was not found."""
+        """One sentence for each part that was not found, or only perhaps."""
         wanted = self.parts if parts is None else parts
-        return tuple(self._missing(part) for part in wanted if not self.evidence.located(part))
+        doubted = (p for p in wanted if not self.evidence.located(p) or self.evidence.is_guess(p))
+        return tuple(map(self._missing, doubted))
 
     def notes(self) -> tuple[str, ...]:
         """How the parts that were found were found, and what is to be said of the picture."""
