@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from agenticiqa.batch.engines.base import ThreadEngine
 from agenticiqa.batch.runner import StopSwitch
 from agenticiqa.errors import OutputError
 from agenticiqa.evaluation.datasets.folder import DatasetError
+from agenticiqa.evaluation.reproduction.beside import mark, published_rows
+from agenticiqa.evaluation.reproduction.methods import agents
 from agenticiqa.evaluation.reproduction.reproduce import FORMATS, Order, StudyResult, reproduce
 from agenticiqa.evaluation.reproduction.running import Listener
 from agenticiqa.evaluation.reproduction.sets import Selection, find_sets, read_only
@@ -114,6 +117,15 @@ def test_published_rows_say_which_of_ours_is_like_them(data, tmp_path):
     assert by_method["LPIPS"][-1] == "≈ LPIPS"  # five pictures of three thousand
     assert by_method["AgenticIQA (GPT-4o) (published)"][-1] == "ours: --models openai.gpt-4o --methods agents"
     assert "tools show TOPIQ-FR" in by_method["TOPIQ-FR (published)"][-1]
+    whole = [replace(done.outcomes[0], whole=True)]
+    rows = published_rows(found)
+    assert mark(done.study.methods[0], whole, rows, paper_profile=False) == "= LPIPS"
+    [gpt] = agents(["openai.gpt-4o-2024-08-06"])
+    assert mark(gpt, whole, rows, paper_profile=False) == "≈ AgenticIQA (GPT-4o)"
+    assert mark(gpt, whole, rows, paper_profile=True) == "= AgenticIQA (GPT-4o)"
+    [qwen] = agents(["qwen2.5-vl-local"])
+    assert mark(qwen, whole, rows, paper_profile=True) == "≈ AgenticIQA (Qwen2.5-VL, tuned)"
+    assert mark(agents(["openai.gpt-4o-mini"])[0], whole, rows, paper_profile=True) == ""
 
 
 def test_second_run_measures_nothing_again(data, measured):
