@@ -56,17 +56,19 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("results-page"), help="folder for layouts and results")
     parser.add_argument("--samples", type=int, default=100, help="of each set, for the ratings")
-    parser.add_argument("--ablation-samples", type=int, default=40, help="of each set")
+    parser.add_argument("--ablation-samples", type=int, default=25, help="of BIQ2021")
+    parser.add_argument("--stored", action="store_true", help="make the page of what is there, run nothing")
     arguments = parser.parse_args()
     work = arguments.work.resolve()
     lay_out_csiq(arguments.data / "csiq", work / "sets/csiq")
     lay_out_biq2021(arguments.data / "biq2021", work / "sets/biq2021")
     (work / "held_out.txt").write_text("\n".join(held_out()) + "\n", encoding="utf-8")
-    common = ["--data", "sets", "--only", "biq2021=held_out.txt"]
+    common = ["--data", "sets", "--only", "biq2021=held_out.txt", *(["--no-run"] if arguments.stored else [])]
     drawn = ["--max-samples", str(arguments.samples)]
     reproduce(work, ["ratings", *common, "--models", MODELS, *drawn, "--output", "results"])
     drawn = ["--max-samples", str(arguments.ablation_samples)]
-    reproduce(work, ["ablations", *common, "--models", "embedded", *drawn, "--output", "results"])
+    one_set = ["--datasets", "biq2021", *drawn]
+    reproduce(work, ["ablations", *common, *one_set, "--models", "embedded", "--output", "results"])
     tables = [work / "results/ratings.md", work / "results/ablations.md"]
     write_whole(PAGE, "\n".join([INTRODUCTION, *map(section, tables), missing()]))
 
