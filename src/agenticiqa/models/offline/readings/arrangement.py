@@ -11,7 +11,8 @@ from agenticiqa.vision.appearance.symmetry import likeness
 
 LIKENESS = (0.15, 0.32, 0.45, 0.56, 0.80)
 """Correlation with the mirror image at none to full symmetry. Of sixty photographs nine in ten lie below 0.45."""
-SYMMETRIC = 0.5
+SYMMETRIC, UNSURE = 0.5, (0.42, 0.70)
+"""Between the second bounds photographs are more or less symmetric, and people differ about them."""
 REPEATS = (0.15, 0.30, 0.40, 0.50, 0.75)
 """Likeness to itself at a distance. Of sixty photographs nine in ten lie below 0.33."""
 REPEATING = 0.45
@@ -36,7 +37,13 @@ def symmetric(look: Look) -> Told:
         said = f"Symmetric: {_AXES[axis]} (correlation {found[axis]:.2f})."
     else:
         said = f"Not symmetric: no half mirrors another (correlation {found[axis]:.2f} at most)."
-    return Told(said, amounts=chances_at(amount), values=there, numbers={k: round(v, 3) for k, v in found.items()})
+    return Told(
+        said,
+        amounts=chances_at(amount),
+        values=there,
+        guess=UNSURE[0] <= found[axis] < UNSURE[1],
+        numbers={name: round(value, 3) for name, value in found.items()},
+    )
 
 
 @reader("repetitive")
