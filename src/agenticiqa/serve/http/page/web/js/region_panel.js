@@ -32,9 +32,9 @@ export class RegionPanel {
     for (const input of [...numbers, name]) input.addEventListener("change", () => this.read(place));
     const inside = this.comparing ? el("input", { type: "checkbox", id: freshId("inside"), onchange: () => this.chooseInside(place, inside.checked) }) : null;
     const field = (label, input) => el("label", { class: "region-field", for: input.id }, el("span", {}, label), input);
-    const remove = el("button", { type: "button", class: "quiet small", "aria-label": t("region.remove_long", { name: this.regions[place].name }), onclick: () => this.changed(this.regions.filter((__, other) => other !== place)) }, t("region.remove"));
+    const remove = el("button", { type: "button", class: "quiet small", onclick: () => this.changed(this.regions.filter((__, other) => other !== place)) }, t("region.remove"));
     const element = el("div", { class: "region-row" }, field(t("region.call"), name), numbers.map((input, at) => field(t(`region.${PARTS[at]}`), input)), inside ? el("label", { class: "region-inside", for: inside.id }, inside, t("region.inside")) : null, remove);
-    return { element, name, numbers, inside };
+    return { element, name, numbers, inside, remove };
   }
 
   /** Says so when a question speaks of no region: it may be answered for the whole picture. */
@@ -45,9 +45,10 @@ export class RegionPanel {
   }
 
   fill() {
-    this.rows.forEach(({ name, numbers, inside }, place) => {
+    this.rows.forEach(({ name, numbers, inside, remove }, place) => {
       const region = this.regions[place];
       name.value = region.name;
+      remove.setAttribute("aria-label", t("region.remove_long", { name: region.name }));
       numbers.forEach((input, at) => {
         input.value = String(region.box[at]);
       });
