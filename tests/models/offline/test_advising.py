@@ -78,3 +78,10 @@ def test_asked_for_advice_a_slope_and_empty_space_are_looked_for():
     small = " ".join(each.do for each in advice_for(look_at(disc(1, 0.3, 0.4, 0.05)), thorough=True))
     assert "Crop closer" in small
     assert "Crop closer" not in " ".join(each.do for each in advice_for(look_at(disc(1, 0.3, 0.4, 0.05))))
+
+
+def test_nobody_is_told_to_darken_a_screen():
+    with Image.open(PICTURES.parents[1] / "docs" / "images" / "odd-screenshot.png") as picture:
+        look = look_at(np.asarray(picture.convert("RGB")), format="JPEG", quality=12)
+    assert "Brightness change" in look.visible()  # what it looks like is said; what to do about it is not
+    assert [each.do for each in advice_for(look, thorough=True) if "arken" in each.do] == []

@@ -34,6 +34,8 @@ CLIPPED_PERCENT = 1.0
 SHORTEST_SMEAR, LONGEST_SMEAR = 4.0, 64.0
 LEAST_SLOPE, MOST_SLOPE = 1.0, 12.0
 """Degrees: less nobody notices, more is meant."""
+MADE_LIGHT = frozenset({"Brightness change", "Contrast", "Color distortions"})
+"""How light and colourful a screen or a drawing is, its maker decided: no camera is to blame."""
 FULL_BLACK, FULL_WHITE = 20, 235
 """A tonal range that ends inside these can be stretched."""
 
@@ -44,10 +46,16 @@ def advice_for(look: Look, *, thorough: bool = False) -> list[Advice]:
     Rests on what an assessment has measured anyway, so that every result can carry it. Where advice itself is asked
     for, ``thorough`` also looks for what can be arranged better: a slope to level, empty space to crop.
     """
-    found = [_finding(category, look) for category in look.visible()]
-    if thorough and look.box is None:
+    photograph = _is_photograph(look)
+    found = [_finding(category, look) for category in look.visible() if photograph or category not in MADE_LIGHT]
+    if thorough and photograph and look.box is None:
         found += [each for each in (_slope(look), _empty_space(look)) if each]
     return advise(found)
+
+
+def _is_photograph(look: Look) -> bool:
+    sorts = look.reading.sorts
+    return look.facts.content == "photograph" and max(sorts, key=lambda name: sorts[name]) == "photograph"
 
 
 def _finding(category: str, look: Look) -> Finding:
