@@ -31,6 +31,8 @@ nothing here is a figure of the whole sets. Of BIQ2021 only pictures count that 
 (`training/embedded/splits.json`); CSIQ was never trained on, but its figures were in sight while `AIQA_FR` and its
 weight in the answer were settled ([model card](model-card.md)). The pictures of CSIQ are versions of four references,
 which its intervals treat as independent: they are too narrow. Seconds are those of a machine with other work to do.
+Without a reference the embedded backend rates by its own network alone: leaving parts out changes its calls and not its
+score, and so few pictures would hide a small difference. What parts are worth, only a language model can tell.
 How the tables are made, and what their marks mean: [Reproduce the paper](guides/reproduce-the-paper.md).
 
 Empty rows say what is missing. With it, the same command fills them and keeps the rest.
