@@ -60,7 +60,7 @@ def data(tmp_path_factory) -> Path:
 def tuned(tiny_qwen: Path, data: Path, tmp_path_factory) -> tuple[Path, list[dict[str, float]]]:
     from training.qwen.tune import Recipe, tune
 
-    recipe = Recipe(steps=60, gather=2, learning_rate=5e-3, warm_up=4, rank=8, alpha=32, dropout=0.0, judge_every=20)
+    recipe = Recipe(steps=40, gather=2, learning_rate=5e-3, warm_up=4, rank=8, alpha=32, dropout=0.0, judge_every=20)
     folder = tmp_path_factory.mktemp("adapter") / "agents"
     return folder, tune(data, str(tiny_qwen), folder, recipe, device="cpu")
 
