@@ -97,6 +97,8 @@ def test_a_reply_inside_the_schema_fits_the_model():
         "quality_score": None,
         "score_interval": None,
         "conflict": None,
+        "advice": [],
+        "doubt": None,
         "error": None,
     }
     assert set(reply) == set(reply_schema(SummarizerOutput).schema["required"])

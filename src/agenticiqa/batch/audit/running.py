@@ -80,9 +80,7 @@ def audit(
     ``quick`` leaves out the vision model: no score and no sort of picture, but every check that needs neither.
     ``records`` names a file that keeps what was found picture by picture: with ``resume`` an audit that was killed
     continues, and pictures that were added or changed since are looked at anew. Without it nothing is left on disk.
-
-    >>> report = audit("photographs", quick=True)  # doctest: +SKIP
-    >>> print(report.summary())  # doctest: +SKIP
+    ``report.summary()`` is for people, ``report.to_dataframe()`` for programs.
     """
     request = AuditRequest(
         pictures,
