@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx
 import numpy as np
@@ -145,9 +145,12 @@ def sse_events(text: str) -> list[tuple[str, dict[str, Any]]]:
 
 @contextmanager
 def command_serving(
-    home: Path, *arguments: str, counted: bool = False, **extra: str
+    home: Path, *arguments: str, counted: bool = False, log: IO[str] | int = subprocess.PIPE, **extra: str
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """``agenticiqa serve`` in a process of its own, once it is ready; its lines are counted as covered where told."""
+    """``agenticiqa serve`` in a process of its own, once it is ready; its lines are counted as covered where told.
+
+    A server that answers many requests needs a file for its ``log``: nobody reads the pipe, and a full one stops it.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "_BASE_URL"))}
     if not counted:
         kept = {name: value for name, value in kept.items() if not name.startswith("COVERAGE_")}
@@ -155,7 +158,7 @@ def command_serving(
     process = subprocess.Popen(
         [str(COMMAND), "serve", "--port", "0", "--json", *arguments],
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=log,
         text=True,
         env=environment,
         cwd=home,

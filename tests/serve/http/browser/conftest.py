@@ -46,7 +46,8 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def embedded_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """``agenticiqa serve`` as a user starts it, with its own model."""
-    with command_serving(tmp_path_factory.mktemp("embedded")) as (_process, url):
+    home = tmp_path_factory.mktemp("embedded")
+    with (home / "standard-error.log").open("w") as log, command_serving(home, log=log) as (_process, url):
         yield url
 
 
