@@ -25,8 +25,8 @@ MODELS = "embedded,openai.gpt-4o,qwen2.5-vl-local"
 CSIQ_FOLDERS = {"AWGN": "awgn", "BLUR": "blur", "JPEG": "jpeg"}
 INTRODUCTION = """# Results
 
-Made by `python benchmarks/results_page.py DATA --work FOLDER`; not edited by hand. What is measured here needs no key:
-tools alone, and the embedded backend. The sets at hand are small parts of CSIQ and BIQ2021, so intervals are wide and
+Laid out by `python benchmarks/results_page.py DATA --work FOLDER`. What is measured here needs no key: tools alone, and
+the embedded backend. The sets at hand are small parts of CSIQ and BIQ2021, so intervals are wide and
 nothing here is a figure of the whole sets. Of BIQ2021 only pictures count that training never saw
 (`training/embedded/splits.json`); CSIQ was never trained on, but its figures were in sight while `AIQA_FR` and its
 weight in the answer were settled ([model card](model-card.md)). The pictures of CSIQ are versions of four references,
