@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from training.embedded.extra_damage import EXTRA_DAMAGE, damage
+from training.embedded.further_damage import FURTHER_CATEGORIES, FURTHER_DAMAGE
 from training.embedded.kinds import CATEGORY_INDEX, EXTRA_KINDS, KIND_INDEX, joined, severity_of
 from training.embedded.opinion_map import load, measured
 from training.embedded.recipes import Recipe, amount_of, made, opinion_of, recipes_for
@@ -25,7 +26,17 @@ def test_every_extra_kind_is_made_and_named():
     assert set(EXTRA_DAMAGE) == {kind.name for kind in EXTRA_KINDS}
 
 
-@pytest.mark.parametrize("name", sorted(EXTRA_DAMAGE))
+def test_further_damage_has_categories_and_no_kind_of_its_own(photograph):
+    assert set(FURTHER_CATEGORIES) == set(FURTHER_DAMAGE)
+    assert not set(FURTHER_DAMAGE) & set(KIND_INDEX)
+    reference = Picture(as_bytes(photograph), "reference")
+    result = made(photograph, reference, Recipe((("compressed_noise", 5.0),), chain=1, seed=2))
+    assert result.kind == -1
+    low = result.category_opinions < 4.4
+    assert {name for name, place in CATEGORY_INDEX.items() if low[place]} == {"Noise", "Compression"}
+
+
+@pytest.mark.parametrize("name", sorted({*EXTRA_DAMAGE, *FURTHER_DAMAGE}))
 def test_extra_damage_is_repeatable_and_grows(photograph, name):
     weak, strong = (damage(photograph, name, level, np.random.default_rng(7)) for level in (1, 5))
     again = damage(photograph, name, 5, np.random.default_rng(7))

@@ -13,6 +13,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
+from training.embedded.further_damage import FURTHER_DAMAGE
 
 Pixels = npt.NDArray[np.float32]
 Damage = Callable[[Pixels, float, np.random.Generator], Pixels]
@@ -163,7 +164,7 @@ EXTRA_DAMAGE: dict[str, tuple[Damage, tuple[float, float, float, float, float]]]
 
 
 def damage(rgb: Pixels, name: str, level: float, rng: np.random.Generator) -> Pixels:
-    """``rgb`` in 0..1 damaged by an extra kind at a level from 1 to 5."""
-    change, amounts = EXTRA_DAMAGE[name]
+    """``rgb`` in 0..1 damaged by an extra or a further kind at a level from 1 to 5."""
+    change, amounts = EXTRA_DAMAGE[name] if name in EXTRA_DAMAGE else FURTHER_DAMAGE[name]
     amount = float(np.interp(level, (1, 2, 3, 4, 5), amounts))
     return np.asarray(change(rgb, amount, rng).clip(0, 1), np.float32)

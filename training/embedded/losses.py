@@ -125,6 +125,13 @@ def some_flaw(flaws: Tensor, rating: Tensor, poor: float = 2.2, fine: float = 4.
     }
 
 
+def nothing_found(severities: Tensor, rating: Tensor, fine: float = 4.1) -> Tensor:
+    """A photograph that people like has no damage of any category."""
+    liked = (rating > fine).float()
+    found = -severities.log_softmax(-1)[..., 0].mean(1)
+    return 0.15 * (found * liked).sum() / liked.sum().clamp_min(1)
+
+
 def chain_losses(found: Found, amounts: Tensor, flaws: Tensor, categories: Tensor) -> Found:
     severity = severity_targets(categories)
     weight = torch.where(severity > 0, 2.0, 0.5) * (~categories.isnan())
@@ -148,8 +155,10 @@ def real_losses(found: Found, batch: Found) -> Found:
         "ordinary_plcc": 0.7 * agreement(found["ordinary"][rated], opinion),
         "ordinary_opinion_plcc": 0.3 * agreement(found["opinion"][rated], opinion),
         "ordinary_opinion": 0.15 * closeness(found["opinion"][rated], opinion),
+        "ordinary_spread": 0.1 * surprise(found["opinion"][rated], found["spread_opinion"][rated], opinion),
         "ordinary_trust": -0.05 * (1 - found["trust"]).clamp_min(1e-4).log().mean(),
     }
+    parts["ordinary_nothing"] = nothing_found(found["severities"][rated], opinion)
     return parts | {f"ordinary_{name}": value for name, value in some_flaw(found["flaws"][rated], opinion).items()}
 
 

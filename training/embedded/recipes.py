@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 from training.embedded.extra_damage import EXTRA_DAMAGE, damage
+from training.embedded.further_damage import FURTHER_CATEGORIES, FURTHER_DAMAGE
 from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, KINDS, joined
 from training.embedded.opinion_map import load, measured
 
@@ -24,11 +25,14 @@ Pixels = npt.NDArray[np.float32]
 
 PROTOCOL_NAMES = tuple(distortion.name for distortion in PROTOCOL)
 EXTRA_NAMES = tuple(EXTRA_DAMAGE)
+FURTHER_NAMES = tuple(FURTHER_DAMAGE)
 # Kinds whose damage goes on growing past the fifth level in the same way; other sets go further than KADID-10k.
 UNBOUNDED = ("white_noise", "white_noise_color", "impulse_noise", "multiplicative_noise", "jitter", "motion_blur")
 STRONGEST = 7.0
 # Damage in some places only: a small window may not show it.
-LOCAL = ("non_eccentricity_patch", "color_block", "block_loss")
+LOCAL = (
+    "non_eccentricity_patch", "color_block", "block_loss", "transmission_errors", "wavelet_errors", "local_blocks",
+)  # fmt: skip
 # The metrics' estimate ranks kinds of damage against each other better than one set of opinions does, except where it
 # is far off: the overall target takes this share of it.
 METRICS_SHARE, FAR = 0.35, 1.2
@@ -77,8 +81,9 @@ def graded_recipes(count: int, rng: np.random.Generator) -> Iterator[Recipe]:
             yield Recipe(((str(name), level),), chain, seed)
 
 
-def extra_recipes(count: int, rng: np.random.Generator) -> Iterator[Recipe]:
-    for name in rng.choice(EXTRA_NAMES, count, replace=False):
+def extra_recipes(count: int, rng: np.random.Generator, names: tuple[str, ...] = EXTRA_NAMES) -> Iterator[Recipe]:
+    """Two levels anywhere on the scale of damage that the protocol lacks."""
+    for name in rng.choice(names, count, replace=False):
         chain, seed = int(rng.integers(1 << 40)), int(rng.integers(1 << 30))
         for level in rng.uniform(1, 5, 2):
             yield Recipe(((str(name), float(level)),), chain, seed)
@@ -134,7 +139,7 @@ def damaged(rgb: Pixels, recipe: Recipe) -> Bytes:
     """``rgb`` in 0..1 through all steps of a recipe."""
     pixels = stretched(rgb) if recipe.full_range else rgb
     for position, (name, level) in enumerate(recipe.steps):
-        if name in EXTRA_DAMAGE:
+        if name in EXTRA_DAMAGE or name in FURTHER_DAMAGE:
             pixels = damage(pixels, name, level, np.random.default_rng([recipe.seed, 99, position]))
         else:
             rng = np.random.default_rng([recipe.seed, DISTORTIONS[name].number, position])
@@ -159,7 +164,7 @@ def made(rgb: Pixels, reference: Picture, recipe: Recipe) -> Made:
     guess = float(load().estimate(values)[0])
     parts = []
     for name, level in recipe.steps:
-        if name in EXTRA_DAMAGE:
+        if name not in DISTORTIONS:
             # Alone, the metrics' estimate; in company, what its level is usually worth.
             parts.append(guess if len(names) == 1 else 5.2 - 0.75 * level)
         else:
@@ -167,19 +172,28 @@ def made(rgb: Pixels, reference: Picture, recipe: Recipe) -> Made:
             alone = len(names) == 1
             parts.append(load().for_photograph(PROTOCOL_NAMES.index(name), level, mean, values) if alone else mean)
     opinion = parts[0]
-    if names[0] not in EXTRA_DAMAGE and abs(guess - opinion) < FAR:
+    if names[0] in DISTORTIONS and abs(guess - opinion) < FAR:
         opinion = (1 - METRICS_SHARE) * opinion + METRICS_SHARE * guess
     if len(parts) > 1:
         opinion = min(0.5 * joined(parts) + 0.5 * guess, min(parts) + 0.1)
     result = Made(picture, opinion, -1, 0.0, recipe.chain, local=any(name in LOCAL for name in names))
-    if len(names) == 1:
+    if len(names) == 1 and names[0] in KIND_INDEX:
         unseen = amount_is_neutral(*recipe.steps[0])
         result.kind = KIND_INDEX["unchanged" if unseen else names[0]]
         result.level = recipe.steps[0][1]
     for name, part in zip(names, parts, strict=True):
-        place = CATEGORY_INDEX[str(KINDS[KIND_INDEX[name]].category)]
-        result.category_opinions[place] = min(part, result.category_opinions[place])
+        for category in categories_of(name):
+            place = CATEGORY_INDEX[category]
+            result.category_opinions[place] = min(part, result.category_opinions[place])
     return result
+
+
+def categories_of(name: str) -> tuple[str, ...]:
+    """
+    >>> categories_of("jpeg"), categories_of("compressed_noise")
+    (('Compression',), ('Noise', 'Compression'))
+    """
+    return FURTHER_CATEGORIES[name] if name in FURTHER_CATEGORIES else (str(KINDS[KIND_INDEX[name]].category),)
 
 
 def amount_is_neutral(name: str, level: float) -> bool:
@@ -215,11 +229,11 @@ def recipes_for(way: str, rng: np.random.Generator) -> list[Recipe]:
         kinds = ("contrast_change", *(str(name) for name in rng.choice(others, 17, replace=False)))
         return [*protocol_recipes(kinds, 2, rng), *unchanged_recipes(3, rng)]
     if way == "enlarged":
-        plan = [*graded_recipes(8, rng), *extra_recipes(5, rng), *combined_recipes(7, rng)]
-        return [*plan, *unchanged_recipes(3, rng)]
+        plan = [*graded_recipes(6, rng), *extra_recipes(4, rng), *combined_recipes(5, rng)]
+        return [*plan, *extra_recipes(5, rng, FURTHER_NAMES), *unchanged_recipes(4, rng)]
     if way == "reduced":
-        plan = [*graded_recipes(5, rng), *extra_recipes(2, rng), *combined_recipes(3, rng)]
-        return [*plan, *unchanged_recipes(1, rng)]
+        plan = [*graded_recipes(4, rng), *extra_recipes(2, rng), *combined_recipes(2, rng)]
+        return [*plan, *extra_recipes(2, rng, FURTHER_NAMES), *unchanged_recipes(2, rng)]
     if way == "rated":
         return [*graded_recipes(1, rng), *extra_recipes(1, rng)]
     if way == "chains":

@@ -90,12 +90,31 @@ def unfolded(local: Local, pictures: Tensor) -> None:
         layer.running_var.copy_(variance)
 
 
-def load_shipped(model: Assessor, folder: Path) -> list[str]:
-    """The shipped weights into ``model``; gives the names of new layers that stay as they were made."""
-    load_local(model.local, by_layer(folder / "local.onnx", "local."))
-    content = by_layer(folder / "content.onnx", "content.")
+HEADS = ("statistics", "content", "mixed", "last", "flaw_", "sort_mixed", "sort_last")
+
+
+def load_shipped(model: Assessor, *folders: Path) -> list[str]:
+    """The mean of the shipped weights into ``model``; gives the names of new layers that stay as they were made.
+
+    Versions that went on from each other lie close enough for their mean to be as good as either. Heads that only some
+    of them have are the mean of those.
+    """
+    load_local(model.local, mean_of([by_layer(folder / "local.onnx", "local.") for folder in folders]))
+    content = mean_of([by_layer(folder / "content.onnx", "content.") for folder in folders])
     missing = model.content.load_state_dict(content, strict=False)
     assert not missing.missing_keys, missing.missing_keys
-    heads = {name: value for name, value in by_layer(folder / "joint.onnx", "joint.").items()
-             if name.startswith(("statistics", "content", "mixed", "last"))}  # fmt: skip
+    layers = {name for name, _ in model.joint.named_parameters()}
+    heads = mean_of([
+        {name: value for name, value in by_layer(folder / "joint.onnx", "joint.").items()
+         if name.startswith(HEADS) and name in layers}
+        for folder in folders
+    ])  # fmt: skip
     return list(model.joint.load_state_dict(heads, strict=False).missing_keys)
+
+
+def mean_of(states: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    found = {}
+    for name in {name for state in states for name in state}:
+        values = [state[name] for state in states if name in state]
+        found[name] = torch.stack([value.float() for value in values]).mean(0) if len(values) > 1 else values[0]
+    return found

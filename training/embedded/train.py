@@ -37,7 +37,7 @@ from training.embedded.variants import all_variants, screens
 
 SIZES = ((288, 384),)
 """Windows of the larger pictures. Each further size costs half a minute of planning in cuDNN."""
-PAIRS, RATED, CHAINED, CHAINED_SMALL = 40, 36, 36, 20
+PAIRS, RATED, CHAINED, CHAINED_SMALL = 38, 44, 32, 20
 SMALL_SIZE = (240, 320)
 """The camera's pictures, reduced to about the size of the collections of real flaws."""
 SMALL_WINDOW = (224, 224)
@@ -165,11 +165,11 @@ def window_of(pictures: Tensor, size: tuple[int, int]) -> Tensor:
 # --- model ----------------------------------------------------------------------------------------------------
 
 
-def started(data: Path, device: str, shipped: Path | None, typical: Tensor) -> Assessor:
+def started(data: Path, device: str, shipped: list[Path], typical: Tensor) -> Assessor:
     """The network with the weights to begin with; ``typical`` pictures N×3×H×W."""
     model = Assessor()
     if shipped:
-        load_shipped(model, shipped)
+        print(f"new layers: {load_shipped(model, *shipped)}", flush=True)
         model.to(device)
         unfolded(model.local, typical)
     else:
@@ -182,12 +182,12 @@ def started(data: Path, device: str, shipped: Path | None, typical: Tensor) -> A
     return model.to(device)
 
 
-def parameter_groups(model: Assessor) -> list[dict[str, Any]]:
+def parameter_groups(model: Assessor, pace: float) -> list[dict[str, Any]]:
     """Weights decay, biases and norms do not; the transformer's lower layers move less."""
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
         part = name.split(".", 1)[0]
-        rate = RATES[part]
+        rate = RATES[part] * pace
         if part == "content":
             depth = int(name.split(".")[2]) + 1 if ".layers." in name else (13 if ".norm." in name else 0)
             rate *= LAYER_DECAY ** (13 - depth)
@@ -285,6 +285,7 @@ def large_rows(model: Assessor, data: Data, step: int) -> dict[str, Tensor]:
     parts = losses.damage_losses(made, batch) | losses.opinion_losses(taken, rating)
     parts["made_flaws"] = losses.told(made["flaws"], losses.made_flaws(batch), 0.4)
     parts |= losses.some_flaw(taken["flaws"], rating)
+    parts["rated_nothing"] = losses.nothing_found(taken["severities"], rating)
     parts |= losses.window_losses(patches, batch)
     parts["rated_sort"] = 0.1 * nn.functional.cross_entropy(taken["sorts"], torch.zeros_like(opinion_rows))
     parts["rated_generated"] = losses.told(taken["generated"], torch.zeros_like(rating), 0.1)
@@ -319,9 +320,9 @@ def small_rows(model: Assessor, data: Data) -> dict[str, Tensor]:
     return parts
 
 
-def train(model: Assessor, data: Data, watch: Watch, minutes: float, limit: int = 0) -> Smoothed:
+def train(model: Assessor, data: Data, watch: Watch, minutes: float, pace: float = 1.0, limit: int = 0) -> Smoothed:
     device = str(next(model.parameters()).device)
-    optimizer = torch.optim.AdamW(parameter_groups(model), betas=(0.9, 0.98), fused=device.startswith("cuda"))
+    optimizer = torch.optim.AdamW(parameter_groups(model, pace), betas=(0.9, 0.98), fused=device.startswith("cuda"))
     smoothed = Smoothed(model)
     start, step = time.time(), 0
     totals: dict[str, float] = {}
@@ -478,7 +479,8 @@ def main() -> None:
     parser.add_argument("--pool", type=Path, default=Path("/dev/shm/agenticiqa-pool"))
     parser.add_argument("--minutes", type=float, default=9.0)
     parser.add_argument("--begin-with", type=int, default=15_000, help="wait for so many made pictures")
-    parser.add_argument("--start", type=Path, help="go on from this folder of shipped ONNX files")
+    parser.add_argument("--start", type=Path, nargs="*", default=[], help="go on from the mean of shipped ONNX folders")
+    parser.add_argument("--pace", type=float, default=1.0, help="factor on all learning rates")
     parser.add_argument("--leave-out", nargs="*", default=[], help="collections of real flaws that must not be learnt")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--no-features", action="store_true", help="only the checkpoint")
@@ -530,7 +532,7 @@ def run(arguments: argparse.Namespace, device: str) -> None:
     print(f"waited {time.time() - begin:.0f} s for {stores[FULL].count}+{stores[REDUCED].count} pictures", flush=True)
     watch = Watch(rated["validation"], real["validation"])
     drawn_from = Data(stores, rated["train"], clean["train"], real["train"])
-    smoothed = train(model, drawn_from, watch, arguments.minutes, trial)
+    smoothed = train(model, drawn_from, watch, arguments.minutes, arguments.pace, trial)
     reader.stopped = True
     save(smoothed.model, arguments.out)
     (arguments.out / "trained").touch()
