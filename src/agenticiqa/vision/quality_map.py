@@ -16,12 +16,12 @@ _maps: OrderedDict[str, Floats] = OrderedDict()
 _lock = threading.Lock()
 
 
-def quality_map(image: LoadedImage) -> Floats:
-    """Rows × columns of cells (32×32 pixels), 1 (bad) to 5 (excellent)."""
+def quality_map(image: LoadedImage, scene: Scene | None = None) -> Floats:
+    """Rows × columns of cells (32×32 pixels), 1 (bad) to 5 (excellent); ``scene`` where it was looked at already."""
     with _lock:
         found = _maps.get(image.sha256)
     if found is None:
-        found = Scene.of(load_vision(), image.rgb).score_map()
+        found = (scene or Scene.of(load_vision(), image.rgb)).score_map()
         found.flags.writeable = False
         with _lock:
             _maps[image.sha256] = found

@@ -21,11 +21,25 @@ class WorstPlace:
     box: Box
     score: float
     whole: float
+    size: tuple[int, int]
+    """Of the picture."""
+
+    @property
+    def position(self) -> str:
+        """The third of the frame, across and down, that holds its middle: "top left", "bottom", "center"."""
+        (width, height), box = self.size, self.box
+        across = _third((box.x + box.width / 2) / width, "left", "right")
+        down = _third((box.y + box.height / 2) / height, "top", "bottom")
+        return f"{down} {across}".strip() or "center"
 
     @property
     def even(self) -> bool:
         """No place is clearly worse than the rest."""
         return self.whole - self.score < CLEARLY
+
+
+def _third(share: float, first: str, last: str) -> str:
+    return first if share < 1 / 3 else last if share > 2 / 3 else ""
 
 
 def worst_place(quality: Floats, size: tuple[int, int]) -> WorstPlace:
@@ -34,8 +48,8 @@ def worst_place(quality: Floats, size: tuple[int, int]) -> WorstPlace:
     >>> cells = np.full((6, 8), 4, np.float32)
     >>> cells[4:, 6:] = 2
     >>> found = worst_place(cells, (800, 600))
-    >>> found.box, found.score, found.even
-    (Box(x=600, y=400, width=200, height=200), 2.0, False)
+    >>> found.box, found.score, found.even, found.position
+    (Box(x=600, y=400, width=200, height=200), 2.0, False, 'bottom right')
     """
     rows, columns = quality.shape
     side = max(1, round(SHARE * min(rows, columns)))
@@ -46,4 +60,4 @@ def worst_place(quality: Floats, size: tuple[int, int]) -> WorstPlace:
     left, right = (round(float(at) * width / columns) for at in (column, column + side))
     top, bottom = (round(float(at) * height / rows) for at in (row, row + side))
     box = Box(left, top, max(1, right - left), max(1, bottom - top))
-    return WorstPlace(box, round(float(means[row, column]), 2), round(float(np.mean(quality)), 2))
+    return WorstPlace(box, round(float(means[row, column]), 2), round(float(np.mean(quality)), 2), size)

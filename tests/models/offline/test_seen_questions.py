@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
 from agenticiqa import AgenticIQA
 from agenticiqa.nodes.results import Assessment
+from agenticiqa.pictures.images import load_image
 from agenticiqa.vision.network import load_vision
+from agenticiqa.vision.quality_map import quality_map
+from agenticiqa.vision.worst_place import worst_place
 from agenticiqa.vocabulary import kind_titles
 
 PICTURES = Path(__file__).resolve().parents[3] / "examples" / "pictures"
+EXAMPLES = Path(str(resources.files("agenticiqa.serve.http.page") / "examples"))
 SHARP, COMPRESSED = "dandelion.jpg", "dandelion_compressed.jpg"
 UNABLE = "Unable to determine"
 
@@ -90,6 +95,21 @@ def test_where_agrees_with_what_is_seen_there(ask):
     assert result.reasoning.startswith("In the top right: Extreme blur")
     assert "may be meant" in result.reasoning
     assert "No visible blur" not in result.reasoning
+
+
+@pytest.mark.parametrize("picture", sorted(path.name for path in EXAMPLES.glob("*.jpg")))
+@pytest.mark.parametrize("query", ["Where is it worst?", "Where is the damage?"])
+def test_where_it_is_worst_is_the_place_that_is_marked(ask, query, picture):
+    result = ask(query, EXAMPLES / picture)
+    image = load_image(EXAMPLES / picture)
+    place = worst_place(quality_map(image), image.size)
+    x, y, width, height = place.box.as_list()
+    assert f"{width} × {height} pixels at {x}, {y} score {place.score:.1f} of 5" in result.reasoning
+    assert result.answer == "Evenly over the picture" if place.even else result.answer.endswith(place.position)
+
+
+def test_where_it_is_best_is_not_where_it_is_worst(ask):
+    assert ask("Where is it best?", COMPRESSED).answer != ask("Where is it worst?", COMPRESSED).answer
 
 
 def test_facts_of_the_file_are_told(ask):

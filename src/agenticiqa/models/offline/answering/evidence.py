@@ -9,6 +9,8 @@ from agenticiqa.models.offline.advising import advice_for
 from agenticiqa.models.offline.executor import Finder
 from agenticiqa.models.offline.readings.told import Told, reader_of
 from agenticiqa.state import Advice
+from agenticiqa.vision.quality_map import quality_map
+from agenticiqa.vision.worst_place import WorstPlace, worst_place
 from agenticiqa.vocabulary import GLOBAL, same_name
 
 
@@ -38,6 +40,10 @@ class Evidence(ABC):
     @abstractmethod
     def damage(self, category: str, part: str = GLOBAL) -> tuple[float, ...] | None:
         """The chances of none, slight, moderate, severe and extreme damage of a category."""
+
+    def worst_place(self) -> WorstPlace | None:
+        """Where the whole picture is worst; None where no picture is at hand."""
+        return None
 
     @abstractmethod
     def advice(self) -> Sequence[Advice]:
@@ -72,6 +78,11 @@ class SeenEvidence(Evidence):
 
     def damage(self, category: str, part: str = GLOBAL) -> tuple[float, ...] | None:
         return self._find(part).look.reading.severity_probabilities.get(category)
+
+    def worst_place(self) -> WorstPlace:
+        # The same map that reports and the page draw, so that what is marked there is what is said here.
+        look = self._find(GLOBAL).look
+        return worst_place(quality_map(look.image, look.scene), look.image.size)
 
     def advice(self) -> Sequence[Advice]:
         return advice_for(self._find(GLOBAL).look, thorough=True)

@@ -19,8 +19,11 @@ from agenticiqa.models.offline.answering.problem import (
 )
 from agenticiqa.models.offline.language.meaning.properties import Property
 from agenticiqa.models.offline.language.meaning.reader import OptionMeaning
+from agenticiqa.models.offline.readings.quality import NOTICED_ALONE
 from agenticiqa.models.offline.readings.told import Told
+from agenticiqa.vocabulary import GLOBAL
 
+ON_THE_WHOLE = ("quality", "flaw")
 POSITIONS = ("top left", "top right", "bottom left", "bottom right", "center")
 # From a difference of one severity between two places to odds of e².
 SHARPNESS_OF_CHOICE = 2.0
@@ -53,8 +56,11 @@ def amount_in(problem: Problem, asked: Property, part: str) -> float | None:
     in_focus = told.numbers.get("in_focus")
     if asked.name in ("sharp", "in_focus") and isinstance(in_focus, float):
         worst += FOCUS_WEIGHT * (1 - in_focus)
-    wants_damage = _wants_much(problem) == (asked.good == "little")
-    return worst if wants_damage else 4 - worst
+    return worst if _wants_damage(problem, asked) else 4 - worst
+
+
+def _wants_damage(problem: Problem, asked: Property) -> bool:
+    return _wants_much(problem) == (asked.good == "little")
 
 
 def _wants_much(problem: Problem) -> bool:
@@ -73,20 +79,41 @@ def where(problem: Problem) -> Answer:
         return unable(unread(asked))
     if not asked.has_scale:
         return Answer(whole.sentence.removesuffix("."), (), doubts=(guessed(asked),) if whole.guess else ())
-    corners = "corner" in problem.meaning.text.casefold()
-    places = [name for name in POSITIONS if not corners or name != "center"]
+    return _at_worst_place(problem, asked, whole) or _in_worst_part(problem, asked, whole)
+
+
+def _at_worst_place(problem: Problem, asked: Property, whole: Told) -> Answer | None:
+    """Quality on the whole is worst where the map of it is, which is what the page and reports mark."""
+    on_the_whole = asked.name in ON_THE_WHOLE and problem.parts == (GLOBAL,) and not _asks_for_corner(problem)
+    place = problem.evidence.worst_place() if on_the_whole and _wants_damage(problem, asked) else None
+    if place is None:
+        return None
+    box, position = place.box, _said_position(place.position)
+    scores = (
+        f"{box.width} × {box.height} pixels at {box.x}, {box.y} score {place.score:.1f} of 5, "
+        f"the picture on average {place.whole:.1f}."
+    )
+    if place.score >= NOTICED_ALONE and (claim_chance(whole, asked, _end(problem)) or 0.0) < MIDDLE:
+        nearest = () if place.even else (f"The nearest to it is {position}: {scores}",)
+        return Answer("Nowhere", (f"{_nothing_like_it(problem, asked)} can be seen in any part.", *nearest))
+    if place.even:
+        return Answer("Evenly over the picture", (f"No place is clearly worse: {scores}", whole.sentence))
+    return Answer(f"Mostly {position}", (f"There {scores}", whole.sentence))
+
+
+def _in_worst_part(problem: Problem, asked: Property, whole: Told) -> Answer:
+    places = [name for name in POSITIONS if name != "center" or not _asks_for_corner(problem)]
     amounts = {name: amount for name in places if (amount := amount_in(problem, asked, name)) is not None}
     if not amounts:
         return unable(unread(asked))
     doubts = (guessed(asked),) if whole.guess else ()
-    if _nowhere(problem, asked, whole, amounts):
-        what = f"No {asked.title}" if asked.good == "little" else f"Nothing {asked.word(_end(problem))}"
-        most = max(amounts, key=lambda name: amounts[name])
-        spread = amounts[most] - min(amounts.values())
-        nearest = f" The {most} comes nearest to it." if spread >= NOTICED else ""
-        return Answer("Nowhere", (f"{what} can be seen in any part.{nearest}", whole.sentence), doubts=doubts)
     worst = max(amounts, key=lambda name: amounts[name])
-    if amounts[worst] - min(amounts.values()) < NOTICED:
+    spread = amounts[worst] - min(amounts.values())
+    if _nowhere(problem, asked, whole, amounts):
+        nearest = f" The {worst} comes nearest to it." if spread >= NOTICED else ""
+        nothing = f"{_nothing_like_it(problem, asked)} can be seen in any part.{nearest}"
+        return Answer("Nowhere", (nothing, whole.sentence), doubts=doubts)
+    if spread < NOTICED:
         return Answer("Evenly over the picture", (whole.sentence,), doubts=doubts)
     told = problem.evidence.told(asked.name, worst)
     there: tuple[str, ...] = (f"In the {worst}: {told.sentence}",) if told else ()
@@ -95,13 +122,30 @@ def where(problem: Problem) -> Answer:
     return Answer(f"Mostly in the {worst}", there, doubts=doubts)
 
 
+def _asks_for_corner(problem: Problem) -> bool:
+    return "corner" in problem.meaning.text.casefold()
+
+
+def _said_position(position: str) -> str:
+    """
+    >>> _said_position("top left"), _said_position("left"), _said_position("top")
+    ('in the top left', 'on the left', 'at the top')
+    """
+    before = {"left": "on", "right": "on", "top": "at", "bottom": "at"}.get(position, "in")
+    return f"{before} the {position}"
+
+
+def _nothing_like_it(problem: Problem, asked: Property) -> str:
+    return f"No {asked.title}" if asked.good == "little" else f"Nothing {asked.word(_end(problem))}"
+
+
 def _end(problem: Problem) -> int:
     return 1 if _wants_much(problem) else -1
 
 
 def _nowhere(problem: Problem, asked: Property, whole: Told, places: Iterable[str]) -> bool:
     """Damage that is seen neither in the whole picture nor in any part of it."""
-    if not is_damage(asked, whole) or (_wants_much(problem) != (asked.good == "little")):
+    if not is_damage(asked, whole) or not _wants_damage(problem, asked):
         return False
     every = [whole, *(told for name in places if (told := problem.evidence.told(asked.name, name)))]
     return max(claim_chance(told, asked, _end(problem)) or 0.0 for told in every) < MIDDLE
