@@ -152,6 +152,24 @@ def test_keys_alone(open_page, sheet):
     expect(page.locator("#search")).to_be_focused()
 
 
+def test_who_searches_at_once_after_closing_a_picture_is_not_called_back(open_page, sheet):
+    page = open_page(sheet)
+    page.locator("#pictures").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.locator("#viewer-name")).not_to_be_empty()
+    # Both in one task: the browser tells that the dialog has closed only after it.
+    focused = page.evaluate(
+        """async () => {
+            document.querySelector("dialog[open]").close();
+            document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true }));
+            await new Promise((resolve) => setTimeout(resolve, 100));
+            return document.activeElement.id;
+        }"""
+    )
+    assert focused == "search"
+
+
 def test_a_served_sheet_leads_on(open_page, served):
     page = open_page(f"{served}/linked.html")
     expect(page.locator("#assess")).to_be_disabled()

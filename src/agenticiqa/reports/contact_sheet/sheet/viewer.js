@@ -99,7 +99,8 @@ part("after").addEventListener("click", () => step(1));
 part("close").addEventListener("click", () => viewer.close());
 part("select").addEventListener("click", () => { toggle(shownIndex, false); showPicture(shownIndex); });
 part("assess").addEventListener("click", () => lead("assess", [grid.list[shownIndex]]));
-viewer.addEventListener("close", () => moveTo(shownIndex));
+// The event comes a moment after the dialog has gone: whoever has begun to search by then is not called back.
+viewer.addEventListener("close", () => { if (document.activeElement !== control("search")) moveTo(shownIndex); });
 viewer.addEventListener("click", (event) => { if (event.target === viewer) viewer.close(); });
 // On the document: a button that was pressed may be gone by now, and the focus with it.
 document.addEventListener("keydown", (event) => {
