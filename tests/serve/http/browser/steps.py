@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from playwright.sync_api import Locator, Page, expect
 
 from support.http_service import PICTURE
@@ -55,3 +57,16 @@ def overflow(page: Page) -> int:
     """By how many pixels the page is wider than its window."""
     width: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return width
+
+
+def drop_from_disk(page: Page, place: Locator, *paths: Path) -> None:
+    """Files and folders as a desktop drops them: folders arrive as folders, which no script in a page could make up."""
+    place.scroll_into_view_if_needed()
+    edge = place.bounding_box()
+    assert edge
+    where = {"x": edge["x"] + edge["width"] / 2, "y": edge["y"] + edge["height"] / 2}
+    held = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+    protocol = page.context.new_cdp_session(page)
+    for step in ("dragEnter", "dragOver", "drop"):
+        protocol.send("Input.dispatchDragEvent", {"type": step, **where, "data": held})
+    protocol.detach()

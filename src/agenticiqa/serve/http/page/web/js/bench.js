@@ -17,6 +17,8 @@ export class Bench {
     this.action = t(`bench.${kind}_action`);
     this.question = firstQuestion(kind);
     this.regions = [];
+    this.map = "";
+    this.worst = null;
     this.run = null;
     this.active = null;
     this.runs = [];

@@ -5,14 +5,12 @@ import { Bench } from "./bench.js";
 import { byId, el, replace } from "./dom.js";
 import { MapStore, localMaps, mapsOf } from "./maps.js";
 import { problemCard } from "./messages.js";
-import { nextQuestions, sentFor, suggestions, titleFor } from "./questions.js";
+import { firstQuestion, nextQuestions, sentFor, suggestions, titleFor } from "./questions.js";
 import { RegionPanel } from "./region_panel.js";
 import { StartView, questionOf } from "./start_view.js";
 import { Turn } from "./turn.js";
-import { Viewer } from "./viewer.js";
+import { QUALITY, Viewer } from "./viewer.js";
 import { t } from "./words.js";
-
-const QUALITY = "quality";
 
 /** What was asked: a comparison that asked for a rating only asked which is better. */
 const questionOfRun = (run) => (run.kind === "compare" && run.query === sentFor("") ? "" : (run.query ?? ""));
@@ -25,6 +23,8 @@ export class Desk {
     this.benches = { assess: new Bench("assess", changed, several), compare: new Bench("compare", changed, several) };
     this.bench = this.benches.assess;
     this.question = byId("question");
+    // What was typed before this script had come, or before the page was loaded again, stays.
+    if (this.question.value) for (const each of Object.values(this.benches)) each.question = this.question.value;
     this.viewer = new Viewer(byId("viewer"), { regionDrawn: (box) => this.regionDrawn(box), mapChosen: (name) => this.showMap(name) });
     this.regionPanel = new RegionPanel(byId("region-asked"), (regions) => this.regionsChanged(regions));
     this.start = new StartView(byId("headline"), byId("examples"), (kind, example, all) => this.runExample(kind, example, all));
@@ -63,13 +63,16 @@ export class Desk {
 
   refresh() {
     const { bench } = this;
-    this.viewer.setPictures(bench.shown, bench.kind === "compare" ? "both" : "first");
+    const changed = this.viewer.setPictures(bench.shown, bench.kind === "compare" ? "both" : "first");
     this.viewer.setRegions(bench.regions);
     if (bench.empty) this.start.show(bench.kind);
     else this.start.hide();
     byId("bench").classList.toggle("bench-empty", bench.empty);
     this.viewer.setMaps(localMaps(bench.shown), bench.run ? mapsOf(bench.run, this.readyTools) : []);
     this.maps.keepOnly([...this.benches.assess.runs, ...this.benches.compare.runs]);
+    // Another view may have been on show: what lay over these pictures comes back.
+    if (changed) this.viewer.setWorst(bench.worst);
+    if (changed && bench.map) this.showMap(bench.map);
     this.refreshForm();
   }
 
@@ -113,9 +116,18 @@ export class Desk {
   forgetThread(which) {
     which.active?.stop.abort();
     for (const turn of which.turns) turn.stop();
-    Object.assign(which, { active: null, run: null, runs: [], turns: [] });
+    Object.assign(which, { active: null, run: null, runs: [], turns: [], map: "", worst: null });
     replace(which.thread);
+    this.offerFirstQuestion(which);
     if (location.hash.startsWith("#/run/")) window.history.replaceState(null, "", `#/${which.kind}`);
+  }
+
+  /** A new thread begins with a question that can be asked at once; what was typed for it stays. */
+  offerFirstQuestion(which) {
+    const onShow = this.onShow && which === this.bench;
+    if (onShow ? this.question.value.trim() : which.question.trim()) return;
+    which.question = firstQuestion(which.kind);
+    if (onShow) this.question.value = which.question;
   }
 
   /** The first drag of a new box adds it, further moves change it. */
@@ -169,6 +181,7 @@ export class Desk {
     const { viewer, bench } = this;
     const { run, shown } = bench;
     viewer.wantMap(name);
+    bench.map = name;
     if (!name) return;
     viewer.say(t("maps.drawing"));
     try {
@@ -181,17 +194,22 @@ export class Desk {
 
   /** After the first answer about a picture the map shows itself, with the worst place marked. */
   async showWorst(which, run) {
-    if (run.kind !== "assess" || !run.result || which !== this.bench) return;
-    const showing = which.turns.length === 1 ? this.showMap(QUALITY) : null;
+    if (run.kind !== "assess" || !run.result) return;
+    if (which.turns.length === 1) which.map = QUALITY;
+    if (which.turns.length === 1 && which === this.bench) this.showMap(QUALITY);
+    const worst = await this.worstOf(run);
+    if (run !== which.run) return;
+    which.worst = worst;
+    if (which === this.bench) this.viewer.setWorst(worst);
+  }
+
+  async worstOf(run) {
     try {
-      const worst = await getJson(run.links.worst);
-      await showing;
-      if (run !== which.run || which !== this.bench) return;
-      this.viewer.setWorst({ box: worst.box, name: t("viewer.worst", { score: worst.score.toFixed(1) }) });
-      if (worst.even) this.viewer.sayMore(t("viewer.even", { score: worst.whole.toFixed(1) }));
+      const { box, score, whole, even } = await getJson(run.links.worst);
+      return { box, name: t("viewer.worst", { score: score.toFixed(1) }), more: even ? t("viewer.even", { score: whole.toFixed(1) }) : null };
     } catch {
       // Without the picture there is no place to mark; the answer stands without it.
-      this.viewer.setWorst(null);
+      return null;
     }
   }
 
@@ -252,7 +270,7 @@ export class Desk {
       active.run = await begin();
       if (which.active !== active) return;
       // From now on the page's address leads to this run.
-      if (this.bench === which && location.hash !== `#/run/${active.run.id}`) window.history.pushState(null, "", `#/run/${active.run.id}`);
+      if (this.onShow && this.bench === which && location.hash !== `#/run/${active.run.id}`) window.history.pushState(null, "", `#/run/${active.run.id}`);
       const ended = await active.turn.follow(active.run, active.stop.signal);
       if (which.active !== active) return;
       which.run = ended.result ? ended : which.run;
@@ -300,9 +318,10 @@ export class Desk {
     const original = all.find((each) => each.name === example.reference);
     const question = kind === "compare" ? "" : questionOf(example);
     try {
-      if (kind === "compare") await Promise.all([which.slot("image_a").takeExample(original), which.slot("image_b").takeExample(example)]);
-      else await which.slot("image").takeExample(example);
-      await this.ask(question);
+      const wanted = kind === "compare" ? [["image_a", original], ["image_b", example]] : [["image", example]];
+      const taken = await Promise.all(wanted.map(([name, each]) => which.slot(name).takeExample(each)));
+      // Another picture may have been chosen meanwhile, or another view.
+      if (taken.every(Boolean) && this.onShow && which === this.bench) await this.ask(question);
     } catch (problem) {
       this.say(problem, () => this.runExample(kind, example, all));
     }
@@ -311,9 +330,10 @@ export class Desk {
   // --- earlier runs ---
 
   async openRun(id) {
-    const open = Object.values(this.benches).find((each) => each.run?.id === id || each.active?.run?.id === id);
+    const open = Object.values(this.benches).find((each) => each.turns.some((turn) => turn.runId === id));
     if (open) {
       this.show(open.kind);
+      open.turns.find((turn) => turn.runId === id).element.scrollIntoView({ block: "nearest" });
       return;
     }
     try {

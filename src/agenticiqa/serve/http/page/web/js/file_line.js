@@ -10,11 +10,12 @@ const ORDER = ["camera", "lens", "focal_length", "exposure", "aperture", "iso", 
 export function fileLine(run) {
   const links = run.kind === "compare" ? { A: run.links.file_a, B: run.links.file_b } : { "": run.links.file };
   const line = el("dl", { class: "file-line", hidden: true });
-  for (const [side, link] of Object.entries(links)) if (link) fill(line, side, link);
+  // A place for each first: which answer comes first must not decide the order.
+  for (const [side, link] of Object.entries(links)) if (link) fill(line, line.appendChild(el("div", { hidden: true })), side, link);
   return line;
 }
 
-async function fill(line, side, link) {
+async function fill(line, place, side, link) {
   let file;
   try {
     file = await getJson(link);
@@ -22,6 +23,7 @@ async function fill(line, side, link) {
     return;
   }
   const facts = [file.format, `${file.width} × ${file.height}`, megabytes(file.bytes), file.frames > 1 ? t("file.frames", { frames: file.frames }) : null, ...ORDER.map((name) => file.taken[name])];
-  line.append(el("div", {}, el("dt", {}, side ? t("file.of", { side }) : t("file.title")), el("dd", {}, facts.filter(Boolean).map((fact) => el("span", {}, fact)))));
+  place.append(el("dt", {}, side ? t("file.of", { side }) : t("file.title")), el("dd", {}, facts.filter(Boolean).map((fact) => el("span", {}, fact))));
+  place.hidden = false;
   line.hidden = false;
 }

@@ -35,8 +35,12 @@ function toolWords(fusion) {
   const scores = fusion.tool_scores ?? [];
   if (!scores.length) return t("fusion.no_tool");
   const mean = fixed(fusion.tool_mean);
+  if (isFlat(fusion.alpha)) return t("fusion.own_eye", { mean });
   return scores.length === 1 ? t("fusion.one_tool", { mean }) : t("fusion.tools", { count: scores.length, mean });
 }
+
+/** Weights are flat where all that was measured came from the model itself. */
+const isFlat = (alpha) => Math.max(...Object.values(alpha)) - Math.min(...Object.values(alpha)) < 1e-6;
 
 function chart(series, score) {
   const most = niceTop(Math.max(...series.flatMap((each) => each.values)));

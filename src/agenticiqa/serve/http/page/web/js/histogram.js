@@ -13,14 +13,15 @@ export class Histogram {
     this.shown = null;
   }
 
-  async show(picture) {
-    if (this.shown === picture?.url) return;
-    this.shown = picture?.url ?? null;
+  /** `named`: which of two pictures it is of is said. */
+  async show(picture, named = false) {
+    const wanted = `${picture.url} ${named}`;
+    if (this.shown === wanted) return;
+    this.shown = wanted;
     this.element.hidden = true;
-    if (!picture) return;
     const found = await histogramOf(picture);
-    if (this.shown !== picture.url) return;
-    const words = clippedWords(found);
+    if (this.shown !== wanted) return;
+    const words = named ? t("histogram.of", { label: picture.label, words: clippedWords(found) }) : clippedWords(found);
     this.element.replaceChildren(chart(found, words), el("p", { class: "hint" }, words));
     this.element.hidden = false;
   }

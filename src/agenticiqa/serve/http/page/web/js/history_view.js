@@ -134,7 +134,9 @@ export class HistoryView {
       button.textContent = "✕";
     };
     button.addEventListener("blur", calm);
-    button.addEventListener("click", async () => {
+    button.addEventListener("click", async (event) => {
+      // The second half of a double click was no answer to the question.
+      if (event.detail > 1) return;
       if (!sure) {
         sure = true;
         button.textContent = t("history.delete_sure");

@@ -8,7 +8,7 @@ import { HistoryView } from "./history_view.js";
 import { setUpKey } from "./key_dialog.js";
 import { ManyView } from "./many_view.js";
 import { problemCard } from "./messages.js";
-import { loadLimits } from "./picture_checks.js";
+import { loadLimits, looksLikePicture } from "./picture_checks.js";
 import { pictureIn } from "./picture_slot.js";
 import { watchServer } from "./server_state.js";
 import { setUpShortcuts } from "./shortcuts.js";
@@ -59,10 +59,12 @@ function showMany(id) {
 
 // --- what was chosen, dropped or pasted together ---
 
-/** One picture is asked about, two are compared, more are looked through. */
-function takeSeveral(files) {
+/** One picture is asked about, two are compared, more are looked through; other files between them are left out. */
+function takeSeveral(given) {
+  const pictures = given.filter(looksLikePicture);
+  const files = pictures.length ? pictures : given;
   if (!files.length) return;
-  if (files.length > 2 || (!desk.visible && files.length)) {
+  if (files.length > 2 || !desk.visible) {
     window.history.pushState(null, "", "#/many");
     showMany(null);
     many.take(files);
@@ -104,7 +106,10 @@ function listen() {
   for (const end of ["dragleave", "drop", "dragend"]) document.addEventListener(end, () => document.body.classList.remove("dropping"));
   document.addEventListener("drop", async (event) => {
     event.preventDefault();
-    takeSeveral(await droppedFiles(event.dataTransfer));
+    const holdsFiles = event.dataTransfer?.types.includes("Files");
+    const files = await droppedFiles(event.dataTransfer);
+    if (holdsFiles && !files.length) desk.say({ title: t("many.none") });
+    takeSeveral(files);
   });
 }
 
@@ -133,6 +138,13 @@ function setUpLanguage(select) {
   select.addEventListener("change", () => useLanguage(select.value));
 }
 
+/** Until now a press on a control would have been lost: they wait in the HTML as disabled. */
+function ready() {
+  for (const name of ["key-button", "language", "theme-button", "shortcuts-button"]) byId(name).disabled = false;
+  byId("not-loaded").hidden = true;
+  document.documentElement.dataset.ready = "yes";
+}
+
 fillWords();
 if (!location.hash.startsWith("#/")) window.history.replaceState(null, "", "#/assess");
 setUpTheme(byId("theme-button"));
@@ -148,3 +160,4 @@ watchServer(byId("server-state"), byId("version"), byId("server-lost"), () => {
 });
 route();
 loadCatalogue();
+ready();

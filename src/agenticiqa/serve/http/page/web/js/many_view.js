@@ -4,14 +4,13 @@ import { getJson, request, send } from "./api.js";
 import { chosenFiles } from "./dropped.js";
 import { el, freshId, megabytes, percent, replace } from "./dom.js";
 import { problemCard } from "./messages.js";
-import { knownLimits } from "./picture_checks.js";
+import { knownLimits, looksLikePicture } from "./picture_checks.js";
 import { ACCEPTED } from "./picture_slot.js";
 import { save } from "./run_card.js";
 import { t } from "./words.js";
 
 const LOOK_MS = 1000;
 const WORST = 10;
-const PICTURES = /\.(jpe?g|png|webp|tiff?|bmp|gif|avif|heic|heif|jp2|j2k|p[gbpn]m|dng|nef|cr[23w]|arw|raf|orf|rw2|pef|srw)$/i;
 
 export class ManyView {
   /** `openPictures(list)` gets one or two of {path, name, kept}. */
@@ -46,7 +45,7 @@ export class ManyView {
 
   /** Sends files as one job; what is plainly no picture stays here. */
   async take(files) {
-    const pictures = files.filter(({ file, path }) => file.type.startsWith("image/") || PICTURES.test(path));
+    const pictures = files.filter(looksLikePicture);
     const refusal = refusalOf(pictures);
     if (refusal) {
       replace(this.root, el("p", { class: "notice notice-error", role: "alert" }, refusal), this.chooser());
@@ -71,7 +70,13 @@ export class ManyView {
 
   async follow(id, turn) {
     const waiting = new Waiting(t("many.looking"));
-    waiting.offerCancel(() => request(`/v1/audits/${id}/cancel`, { method: "POST" }));
+    waiting.offerCancel(async () => {
+      try {
+        await request(`/v1/audits/${id}/cancel`, { method: "POST" });
+      } catch (problem) {
+        waiting.warn(problem);
+      }
+    });
     replace(this.root, waiting.element);
     try {
       for (;;) {
@@ -163,6 +168,10 @@ class Waiting {
   show(share, words) {
     this.bar.value = share;
     if (this.words.textContent !== words) this.words.textContent = words;
+  }
+
+  warn(problem) {
+    this.element.append(problemCard(problem));
   }
 
   offerCancel(action) {

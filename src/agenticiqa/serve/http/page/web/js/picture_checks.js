@@ -4,6 +4,8 @@ import { getJson, send } from "./api.js";
 import { megabytes } from "./dom.js";
 import { t } from "./words.js";
 
+const PICTURES = /\.(jpe?g|png|webp|tiff?|bmp|gif|avif|heic|heif|jp2|j2k|p[gbpn]m|dng|nef|cr[23w]|arw|raf|orf|rw2|pef|srw)$/i;
+
 let limits = null;
 
 /** What the server takes; null until it has said so. */
@@ -13,6 +15,9 @@ export async function loadLimits() {
 }
 
 export const knownLimits = () => limits;
+
+/** Whether a {file, path} may be a picture, by its kind or its name. */
+export const looksLikePicture = ({ file, path }) => file.type.startsWith("image/") || PICTURES.test(path);
 
 /** A file that cannot be used, and why, in words. */
 export class Refused extends Error {}

@@ -22,18 +22,19 @@ export class PictureSlot {
 
   /** Takes a file; `name` overrides what it is called. */
   async takeFile(file, name = file.name) {
-    await this.take({ file, name: name || t("slot.pasted") }, () => openPicture(file, (share) => this.say(t("slot.opening", { share: percent(share) }))));
+    return this.take({ file, name: name || t("slot.pasted") }, () => openPicture(file, (share) => this.say(t("slot.opening", { share: percent(share) }))));
   }
 
   async takeExample(example) {
-    await this.take({ example: example.name, name: example.title }, async () => openPicture(await pictureBlob(example.image)));
+    return this.take({ example: example.name, name: example.title }, async () => openPicture(await pictureBlob(example.image)));
   }
 
   /** Takes a picture that the server keeps: `kept` is its name for requests, `path` where it can be seen. */
   async takeStored(path, name, kept) {
-    await this.take({ kept, name }, async () => openPicture(await pictureBlob(path)));
+    return this.take({ kept, name }, async () => openPicture(await pictureBlob(path)));
   }
 
+  /** True where the picture is here now: another may have been chosen before it came. */
   async take(source, open) {
     const turn = (this.turn += 1);
     this.say("");
@@ -42,17 +43,19 @@ export class PictureSlot {
       const opened = await open();
       if (turn !== this.turn) {
         URL.revokeObjectURL(opened.url);
-        return;
+        return false;
       }
       this.drop();
       this.picture = { ...source, ...opened };
       this.render();
       this.say("");
       this.changed(this);
+      return true;
     } catch (problem) {
-      if (turn !== this.turn) return;
-      if (source.file) this.say(t("slot.refused", { name: source.name, why: problem.message }));
-      else throw problem;
+      if (turn !== this.turn) return false;
+      if (!source.file) throw problem;
+      this.say(t("slot.refused", { name: source.name, why: problem.message }));
+      return false;
     } finally {
       if (turn === this.turn) this.element.removeAttribute("aria-busy");
     }

@@ -9,34 +9,35 @@ const TYPING = "textarea, select, dialog, input:not([type=checkbox], [type=file]
 export function setUpShortcuts(desk) {
   const { viewer } = desk;
   const dialog = byId("shortcuts");
-  const chooseMap = (name) => desk.showMap(viewer.wantedMap === name ? "" : name);
+  const looking = (action) => () => viewer.pictures.length && action();
+  const chooseMap = (name) => viewer.offersMap(name) && desk.showMap(viewer.wantedMap === name ? "" : name);
   const layout = (name) => viewer.pictures.length > 1 && viewer.useLayout(viewer.layout === name ? "both" : name);
-  const keys = {
-    a: ["keys.assess", () => go("assess")],
-    c: ["keys.compare", () => go("compare")],
-    d: ["keys.many", () => go("many")],
-    h: ["keys.history", () => go("history")],
-    q: ["keys.question", () => desk.question.focus()],
-    o: ["keys.choose", () => desk.bench.nextSlot.element.querySelector("input").click()],
-    m: ["keys.quality", () => desk.bench.run && chooseMap("quality")],
-    x: ["keys.clipping", () => chooseMap("clipped")],
-    e: ["keys.focus", () => chooseMap("focus")],
-    l: ["keys.loupe", () => viewer.setLoupe(!viewer.loupeOn)],
-    b: ["keys.box", () => viewer.setDrawing(!viewer.drawing)],
-    v: ["keys.worst", () => viewer.worst && viewer.showBox(viewer.worst.box)],
-    w: ["keys.wipe", () => layout("wipe")],
-    f: ["keys.flicker", () => layout("flicker")],
-    0: ["keys.fit", () => viewer.fit()],
-    1: ["keys.pixels", () => viewer.showPixels()],
-    "?": ["keys.help", () => show(dialog, keys)],
-  };
+  const keys = [
+    ["a", "keys.assess", () => go("assess")],
+    ["c", "keys.compare", () => go("compare")],
+    ["d", "keys.many", () => go("many")],
+    ["h", "keys.history", () => go("history")],
+    ["q", "keys.question", () => desk.question.focus()],
+    ["o", "keys.choose", () => desk.bench.nextSlot.element.querySelector("input").click()],
+    ["m", "keys.quality", looking(() => chooseMap("quality"))],
+    ["x", "keys.clipping", looking(() => chooseMap("clipped"))],
+    ["e", "keys.focus", looking(() => chooseMap("focus"))],
+    ["l", "keys.loupe", looking(() => viewer.setLoupe(!viewer.loupeOn))],
+    ["b", "keys.box", looking(() => viewer.setDrawing(!viewer.drawing))],
+    ["v", "keys.worst", () => viewer.worst && viewer.showBox(viewer.worst.box)],
+    ["w", "keys.wipe", () => layout("wipe")],
+    ["f", "keys.flicker", () => layout("flicker")],
+    ["0", "keys.fit", looking(() => viewer.fit())],
+    ["1", "keys.pixels", looking(() => viewer.showPixels())],
+    ["?", "keys.help", () => show(dialog, keys)],
+  ];
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || dialog.open || !switchedOn()) return;
     if (event.target.closest(TYPING)) return;
-    const entry = keys[event.key];
+    const entry = keys.find(([key]) => key === event.key);
     if (!entry || (!desk.visible && !["a", "c", "d", "h", "?"].includes(event.key))) return;
     event.preventDefault();
-    entry[1]();
+    entry[2]();
   });
   byId("shortcuts-button").addEventListener("click", () => show(dialog, keys));
   byId("shortcuts-close").addEventListener("click", () => dialog.close());
@@ -50,9 +51,10 @@ function go(view) {
 }
 
 function show(dialog, keys) {
-  const own = Object.entries(keys).map(([key, [words]]) => [key, t(words)]);
+  const own = keys.map(([key, words]) => [key, t(words)]);
   const onPicture = [["+ −", t("keys.zoom")], ["← ↑ ↓ →", t("keys.move")], ["Enter", t("keys.ask")]];
-  replace(byId("shortcuts-list"), [...own, ...onPicture].map(([key, words]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, words))));
+  const named = (text) => text.split(" ").map((key) => el("kbd", {}, key));
+  replace(byId("shortcuts-list"), [...own, ...onPicture].map(([key, words]) => el("div", {}, el("dt", {}, named(key)), el("dd", {}, words))));
   dialog.showModal();
 }
 

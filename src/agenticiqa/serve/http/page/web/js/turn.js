@@ -16,7 +16,7 @@ const ENDED_BADLY = ["cancelled", "timed_out", "interrupted"];
 export class Turn {
   /** `first`: of its thread; later ones do not say again what holds for the picture. */
   constructor(question, title, first, announce) {
-    Object.assign(this, { question, first, announce });
+    Object.assign(this, { question, first, announce, runId: null });
     this.words = el("p", { class: "waiting-words" }, t("working.sending"));
     this.clock = el("span", { class: "dim", "aria-hidden": "true" });
     this.waiting = el("div", { class: "card waiting" }, el("div", { class: "waiting-line" }, el("span", { class: "spinner", "aria-hidden": "true" }), this.words, this.clock));
@@ -35,6 +35,7 @@ export class Turn {
 
   /** Follows a run until it has ended; returns it with its result. */
   async follow(run, signal) {
+    this.runId = run.id;
     const bySide = this.begin(run.kind);
     await followRun(run.id, (event, data) => this.feed(bySide, event, data), signal);
     this.words.textContent = t(run.kind === "compare" ? "working.comparing" : "working.finishing");

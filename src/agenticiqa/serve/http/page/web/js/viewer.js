@@ -9,6 +9,7 @@ import { t } from "./words.js";
 const BUTTON_ZOOM = 1.5;
 const FLICKER_MS = 700;
 const OVER_EACH_OTHER = ["wipe", "flicker"];
+export const QUALITY = "quality";
 
 export class Viewer {
   /** `regionDrawn(box)` gets [x, y, width, height] in pixels; `mapChosen(name)` the name of a map, or "". */
@@ -35,18 +36,18 @@ export class Viewer {
 
   // --- what is shown ---
 
-  /** One or two of {label, url, width, height, drawable}. */
+  /** One or two of {label, url, width, height, drawable}; false where they are on show already. */
   setPictures(pictures, layout = null) {
     const same = pictures.length === this.pictures.length && pictures.every((each, at) => each.url === this.pictures[at].url && each.label === this.pictures[at].label);
-    if (same) return;
+    if (same) return false;
     this.pictures = pictures;
     this.map = null;
     this.wantedMap = "";
-    this.worst = null;
     this.view = WHOLE;
     this.root.hidden = pictures.length === 0;
+    this.setWorst(null);
     this.useLayout(pictures.length < 2 ? "first" : (layout ?? "first"));
-    this.histogram.show(pictures[0] ?? null);
+    return true;
   }
 
   /** Maps to choose from, as {name, title}, those of the picture itself and those of a run; the one on show stays. */
@@ -64,12 +65,21 @@ export class Viewer {
     this.mapSelect.value = this.wantedMap;
   }
 
+  offersMap(name) {
+    return [...this.mapSelect.options].some((option) => option.value === name);
+  }
+
   /** The map over the pictures: {name, label, url | urls by picture, legend, ends, scale, opaque} or null. */
   setMap(map) {
     this.map = map;
     this.slider.disabled = !map;
     this.showMap();
-    this.say(map ? map.legend : "");
+    this.sayMap();
+  }
+
+  sayMap() {
+    const { map, worst } = this;
+    this.say(map ? [map.legend, map.name === QUALITY ? worst?.more : null].filter(Boolean).join(" ") : "");
     if (map?.scale) this.mapHint.prepend(el("span", { class: "map-scale", "aria-hidden": "true" }, map.ends[0], el("span", { class: `scale-${map.scale}` }), map.ends[1]));
   }
 
@@ -87,11 +97,12 @@ export class Viewer {
     this.showMarks();
   }
 
-  /** The worst place as {box, name}, or null. */
+  /** The worst place as {box, name, more}, `more` said beside the map's legend; or null. */
   setWorst(worst) {
     this.worst = worst;
     this.showMarks();
     this.worstButton.hidden = !worst;
+    if (this.map) this.sayMap();
   }
 
   showMarks() {
@@ -110,10 +121,6 @@ export class Viewer {
 
   say(text) {
     this.mapHint.textContent = text;
-  }
-
-  sayMore(text) {
-    this.mapHint.append(` ${text}`);
   }
 
   // --- called by panes ---
@@ -215,6 +222,7 @@ export class Viewer {
     this.paneRow.classList.toggle("panes-two", this.panes.length === 2);
     this.paneRow.classList.toggle("panes-alone", this.pictures.length === 1);
     replace(this.paneRow, this.panes.map((pane) => pane.element));
+    if (shown.length) this.histogram.show(shown[0], this.pictures.length > 1);
     this.overTools.hidden = !OVER_EACH_OTHER.includes(this.layout);
     this.wipeSlider.hidden = this.layout !== "wipe";
     this.flickerButton.hidden = this.layout !== "flicker";

@@ -1,0 +1,12 @@
+// Says so when the page's own scripts do not arrive: without them nothing on it answers.
+
+{
+  const PATIENCE_MS = 20_000;
+  const tell = () => {
+    const notice = document.getElementById("not-loaded");
+    if (notice && !document.documentElement.dataset.ready) notice.hidden = false;
+  };
+  // A script that cannot be fetched tells its own element alone, which only a capturing listener hears.
+  window.addEventListener("error", tell, true);
+  setTimeout(tell, PATIENCE_MS);
+}

@@ -1,0 +1,221 @@
+"""The page with people in a hurry: scripts that come late, double clicks, back and reload, another view meanwhile."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from serve.http.browser.steps import answer_of, ask, drop_from_disk, overflow, upload
+from support.http_service import PICTURE, REFERENCE, Running, encoded
+
+Opener = Callable[..., Page]
+Findings = Callable[[Page], list[str]]
+
+
+# --- before the scripts are there ---
+
+
+def test_before_the_scripts_are_there_nothing_pretends_to_work(open_page: Opener, scripted: Running):
+    page = open_page("about:blank")
+    held: list[Route] = []
+    arrived = threading.Event()
+
+    def hold(route: Route) -> None:
+        held.append(route)
+        arrived.set()
+
+    page.route("**/js/desk.js", hold)
+    page.goto(scripted.url, wait_until="commit")
+    expect(page.locator("#ask")).to_be_disabled()
+    for control in ("#theme-button", "#shortcuts-button", "#language"):
+        expect(page.locator(control)).to_be_disabled()
+    page.locator("#question").fill("Is the picture sharp?")
+    page.wait_for_timeout(50)
+    assert arrived.is_set()
+    held[0].continue_()
+    expect(page.locator("#ask")).to_be_enabled()
+    expect(page.locator("#theme-button")).to_be_enabled()
+    # What was typed meanwhile is still there.
+    expect(page.locator("#question")).to_have_value("Is the picture sharp?")
+    upload(page)
+    ask(page)
+    expect(page.locator(".turn-question")).to_have_text("Is the picture sharp?")
+
+
+@pytest.mark.parametrize("lost", ["**/js/viewer.js", "**/words/en.json"])
+def test_a_script_that_does_not_arrive_is_said(open_page: Opener, watch, scripted: Running, lost: str):
+    watch.ignored = "ERR_FAILED"
+    page = open_page("about:blank")
+    page.on("pageerror", lambda error: watch.complaints.remove(str(error)))
+    page.route(lost, lambda route: route.abort())
+    page.goto(scripted.url)
+    expect(page.get_by_role("alert").filter(has_text="did not arrive")).to_be_visible()
+    expect(page.locator("#ask")).to_be_disabled()
+    page.unroute(lost)
+    page.get_by_role("link", name="Load it again").click()
+    expect(page.locator(".example").first).to_be_visible()
+    expect(page.locator("#not-loaded")).to_be_hidden()
+
+
+# --- clicks too many ---
+
+
+def test_double_click_on_an_example_asks_once(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    page.locator(".example").first.dblclick()
+    answer_of(page)
+    expect(page.locator(".turn")).to_have_count(1)
+    expect(page.locator("#ask-hint")).to_be_empty()
+
+
+def test_two_examples_at_once_the_last_one_is_asked_about(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    expect(page.locator(".example")).to_have_count(6)
+    page.evaluate(
+        "() => { const [, noise, , , face] = document.querySelectorAll('.example'); noise.click(); face.click(); }"
+    )
+    answer_of(page)
+    expect(page.locator(".turn-question")).to_have_text(["Is the face sharp?"])
+    expect(page.locator(".slot-name")).to_have_text("A face")
+
+
+def test_double_click_on_ask_and_on_a_suggestion_ask_once(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    upload(page)
+    page.locator("#ask").dblclick()
+    answer_of(page)
+    page.locator(".chip-next").first.dblclick()
+    expect(page.locator(".turn")).to_have_count(2)
+    answer_of(page)
+    expect(page.locator(".turn")).to_have_count(2)
+
+
+def test_double_click_deletes_nothing(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    upload(page, name="dear.png")
+    ask(page, "Rate the image.")
+    page.get_by_role("link", name="History").click()
+    row = page.locator(".run-item").first
+    delete = row.get_by_role("button", name="Delete")
+    delete.dblclick()
+    expect(delete).to_have_text("Really delete?")
+    page.reload()
+    expect(page.locator(".run-item").first).to_contain_text("dear.png")
+
+
+# --- other views, back, reload ---
+
+
+def test_what_lay_over_a_picture_is_there_again_after_another_view(open_page: Opener, embedded_url: str):
+    page = open_page(embedded_url)
+    page.get_by_role("button", name="Grain of high ISO").click()
+    answer_of(page)
+    expect(page.locator(".pane-label-worst")).to_be_visible()
+    page.get_by_role("link", name="Compare", exact=True).click()
+    upload(page, "Picture A", "a.png", PICTURE)
+    expect(page.get_by_role("button", name="Worst place at")).to_be_hidden()
+    page.get_by_role("link", name="Assess", exact=True).click()
+    expect(page.locator(".pane-label-worst")).to_be_visible()
+    expect(page.get_by_label("Map", exact=True)).to_have_value("quality")
+    expect(page.locator(".pane-overlay")).to_be_visible()
+
+
+def test_an_answer_that_comes_while_another_view_is_open_changes_no_address(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    upload(page)
+    page.evaluate("() => { document.querySelector('#ask').click(); location.hash = '#/history'; }")
+    expect(page.locator(".run-item").first).to_be_visible()
+    expect(page.locator("#server-state")).to_have_text("Ready")
+    page.wait_for_timeout(500)
+    assert page.url.endswith("#/history")
+    page.get_by_role("link", name="Assess", exact=True).click()
+    expect(answer_of(page)).to_be_visible()
+
+
+def test_back_keeps_the_thread(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    upload(page)
+    for question in ("Rate the image.", "Is it sharp?"):
+        ask(page, question)
+    page.go_back()
+    expect(page.locator(".turn-question")).to_have_text(["Rate the image.", "Is it sharp?"])
+    page.get_by_role("link", name="History").click()
+    expect(page.locator(".run-item").first).to_be_visible()
+    page.go_back()
+    expect(page.locator(".turn-question")).to_have_text(["Rate the image.", "Is it sharp?"])
+    expect(page.locator(".pane-base")).to_be_visible()
+
+
+def test_a_second_picture_can_be_asked_about_at_once(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    upload(page)
+    ask(page, "Is it sharp?")
+    upload(page, name="other.png", data=REFERENCE)
+    expect(page.locator("#question")).to_have_value("How good is this picture?")
+    ask(page)
+    expect(page.locator(".turn-question")).to_have_text(["How good is this picture?"])
+
+
+def test_two_windows_do_not_disturb_each_other(open_page: Opener, scripted: Running):
+    first, second = open_page(scripted.url), open_page(scripted.url)
+    for page, name in ((first, "one.png"), (second, "two.png")):
+        upload(page, name=name)
+    first.locator("#ask").click()
+    second.locator("#ask").click()
+    for page, name in ((first, "one.png"), (second, "two.png")):
+        answer_of(page)
+        expect(page.locator(".slot-name")).to_have_text(name)
+    assert first.url != second.url
+
+
+# --- files too many, too broken ---
+
+
+def test_a_folder_with_one_picture_is_asked_about(open_page: Opener, scripted: Running, tmp_path: Path):
+    (tmp_path / "one.png").write_bytes(PICTURE)
+    (tmp_path / "notes.txt").write_text("A note")
+    page = open_page(scripted.url)
+    expect(page.locator(".slot").first).to_be_visible()
+    drop_from_disk(page, page.locator(".slot").first, tmp_path)
+    expect(page.locator(".slot-name")).to_have_text("one.png")
+    assert page.url.endswith("#/assess")
+
+
+def test_an_empty_folder_is_said(open_page: Opener, scripted: Running, tmp_path: Path):
+    page = open_page(scripted.url)
+    expect(page.locator(".slot").first).to_be_visible()
+    drop_from_disk(page, page.locator(".slot").first, tmp_path)
+    expect(page.get_by_role("alert").filter(has_text="There is no picture among these files.")).to_be_visible()
+
+
+def test_three_hundred_files_dropped_at_once(open_page: Opener, scripted: Running, tmp_path: Path):
+    shades = [encoded(np.full((8, 8, 3), shade, np.uint8)) for shade in range(0, 250, 50)]
+    for number in range(300):
+        (tmp_path / f"shot {number:03}.png").write_bytes(shades[number % len(shades)])
+    (tmp_path / "shot 000.png").write_bytes(b"broken")
+    page = open_page(scripted.url)
+    expect(page.locator(".slot").first).to_be_visible()
+    drop_from_disk(page, page.locator(".slot").first, *sorted(tmp_path.iterdir()))
+    expect(page.locator(".many-head")).to_contain_text("300 pictures")
+
+
+def test_a_narrow_or_magnified_window_cuts_nothing(open_page: Opener, embedded_url: str):
+    # 1280 pixels at 200 and at 400 %.
+    for width, height in ((640, 400), (320, 200)):
+        page = open_page(embedded_url, viewport={"width": width, "height": height})
+        expect(page.locator(".example")).to_have_count(6)
+        assert overflow(page) == 0
+        page.get_by_role("button", name="A face").click()
+        answer_of(page)
+        page.locator(".why > summary").click()
+        assert overflow(page) == 0
+        for view in ("Compare", "Folder", "History"):
+            page.get_by_role("link", name=view, exact=True).click()
+            expect(page).to_have_title(re.compile("AgenticIQA"))
+            assert overflow(page) == 0
