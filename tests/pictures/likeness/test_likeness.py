@@ -18,13 +18,18 @@ from agenticiqa.pictures.likeness.fingerprints import (
     close_pairs,
     from_text,
 )
-from agenticiqa.pictures.likeness.same_scene import SmallView, likeness
+from agenticiqa.pictures.likeness.same_scene import SmallView, matched
+from agenticiqa.pictures.likeness.tones import tone_departure
 from support.shoots import moved, photograph
 
 
 def view(picture: Image.Image) -> SmallView:
     _, small = measured(decode_image(png_bytes(picture)))
     return SmallView(small.thumbnail, small.prints)
+
+
+def likeness(one: SmallView, other: SmallView) -> float:
+    return matched(one, other).likeness
 
 
 def encoded(picture: Image.Image, quality: int) -> Image.Image:
@@ -103,3 +108,32 @@ def test_a_folder_of_equals_has_few_candidates_each():
         reached |= new
         front += new
     assert len(reached) == 500
+
+
+def exposed(picture: Image.Image, stops: float) -> Image.Image:
+    """As a camera would have done it: more light, then a curve that spares the highlights."""
+    light = (np.asarray(picture, np.float64) / 255) ** 2.2
+    more = light * 2**stops
+    return Image.fromarray(np.rint(255 * (more * (1 + 0.3) / (more + 0.3)) ** (1 / 2.2)).clip(0, 255).astype(np.uint8))
+
+
+@pytest.mark.parametrize("name", ["astronaut", "cat", "coffee"])
+@pytest.mark.parametrize("change", ["encoded", "scaled", "cropped", "brightened"])
+def test_tones_of_a_version_are_brightened_at_most(name, change):
+    original, version = view(photograph(name)), view(VERSIONS[change](photograph(name)))
+    assert tone_departure(matched(original, version)) < 0.025
+    assert tone_departure(matched(version, original)) < 0.025
+
+
+@pytest.mark.parametrize("name", ["astronaut", "cat", "coffee"])
+def test_another_exposure_has_other_tones(name):
+    shot, brighter = view(exposed(photograph(name), 0)), view(exposed(photograph(name), 1.0))
+    assert matched(shot, brighter).likeness > 0.96
+    assert tone_departure(matched(shot, brighter)) > 0.03
+    assert tone_departure(matched(brighter, shot)) > 0.03
+
+
+@pytest.mark.parametrize("tone", [0, 80, 255])
+def test_nothing_is_said_of_tones_where_there_are_none(tone):
+    flat = view(Image.new("RGB", (120, 90), (tone, tone, tone)))
+    assert tone_departure(matched(flat, flat)) == 0.0

@@ -15,12 +15,17 @@ from agenticiqa.batch.audit.choosing import Choice, best_of_burst, best_of_equal
 from agenticiqa.batch.audit.collecting import Entry, Views, entries_in
 from agenticiqa.batch.audit.findings import odd_sizes
 from agenticiqa.pictures.likeness.fingerprints import close_pairs
-from agenticiqa.pictures.likeness.same_scene import likeness
+from agenticiqa.pictures.likeness.same_scene import Match, matched
+from agenticiqa.pictures.likeness.tones import tone_departure
 
 SAME_SHOT = 0.96
 """Likeness from which two pictures are versions of one shot: 99 % of copies lie above, other shots below."""
 ONE_STOP = 2 ** (1 / 2.2)
 """Ratio of brightness from which two pictures are rather two exposures than one that was brightened."""
+SAME_EXPOSURE = 2 ** (1 / 6 / 2.2)
+"""Ratio of brightness up to which they were exposed alike: half of a third of a stop, the smallest step of cameras."""
+ANOTHER_CURVE = 0.03
+"""Departure of tones from a mere brightening, from which two pictures are two exposures; 99 % of copies lie below."""
 SAME_SCENE = 0.85
 """Likeness from which two pictures of unknown time show one scene; of different scenes hardly any is above 0.8."""
 SAME_SCENE_AT_ONCE = 0.5
@@ -90,17 +95,20 @@ def relation(one: Entry, other: Entry, views: Views) -> str | None:
     between = abs((one.taken - other.taken).total_seconds()) if one.taken and other.taken else None
     if between is not None and between > BURST_S:
         return None
-    found = likeness(views.of(one), views.of(other))
+    match = matched(views.of(one), views.of(other))
     if between is not None and between > SAME_MOMENT_S:
-        return "scene" if found >= SAME_SCENE_AT_ONCE else None
-    if found >= SAME_SHOT and not _exposed_otherwise(one, other):
+        return "scene" if match.likeness >= SAME_SCENE_AT_ONCE else None
+    if match.likeness >= SAME_SHOT and not _exposed_otherwise(one, other, match):
         return "shot"
-    return "scene" if found >= (SAME_SCENE if between is None else SAME_SCENE_AT_ONCE) else None
+    return "scene" if match.likeness >= (SAME_SCENE if between is None else SAME_SCENE_AT_ONCE) else None
 
 
-def _exposed_otherwise(one: Entry, other: Entry) -> bool:
+def _exposed_otherwise(one: Entry, other: Entry, match: Match) -> bool:
+    """Much brighter, or brighter in another way than a file is brightened."""
     darker, brighter = sorted((one.brightness, other.brightness))
-    return brighter > ONE_STOP * darker
+    if brighter <= SAME_EXPOSURE * darker:
+        return False
+    return brighter > ONE_STOP * darker or tone_departure(match) > ANOTHER_CURVE
 
 
 def _pairs(originals: Sequence[Entry]) -> Iterator[tuple[int, int]]:

@@ -43,32 +43,56 @@ class SmallView:
 
     @cached_property
     def grey(self) -> npt.NDArray[np.uint8]:
-        return np.asarray(cv2.imdecode(np.frombuffer(self.thumbnail, np.uint8), cv2.IMREAD_GRAYSCALE), np.uint8)
+        return self._decoded(cv2.IMREAD_GRAYSCALE)
 
     def scaled(self, side: int) -> Floats:
         """Squeezed into a square: two versions of one picture are squeezed alike."""
-        height, width = self.grey.shape
-        # What the smaller size cannot hold is taken away first, evenly: averaging over whole pixels would shift edges.
-        smooth = cv2.GaussianBlur(
-            self.grey.astype(np.float32), (0, 0), sigmaX=max(width / side / 2, 0.3), sigmaY=max(height / side / 2, 0.3)
-        )
-        return np.asarray(cv2.resize(smooth, (side, side), interpolation=cv2.INTER_LINEAR), np.float32)
+        return _squeezed(self.grey, side)
+
+    def colours(self, side: int) -> Floats:
+        """The same with its three channels."""
+        return _squeezed(self._decoded(cv2.IMREAD_COLOR), side)
+
+    def _decoded(self, how: int) -> npt.NDArray[np.uint8]:
+        return np.asarray(cv2.imdecode(np.frombuffer(self.thumbnail, np.uint8), how), np.uint8)
 
 
-def likeness(one: SmallView, other: SmallView) -> float:
+def _squeezed(picture: npt.NDArray[np.uint8], side: int) -> Floats:
+    height, width = picture.shape[:2]
+    # What the smaller size cannot hold is taken away first, evenly: averaging over whole pixels would shift edges.
+    smooth = cv2.GaussianBlur(
+        picture.astype(np.float32), (0, 0), sigmaX=max(width / side / 2, 0.3), sigmaY=max(height / side / 2, 0.3)
+    )
+    return np.asarray(cv2.resize(smooth, (side, side), interpolation=cv2.INTER_LINEAR), np.float32)
+
+
+@dataclass(frozen=True)
+class Match:
+    """Two pictures laid over each other."""
+
+    likeness: float
     """How well the details agree, up to 1 (the same): from 0.96 on the same shot, below 0.5 another scene."""
+    still: SmallView
+    moved: SmallView
+    warp: Floats
+    """Where a point of the still picture lies in the moved one, in the frame 0..1."""
+
+
+def matched(one: SmallView, other: SmallView) -> Match:
     found = _laid_over(one, other)
     # Which of the two is moved matters a little; where that could decide, both ways are tried.
-    return max(found, _laid_over(other, one)) if UNSURE_FROM < found < SURE_FROM else found
+    if UNSURE_FROM < found.likeness < SURE_FROM:
+        return max(found, _laid_over(other, one), key=lambda match: match.likeness)
+    return found
 
 
-def _laid_over(one: SmallView, other: SmallView) -> float:
+def _laid_over(one: SmallView, other: SmallView) -> Match:
     start = _first_guess(one.prints, other.prints)
     found, warp = _compared(one, other, COARSE, start)
     if found < WORTH_REFINING:
-        return found
-    refined, _ = _compared(one, other, FINE, warp)
-    return max(found, refined)
+        return Match(found, one, other, warp)
+    refined, refined_warp = _compared(one, other, FINE, warp)
+    return Match(found, one, other, warp) if found > refined else Match(refined, one, other, refined_warp)
 
 
 def _first_guess(one: Fingerprints, other: Fingerprints) -> Floats:
@@ -109,18 +133,24 @@ def _compared(one: SmallView, other: SmallView, side: int, start: Floats) -> tup
 
 def _agreement(first: Floats, second: Floats, warp: Floats) -> float:
     """Correlation of detail where both pictures are."""
-    size = (first.shape[1], first.shape[0])
-    # Beyond its border the picture goes on as it ended: black there would be the strongest detail of all.
-    laid = cv2.warpAffine(
-        second, warp, size, flags=cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP, borderMode=cv2.BORDER_REPLICATE
-    )
-    there = cv2.warpAffine(np.ones_like(second), warp, size, flags=cv2.INTER_NEAREST | cv2.WARP_INVERSE_MAP)
-    inside = cv2.erode(there, np.ones((5, 5), np.uint8)) > 0
+    laid, inside = moved_over(second, warp)
     if inside.mean() < LEAST_OVERLAP:
         return 0.0
-    here, over = _detail(first)[inside], _detail(np.asarray(laid, np.float32))[inside]
+    here, over = _detail(first)[inside], _detail(laid)[inside]
     spread = float(here.std() * over.std())
     return float(np.mean((here - here.mean()) * (over - over.mean())) / spread) if spread > 1e-3 else 0.0
+
+
+def moved_over(picture: Floats, warp: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """A square picture moved as ``warp`` (in pixels) says, and where in the frame it then is."""
+    size = (picture.shape[1], picture.shape[0])
+    # Beyond its border the picture goes on as it ended: black there would be the strongest detail of all.
+    laid = cv2.warpAffine(
+        picture, warp, size, flags=cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP, borderMode=cv2.BORDER_REPLICATE
+    )
+    everywhere = np.ones(picture.shape[:2], np.float32)
+    there = cv2.warpAffine(everywhere, warp, size, flags=cv2.INTER_NEAREST | cv2.WARP_INVERSE_MAP)
+    return np.asarray(laid, np.float32), cv2.erode(there, np.ones((5, 5), np.uint8)) > 0
 
 
 def _detail(picture: Floats) -> Floats:
