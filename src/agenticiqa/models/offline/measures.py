@@ -27,7 +27,7 @@ HAZY = 0.45
 BANDED_PERCENT = 1.0
 
 # With their hue angles in CIE Lab, in degrees, further down.
-_HUES = ("red", "orange", "yellow", "green", "cyan", "blue", "purple", "magenta")
+HUES = ("red", "orange", "yellow", "green", "cyan", "blue", "purple", "magenta")
 
 
 # Probes of single pixels: a grid of pixels tells them as well as all do.
@@ -158,8 +158,8 @@ def _grain(m: Measures) -> Said | None:
     uneven = max(colours) > 1.5 * min(colours) + 1
     note = ", stronger in some colours than in others" if uneven else ""
     return Said(
-        f"Grain has a standard deviation of {sigma:.1f} of 255 levels{note}, "
-        f"below about {CLEAN_NOISE:.0f} in clean, smooth pictures",
+        f"Grain has a standard deviation of {sigma:.1f} of 255 levels{note} "
+        f"(clean, smooth pictures: below about {CLEAN_NOISE:.0f})",
         usual=sigma < CLEAN_NOISE,
     )
 
@@ -246,7 +246,7 @@ def hue_name(degrees: float) -> str:
     >>> hue_name(30), hue_name(95), hue_name(270)
     ('red', 'yellow', 'blue')
     """
-    centres = dict(zip(_HUES, (30, 60, 95, 140, 200, 270, 305, 335), strict=True))
+    centres = dict(zip(HUES, (30, 60, 95, 140, 200, 270, 305, 335), strict=True))
     return min(centres, key=lambda name: abs((degrees - centres[name] + 180) % 360 - 180))
 
 

@@ -270,3 +270,52 @@ def test_what_nothing_reads_is_not_answered_with_something_else(query):
 def test_slight_findings_that_may_be_style_are_called_hints(category, hinted):
     assert ("may be meant" in finding(category, made_look({category: SLIGHT}))) == hinted
     assert "may be meant" not in finding(category, made_look({category: SEVERE}))
+
+
+# --- when nothing reads just what was asked ---
+
+
+def test_what_implies_a_property_stands_in_for_it():
+    found = asked("Is the text legible?", MadeEvidence({"sharp": at(0.0), "quality": at(1.0)}), ["Yes", "No"])
+    assert found.text == "B"
+    assert any("sharpness was taken as a hint" in doubt for doubt in found.doubts)
+
+
+def test_parts_that_cannot_be_found_are_guessed_by_what_is_usual():
+    options = ["The background", "The woman"]
+    assert chosen("Which part is the most blurry?", options, MadeEvidence()) == "The background"
+    assert chosen("Which part is in focus?", options, MadeEvidence()) == "The woman"
+    assert any("guess" in doubt for doubt in asked("Which part is in focus?", MadeEvidence(), options).doubts)
+
+
+def test_praise_of_what_nobody_reads_is_told_with_a_doubt():
+    query = "Does the picture have a good sense of space?"
+    found = asked(query, MadeEvidence({"quality": at(1.0)}), ["Yes", "No"])
+    assert (found.text, any("'sense'" in doubt for doubt in found.doubts)) == ("A", True)
+
+
+def test_neither_end_of_something_in_between_is_certain():
+    found = asked("How is the brightness?", MadeEvidence({"bright": at(0.5)}), ["Bright", "Dark"])
+    assert "What was read lies between the options." in found.doubts
+
+
+@pytest.mark.parametrize(("place", "right"), list(enumerate(("Bad", "Poor", "Fair", "Good", "Excellent"))))
+def test_each_of_five_levels_has_its_place(place, right):
+    options = ["Excellent", "Good", "Fair", "Poor", "Bad"]
+    evidence = MadeEvidence({"quality": at(place / 4)})
+    assert chosen("What is the overall quality of the picture?", options, evidence) == right
+
+
+@pytest.mark.parametrize(("hue", "right"), [("yellow", "Yellowish"), ("blue", "Bluish"), (None, "No cast")])
+def test_which_cast(hue, right):
+    values = {name: 0.9 * (name == hue) for name in ("yellow", "blue", "green")}
+    told = Told("Read.", at(1.0 if hue else 0.0).amounts, values=values, guess=True)
+    query = "Is there a colour cast, and if so which?"
+    assert chosen(query, ["Yellowish", "Bluish", "No cast"], MadeEvidence({"colour_cast": told})) == right
+
+
+def test_the_last_of_two_values_is_claimed():
+    evidence = MadeEvidence({"time_of_day": Told("Read.", values={"day": 0.1, "night": 0.9}, guess=True)})
+    assert chosen("Is this photo taken at night?", ["Yes", "No"], evidence) == "Yes"
+    kind = MadeEvidence({"picture_kind": Told("Read.", values={"photo": 0.9, "painting": 0.1})})
+    assert chosen("Is this photo a painting?", ["Yes", "No"], kind) == "No"

@@ -82,6 +82,13 @@ def on_axis(told: Told, asked: Property, amounts: Mapping[str, float]) -> dict[s
     return normalised(shares)
 
 
+def lies_between(told: Told, asked: Property, amounts: Mapping[str, float]) -> bool:
+    """Whether only the two ends are offered and neither would be agreed to: "bright or dark?" of a medium one."""
+    if told.amounts is None or _two_ends(amounts) is None:
+        return False
+    return max(claim_chance(told, asked, end) or 0.0 for end in (-1, 1)) < MIDDLE
+
+
 def _two_ends(amounts: Mapping[str, float]) -> tuple[str, str] | None:
     if len(amounts) != 2:
         return None

@@ -10,6 +10,7 @@ from agenticiqa.models.offline.answering.chances import (
     FLOOR,
     MIDDLE,
     claim_chance,
+    lies_between,
     normalised,
     on_axis,
 )
@@ -25,7 +26,8 @@ from agenticiqa.models.offline.answering.problem import (
     property_named,
     unread,
 )
-from agenticiqa.models.offline.language.meaning.properties import Property
+from agenticiqa.models.offline.answering.usual import usual_weight
+from agenticiqa.models.offline.language.meaning.properties import GENERAL, Property
 from agenticiqa.models.offline.language.meaning.reader import OptionMeaning
 from agenticiqa.models.offline.readings.told import Told
 
@@ -34,7 +36,7 @@ _UNKNOWN_THOUGH_READ, _UNKNOWN = 0.02, 0.6
 # That a thing asked about is not there: where it was found, and where it was not.
 _ABSENT_THOUGH_FOUND, _ABSENT = 0.02, 0.4
 # How much of the whole quality's verdict is kept where it stands in for a property that nothing reads.
-_STAND_IN = 0.4
+_STAND_IN, _STAND_IN_BY_KIN = 0.4, 0.6
 _SEEN = 0.5
 # A value (a colour, a sort of picture) below this is not there.
 _HARDLY = 0.15
@@ -67,7 +69,7 @@ def answer(problem: Problem) -> Answer:
     chances = _chances(problem, weights)
     best = likeliest(chances, texts)
     said = () if weights.none_seen else (f"{texts[best]!r} fits best of the options ({chances[best]:.0%}).",)
-    doubts = (*problem.missing_parts(), *weights.doubts, *close_call(chances))
+    doubts = (*problem.missing_parts(), *problem.stands_in(), *weights.doubts, *close_call(chances))
     return Answer(best, (*said, *weights.sentences.get(best, ())), chances, doubts)
 
 
@@ -96,9 +98,12 @@ def _chances(problem: Problem, weights: Weights) -> dict[str, float]:
 
 
 def _guesses(problem: Problem) -> dict[str, float]:
-    """Nothing was read: "can't tell" where it is offered, else whichever."""
+    """Nothing was read: "can't tell" where it is offered, else what is usual of such parts, else whichever."""
     return normalised(
-        {option.letter: _UNKNOWN if option.claim == "unknown" else 0.2 for option in problem.meaning.options}
+        {
+            option.letter: _UNKNOWN if option.claim == "unknown" else usual_weight(problem, option)
+            for option in problem.meaning.options
+        }
     )
 
 
@@ -119,7 +124,8 @@ def _weights(problem: Problem) -> Weights:
     if len(on_scale) > 1 and len(set(on_scale.values())) == 1:
         # "Overexposed or underexposed?": both spoil the exposure, each in its own way.
         return _of_claims(problem.by_own_words())
-    if len(on_scale) > 1 and problem.asked is not None and not _is_choice_of_flaws(problem):
+    opposed = meaning.form == "degree" and len(on_scale) == len(meaning.options) == len(set(on_scale.values()))
+    if len(on_scale) > 1 and problem.asked is not None and (opposed or not _is_choice_of_flaws(problem)):
         return _of_degrees(problem, problem.asked, on_scale)
     return _of_claims(problem)
 
@@ -147,19 +153,30 @@ def _of_yes_no(problem: Problem) -> Weights:
 
 
 def _stand_in(problem: Problem, amounts: Mapping[str, float]) -> Weights:
-    """Evidence of another kind, counted for little: good pictures are more often also praised for something else."""
+    """Evidence of another kind, counted for less: what implies the property, else the quality on the whole (good
+    pictures are more often also praised for something else).
+    """
     weights, asked = Weights(), problem.asked
-    quality = problem.told("quality")
-    if asked is None or quality is None or asked.good == "middle" or not amounts:
+    if asked is None or not amounts:
         return weights
-    turned = {k: 1 - amount if asked.good == "little" else amount for k, amount in amounts.items()}
-    shares = on_axis(quality, property_named("quality"), turned)
+    other, turn, kept = _hint(problem, asked)
+    told = problem.told(other.name)
+    if told is None or told.amounts is None or (other.name == "quality" and asked.good == "middle"):
+        return weights
+    shares = on_axis(told, other, {k: 1 - amount if turn else amount for k, amount in amounts.items()})
     even = 1 / len(shares)
-    weights.known = {letter: _STAND_IN * share + (1 - _STAND_IN) * even for letter, share in shares.items()}
-    weights.doubts.append(
-        f"Nothing here reads {asked.title}; the quality of the whole picture was taken as a hint. {CANNOT_JUDGE}"
-    )
+    weights.known = {letter: kept * share + (1 - kept) * even for letter, share in shares.items()}
+    hint = "the quality of the whole picture" if other.name == "quality" else other.title
+    weights.doubts.append(f"Nothing here reads {asked.title}; {hint} was taken as a hint. {CANNOT_JUDGE}")
     return weights
+
+
+def _hint(problem: Problem, asked: Property) -> tuple[Property, bool, float]:
+    """What stands in for a property, whether it says the contrary, and how much of its verdict is kept."""
+    for name, amount in asked.implied_by.items():
+        if amount in (0, 1) and (told := problem.told(name)) and told.amounts is not None:
+            return property_named(name), amount == 0, _STAND_IN_BY_KIN
+    return property_named("quality"), asked.good == "little", _STAND_IN
 
 
 # --- degrees ---
@@ -172,6 +189,8 @@ def _of_degrees(problem: Problem, asked: Property, amounts: Mapping[str, float])
     weights = Weights()
     for letter, share in on_axis(told, asked, amounts).items():
         weights.told(letter, share, told, asked)
+    if lies_between(told, asked, amounts):
+        weights.doubts.append("What was read lies between the options.")
     return weights
 
 
@@ -202,14 +221,14 @@ def _of_claims(problem: Problem) -> Weights:
     every = tuple(text for texts in weights.sentences.values() for text in texts)
     for option in problem.meaning.options:
         if option.claim == "none":
-            most = max(seen.values(), default=0.0)
+            most = max((*seen.values(), *weights.values.values()), default=0.0)
             weights.told(option.letter, most if wanted_absent else (1 - most) * (1 + LEAST_WEIGHT))
             weights.sentences[option.letter] = every
         elif option.claim in ("all", "both"):
             least = min(seen.values(), default=0.0)
             weights.told(option.letter, 1 - least if wanted_absent else 4 * least)
             weights.sentences[option.letter] = every
-    if weights.values and len(weights.values) == len(weights.known) and max(weights.values.values()) < _HARDLY:
+    if weights.values and set(weights.values) == set(weights.known) and max(weights.values.values()) < _HARDLY:
         _say_none(problem, weights.values, weights)
     has_none = any(option.claim == "none" for option in problem.meaning.options)
     if seen and len(seen) == len(weights.known) and not wanted_absent and not has_none and max(seen.values()) < _SEEN:
@@ -229,7 +248,7 @@ def _say_none(problem: Problem, seen: Mapping[str, float], weights: Weights) -> 
 def _weigh_claim(problem: Problem, option: OptionMeaning, weights: Weights, seen: dict[str, float]) -> None:
     asked = problem.asked
     own = asked and problem.told(asked.name)
-    value = _value_chance(asked, own, option.claim) if own and asked and not asked.has_scale else None
+    value = _value_chance(asked, own, option.claim) if own and asked and asked.weight >= GENERAL else None
     if value is not None:
         weights.told(option.letter, value, own or None, asked)
         weights.values[option.letter] = value

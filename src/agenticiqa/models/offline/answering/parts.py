@@ -51,7 +51,7 @@ def amount_in(problem: Problem, asked: Property, part: str) -> float | None:
         return None
     if not is_damage(asked, told):
         much = 4 * (told.amount or 0.0)
-        return much if _wants_much(problem) else 4 - much
+        return much if wants_much(problem) else 4 - much
     worst = severity(told, asked)
     in_focus = told.numbers.get("in_focus")
     if asked.name in ("sharp", "in_focus") and isinstance(in_focus, float):
@@ -60,10 +60,11 @@ def amount_in(problem: Problem, asked: Property, part: str) -> float | None:
 
 
 def _wants_damage(problem: Problem, asked: Property) -> bool:
-    return _wants_much(problem) == (asked.good == "little")
+    return wants_much(problem) == (asked.good == "little")
 
 
-def _wants_much(problem: Problem) -> bool:
+def wants_much(problem: Problem) -> bool:
+    """Whether the part with much of the property is asked for; "least sharp" asks for the other."""
     least = bool(_LEAST.search(problem.meaning.text))
     return (problem.meaning.polarity > 0) != least
 
@@ -140,7 +141,7 @@ def _nothing_like_it(problem: Problem, asked: Property) -> str:
 
 
 def _end(problem: Problem) -> int:
-    return 1 if _wants_much(problem) else -1
+    return 1 if wants_much(problem) else -1
 
 
 def _nowhere(problem: Problem, asked: Property, whole: Told, places: Iterable[str]) -> bool:

@@ -72,6 +72,11 @@ class Problem:
         doubted = (p for p in wanted if not self.evidence.located(p) or self.evidence.is_guess(p))
         return tuple(map(self._missing, doubted))
 
+    def stands_in(self) -> tuple[str, ...]:
+        """A doubt where the quality on the whole answers for something that is praised and that nobody reads."""
+        praised = self.meaning.praised
+        return (f"Nothing here reads {praised!r}; the quality of the picture was taken as a hint.",) if praised else ()
+
     def notes(self) -> tuple[str, ...]:
         """How the parts that were found were found, and what is to be said of the picture."""
         found = (self.evidence.note(part) for part in self.parts if self.evidence.located(part))

@@ -50,7 +50,7 @@ def answer(problem: Problem) -> Answer:
         doubts = (*problem.missing_parts(), *weighed.doubts)
         return Answer("Real" if says_real else "Generated", weighed.sentences, doubts=doubts)
     sure = f"Chance of {text.lower()}: {chances[text]:.0%}."
-    doubts = (*problem.missing_parts(), *weighed.doubts, *close_call(chances))
+    doubts = (*problem.missing_parts(), *problem.stands_in(), *weighed.doubts, *close_call(chances))
     return Answer(text, (*weighed.sentences, sure), chances, doubts)
 
 

@@ -133,14 +133,14 @@ def _phrase_from(items: Sequence[Item], start: int) -> _Phrase | None:
         if _can_head(items, end):
             head = end
         end += 1
-    if head is None and end < len(items) and items[end - 1].tag == "position" and _is_part(items[end]):
+    if head is None and end < len(items) and items[end - 1].tag == "position" and is_area(items[end]):
         head = end - 1
-    if head is None and end < len(items) and items[end - 1].plain in _COLOURS and _is_part(items[end]):
+    if head is None and end < len(items) and items[end - 1].plain in _COLOURS and is_area(items[end]):
         head = end  # "the green area"
     if head is None:
         return None
     end = head + 1
-    if _followed_by_generic(items, end):
+    if _followed_by_generic(items, end) or _is_comparison(items, end):
         return None
     end = _without_predicate(items, start, end)
     phrase = _Phrase(start, end, _introduction(items, start))
@@ -171,10 +171,16 @@ def _ends_name(items: Sequence[Item], at: int) -> bool:
 
 def _followed_by_generic(items: Sequence[Item], end: int) -> bool:
     """ "the left image", "the cat picture": the head is the picture itself. "the left part" is a place, though."""
-    return end < len(items) and items[end].tag == "generic" and not _is_part(items[end])
+    return end < len(items) and items[end].tag == "generic" and not is_area(items[end])
 
 
-def _is_part(item: Item) -> bool:
+def _is_comparison(items: Sequence[Item], end: int) -> bool:
+    """ "snow-like noise" is about no snow."""
+    return end < len(items) and items[end].plain == "like" and items[end].tokens[0].joint == "-"
+
+
+def is_area(item: Item) -> bool:
+    """ "Part", "area", "region": a word for some place of the picture."""
     return item.tag == "generic" and item.base in _PARTS
 
 
@@ -188,7 +194,7 @@ def _without_predicate(items: Sequence[Item], start: int, end: int) -> int:
     clause_start = before <= 0 or items[before - 1].ends_clause or items[before - 1].tag == "conjunction"
     opened = before >= 0 and items[before].tag == "auxiliary" and clause_start
     if (
-        opened
+        (opened or _asks_of_subject(items, start))
         and _closes(items, end)
         and end - start >= 2
         and items[end - 1].tag == "unknown"
@@ -196,6 +202,25 @@ def _without_predicate(items: Sequence[Item], start: int, end: int) -> int:
     ):
         return end - 1
     return end
+
+
+def _asks_of_subject(items: Sequence[Item], start: int) -> bool:
+    """ "Are the details of the building rich?": a form of "be", a subject, and no predicate up to here."""
+    first = next((at for at in range(start, 0, -1) if items[at - 1].ends_clause), 0)
+    told = items[first:start]
+    linking = [item.tag for item in told[1:]]
+    subject = {
+        "determiner",
+        "noun",
+        "unknown",
+        "abstract",
+        "generic",
+        "tie",
+        "position",
+        "adjective",
+        "generic modifier",
+    }
+    return bool(told) and told[0].plain in ("is", "are", "was", "were") and "tie" in linking and set(linking) <= subject
 
 
 def _closes(items: Sequence[Item], end: int) -> bool:
@@ -288,7 +313,7 @@ def _mention(items: Sequence[Item], first: _Phrase, last: _Phrase) -> Mention:
     own = items[first.start : first.end]
     whole = items[first.start : last.end]
     head = own[-1]
-    area = items[last.end : last.end + 1] if _is_area(items, last) else ()
+    area = items[last.end : last.end + 1] if _closes_with_area(items, last) else ()
     end = last.end + len(area)
     place, further = position_of(_place_words(own)), position_of(_place_words(items[first.end : end]))
     if place in (None, "corners", "edges"):
@@ -316,10 +341,10 @@ def _looks(introduction: Sequence[Item]) -> tuple[str, ...]:
     return tuple(item.plain for item in introduction[article:] if item.tag == "distortion")
 
 
-def _is_area(items: Sequence[Item], phrase: _Phrase) -> bool:
+def _closes_with_area(items: Sequence[Item], phrase: _Phrase) -> bool:
     """ "the left part", "the central area": the generic noun is part of the name."""
     only_place = all(item.tag == "position" for item in items[phrase.start : phrase.end])
-    return phrase.end < len(items) and _is_part(items[phrase.end]) and only_place
+    return phrase.end < len(items) and is_area(items[phrase.end]) and only_place
 
 
 def _place_words(items: Sequence[Item]) -> list[str]:

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from agenticiqa.models.offline.looking import Look
-from agenticiqa.models.offline.measures import hue_name
+from agenticiqa.models.offline.measures import HUES, hue_name
 from agenticiqa.models.offline.readings.light import word_at
 from agenticiqa.models.offline.readings.scales import chance_above, chances_at, pixels_of, placed
 from agenticiqa.models.offline.readings.told import Told, reader
@@ -52,9 +52,16 @@ def colour_cast(look: Look) -> Told:
     return Told(
         f"{said}: light edges are {lean:.1f} stops off grey; it may be meant or be the scene's own.",
         amounts=chances_at(amount, 0.2),
+        values=_hue_chances(hue, 1 - chances_at(amount, 0.2)[0]),
         guess=True,
         numbers={"stops_off_grey": round(lean, 2), "hue": hue},
     )
+
+
+def _hue_chances(hue: str, there: float) -> dict[str, float]:
+    """People call a cast towards magenta pink as well."""
+    values = dict.fromkeys(HUES, 0.0) | {hue: there}
+    return values | {"pink": values["magenta"]}
 
 
 def edge_lean(rgb: UInt8Image) -> tuple[float, str]:

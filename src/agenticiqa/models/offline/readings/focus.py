@@ -67,7 +67,7 @@ def _share_in(found: Floats, box: Box, size: tuple[int, int]) -> float:
 def background_blurred(look: Look) -> Told | None:
     """A shallow depth of field: the subject in focus, the rest not. The subject is guessed by what stands out."""
     parts = subject_and_rest(look)
-    if parts is None or look.box is not None:
+    if parts is None:
         return None
     subject, rest = parts
     amount = placed(subject - rest, APART)

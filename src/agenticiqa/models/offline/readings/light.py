@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from agenticiqa.models.offline.looking import Look
-from agenticiqa.models.offline.readings.scales import chances_at, pixels_of, place_name, placed
+from agenticiqa.models.offline.readings.scales import chance_above, chances_at, pixels_of, place_name, placed
 from agenticiqa.models.offline.readings.told import Told, reader
 from agenticiqa.vision.appearance.lighting import light_spread
 from agenticiqa.vision.appearance.views import lightness, reduced
@@ -19,6 +19,8 @@ CONTRAST = (0.03, 0.07, 0.115, 0.20, 0.30)
 """Standard deviation of the lightness at none, low, ordinary, high, hard contrast."""
 EVENNESS = (6.0, 4.0, 2.5, 1.2, 0.4)
 """Stops between the darkest and the brightest ninth of the frame at patchy to even light."""
+NIGHT = 0.27
+"""Mean lightness below which a picture looks as if taken at night."""
 CORNERS = (0.2, 0.6, 1.2, 2.0, 3.0)
 """Stops by which the corners are darker than the middle."""
 _BRIGHT_WORDS = ("Very dark", "Dark", "Of medium brightness", "Bright", "Very bright")
@@ -70,6 +72,20 @@ def evenly_lit(look: Look) -> Told:
         amounts=chances_at(amount, 0.2),
         guess=True,
         numbers={"stops": round(found.across, 2)},
+    )
+
+
+@reader("time_of_day")
+def time_of_day(look: Look) -> Told:
+    """Dark pictures are taken at night more often than by day, and inside more often than either: a guess."""
+    mean = float(lightness(reduced(look.image.rgb, SIDE)).mean())
+    night = chance_above(-mean, -NIGHT, 0.05)
+    word = "Perhaps night" if night > 0.5 else "Perhaps day"
+    return Told(
+        f"{word}, by its lightness alone: {100 * mean:.0f} of 100.",
+        values={"day": 1 - night, "night": night},
+        guess=True,
+        numbers={"lightness": round(mean, 4)},
     )
 
 

@@ -98,9 +98,12 @@ def composition(look: Look) -> Told | None:
     if found is None:
         return None
     mirrored = max(likeness(look.image.rgb).values())
+    places = position_chances(found)
+    centred = max(places, key=lambda name: places[name]) == "centred"
+    where = "near the middle" if centred and _position(found) != "middle" else f"in the {_position(found)}"
     return Told(
-        f"The subject lies in the {_position(found)} of the frame.",
-        values=position_chances(found) | {"symmetrical": chance_above(mirrored, 0.5, 0.08)},
+        f"The subject lies {where} of the frame.",
+        values=places | {"symmetrical": chance_above(mirrored, 0.5, 0.08)},
         numbers={"x": round(found.x, 3), "y": round(found.y, 3), "share": round(found.share, 3)},
     )
 

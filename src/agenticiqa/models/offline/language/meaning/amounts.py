@@ -113,6 +113,7 @@ def _described(asked: Asked, text: str) -> _Said:
     words = words_in(text)
     found = senses(words)
     for amount in (
+        _level_of_quality(asked.property, words),
         _own_degree(asked.property, words),
         _claimed(asked.property, words, found),
         _implied(asked.property, words, found),
@@ -133,6 +134,12 @@ def _described(asked: Asked, text: str) -> _Said:
 
 
 # --- what an option says by itself ---
+
+
+def _level_of_quality(asked: Property, words: Sequence[str]) -> float | None:
+    """ "Excellent", "good", "fair", "poor" and "bad" are five levels, though two of each are words for one end."""
+    level = whole_level(words) if asked.name == "quality" else None
+    return None if level is None else by_level(asked, level)
 
 
 def _own_degree(asked: Property, words: Sequence[str]) -> float | None:

@@ -8,13 +8,15 @@ from itertools import pairwise
 
 from agenticiqa.models.offline.language.meaning.properties import HINT, Property, Sense, senses
 from agenticiqa.models.offline.language.meaning.scales import words_of
-from agenticiqa.models.offline.language.noun_phrases import mentions
+from agenticiqa.models.offline.language.noun_phrases import is_area, mentions
 from agenticiqa.models.offline.language.tagging import Item, tagged
-from agenticiqa.models.offline.language.word_lists import word_list
+from agenticiqa.models.offline.language.word_lists import word_list, word_set
 
 # What stands outside the clause that asks, or inside the name of a thing, counts less than what is asked.
 BESIDE = 0.45
 _FULL_QUESTION = 5
+_DESCRIBING = ("adjective", "distortion", "generic modifier", "degree", "adverb")
+_DEFINITE = word_set("the my your his her its our their")
 _OPENING_TAGS = ("auxiliary", "question", "verb", "filler", "degree")
 
 Span = tuple[int, int]
@@ -54,7 +56,7 @@ class AskedText:
         before = f" {' '.join(item.plain for item in self.items[max(0, at - 3) : at])} "
         if any(f" {phrase} " in before for phrase in ("rather than", "instead of")):
             return BESIDE
-        named = {self.item_of[token] for token in range(sense.start, sense.stop)} <= self._inside_names
+        named = {self.item_of[token] for token in range(sense.start, sense.stop)} <= self.inside_names
         if named and not sense.is_name and (len(sense) == 1 or self.items[at - 1].plain in ("the", "this", "my")):
             return BESIDE
         return 1.0 if self.is_asked(sense) else BESIDE
@@ -70,13 +72,17 @@ class AskedText:
         return max(ends, key=lambda sense: sense.weight * self.standing(sense), default=None)
 
     @cached_property
-    def _inside_names(self) -> set[int]:
+    def inside_names(self) -> set[int]:
         """ "the bride's veil", "the flat blue panel": a word inside the name of a thing says nothing of the picture."""
         inside: set[int] = set()
         for mention in mentions(self.items):
-            before = self.items[mention.start - 1].tag if mention.start else None
-            if before in ("determiner", "noun") or mention.end - mention.start > 1:
+            if _introduced(self.items, mention.start) or mention.end - mention.start > 1:
                 inside.update(range(mention.start - _described_before(self.items, mention.start), mention.end))
+        for at, item in enumerate(self.items):
+            ends = at + 1 == len(self.items) or self.items[at + 1].ends_clause
+            described = _described_before(self.items, at) if _names_part(item, ends_clause=ends) else 0
+            if described and self.items[at - described - 1].plain in _DEFINITE:
+                inside.update(range(at - described, at + 1))
         return inside
 
     # --- where the question stands ---
@@ -118,10 +124,25 @@ class AskedText:
         return any(start <= self.item_of[sense.start] < stop and sense.weight > HINT for sense in self.senses)
 
 
+def _names_part(item: Item, *, ends_clause: bool) -> bool:
+    """A thing, a place, or "area": "the dark area" tells which one is meant, not that it is dark.
+
+    An unknown word at the end is rather what is said: "do the colours pop?".
+    """
+    return item.tag in ("noun", "position") or is_area(item) or (item.tag == "unknown" and not ends_clause)
+
+
+def _introduced(items: Sequence[Item], start: int) -> bool:
+    """Behind an article or an owner: "the dark area", "the very dark area", "the bride's veil"."""
+    while start > 0 and items[start - 1].tag in ("degree", "adverb"):
+        start -= 1
+    return start > 0 and items[start - 1].tag in ("determiner", "noun")
+
+
 def _described_before(items: Sequence[Item], start: int) -> int:
     """How many words between an article and a name describe the thing."""
     count = 0
-    while start - count > 0 and items[start - count - 1].tag in ("adjective", "distortion", "generic modifier"):
+    while start - count > 0 and items[start - count - 1].tag in _DESCRIBING:
         count += 1
     return count if start - count > 0 and items[start - count - 1].tag == "determiner" else 0
 

@@ -75,11 +75,17 @@ def value_of(asked: Property, text: str) -> str | None:
     return asked.values[found] if found else None
 
 
+def value_said_last(asked: Property, words: Sequence[str]) -> str | None:
+    """Of "Is this photo a painting?" the painting: what stands last is claimed, what stands first is spoken of."""
+    ends = (" ".join(words[at:]) for at in range(len(words) - 1, -1, -1))
+    return next((value for rest in ends if (value := value_of(asked, rest))), None)
+
+
 def _side(words: Sequence[str]) -> str | None:
     said = " ".join(words)
     if _NEITHER & set(words) or list(words[:2]) == ["no", "problem"] or said in ("it has not any", "there are none"):
         return "none"
-    if set(words[:1]) & {"both", "all"} or said.endswith("all of them"):
+    if set(words[:1]) & {"both", "all", "everywhere"} or said.endswith("all of them"):
         return "both" if words[0] == "both" else "all"
     if degree_words().get(said) == 0:
         return "none"

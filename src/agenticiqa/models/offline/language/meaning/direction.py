@@ -24,6 +24,7 @@ _NOT_WANTED = re.compile(r"\bnot (?:want|like|need|mind|know|care)\b")
 _GONE = word_set("gone removed eliminated cured vanished disappeared")
 _LESS = (["less", "than"], ["far", "from"], ["anything", "but"])
 _PLAIN_CLAIM = 0.8
+_FROM = frozenset({"from", "due to", "because of", "caused by", "owing to", "thanks to", "by"})
 
 Joined = Literal["and", "or"]
 
@@ -50,6 +51,8 @@ def end_named(text: AskedText, asked: Property) -> int:
     if sense:
         return sense.end
     named = [sense for sense in text.senses_of(asked) if sense.is_name]
+    if asked.good == "little" and any(_is_cause(text, sense) for sense in named):
+        return 1
     said = _said_of_scale(text, asked, named) if named else None
     if said is not None:
         return said
@@ -132,13 +135,23 @@ def is_denied(text: AskedText, sense: Sense) -> bool:
     return (negated(text.items, at) or _denied_behind(text, sense)) and not _asks_back(text)
 
 
+def _is_cause(text: AskedText, sense: Sense) -> bool:
+    """ "suffer from flare", "details lost due to noise": what does harm is there."""
+    before = [item.plain for item in text.items[: text.item_of[sense.start]]][-3:]
+    return bool(_FROM & set(before)) and "free" not in before
+
+
 def _said_of_scale(text: AskedText, asked: Property, named: Sequence[Sense]) -> int | None:
     """ "Is the contrast low?", "Is the noise acceptable?": the word beside the scale decides."""
     if text.plain[:1] == ["how"] and not {"bad", "badly", "poor", "poorly"} & set(text.plain[1:2]):
         return None
     taken = {at for sense in named for at in range(sense.start, sense.stop)}
     beside = [
-        word for at, word in enumerate(text.words) if at not in taken and text.start <= text.item_of[at] < text.stop
+        word
+        for at, word in enumerate(text.words)
+        if at not in taken
+        and text.start <= text.item_of[at] < text.stop
+        and not (text.item_of[at] in text.inside_names and text.items[text.item_of[at]].tag == "distortion")
     ]
     pairs = {" ".join(pair) for pair in pairwise(beside)}
     said = {form for word in beside for form in base_forms(word)} | pairs

@@ -24,6 +24,9 @@ _OWN_WORD, _OWN_NAME, _WORD_OF_KIND, _NAME_OF_KIND = 1.0, 0.95, 0.9, 0.8
 _OTHER_FORM = 0.06
 _LONGEST_GAP = 3
 _GAP = ".."
+_NOTICEABLE = frozenset({"noticeable", "obvious", "evident", "apparent", "perceptible", "visible"})
+_AMOUNT_NOUNS = frozenset({"level", "levels"})
+_BEFORE_NOUNS = frozenset({"the", "a", "what", "which", "this", "that", "any", "high", "low", "same", "overall"})
 
 
 @dataclass(frozen=True)
@@ -217,7 +220,24 @@ def senses(words: Sequence[str]) -> list[Sense]:
     """
     forms = [base_forms(word) for word in words]
     found = [sense for at in range(len(words)) for sense in _senses_at(forms, at)]
-    return [sense for sense in found if not any(sense.within(other) for other in found)]
+    kept = [sense for sense in found if not any(sense.within(other) for other in found)]
+    return [sense for sense in kept if not _only_measures(words, sense, kept)]
+
+
+def _only_measures(words: Sequence[str], sense: Sense, found: Sequence[Sense]) -> bool:
+    """Words of amount that are a property's own elsewhere.
+
+    "The noise level" and "a level of noise" are amounts: only as a predicate does "level" speak of the horizon.
+    "Clearly visible grain" is strong, not clear.
+    """
+    if words[sense.start] in ("clearly", "visibility"):
+        told = any(other.property != sense.property and other.weight > HINT for other in found)
+        return told or (len(sense) == 1 and bool(_NOTICEABLE & set(words[sense.stop : sense.stop + 1])))
+    if len(sense) != 1 or words[sense.start] not in _AMOUNT_NOUNS:
+        return False
+    before = words[sense.start - 1] if sense.start else ""
+    named = any(other.stop == sense.start and other.property != sense.property for other in found)
+    return named or before in _BEFORE_NOUNS or words[sense.stop : sense.stop + 1] == ["of"]
 
 
 def _senses_at(forms: Sequence[tuple[str, ...]], at: int) -> list[Sense]:

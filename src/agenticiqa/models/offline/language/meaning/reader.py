@@ -8,7 +8,7 @@ from typing import Any
 
 from agenticiqa.models.offline.language.meaning.amounts import Asked, amounts
 from agenticiqa.models.offline.language.meaning.asking import AskedText
-from agenticiqa.models.offline.language.meaning.claims import claim_of_option, claim_with_amount, value_of
+from agenticiqa.models.offline.language.meaning.claims import claim_of_option, claim_with_amount, value_said_last
 from agenticiqa.models.offline.language.meaning.direction import (
     Joined,
     Statement,
@@ -21,7 +21,7 @@ from agenticiqa.models.offline.language.meaning.forms import AnswerForm, form_as
 from agenticiqa.models.offline.language.meaning.parts import parts_asked
 from agenticiqa.models.offline.language.meaning.properties import Property, properties
 from agenticiqa.models.offline.language.meaning.scales import words_in
-from agenticiqa.models.offline.language.meaning.subject import property_asked
+from agenticiqa.models.offline.language.meaning.subject import praised_thing, property_asked
 from agenticiqa.models.offline.language.noun_phrases import ScopeObject
 from agenticiqa.models.offline.language.tagging import Item
 from agenticiqa.models.offline.language.tokens import base_forms
@@ -64,6 +64,8 @@ class Meaning:
     """How several statements are joined."""
     claimed: bool = False
     """Whether a word of the question itself claims an end of the property ("mushy"), and does not only name it."""
+    praised: str | None = None
+    """Of "a good sense of space": what is praised, where it is neither the picture nor a property that is known."""
 
     def known(self) -> Property | None:
         """The entry of the property."""
@@ -117,11 +119,12 @@ def meaning_of(text: str, options: Mapping[str, str], items: Sequence[Item] | No
         _kept_parts(said, parts, form),
         form,
         polarity,
-        value_of(known, " ".join(said.plain)) if known and not known.has_scale and form == "yes_no" else None,
+        value_said_last(known, said.plain) if known and not known.has_scale and form == "yes_no" else None,
         tuple(_option(letter, text, asked, placed.get(letter), form) for letter, text in options.items()),
         claims,
         joined,
         claimed=known is not None and said.decisive(known) is not None,
+        praised=praised_thing(said, known) if known else None,
     )
 
 

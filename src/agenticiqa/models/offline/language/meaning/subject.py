@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from agenticiqa.models.offline.language.meaning.asking import AskedText
 from agenticiqa.models.offline.language.meaning.properties import GENERAL, HINT, Property, properties, senses
 from agenticiqa.models.offline.language.meaning.scales import plain, words_in
+from agenticiqa.models.offline.language.tokens import base_forms
 from agenticiqa.models.offline.language.word_lists import word_set
 
 # What a word in an option counts; general ones hardly, where the question names anything.
@@ -20,6 +21,13 @@ _PLAINLY = 0.8
 _STRONGLY = 1.0
 
 CHOOSING = word_set("which what following except one kind sort type whats")
+_CAUSING = word_set(
+    "cause affect reduce degrade spoil hurt harm limit damage impair ruin lower make responsible reason explain prevent"
+)
+_LIT = ("bright", "well_exposed", "evenly_lit", "contrasty", "colour_scheme", "colour_cast", "composition")
+_OF_PICTURES = word_set("print enough example shape job way capture idea condition use work one")
+# What is counted in a picture as a picture.
+_COUNTED = ("flaw_count", "flaw", "quality", "resolution", "file_format", "printable", "colour_scheme", "aspect")
 _RATING = word_set("rate score grade scale mark rating")
 # Without a word for a property these ask for a verdict on the whole.
 _JUDGING = word_set("assess assessment evaluate evaluation judge judgement opinion think thoughts verdict")
@@ -44,7 +52,7 @@ def property_asked(text: AskedText) -> Property | None:
         judged = asks_rating(text) or bool(_JUDGING & set(text.plain))
         only = "quality" if judged else "flaw" if text.says("advice") else _by_degrees(text)
         return properties()[only] if only else None
-    if votes[best] <= HINT or _is_outside(text, said):
+    if votes[best] <= HINT or _is_outside(text, said) or _counts_things(text, best):
         return None
     return properties()[_of_family(text, best, claimed, said)]
 
@@ -85,12 +93,37 @@ def _offers_flaws(text: AskedText, claimed: Mapping[str, float], said: Mapping[s
         return False
     # "Is it blurry or compressed?" offers what it names.
     offered = "or" in text.plain and plainly == flaws == set(claimed) and not {"both", "only"} & set(text.plain)
-    return offered or (bool(CHOOSING & set(text.plain)) and not plainly)
+    return offered or _asks_cause(text) or (bool(CHOOSING & set(text.plain)) and not plainly)
+
+
+def _asks_cause(text: AskedText) -> bool:
+    """ "What makes the sign hard to read?": with flaws to choose from, the one that does it is wanted."""
+    said = {form for word in text.plain for form in base_forms(word)}
+    return (bool({"what", "which"} & set(text.plain[:3])) and bool(said & _CAUSING)) or text.plain[:1] == ["why"]
 
 
 def _is_outside(text: AskedText, said: Mapping[str, float]) -> bool:
     """Who, when, how much it costs: nothing that is asked of the picture as a picture."""
     return not any(weight > _STRONGLY for weight in said.values()) and text.says("outside")
+
+
+def _counts_things(text: AskedText, best: str) -> bool:
+    """ "How many people are clearly visible?" asks for a number of things, whatever else it says of them."""
+    return text.plain[:2] == ["how", "many"] and best not in _COUNTED
+
+
+def praised_thing(text: AskedText, asked: Property) -> str | None:
+    """ "A good sense of space": praise of something that nobody reads is not praise of the picture."""
+    if asked.name != "quality":
+        return None
+    praise = [s for s in text.senses_of(asked) if s.end and not s.is_name and text.is_asked(s)]
+    if len(praise) != 1 or len(praise[0]) != 1 or any(s.is_name for s in text.senses_of(asked)):
+        return None
+    at = text.item_of[praise[0].start] + 1
+    item = text.items[at] if at < text.stop else None
+    if item is None or item.tag not in ("abstract", "unknown") or item.plain in _OF_PICTURES:
+        return None
+    return item.plain.removesuffix(" of")
 
 
 def _by_degrees(text: AskedText) -> str | None:
@@ -108,21 +141,43 @@ def _of_family(text: AskedText, name: str, claimed: Mapping[str, float], said: M
     "The exposure? Over, under, correct" lies on the axis of brightness; "neither too dark nor too bright" asks
     whether the exposure is right.
     """
-    answers = [plain(option) for option in text.options.values()]
-    for other in sorted(properties()[name].gives_way_to):
-        own = bool(answers) and all(answer in properties()[other].degrees for answer in answers)
-        if other in claimed or other in said or own:
-            return other
+    nearer = _given_way_to(text, name, claimed, said) or _meant_by_predicate(text, name, said)
+    if nearer:
+        return nearer
     for each in properties().values():
         if each.between and each.between <= set(said) and "and" not in text.plain:
             return each.name
-    if any(sense.end for sense in text.senses if sense.property == name and text.is_asked(sense)):
+    if _claims_end(text, name):
         return name
     for wider in properties().values():
         family = name == wider.name or name in wider.implied_by
         if wider.good == "middle" and family and {0, 1} <= _ends_offered(text, wider, claimed):
             return wider.name
     return name
+
+
+def _given_way_to(text: AskedText, name: str, claimed: Mapping[str, float], said: Mapping[str, float]) -> str | None:
+    """The one neighbour that the question or its options speak of; of two that are offered neither is asked about."""
+    answers = [plain(option) for option in text.options.values()]
+    meant = [
+        other
+        for other in properties()[name].gives_way_to
+        if other in claimed
+        or other in said
+        or (answers and all(answer in properties()[other].degrees for answer in answers))
+    ]
+    return meant[0] if len(meant) == 1 else None
+
+
+def _meant_by_predicate(text: AskedText, name: str, said: Mapping[str, float]) -> str | None:
+    """ "Do the skin tones look natural?" is about colours, "Is the lighting dramatic?" about the mood."""
+    if name == "real" and said.get("colour_cast", 0) > _PLAINLY and {"natural", "unnatural"} & set(text.plain):
+        return "colour_cast"
+    return "mood" if said.get("mood") and name in _LIT and not _claims_end(text, name) else None
+
+
+def _claims_end(text: AskedText, name: str) -> bool:
+    return any(sense.end for sense in text.senses if sense.property == name and text.is_asked(sense))
 
 
 def _ends_offered(text: AskedText, wider: Property, claimed: Mapping[str, float]) -> set[float]:
