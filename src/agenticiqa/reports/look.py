@@ -35,9 +35,15 @@ Box = Sequence[int]
 
 
 @cache
+def colours() -> str:
+    """What every page of ours begins its style with."""
+    return resources.files(__package__).joinpath("colours.css").read_text(encoding="utf-8")
+
+
+@cache
 def style() -> str:
     """The stylesheet of all reports."""
-    return resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")
+    return colours() + resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")
 
 
 def page(

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -20,6 +21,7 @@ from typing import Any, Literal
 
 from agenticiqa._version import __version__
 from agenticiqa.errors import OutputError
+from agenticiqa.reports.look import colours
 from agenticiqa.runtime.files import whole_file, write_whole
 
 Thumbnails = Literal["embedded", "folder"]
@@ -28,6 +30,7 @@ EMBEDDED_AT_MOST = 20_000
 BLOCK = 32
 """Thumbnails in one block of the page."""
 SCRIPTS = ("words.js", "rows.js", "thumbnails.js", "grid.js", "viewer.js", "exporting.js", "main.js")
+LANGUAGES = ("en", "de", "zh")
 COLUMNS = (
     "path", "findings", "keep", "why", "score", "level", "sort", "width", "height", "format", "bytes", "taken",
     "brightness", "sharpness", "detail", "entropy", "generated", "exact_group", "near_group", "burst_group", "error",
@@ -86,6 +89,7 @@ def write_contact_sheet(
     about = {
         "title": title,
         "version": __version__,
+        "made": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "summary": summary,
         "base": base,
         "links": asdict(links) if links else None,
@@ -106,6 +110,7 @@ def sheet_pieces(pictures: Pictures, about: Mapping[str, Any], *, embedded: bool
         f"<title>{title}</title>"
         f"<style>{_style()}</style></head><body>\n{_text('sheet.html').replace('{{title}}', title)}\n"
         f'<script type="application/json" id="about">{_json(about)}</script>\n'
+        f'<script type="application/json" id="words">{_json(_words())}</script>\n'
         f'<script type="application/json" id="rows">{{"columns":{_json(COLUMNS)},"rows":[\n'
     ).encode()
     for number, picture in enumerate(pictures()):
@@ -168,7 +173,13 @@ def _script() -> str:
 
 @cache
 def _style() -> str:
-    return _text("sheet.css")
+    return colours() + _text("sheet.css")
+
+
+@cache
+def _words() -> dict[str, dict[str, str]]:
+    """What the sheet says, in every language that it speaks."""
+    return {language: json.loads(_text(f"words/{language}.json")) for language in LANGUAGES}
 
 
 def _source_hash(text: str) -> str:

@@ -2,7 +2,7 @@
 const GAP = 10;
 const CAPTION = 50;
 const ROWS_AROUND = 1;
-const FRAME_MS = 8;
+const FRAME_MS = 2.5;
 const stage = document.getElementById("stage");
 const grid = { list: [], columns: 1, width: 0, height: 0, current: -1, tiles: new Map(), spare: [], due: false, wait: 0 };
 
@@ -18,7 +18,7 @@ function newTile() {
   image.alt = "";
   const unopened = document.createElement("span");
   unopened.className = "unopened";
-  unopened.textContent = WORDS.unopened;
+  unopened.textContent = t("grid.unopened");
   frame.append(image, unopened);
   const caption = document.createElement("div");
   caption.className = "caption";
@@ -36,7 +36,7 @@ function newTile() {
 }
 
 function describe(picture) {
-  return picture.names.length ? picture.names.map(finding).join(", ") : WORDS.noFinding;
+  return picture.names.length ? picture.names.map(finding).join(", ") : t("grid.fine");
 }
 
 function fill(tile, index) {
@@ -50,13 +50,13 @@ function fill(tile, index) {
     const level = document.createElement("span");
     level.className = "level";
     level.dataset.level = picture.level;
-    level.textContent = `${picture.level} ${picture.score.toFixed(1)}`;
+    level.textContent = `${picture.level} ${inDigits(picture.score, 1)}`;
     tile.what.append(level, " · ");
   }
   tile.what.append(describe(picture));
-  const state = picture.opens ? "" : `${WORDS.unopened}, `;
+  const state = picture.opens ? "" : `${t("grid.unopened")}, `;
   tile.frame.setAttribute("aria-label", `${label}: ${state}${describe(picture)}`);
-  tile.box.setAttribute("aria-label", `${WORDS.select} ${label}`);
+  tile.box.setAttribute("aria-label", t("grid.select", { name: label }));
   tile.unopened.hidden = picture.opens;
   tile.image.hidden = !picture.opens;
   showThumbnail(tile, picture);
@@ -84,7 +84,8 @@ function fillWaiting() {
 function showMarks(tile, picture) {
   tile.toggleAttribute("data-current", tile.index === grid.current);
   tile.toggleAttribute("data-selected", selected.has(picture.place));
-  tile.toggleAttribute("data-drop", !picture.keep);
+  if (picture.keep) tile.name.removeAttribute("data-drop");
+  else tile.name.dataset.drop = t("keep.no");
   tile.box.checked = selected.has(picture.place);
 }
 
@@ -98,6 +99,8 @@ function measure() {
   grid.columns = Math.max(1, Math.floor((room + GAP) / (Math.min(wish, room) + GAP)));
   grid.width = Math.floor((room + GAP) / grid.columns) - GAP;
   grid.height = Math.round(grid.width * 0.78) + CAPTION;
+  stage.style.setProperty("--tile-width", `${grid.width}px`);
+  stage.style.setProperty("--tile-height", `${grid.height}px`);
   stage.style.height = `${Math.ceil(grid.list.length / grid.columns) * (grid.height + GAP)}px`;
 }
 
@@ -128,8 +131,6 @@ function draw() {
     }
     const tile = grid.spare.pop() ?? stage.appendChild(newTile());
     tile.hidden = false;
-    tile.style.width = `${grid.width}px`;
-    tile.style.height = `${grid.height}px`;
     tile.style.transform = `translate(${(index % grid.columns) * (grid.width + GAP)}px, ${Math.floor(index / grid.columns) * (grid.height + GAP)}px)`;
     fill(tile, index);
     grid.tiles.set(index, tile);

@@ -1,4 +1,6 @@
 // The controls, the keys, and the first drawing.
+const ORDERS = ["path", "findings", "keep", "score", "level", "sort", "width", "height", "area", "ratio", "format", "bytes", "taken",
+  "brightness", "sharpness", "detail", "entropy", "generated", "group"];
 const control = (name) => document.getElementById(name);
 
 function showWanted() {
@@ -10,8 +12,7 @@ function showWanted() {
 
 function selectionChanged() {
   refreshMarks();
-  const some = selected.size ? `, ${counted(selected.size, "selected", "selected")}` : "";
-  control("count").textContent = `${counted(grid.list.length, "picture", "pictures")} shown${some}`;
+  control("count").textContent = t(selected.size ? "count.selected" : "count.shown", { pictures: countOf(grid.list.length), count: inDigits(selected.size, 0) });
   control("select-none").disabled = !selected.size;
   control("assess").disabled = selected.size !== 1;
   control("compare").disabled = selected.size !== 2;
@@ -36,7 +37,7 @@ function makeChips() {
     chip.type = "button";
     chip.dataset.finding = name;
     chip.setAttribute("aria-pressed", "false");
-    chip.textContent = `${finding(name)} ${(counts.get(name) ?? 0).toLocaleString("en")}`;
+    chip.textContent = `${finding(name)} ${inDigits(counts.get(name) ?? 0, 0)}`;
     chip.addEventListener("click", () => {
       const on = !wanted.findings.delete(name);
       if (on) wanted.findings.add(name);
@@ -49,11 +50,11 @@ function makeChips() {
 }
 
 function makeSelects() {
-  for (const name of ["all", "found", "clean", "keep", "drop", "chosen"]) control("shown").append(option(name, WORDS[name]));
-  control("sorts").append(option("", WORDS.everySort), ...Object.keys(about.summary.sorts).map((name) => option(name, name)));
+  for (const name of ["all", "found", "clean", "keep", "drop", "chosen"]) control("shown").append(option(name, t(`show.${name}`)));
+  control("sorts").append(option("", t("sort.every")), ...Object.keys(about.summary.sorts).map((name) => option(name, kind(name))));
   control("sorts").parentElement.hidden = Object.keys(about.summary.sorts).length < 2;
-  control("order").append(option("", WORDS.folderOrder));
-  for (const [name, title] of Object.entries(TITLES)) if (columnHasValues(name)) control("order").append(option(name, title));
+  control("order").append(option("", t("order.folder")));
+  for (const name of ORDERS) if (columnHasValues(name)) control("order").append(option(name, t(`column.${name}`)));
 }
 
 function clearFilters() {
@@ -78,7 +79,7 @@ function listen() {
   control("order").addEventListener("change", (event) => { wanted.order = event.target.value; showWanted(); });
   control("direction").addEventListener("click", () => {
     wanted.descending = !wanted.descending;
-    control("direction").textContent = wanted.descending ? WORDS.descending : WORDS.ascending;
+    control("direction").textContent = t(wanted.descending ? "tools.descending" : "tools.ascending");
     control("direction").setAttribute("aria-pressed", String(wanted.descending));
     showWanted();
   });
@@ -108,9 +109,14 @@ function pressed(event) {
 }
 
 const total = about.summary;
-control("told").textContent = `${counted(total.pictures, "picture", "pictures")}: ${total.without_finding.toLocaleString("en")} without a finding, ${total.keep.toLocaleString("en")} to keep`
-  + (total.mean_score == null ? "" : `, mean score ${total.mean_score.toFixed(2)} of 5`);
-control("origin").textContent = `AgenticIQA ${about.version}`;
+control("told").textContent = [
+  t("top.told", { pictures: countOf(total.pictures), fine: inDigits(total.without_finding, 0), keep: inDigits(total.keep, 0) }),
+  ...(total.mean_score == null ? [] : [t("top.mean", { mean: inDigits(total.mean_score, 2) })]),
+].join(", ");
+control("origin").textContent = [
+  t("foot.made", { date: new Date(about.made).toLocaleString(language, { dateStyle: "long", timeStyle: "short" }), version: about.version }),
+  ...(total.mean_score == null ? [] : [t("foot.scores")]),
+].join(" ");
 for (const name of ["assess", "compare"]) control(name).hidden = !leadsTo(name);
 part("assess").hidden = !leadsTo("assess");
 makeChips();

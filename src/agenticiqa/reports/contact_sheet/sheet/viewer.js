@@ -1,7 +1,7 @@
 // One picture, large, with all that is known of it and the pictures it belongs with.
 const viewer = document.getElementById("viewer");
 const part = (name) => document.getElementById(`viewer-${name}`);
-const GROUPS = [["exact_group", WORDS.exact], ["near_group", WORDS.near], ["burst_group", WORDS.burst]];
+const GROUPS = ["exact", "near", "burst"];
 const SHOWN_MEMBERS = 24;
 let shownIndex = -1;
 
@@ -15,11 +15,11 @@ function showPicture(index) {
   const picture = grid.list[index];
   part("name").textContent = picture.path;
   showImage(picture);
-  part("keep").textContent = `${picture.keep ? WORDS.best : WORDS.worse}${picture.why ? `: ${picture.why}` : ""}`;
+  part("keep").textContent = `${t(picture.keep ? "keep.yes" : "keep.no")}${picture.why ? `: ${picture.why}` : ""}`;
   part("findings").replaceChildren(...Object.entries(picture.findings).map(foundItem));
   part("numbers").replaceChildren(...numbers(picture).flatMap(([name, value]) => [made("dt", name), made("dd", value)]));
-  part("group").replaceChildren(...GROUPS.flatMap(([column, title]) => groupStrip(picture, column, title)));
-  part("select").textContent = selected.has(picture.place) ? WORDS.unselect : WORDS.select;
+  part("group").replaceChildren(...GROUPS.flatMap((name) => groupStrip(picture, name)));
+  part("select").textContent = t(selected.has(picture.place) ? "viewer.unselect" : "viewer.select");
   part("before").disabled = index === 0;
   part("after").disabled = index === grid.list.length - 1;
   const file = fileOf(picture);
@@ -52,18 +52,19 @@ function foundItem([name, why]) {
 
 function numbers(picture) {
   const rows = [];
-  if (picture.score != null) rows.push([TITLES.score, `${picture.score.toFixed(2)} of 5 (${picture.level})`]);
-  if (picture.sort) rows.push([TITLES.sort, picture.sort]);
-  if (picture.width) rows.push([TITLES.area, `${picture.width} × ${picture.height}`]);
-  if (picture.format) rows.push([TITLES.format, `${picture.format}, ${fileSize(picture.bytes)}`]);
-  if (picture.taken) rows.push([TITLES.taken, picture.taken.replace("T", " ")]);
+  if (picture.score != null) rows.push([t("column.score"), t("viewer.score", { score: inDigits(picture.score, 2), level: picture.level })]);
+  if (picture.sort) rows.push([t("column.sort"), kind(picture.sort)]);
+  if (picture.width) rows.push([t("column.area"), `${picture.width} × ${picture.height}`]);
+  if (picture.format) rows.push([t("column.format"), `${picture.format}, ${fileSize(picture.bytes)}`]);
+  if (picture.taken) rows.push([t("column.taken"), picture.taken.replace("T", " ")]);
   for (const name of ["brightness", "sharpness", "detail", "entropy", "generated"]) {
-    if (picture[name] != null) rows.push([TITLES[name], picture[name].toFixed(2)]);
+    if (picture[name] != null) rows.push([t(`column.${name}`), inDigits(picture[name], 2)]);
   }
   return rows;
 }
 
-function groupStrip(picture, column, title) {
+function groupStrip(picture, name) {
+  const column = `${name}_group`;
   if (picture[column] == null) return [];
   const members = pictures.filter((other) => other[column] === picture[column]);
   const strip = document.createElement("div");
@@ -80,7 +81,7 @@ function groupStrip(picture, column, title) {
     button.addEventListener("click", () => showMember(member));
     strip.append(button);
   }
-  return [made("p", `${title}: ${members.length}`), strip];
+  return [made("p", t(`group.${name}`, { count: members.length })), strip];
 }
 
 function showMember(member) {
