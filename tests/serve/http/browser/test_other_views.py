@@ -204,6 +204,27 @@ def test_phone(open_page: Opener, embedded_url: str, serious_findings: Findings)
         assert overflow(page) == 0
 
 
+def test_no_table_is_cut_on_a_phone(open_page: Opener, embedded_url: str, serious_findings: Findings):
+    page = open_page(f"{embedded_url}/#/compare", **PHONE)
+    page.get_by_role("button", name="A dandelion and the same").tap()
+    answer_of(page)
+    _unfold_and_look_for_cut_tables(page)
+    page.get_by_role("link", name="Assess", exact=True).tap()
+    page.get_by_role("button", name="A shaken camera").tap()
+    answer_of(page)
+    _unfold_and_look_for_cut_tables(page)
+    assert serious_findings(page) == []
+
+
+def _unfold_and_look_for_cut_tables(page: Page) -> None:
+    page.locator(".why > summary").tap()
+    page.evaluate("for (const each of document.querySelectorAll('.why details')) each.open = true")
+    tables = page.locator(".why .scroll")
+    assert tables.count() >= 2
+    assert [table for table in tables.all() if table.evaluate("each => each.scrollWidth > each.clientWidth")] == []
+    assert overflow(page) == 0
+
+
 def test_dark(open_page: Opener, embedded_url: str, serious_findings: Findings):
     page = open_page(embedded_url, color_scheme="dark")
     page.get_by_role("button", name="Too little light").click()

@@ -10,6 +10,9 @@ const SLOTS = {
   compare: [{ name: "image_a" }, { name: "image_b" }, { name: "reference", optional: true }],
 };
 
+/** Who has no pointer cannot drop. */
+const hintOf = () => (matchMedia("(pointer: coarse)").matches ? "slot.hint_touch" : "slot.hint");
+
 export class Bench {
   constructor(kind, changed, several) {
     this.kind = kind;
@@ -25,7 +28,7 @@ export class Bench {
     this.turns = [];
     this.thread = el("div", { class: "thread" });
     this.loading = false;
-    this.slots = SLOTS[kind].map((slot) => new PictureSlot({ ...slot, label: t(`slot.${slot.name}`), hint: t(slot.optional ? "slot.reference_hint" : "slot.hint"), changed: (which) => changed(this, which), several }));
+    this.slots = SLOTS[kind].map((slot) => new PictureSlot({ ...slot, label: t(`slot.${slot.name}`), hint: t(slot.optional ? "slot.reference_hint" : hintOf()), changed: (which) => changed(this, which), several }));
   }
 
   slot(name) {

@@ -35,10 +35,11 @@ export function table(caption, head, rows) {
     { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
     el(
       "table",
-      {},
+      // On a phone a wide table becomes a list; its roles say that it is a table all the same.
+      { class: head.length > 4 ? "wide" : "", role: "table" },
       el("caption", { class: "unseen" }, caption),
-      el("thead", {}, el("tr", {}, head.map((text) => el("th", { scope: "col" }, text)))),
-      el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell) => el("td", {}, cell ?? ""))))),
+      el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, head.map((text) => el("th", { scope: "col", role: "columnheader" }, text)))),
+      el("tbody", { role: "rowgroup" }, rows.map((cells) => el("tr", { role: "row" }, cells.map((cell, at) => el("td", { role: "cell", "data-label": head[at] }, cell ?? ""))))),
     ),
   );
 }
