@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from serve.http.browser.steps import answer_of, upload
+from serve.http.browser.steps import answer_of, overflow, upload
 from support.http_service import PICTURE, REFERENCE, Running
 
 Opener = Callable[..., Page]
@@ -47,6 +47,35 @@ def test_switch_and_questions_that_every_model_understands(
     assert serious_findings(page) == []
     page.reload()
     expect(page.locator("html")).to_have_attribute("lang", "de")
+
+
+@pytest.mark.parametrize("locale", ["de-DE", "zh-CN"])
+def test_long_words_fit_on_a_phone(open_page: Opener, scripted: Running, locale: str):
+    page = open_page(f"{scripted.url}/#/compare", locale=locale, viewport={"width": 360, "height": 740}, is_mobile=True)
+    page.locator(".slot input[type=file]").first.set_input_files(
+        [
+            {"name": f"{name}.png", "mimeType": "image/png", "buffer": data}
+            for name, data in (("a", PICTURE), ("b", REFERENCE))
+        ]
+    )
+    expect(page.locator(".pane")).to_have_count(2)
+    page.locator("#ask").click()
+    answer_of(page)
+    assert overflow(page) == 0
+    for view in ("assess", "many", "history"):
+        page.locator(f".tabs a[data-view={view}]").click()
+        assert overflow(page) == 0
+
+
+def test_numbers_and_known_questions_in_the_readers_language(open_page: Opener, embedded_url: str):
+    page = open_page(embedded_url, locale="de-DE")
+    page.get_by_role("button", name="Dunst").click()
+    expect(answer_of(page).locator(".answer-text")).to_have_text(re.compile(r"^\w+, \d,\d von 5"))
+    expect(page.locator(".pane-label-worst")).to_have_text(re.compile(r"\d,\d von 5"))
+    page.locator(".tabs a[data-view=history]").click()
+    expect(page.locator(".run-query").first).to_have_text("Wie gut ist das Bild?")
+    page.locator(".run-row").first.click()
+    expect(page.locator(".turn-question")).to_have_text("Wie gut ist das Bild?")
 
 
 def test_keys_and_their_list(open_page: Opener, scripted: Running, serious_findings: Findings):

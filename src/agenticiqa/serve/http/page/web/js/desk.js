@@ -2,10 +2,10 @@
 
 import { getJson, startRun } from "./api.js";
 import { Bench } from "./bench.js";
-import { byId, el, replace } from "./dom.js";
+import { byId, el, fixed, replace } from "./dom.js";
 import { MapStore, localMaps, mapsOf } from "./maps.js";
 import { problemCard } from "./messages.js";
-import { firstQuestion, nextQuestions, sentFor, suggestions, titleFor } from "./questions.js";
+import { firstQuestion, nextQuestions, sentFor, shownFor, suggestions, titleFor } from "./questions.js";
 import { RegionPanel } from "./region_panel.js";
 import { StartView, questionOf } from "./start_view.js";
 import { Turn } from "./turn.js";
@@ -13,7 +13,7 @@ import { QUALITY, Viewer } from "./viewer.js";
 import { t } from "./words.js";
 
 /** What was asked: a comparison that asked for a rating only asked which is better. */
-const questionOfRun = (run) => (run.kind === "compare" && run.query === sentFor("") ? "" : (run.query ?? ""));
+const questionOfRun = (run) => (run.kind === "compare" && run.query === sentFor("") ? "" : shownFor(run.query ?? ""));
 
 export class Desk {
   /** `several(files)` gets what was chosen or dropped together; `shown(kind, title)` tells that a bench is on show. */
@@ -206,7 +206,7 @@ export class Desk {
   async worstOf(run) {
     try {
       const { box, score, whole, even } = await getJson(run.links.worst);
-      return { box, name: t("viewer.worst", { score: score.toFixed(1) }), more: even ? t("viewer.even", { score: whole.toFixed(1) }) : null };
+      return { box, name: t("viewer.worst", { score: fixed(score, 1) }), more: even ? t("viewer.even", { score: fixed(whole, 1) }) : null };
     } catch {
       // Without the picture there is no place to mark; the answer stands without it.
       return null;

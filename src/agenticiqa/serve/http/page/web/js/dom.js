@@ -1,5 +1,7 @@
 // Makes elements. Text goes in as text only: nothing in this page turns a string into markup.
 
+import { language } from "./words.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An element with attributes and children; `on…` attributes are listeners, `class` is its class list. */
@@ -52,20 +54,22 @@ export function freshId(prefix) {
   return `${prefix}-${lastNumber}`;
 }
 
+/** A number as the reader's language writes it. */
 export function fixed(value, digits = 2) {
-  return typeof value === "number" && Number.isFinite(value) ? value.toFixed(digits) : "–";
+  if (typeof value !== "number" || !Number.isFinite(value)) return "–";
+  return value.toLocaleString(language, { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
 export function percent(share, digits = 0) {
-  return typeof share === "number" && Number.isFinite(share) ? `${(100 * share).toFixed(digits)} %` : "–";
+  return typeof share === "number" && Number.isFinite(share) ? `${fixed(100 * share, digits)} %` : "–";
 }
 
 export function megabytes(bytes) {
   const [amount, unit] = bytes < 1024 * 1024 ? [bytes / 1024, "KB"] : [bytes / 1024 / 1024, "MB"];
-  return `${amount < 10 ? amount.toFixed(1) : Math.round(amount)} ${unit}`;
+  return `${fixed(amount, amount < 10 ? 1 : 0)} ${unit}`;
 }
 
 export function seconds(value) {
   if (typeof value !== "number") return "";
-  return value < 10 ? `${value.toFixed(1)} s` : `${Math.round(value)} s`;
+  return `${fixed(value, value < 10 ? 1 : 0)} s`;
 }

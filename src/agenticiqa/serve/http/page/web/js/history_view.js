@@ -5,6 +5,7 @@ import { headlineOf } from "./comparison_card.js";
 import { el, fixed, freshId, replace } from "./dom.js";
 import { levelOf } from "./levels.js";
 import { problemCard } from "./messages.js";
+import { shownFor } from "./questions.js";
 import { t, wordsIfAny } from "./words.js";
 
 const PAGE = 20;
@@ -69,7 +70,7 @@ export class HistoryView {
     const image = el("img", { alt: "", width: "96", height: "72", "data-source": run.links.image ?? run.links.image_a });
     this.seen.observe(image);
     const comparing = run.kind === "compare";
-    const title = comparing ? t("history.pair", { a: run.image_name, b: run.image_b_name }) : run.query;
+    const title = comparing ? t("history.pair", { a: run.image_name, b: run.image_b_name }) : shownFor(run.query);
     const names = comparing ? t("history.comparison") : [run.image_name, run.reference_name && t("history.with_reference")].filter(Boolean).join(", ");
     const element = el("li", { class: "run-item" });
     const said = el("div", { class: "run-problem" });

@@ -2,7 +2,7 @@
 
 import { getJson, request, send } from "./api.js";
 import { chosenFiles } from "./dropped.js";
-import { el, freshId, megabytes, percent, replace } from "./dom.js";
+import { el, fixed, freshId, megabytes, percent, replace } from "./dom.js";
 import { problemCard } from "./messages.js";
 import { knownLimits, looksLikePicture } from "./picture_checks.js";
 import { ACCEPTED } from "./picture_slot.js";
@@ -108,7 +108,7 @@ export class ManyView {
       el(
         "div",
         { class: "many-head" },
-        el("p", { class: "answer-text" }, t("many.summary", { pictures, fine, keep }), typeof mean === "number" ? ` ${t("many.mean", { mean: mean.toFixed(1) })}` : ""),
+        el("p", { class: "answer-text" }, t("many.summary", { pictures, fine, keep }), typeof mean === "number" ? ` ${t("many.mean", { mean: fixed(mean, 1) })}` : ""),
         el("button", { type: "button", onclick: () => this.exportWorst(said) }, t("many.worst")),
         el("a", { class: "button", href: "#/many" }, t("many.another")),
       ),

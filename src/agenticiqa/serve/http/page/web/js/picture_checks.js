@@ -1,7 +1,7 @@
 // Whether a chosen file can be used, before anything is asked: its size, its kind, its number of pixels.
 
 import { getJson, send } from "./api.js";
-import { megabytes } from "./dom.js";
+import { fixed, megabytes } from "./dom.js";
 import { t } from "./words.js";
 
 const PICTURES = /\.(jpe?g|png|webp|tiff?|bmp|gif|avif|heic|heif|jp2|j2k|p[gbpn]m|dng|nef|cr[23w]|arw|raf|orf|rw2|pef|srw)$/i;
@@ -45,7 +45,7 @@ function checked(picture) {
   return picture;
 }
 
-const millions = (pixels) => (pixels / 1e6).toFixed(pixels < 1e7 ? 1 : 0);
+const millions = (pixels) => fixed(pixels / 1e6, pixels < 1e7 ? 1 : 0);
 
 /** Browsers cannot show every format: the server decodes it, or says that it is no picture. */
 async function previewOf(file, onProgress) {

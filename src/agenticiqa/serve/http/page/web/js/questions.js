@@ -44,6 +44,12 @@ export function nextQuestions(run, asked) {
   return texts.filter((text) => !asked.includes(text)).slice(0, 4);
 }
 
+/** A question as it is shown: one of ours in the reader's language, anything else as it was sent. */
+export function shownFor(query) {
+  const known = KNOWN.find((key) => inEnglish(key) === query);
+  return known ? t(known) : query;
+}
+
 /** What is sent for what was typed: a question of ours in English, anything else as it is; nothing asks for a rating. */
 export function sentFor(text, regions = []) {
   if (!text) return inEnglish("ask.rate");

@@ -28,6 +28,6 @@ function remember(theme) {
 }
 
 function show(button, theme) {
-  replace(button, el("span", { "aria-hidden": "true" }, "◐\u00a0"), t(`theme.${theme}`));
+  replace(button, el("span", { "aria-hidden": "true" }, "◐\u00a0"), el("span", { class: "theme-word" }, t(`theme.${theme}`)));
   button.setAttribute("aria-label", t("theme.label", { theme: t(`theme.${theme}`) }));
 }
