@@ -12,17 +12,15 @@ from urllib.parse import quote
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
-from agenticiqa.errors import ImageNotFoundError
 from agenticiqa.reports.contact_sheet.page import SheetLinks, sheet_policy
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.guard.access import BatchCaller, admit, is_admin, place_for
-from agenticiqa.serve.http.parts import Parts, kept_picture, own_job, parts_of
+from agenticiqa.serve.http.guard.access import BatchCaller, admit
+from agenticiqa.serve.http.parts import Parts, kept_picture, parts_of
 from agenticiqa.serve.http.problems import ServiceError
-from agenticiqa.serve.http.routes.batches import progress_of
-from agenticiqa.serve.http.routes.deleting import delete_ended
-from agenticiqa.serve.http.routes.picture_views import drawing_need, shown_picture
+from agenticiqa.serve.http.routes.many_pictures import ManyPictures, progress_of
+from agenticiqa.serve.http.routes.picture_views import shown_picture
 from agenticiqa.serve.http.routes.request_documents import WORK_PROBLEMS, problems
-from agenticiqa.serve.http.routes.run_pictures import PNG, MaxSide
+from agenticiqa.serve.http.routes.run_pictures import PNG, MaxSide, drawn, picture_gone
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import AuditList, AuditState
 from agenticiqa.serve.http.work.audits import AuditFiles, AuditIntake, carry_out, read_audit
@@ -67,19 +65,14 @@ async def make_audit(request: Request, caller: BatchCaller) -> Response:
     audit_id, word = new_run_id(), secrets.token_urlsafe(18)
     files = AuditFiles(parts.batch_output(audit_id))
     links = SheetLinks(picture=f"/v1/audits/{audit_id}/picture?pass={word}&name={{path}}", messages=True)
-    with place_for(request, caller, parts.batch_queue) as slot:
-        job = await parts.batch_queue.submit(
-            slot,
-            audit_id,
-            caller,
-            KIND,
-            lambda job: carry_out(job, parts.pipeline, intake, files, links),
-            _asked(intake, word),
-            intake.files,
-        )
-    row = await _row(parts, audit_id, caller)
-    shown = _state(row, job)
-    return JSONResponse(shown.model_dump(mode="json"), 202, headers={"Location": shown.links["self"]})
+    return await jobs.sent(
+        request,
+        caller,
+        audit_id,
+        lambda job: carry_out(job, parts.pipeline, intake, files, links),
+        _asked(intake, word),
+        intake.files,
+    )
 
 
 def _asked(intake: AuditIntake, word: str) -> dict[str, Any]:
@@ -94,10 +87,6 @@ def _asked(intake: AuditIntake, word: str) -> dict[str, Any]:
     }
 
 
-async def _row(parts: Parts, audit_id: str, caller: str | None) -> JobRow:
-    return await own_job(parts, audit_id, caller, (KIND,), "audit")
-
-
 def _state(row: JobRow, job: ServiceJob | None) -> AuditState:
     here = f"/v1/audits/{row.id}"
     links = {"self": here, "rows": f"{here}/rows", "cancel": f"{here}/cancel"}
@@ -106,29 +95,25 @@ def _state(row: JobRow, job: ServiceJob | None) -> AuditState:
     return AuditState.model_validate({**progress_of(row, job), "links": links})
 
 
+jobs = ManyPictures(KIND, _state)
+
+
 @router.get("", summary="Your audits, newest first", response_model=AuditList, responses=problems(422))
 async def list_audits(
     request: Request, caller: BatchCaller, limit: Annotated[int, Query(ge=1, le=200)] = 20
 ) -> Response:
-    parts = parts_of(request)
-    rows = await asyncio.to_thread(parts.record.latest, caller, (KIND,), limit)
-    listed = AuditList(audits=[_state(row, parts.batch_queue.find(row.id)) for row in rows])
+    listed = AuditList(audits=await jobs.latest(request, caller, limit))
     return JSONResponse(listed.model_dump(mode="json"))
 
 
 @router.get("/{audit_id}", summary="How far an audit is", response_model=AuditState, responses=problems(404, 422))
 async def show_audit(request: Request, audit_id: AuditId, caller: BatchCaller) -> Response:
-    parts = parts_of(request)
-    row = await _row(parts, audit_id, caller)
-    return JSONResponse(_state(row, parts.batch_queue.find(audit_id)).model_dump(mode="json"))
+    return await jobs.shown(request, audit_id, caller)
 
 
 @router.post("/{audit_id}/cancel", summary="Stop an audit", response_model=AuditState, responses=problems(404, 422))
 async def cancel_audit(request: Request, audit_id: AuditId, caller: BatchCaller) -> Response:
-    parts = parts_of(request)
-    await _row(parts, audit_id, caller)
-    job = parts.batch_queue.cancel(audit_id)
-    return JSONResponse(_state(await _row(parts, audit_id, caller), job).model_dump(mode="json"))
+    return await jobs.cancelled(request, audit_id, caller)
 
 
 @router.delete(
@@ -139,10 +124,7 @@ async def cancel_audit(request: Request, audit_id: AuditId, caller: BatchCaller)
     responses=problems(404, 409, 422),
 )
 async def delete_audit(request: Request, audit_id: AuditId, caller: BatchCaller) -> Response:
-    parts = parts_of(request)
-    row = await _row(parts, audit_id, None if is_admin(request) else caller)
-    await delete_ended(parts, row)
-    return Response(status_code=204)
+    return await jobs.deleted(request, audit_id, caller)
 
 
 @router.get(
@@ -156,7 +138,7 @@ async def delete_audit(request: Request, audit_id: AuditId, caller: BatchCaller)
 )
 async def audit_rows(request: Request, audit_id: AuditId, caller: BatchCaller) -> Response:
     parts = parts_of(request)
-    await _row(parts, audit_id, caller)
+    await jobs.row(parts, audit_id, caller)
     return FileResponse(_ended(AuditFiles(parts.batch_output(audit_id)).rows), media_type="application/jsonl")
 
 
@@ -212,16 +194,5 @@ async def audit_picture(
     row = await _row_by_pass(parts, audit_id, word)
     picture = kept_picture(parts, row.owner, f"{audit_id}/{name}")
     if picture is None or not picture.path.is_file():
-        raise _gone()
-    limits = parts.pipeline.limits
-    try:
-        data = await parts.render_queue.draw(
-            lambda: shown_picture(picture, limits, max_side), lambda: drawing_need([picture], limits)
-        )
-    except ImageNotFoundError:
-        raise _gone() from None
-    return Response(data, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
-
-
-def _gone() -> ServiceError:
-    return ServiceError(404, "picture_gone", "This picture is no longer kept here.")
+        raise picture_gone()
+    return await drawn(parts, lambda: shown_picture(picture, parts.pipeline.limits, max_side), [picture])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -10,9 +9,9 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.guard.access import BatchCaller, admit, is_admin, place_for
-from agenticiqa.serve.http.parts import Parts, own_job, parts_of
-from agenticiqa.serve.http.routes.deleting import delete_ended
+from agenticiqa.serve.http.guard.access import BatchCaller, admit
+from agenticiqa.serve.http.parts import Parts, parts_of
+from agenticiqa.serve.http.routes.many_pictures import ManyPictures, progress_of
 from agenticiqa.serve.http.routes.request_documents import COMPONENTS, WORK_PROBLEMS, examples_of, problems
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import BatchBody, BatchList, BatchState
@@ -63,19 +62,14 @@ async def make_batch(request: Request, caller: BatchCaller) -> Response:
     _check(parts, intake.body)
     batch_id = new_run_id()
     output = parts.batch_output(batch_id)
-    with place_for(request, caller, parts.batch_queue) as slot:
-        job = await parts.batch_queue.submit(
-            slot,
-            batch_id,
-            caller,
-            KIND,
-            lambda job: run_batch(job, parts.pipeline, intake, output),
-            _asked(intake),
-            intake.files,
-        )
-    row = await _row(parts, batch_id, caller)
-    shown = _state(row, job)
-    return JSONResponse(shown.model_dump(mode="json"), 202, headers={"Location": shown.links["self"]})
+    return await jobs.sent(
+        request,
+        caller,
+        batch_id,
+        lambda job: run_batch(job, parts.pipeline, intake, output),
+        _asked(intake),
+        intake.files,
+    )
 
 
 def _check(parts: Parts, body: BatchBody) -> None:
@@ -103,57 +97,31 @@ def _asked(intake: BatchIntake) -> dict[str, Any]:
     }
 
 
-async def _row(parts: Parts, batch_id: str, caller: str | None) -> JobRow:
-    return await own_job(parts, batch_id, caller, (KIND,), "batch")
-
-
 def _state(row: JobRow, job: ServiceJob | None) -> BatchState:
     here = f"/v1/batches/{row.id}"
     links = {"self": here, "results": f"{here}/results", "cancel": f"{here}/cancel"}
     return BatchState.model_validate({**progress_of(row, job), "links": links})
 
 
-def progress_of(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
-    """How far a job of many pictures is."""
-    events = job.events if job is not None else row.events
-    counted = [event["data"]["finished"] for event in events if event["event"] == "progress"]
-    return {
-        "id": row.id,
-        "status": row.status if row.finished_at or job is None else job.status,
-        "created_at": row.created_at,
-        "finished_at": row.finished_at,
-        "seconds": row.seconds,
-        "total": row.request["total"],
-        "finished": counted[-1] if counted else None if job is None else 0,
-        "summary": row.result,
-        "error": row.error,
-    }
+jobs = ManyPictures(KIND, _state)
 
 
 @router.get("", summary="Your batches, newest first", response_model=BatchList, responses=problems(422))
 async def list_batches(
     request: Request, caller: BatchCaller, limit: Annotated[int, Query(ge=1, le=200)] = 20
 ) -> Response:
-    parts = parts_of(request)
-    rows = await asyncio.to_thread(parts.record.latest, caller, (KIND,), limit)
-    listed = BatchList(batches=[_state(row, parts.batch_queue.find(row.id)) for row in rows])
+    listed = BatchList(batches=await jobs.latest(request, caller, limit))
     return JSONResponse(listed.model_dump(mode="json"))
 
 
 @router.get("/{batch_id}", summary="How far a batch is", response_model=BatchState, responses=problems(404, 422))
 async def show_batch(request: Request, batch_id: BatchId, caller: BatchCaller) -> Response:
-    parts = parts_of(request)
-    row = await _row(parts, batch_id, caller)
-    return JSONResponse(_state(row, parts.batch_queue.find(batch_id)).model_dump(mode="json"))
+    return await jobs.shown(request, batch_id, caller)
 
 
 @router.post("/{batch_id}/cancel", summary="Stop a batch", response_model=BatchState, responses=problems(404, 422))
 async def cancel_batch(request: Request, batch_id: BatchId, caller: BatchCaller) -> Response:
-    parts = parts_of(request)
-    await _row(parts, batch_id, caller)
-    job = parts.batch_queue.cancel(batch_id)
-    row = await _row(parts, batch_id, caller)
-    return JSONResponse(_state(row, job).model_dump(mode="json"))
+    return await jobs.cancelled(request, batch_id, caller)
 
 
 @router.delete(
@@ -164,10 +132,7 @@ async def cancel_batch(request: Request, batch_id: BatchId, caller: BatchCaller)
     responses=problems(404, 409, 422),
 )
 async def delete_batch(request: Request, batch_id: BatchId, caller: BatchCaller) -> Response:
-    parts = parts_of(request)
-    row = await _row(parts, batch_id, None if is_admin(request) else caller)
-    await delete_ended(parts, row)
-    return Response(status_code=204)
+    return await jobs.deleted(request, batch_id, caller)
 
 
 @router.get(
@@ -182,7 +147,7 @@ async def delete_batch(request: Request, batch_id: BatchId, caller: BatchCaller)
 )
 async def batch_results(request: Request, batch_id: BatchId, caller: BatchCaller) -> Response:
     parts = parts_of(request)
-    row = await _row(parts, batch_id, caller)
+    row = await jobs.row(parts, batch_id, caller)
     # A plain iterator is read in a thread, line by line.
     lines: Iterator[str] = public_lines(parts.batch_output(batch_id), row.request)
     return StreamingResponse(lines, media_type="application/jsonl")

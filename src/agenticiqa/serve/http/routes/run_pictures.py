@@ -56,10 +56,10 @@ async def _looked(
         return await parts.render_queue.draw(look, need)
     except ImageNotFoundError:
         # It went between a look at the upload store and its turn to be drawn.
-        raise _gone() from None
+        raise picture_gone() from None
 
 
-async def _drawn(
+async def drawn(
     parts: Parts,
     draw: Callable[[], bytes],
     pictures: Sequence[StoredPicture],
@@ -71,8 +71,8 @@ async def _drawn(
     return Response(data, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
 
 
-def _gone() -> ServiceError:
-    return ServiceError(404, "picture_gone", "The picture of this run is no longer kept here.")
+def picture_gone() -> ServiceError:
+    return ServiceError(404, "picture_gone", "This picture is no longer kept here.")
 
 
 def _chosen(row: JobRow, which: str | None) -> str:
@@ -84,7 +84,7 @@ def _picture(row: JobRow, name: str) -> StoredPicture:
     if picture is None:
         raise ServiceError(404, "no_such_picture", "This run has no such picture.")
     if not picture.path.is_file():
-        raise _gone()
+        raise picture_gone()
     return picture
 
 
@@ -104,7 +104,7 @@ async def run_image(
     parts = parts_of(request)
     row = await own_run(parts, run_id, caller)
     picture = _picture(row, _chosen(row, which))
-    return await _drawn(parts, lambda: shown_picture(picture, parts.pipeline.limits, max_side), [picture])
+    return await drawn(parts, lambda: shown_picture(picture, parts.pipeline.limits, max_side), [picture])
 
 
 @router.get(
@@ -116,7 +116,7 @@ async def run_image(
 async def run_reference(request: Request, run_id: RunId, caller: AssessCaller, max_side: MaxSide = None) -> Response:
     parts = parts_of(request)
     picture = _picture(await own_run(parts, run_id, caller), "reference")
-    return await _drawn(parts, lambda: shown_picture(picture, parts.pipeline.limits, max_side), [picture])
+    return await drawn(parts, lambda: shown_picture(picture, parts.pipeline.limits, max_side), [picture])
 
 
 @router.get(
@@ -142,12 +142,12 @@ async def run_map(
     picture = _picture(row, _chosen(row, which))
     limits = parts.pipeline.limits
     if tool == QUALITY:
-        return await _drawn(parts, lambda: quality_overlay(picture, limits, max_side), [picture])
+        return await drawn(parts, lambda: quality_overlay(picture, limits, max_side), [picture])
     reference = _picture(row, "reference") if "reference" in stored_pictures(row.request) else None
     if tool == DIFFERENCE and row.kind == "compare":
         first, second = _picture(row, "image_a"), _picture(row, "image_b")
         pictures = [first, second, *([reference] if reference else [])]
-        return await _drawn(parts, lambda: difference_map(first, second, reference, limits, max_side), pictures)
+        return await drawn(parts, lambda: difference_map(first, second, reference, limits, max_side), pictures)
     boxes = row.request.get("regions") or {}
     if region is not None and region not in boxes:
         raise ServiceError(422, "unknown_region", "This run has no region of this name.")
@@ -155,7 +155,7 @@ async def run_map(
     tools = parts.pipeline.assessor().tools
     pictures = [picture, *([reference] if reference else [])]
     align = row.request.get("align") == "resize"
-    return await _drawn(
+    return await drawn(
         parts,
         lambda: tool_overlay(tools, tool, picture, reference, box, limits, max_side, align=align),
         pictures,
