@@ -43,6 +43,14 @@ def test_the_page_stands_alone_and_shows_answer_evidence_and_chart(tmp_path):
     assert not list(tmp_path.glob(".*.part"))
 
 
+def test_a_scale_asked_for_is_told_first():
+    result = assessed("Rate the quality from 1 to 10.")
+    assert result.asked_scale
+    assert f"<strong>{result.asked_scale}</strong>, that is " in render_report([ReportItem(result)])
+    assert f"({result.asked_scale}, that is {result.score:.2f} of 5)" in str(result)
+    assert assessed().asked_scale is None
+
+
 def test_hostile_text_is_escaped(tmp_path):
     picture = tmp_path / "<img src=x onerror=alert(1)>.png"
     Image.fromarray(np.full((64, 64, 3), 90, np.uint8)).save(picture)

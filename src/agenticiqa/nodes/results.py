@@ -88,10 +88,21 @@ class Assessment(BaseModel):
 
     @property
     def score_text(self) -> str:
-        """The score in words; in a conflict both readings, because no single one would be true."""
+        """The score in words, first on the scale that was asked for; in a conflict both readings, because no single one
+        would be true.
+        """
         if self.conflict:
             return f"conflict: {self.conflict}, of 5"
-        return "no score" if self.score is None else f"{self.score:.2f} of 5"
+        if self.score is None:
+            return "no score"
+        asked = f"{self.asked_scale}, that is " if self.asked_scale else ""
+        return f"{asked}{self.score:.2f} of 5"
+
+    @property
+    def asked_scale(self) -> str | None:
+        """The score on the scale that the question asks for ("8.2 of 10", "80 %"); None where it names none."""
+        used = self.summarizer_result.used_evidence if self.summarizer_result else None
+        return (used or {}).get("asked_scale")
 
     def to_row(self) -> dict[str, Any]:
         """One flat record, in the columns of a batch's table: what was asked and answered, and what it took."""

@@ -147,9 +147,10 @@ def _answer(result: Assessment) -> str:
     level = LETTER_LEVELS.get(answer)
     if result.score is not None and level:
         score = escape(result.score_text) if result.conflict else f"score <strong>{result.score:.2f}</strong> of 5"
+        asked = f"<strong>{escape(result.asked_scale)}</strong>, that is " if result.asked_scale else ""
         return (
             f'<p class="answer"><span class="badge level-{level}">{escape(answer)}</span> '
-            f"{LEVEL_NAMES[level]}, {score}</p>"
+            f"{asked}{LEVEL_NAMES[level]}, {score}</p>"
         )
     options: Mapping[str, str] = _used(result).get("options", {})
     text = f"{answer}. {options[answer]}" if answer in options else answer

@@ -199,3 +199,13 @@ def test_a_small_batch_shows_each_picture_once(results) -> None:
     lowest, highest = ([case.result.sample_id for case in cases[name]] for name in ("Lowest scores", "Highest scores"))
     assert len(lowest) == 4
     assert not set(lowest) & set(highest)
+
+
+def test_a_scale_asked_for_stands_beside_the_answer(tmp_path: Path) -> None:
+    scaled = line("a", 4.2, query="Rate it from 1 to 10")
+    scaled["summarizer_result"]["used_evidence"] = {"asked_scale": "8.2 of 10"}
+    path = tmp_path / "results.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in (scaled, line("b", 2.0))), encoding="utf-8")
+    report = prepare(read_results(path), cases=2)
+    assert sum("(8.2 of 10)" in str(cell) for row in rows_of(render_page(report)) for cell in row) == 1
+    assert "(8.2 of 10)" in render_markdown(report)

@@ -122,7 +122,7 @@ def _headline(result: Assessment) -> str:
     if result.conflict:
         return f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}) says the model; {escape(result.score_text)}"
     if result.score is not None and answer in LETTER_LEVELS:
-        asked = (result.summarizer_result.used_evidence or {}).get("asked_scale") if result.summarizer_result else None
+        asked = result.asked_scale
         text = f"[bold]{escape(asked)}[/], that is {text}" if asked else text
         return f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}), score [bold]{result.score:.2f}[/] of 5"
     options = ((result.summarizer_result.used_evidence if result.summarizer_result else None) or {}).get("options", {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agenticiqa.evaluation.report.samples import answer_text
 from agenticiqa.evaluation.report.summary import BatchReport, error_kind
 from agenticiqa.evaluation.tables import Table, tables
 from agenticiqa.runtime.shown_text import markdown_text
@@ -49,7 +50,8 @@ def _tables(report: BatchReport) -> list[Table]:
         ]
         found.append(Table("Time and cost", ["Agent", "Seconds", "Calls", "US$"], rows))
     for title, cases in report.cases.items():
-        found.append(Table(title, ["Sample", "Why"], [[case.result.sample_id, case.why] for case in cases]))
+        rows = [[case.result.sample_id, answer_text(case.result) or "–", case.why] for case in cases]
+        found.append(Table(title, ["Sample", "Answer", "Why"], rows))
     if report.errors:
         rows = [[r.sample_id, error_kind(r), str(r.line.get("error") or "")] for r in report.errors[:MOST_ERRORS]]
         left = len(report.errors) - len(rows)

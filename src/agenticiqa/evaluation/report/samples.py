@@ -78,17 +78,23 @@ def samples_data(
 def _row(result: Result, common: str, picture: str) -> list[Any]:
     """In the order of the columns."""
     line = result.line
-    answer = (line.get("summarizer_result") or {}).get("final_answer") if result.status != "error" else None
     return [
         picture,
         str(result.sample_id).removeprefix(common),
         result.status,
         result.score,
         result.truth,
-        answer,
+        answer_text(result),
         result.group("distortion"),
         line.get("query"),
     ]
+
+
+def answer_text(result: Result) -> str | None:
+    """The answer, with the score on the scale that the question asks for: "B (8.2 of 10)"."""
+    summary = (result.line.get("summarizer_result") or {}) if result.status != "error" else {}
+    answer, asked = summary.get("final_answer"), (summary.get("used_evidence") or {}).get("asked_scale")
+    return f"{answer} ({asked})" if asked else answer
 
 
 def shown_ids(results: Sequence[Result]) -> Callable[[Result], str]:

@@ -43,9 +43,13 @@ def _best(one: Floats, other: Floats, axis: int) -> float:
 
 
 def _correlation(one: Floats, other: Floats, shift: int, axis: int) -> float:
-    """Of the overlap when one is moved by a shift: that moves the axis by half of it."""
+    """Of the overlap when one is moved by a shift: that moves the axis by half of it.
+
+    What runs straight across the axis (a horizon, of left and right) mirrors itself in every picture and is left out.
+    """
     kept = SIDE - abs(shift)
     first, second = (slice(shift, None), slice(0, kept)) if shift >= 0 else (slice(0, kept), slice(-shift, None))
     a, b = (one[first], other[second]) if axis == 0 else (one[:, first], other[:, second])
+    a, b = a - a.mean(axis=axis, keepdims=True), b - b.mean(axis=axis, keepdims=True)
     power = float(np.sqrt((a**2).sum() * (b**2).sum()))
     return float((a * b).sum()) / power if power > 1e-6 else 0.0

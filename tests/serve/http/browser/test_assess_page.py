@@ -93,6 +93,19 @@ def test_conflict_shows_both_readings_and_no_level(open_page: Opener, scripted: 
     expect(page.locator(".answer")).not_to_contain_text("a part of the work failed")
 
 
+def test_a_scale_asked_for_comes_first(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    page.evaluate(
+        """async () => {
+            const { answerCard } = await import("/static/js/answer_card.js");
+            const answer = { final_answer: "B", quality_reasoning: "Sharp.", used_evidence: { asked_scale: "8.2 of 10" } };
+            const card = answerCard({ status: "ok", summarizer_result: { ...answer, quality_score: 4.2 } });
+            document.querySelector("main").replaceChildren(card);
+        }"""
+    )
+    expect(page.locator(".answer-text")).to_contain_text("8.2 of 10: Good, 4.2 of 5")
+
+
 # --- ways in ---
 
 

@@ -10,7 +10,7 @@ from agenticiqa.vision.appearance.repetition import repetition
 from agenticiqa.vision.appearance.symmetry import likeness
 
 LIKENESS = (0.15, 0.32, 0.45, 0.56, 0.80)
-"""Correlation with the mirror image at none to full symmetry. Of sixty photographs nine in ten lie below 0.45."""
+"""Correlation with the mirror image at none to full symmetry. Of 180 photographs nine in ten lie below 0.40."""
 SYMMETRIC, UNSURE = 0.5, (0.42, 0.70)
 """Between the second bounds photographs are more or less symmetric, and people differ about them."""
 REPEATS = (0.15, 0.30, 0.40, 0.50, 0.75)

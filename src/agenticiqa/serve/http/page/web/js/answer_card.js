@@ -28,7 +28,9 @@ export function sentenceOf(result) {
     return picked ? `${summary.final_answer}. ${picked}` : summary.final_answer;
   }
   if (summary.conflict) return readings(summary.conflict);
-  return t("sentence.scored", { level: LEVEL_NAMES[levelOf(summary.quality_score)], score: fixed(summary.quality_score, 1), findings: findingsInWords(findingsOf(result)) });
+  const asked = summary.used_evidence?.asked_scale;
+  const scored = t("sentence.scored", { level: LEVEL_NAMES[levelOf(summary.quality_score)], score: fixed(summary.quality_score, 1), findings: findingsInWords(findingsOf(result)) });
+  return asked ? t("sentence.on_scale", { asked, scored }) : scored;
 }
 
 /** What to do about it, what matters most first. */
