@@ -319,3 +319,9 @@ def test_the_last_of_two_values_is_claimed():
     assert chosen("Is this photo taken at night?", ["Yes", "No"], evidence) == "Yes"
     kind = MadeEvidence({"picture_kind": Told("Read.", values={"photo": 0.9, "painting": 0.1})})
     assert chosen("Is this photo a painting?", ["Yes", "No"], kind) == "No"
+
+
+def test_colours_that_are_too_strong_are_there_among_flaws():
+    vivid = MadeEvidence({"colourful": at(1.0), "sharp": at(1.0), "oversharpened": at(1.0), "flaw": at(0.5)})
+    options = ["Blur", "Oversharpening", "Oversaturation"]
+    assert chosen("Which of these distortions is NOT present in the picture?", options, vivid) == "Blur"

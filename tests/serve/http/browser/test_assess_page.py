@@ -98,8 +98,9 @@ def test_a_scale_asked_for_comes_first(open_page: Opener, scripted: Running):
     page.evaluate(
         """async () => {
             const { answerCard } = await import("/static/js/answer_card.js");
-            const answer = { final_answer: "B", quality_reasoning: "Sharp.", used_evidence: { asked_scale: "8.2 of 10" } };
-            const card = answerCard({ status: "ok", summarizer_result: { ...answer, quality_score: 4.2 } });
+            const used_evidence = { asked_scale: "8.2 of 10" };
+            const answer = { final_answer: "B", quality_reasoning: "Sharp.", quality_score: 4.2, used_evidence };
+            const card = answerCard({ status: "ok", summarizer_result: answer });
             document.querySelector("main").replaceChildren(card);
         }"""
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from agenticiqa.models.offline.language.meaning.properties import GENERAL, Property
 from agenticiqa.models.offline.readings.told import PLACES, Told
@@ -40,6 +40,11 @@ def claim_chance(told: Told, asked: Property, end: int) -> float | None:
     between = told.amounts[len(PLACES) // 2]
     neither = asked.good == "middle" or asked.weight < GENERAL
     return on_side if neither else on_side + between / 2
+
+
+def excess_chance(amounts: Sequence[float]) -> float:
+    """The chance that there is more of it than people want: of "too colourful?", "oversaturated?"."""
+    return amounts[-1] + amounts[-2] / 4
 
 
 def chance_from(told: Told, least: float) -> float:

@@ -6,9 +6,9 @@ The vision model tells categories of damage and finer kinds of them apart: an op
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from agenticiqa.models.offline.answering.chances import claim_chance, is_damage, severity
+from agenticiqa.models.offline.answering.chances import claim_chance, excess_chance, is_damage, severity
 from agenticiqa.models.offline.answering.problem import Problem, property_named
 from agenticiqa.models.offline.language.meaning.reader import OptionMeaning
 from agenticiqa.models.offline.readings.damage import READ
@@ -45,10 +45,16 @@ def flaw_of(problem: Problem, option: OptionMeaning) -> Flaw | None:
         return by_model or by_reader
     known = READ.get(option.property or "")
     if known is None:
-        # Of colours and contrast the reader measures what is there, not whether it is damage.
-        return by_model
+        # Of colours and contrast the reader measures what is there, not whether it is damage: only an excess is.
+        return replace(by_model, there=max(by_model.there, _excess(problem, option)), sentence=by_reader.sentence)
     there = max(by_model.there, by_reader.there) if known.kind else by_model.there
     return Flaw(there, by_model.severity, by_reader.sentence, by_reader.guess)
+
+
+def _excess(problem: Problem, option: OptionMeaning) -> float:
+    """The chance that people find the colours too strong."""
+    told = problem.told("colourful") if option.property == "colourful" and (option.amount or 0.0) > 0.5 else None
+    return excess_chance(told.amounts) if told and told.amounts else 0.0
 
 
 def _by_reader(problem: Problem, option: OptionMeaning) -> Flaw | None:

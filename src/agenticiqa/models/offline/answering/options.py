@@ -253,7 +253,7 @@ def _weigh_claim(problem: Problem, option: OptionMeaning, weights: Weights, seen
         weights.told(option.letter, value, own or None, asked)
         weights.values[option.letter] = value
         return
-    if _is_choice_of_flaws(problem) and not _denies(option):
+    if _is_choice_of_flaws(problem) and not _denies(problem, option):
         _weigh_flaw(problem, option, weights, seen)
         return
     if option.property is None or option.amount is None:
@@ -269,9 +269,10 @@ def _chance_of_claim(told: Told, claimed: Property, amount: float) -> float:
     return claim_chance(told, claimed, 1 if amount > MIDDLE else -1) or 0.0
 
 
-def _denies(option: OptionMeaning) -> bool:
-    """ "Sharp" among flaws: the option claims the good end."""
-    if option.property is None or option.amount is None:
+def _denies(problem: Problem, option: OptionMeaning) -> bool:
+    """ "Sharp" among flaws: the option claims the good end. "Oversaturation" claims too much of it, which is a flaw."""
+    damage = problem.kind_of(option.letter) is not None and problem.names_damage(option.letter)
+    if damage or option.property is None or option.amount is None:
         return False
     good = property_named(option.property).good
     return (option.amount > MIDDLE) == (good == "much") and good != "middle"

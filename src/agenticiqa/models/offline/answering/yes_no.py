@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from agenticiqa.models.offline.answering.bounds import bound_answer
-from agenticiqa.models.offline.answering.chances import chance_from, claim_chance, is_damage
+from agenticiqa.models.offline.answering.chances import chance_from, claim_chance, excess_chance, is_damage
 from agenticiqa.models.offline.answering.evidence import SeenEvidence
 from agenticiqa.models.offline.answering.problem import (
     Answer,
@@ -109,7 +109,7 @@ def _of_part(problem: Problem, statement: Statement, part: str) -> Weighed | Non
     value = problem.meaning.value if asked.name == problem.meaning.property else None
     least = _least_amount(problem, asked)
     if told.amounts is not None and not is_damage(asked, told) and _is_excess(problem, statement):
-        chance: float | None = told.amounts[-1] + told.amounts[-2] / 4
+        chance: float | None = excess_chance(told.amounts)
     elif least is not None and told.amounts is not None:
         chance = chance_from(told, least)
     else:
