@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from agenticiqa.models.offline.language.meaning.properties import properties
-from agenticiqa.models.offline.measures import Measures
 from agenticiqa.models.offline.readings.damage import READ
 from agenticiqa.models.offline.readings.told import Told, reader_of
+from support.drawn import loaded
 from support.looks import SEVERE, made_look
 
 
@@ -75,10 +75,36 @@ def test_no_overexposure_is_a_guess_where_lights_are_clipped():
     assert not read("overexposed", sound).guess
     pixels = np.full((64, 64, 3), 120, np.uint8)
     pixels[:20] = 255
-    sound.measures = Measures(pixels)
+    sound.image = loaded(pixels)
     told = read("overexposed", sound)
     assert told.guess
     assert "31 % of it is pure white" in told.sentence
     blown = made_look({"Brightness change": SEVERE}, flaws={"too_bright": 0.95})
-    blown.measures = Measures(pixels)
+    blown.image = loaded(pixels)
     assert not read("overexposed", blown).guess
+
+
+def test_lights_that_clipped_are_overexposed_though_the_model_takes_them_for_paper():
+    sound = made_look()
+    rng = np.random.default_rng(1)
+    bright = np.clip(rng.normal(255, 60, (64, 64, 3)) + rng.normal(0, 80, (64, 64, 1)), 0, 255).astype(np.uint8)
+    sound.image = loaded(bright)
+    told = read("overexposed", sound)
+    assert told.presence > 0.9
+    assert told.sentence.startswith("Overexposed:")
+    assert read("well_exposed", sound).amount < 0.5
+    ground = np.full((64, 64, 3), 255, np.uint8)
+    ground[20:40, 20:40] = (90, 60, 40)
+    sound.image = loaded(ground)
+    assert (read("overexposed", sound).presence < 0.5, read("overexposed", sound).guess) == (True, True)
+
+
+@pytest.mark.parametrize(("colours", "banded"), [(16, True), (4096, False)])
+def test_few_colours_are_banding_in_a_photograph(colours, banded):
+    look = made_look()
+    codes = np.random.default_rng(1).integers(0, colours, (96, 96))
+    look.image = loaded(np.stack([codes % 16 * 16, codes // 16 % 16 * 16, codes // 256 * 16], -1).astype(np.uint8))
+    assert (read("banded", look).presence > 0.5) == banded
+    drawing = made_look(sorts={"drawing": 1.0})
+    drawing.image = look.image
+    assert read("banded", drawing).presence < 0.5
