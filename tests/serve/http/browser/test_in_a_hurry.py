@@ -219,3 +219,66 @@ def test_a_narrow_or_magnified_window_cuts_nothing(open_page: Opener, embedded_u
             page.get_by_role("link", name=view, exact=True).click()
             expect(page).to_have_title(re.compile("AgenticIQA"))
             assert overflow(page) == 0
+
+
+# --- loaded again, and by keyboard ---
+
+
+def test_loaded_again_the_whole_thread_is_there(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    upload(page)
+    questions = ["Rate the image.", "Is it sharp?", "Is it noisy?"]
+    for question in questions:
+        ask(page, question)
+    address = page.url
+    page.reload()
+    expect(page.locator(".turn-question")).to_have_text(questions)
+    expect(page.locator(".turn .answer")).to_have_count(3)
+    assert page.url == address
+    upload(page, name="other.png", data=REFERENCE)
+    ask(page, "Rate the image.")
+    page.reload()
+    expect(page.locator(".turn-question")).to_have_text(["Rate the image."])
+    expect(page.locator(".slot-name")).to_have_text("other.png")
+
+
+def test_a_keyboard_never_loses_its_place(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    page.locator(".example").first.focus()
+    page.keyboard.press("Enter")
+    answer_of(page)
+    expect(page.locator(".turn-question")).to_be_focused()
+    page.locator(".chip-next").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".turn")).to_have_count(2)
+    answer_of(page)
+    expect(page.locator(".turn-question").last).to_be_focused()
+    page.get_by_role("link", name="History").focus()
+    page.keyboard.press("Enter")
+    row = page.locator(".run-item").nth(1)
+    named = row.locator(".run-query").inner_text()
+    row.get_by_role("button", name="Pin").focus()
+    page.keyboard.press("Enter")
+    pinned = page.locator(".run-item").first
+    expect(pinned.get_by_role("button", name="Pin")).to_be_focused()
+    expect(pinned.locator(".run-query")).to_have_text(named)
+    pinned.get_by_role("button", name="Delete").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    expect(page.locator(".run-item").first.locator(".run-row")).to_be_focused()
+
+
+def test_chosen_runs_stay_chosen_when_the_list_is_drawn_anew(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    for name, data in (("one.png", PICTURE), ("two.png", REFERENCE), ("three.png", PICTURE)):
+        upload(page, name=name, data=data)
+        ask(page, "Rate the image.")
+    page.get_by_role("link", name="History").click()
+    box = page.locator(".run-item", has_text="two.png").first.get_by_role("checkbox")
+    box.check()
+    page.get_by_role("searchbox").fill("png")
+    expect(page.locator(".run-item", has_text="two.png").first.get_by_role("checkbox")).to_be_checked()
+    page.locator(".run-item", has_text="one.png").first.get_by_role("checkbox").check()
+    page.locator(".run-item", has_text="three.png").first.get_by_role("checkbox").check()
+    # Two at most: the first one that was chosen makes way.
+    expect(page.locator(".run-item", has_text="two.png").first.get_by_role("checkbox")).not_to_be_checked()

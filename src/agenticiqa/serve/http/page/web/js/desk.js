@@ -8,12 +8,19 @@ import { problemCard } from "./messages.js";
 import { firstQuestion, nextQuestions, sentFor, shownFor, suggestions, titleFor } from "./questions.js";
 import { RegionPanel } from "./region_panel.js";
 import { StartView, questionOf } from "./start_view.js";
-import { Turn } from "./turn.js";
+import { rememberThread, threadWith } from "./thread_memory.js";
+import { Turn, isAnswered } from "./turn.js";
 import { QUALITY, Viewer } from "./viewer.js";
 import { t } from "./words.js";
 
 /** What was asked: a comparison that asked for a rating only asked which is better. */
 const questionOfRun = (run) => (run.kind === "compare" && run.query === sentFor("") ? "" : shownFor(run.query ?? ""));
+
+/** A run with those that stand in one thread with it; what was deleted meanwhile is left out. */
+async function threadOf(run) {
+  const others = threadWith(run.kind, run.id).map((id) => (id === run.id ? run : getJson(`/v1/runs/${id}`).catch(() => null)));
+  return (await Promise.all(others)).filter(Boolean);
+}
 
 export class Desk {
   /** `several(files)` gets what was chosen or dropped together; `shown(kind, title)` tells that a bench is on show. */
@@ -116,7 +123,7 @@ export class Desk {
   forgetThread(which) {
     which.active?.stop.abort();
     for (const turn of which.turns) turn.stop();
-    Object.assign(which, { active: null, run: null, runs: [], turns: [], map: "", worst: null });
+    Object.assign(which, { active: null, run: null, runs: [], turns: [], map: "", worst: null, began: which.began + 1 });
     replace(which.thread);
     this.offerFirstQuestion(which);
     if (location.hash.startsWith("#/run/")) window.history.replaceState(null, "", `#/${which.kind}`);
@@ -194,7 +201,7 @@ export class Desk {
 
   /** After the first answer about a picture the map shows itself, with the worst place marked. */
   async showWorst(which, run) {
-    if (run.kind !== "assess" || !run.result) return;
+    if (run.kind !== "assess" || !isAnswered(run)) return;
     if (which.turns.length === 1) which.map = QUALITY;
     if (which.turns.length === 1 && which === this.bench) this.showMap(QUALITY);
     const worst = await this.worstOf(run);
@@ -246,7 +253,7 @@ export class Desk {
         return begin();
       }
     };
-    await this.carryOut(which, active, beginOrSendAgain, () => this.askAgain(which, turn));
+    await this.carryOut(which, active, beginOrSendAgain, () => this.askAgain(which, turn), true);
   }
 
   newTurn(which, question) {
@@ -254,6 +261,8 @@ export class Desk {
     const turn = new Turn(question, titleFor(which.kind, question), which.turns.length === 0, (words) => this.announce(words));
     which.turns.push(turn);
     which.thread.append(turn.element);
+    // What was pressed, an example or a suggestion, is gone by now: a keyboard goes on from the question it asked.
+    if (!document.activeElement?.checkVisibility() || document.activeElement === document.body) turn.heading.focus({ preventScroll: true });
     turn.element.scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
     return turn;
   }
@@ -264,20 +273,20 @@ export class Desk {
     return this.ask(failed.question);
   }
 
-  /** Starts or finds a run, follows it, and shows what came of it. */
-  async carryOut(which, active, begin, again) {
+  /** Starts or finds a run, follows it, and shows what came of it; `asked`: from now on the page's address leads to it. */
+  async carryOut(which, active, begin, again, asked = false) {
     try {
       active.run = await begin();
       if (which.active !== active) return;
-      // From now on the page's address leads to this run.
-      if (this.onShow && this.bench === which && location.hash !== `#/run/${active.run.id}`) window.history.pushState(null, "", `#/run/${active.run.id}`);
+      if (asked && this.onShow && this.bench === which) window.history.pushState(null, "", `#/run/${active.run.id}`);
+      if (asked) rememberThread(which.kind, [...which.runs.map((run) => run.id), active.run.id]);
       const ended = await active.turn.follow(active.run, active.stop.signal);
       if (which.active !== active) return;
-      which.run = ended.result ? ended : which.run;
+      if (isAnswered(ended)) which.run = ended;
       which.runs.push(ended);
       which.keptBy(ended);
       which.active = null;
-      active.turn.suggest(nextQuestions(ended, which.asked), (text) => this.ask(text));
+      if (isAnswered(ended)) active.turn.suggest(nextQuestions(ended, which.asked), (text) => this.ask(text));
       if (which === this.bench) this.refresh();
       await this.showWorst(which, ended);
     } catch (problem) {
@@ -339,6 +348,7 @@ export class Desk {
     try {
       const run = await getJson(`/v1/runs/${id}`);
       const which = this.benches[run.kind];
+      const runs = await threadOf(run);
       this.forgetThread(which);
       window.history.replaceState(null, "", `#/run/${id}`);
       which.loading = true;
@@ -348,12 +358,22 @@ export class Desk {
       which.regions = Object.entries(run.request.regions ?? {}).map(([name, box]) => ({ name, box }));
       which.loading = false;
       this.show(which.kind);
-      const active = { stop: new AbortController(), turn: this.newTurn(which, questionOfRun(run)), run };
-      which.active = active;
-      await this.carryOut(which, active, async () => run, () => this.openRun(id));
+      await this.showRuns(which, runs, id);
     } catch (problem) {
       this.show(this.bench.kind);
       this.say(problem, () => this.openRun(id));
+    }
+  }
+
+  /** Runs that ended, and perhaps one that has not, one below the other. */
+  async showRuns(which, runs, id) {
+    const { began } = which;
+    for (const run of runs) {
+      const active = { stop: new AbortController(), turn: this.newTurn(which, questionOfRun(run)), run };
+      which.active = active;
+      await this.carryOut(which, active, async () => run, () => this.openRun(id));
+      // Another picture begins another thread.
+      if (which.began !== began) return;
     }
   }
 

@@ -58,7 +58,10 @@ export class HistoryView {
     try {
       const { runs, next } = await getJson(path);
       if (turn !== this.turn) return;
-      this.rows.append(...runs.map((run) => this.row(run)));
+      const focused = this.more.contains(document.activeElement);
+      const added = runs.map((run) => this.row(run));
+      this.rows.append(...added);
+      if (focused) added[0]?.querySelector(".run-row").focus();
       replace(this.more, next ? el("button", { type: "button", onclick: () => this.load(next, turn) }, t("history.older")) : null);
       if (!this.rows.children.length) replace(this.body, this.words ? el("p", { class: "empty" }, t("history.nothing_found", { words: this.words })) : emptyState());
     } catch (problem) {
@@ -72,7 +75,7 @@ export class HistoryView {
     const comparing = run.kind === "compare";
     const title = comparing ? t("history.pair", { a: run.image_name, b: run.image_b_name }) : shownFor(run.query);
     const names = comparing ? t("history.comparison") : [run.image_name, run.reference_name && t("history.with_reference")].filter(Boolean).join(", ");
-    const element = el("li", { class: "run-item" });
+    const element = el("li", { class: "run-item", "data-run": run.id });
     const said = el("div", { class: "run-problem" });
     element.append(
       this.choice(run, title),
@@ -94,6 +97,8 @@ export class HistoryView {
     if (run.kind !== "assess") return el("span", { class: "run-choice" });
     const box = el("input", { type: "checkbox", "aria-label": t("history.choose", { title, name: run.image_name }) });
     box.checked = this.chosen.has(run.id);
+    // The list may have been drawn anew since it was chosen.
+    if (box.checked) this.chosen.get(run.id).box = box;
     box.addEventListener("change", () => {
       if (box.checked) this.chosen.set(run.id, { path: run.links.image, name: run.image_name, kept: `${run.id}/image`, box });
       else this.chosen.delete(run.id);
@@ -118,6 +123,8 @@ export class HistoryView {
       try {
         await request(`/v1/runs/${run.id}/pin`, { method: run.pinned ? "DELETE" : "POST" });
         await this.list();
+        // The button went with its row; whoever has gone on by now is not called back.
+        if (document.activeElement === document.body) this.rows.querySelector(`[data-run="${run.id}"] .run-tools button`)?.focus();
       } catch (problem) {
         replace(this.more, problemCard(problem));
         button.disabled = false;
@@ -146,7 +153,9 @@ export class HistoryView {
       try {
         await request(`/v1/runs/${run.id}`, { method: "DELETE" });
         this.chosen.delete(run.id);
+        const next = element.nextElementSibling ?? element.previousElementSibling;
         element.remove();
+        (next?.querySelector(".run-row") ?? this.search).focus();
         if (!this.rows.children.length) await this.list();
       } catch (problem) {
         replace(said, problemCard(problem));

@@ -6,6 +6,8 @@ import { t } from "./words.js";
 
 const PICTURES = /\.(jpe?g|png|webp|tiff?|bmp|gif|avif|heic|heif|jp2|j2k|p[gbpn]m|dng|nef|cr[23w]|arw|raf|orf|rw2|pef|srw)$/i;
 
+const SHOWN_BY_BROWSERS_ALONE = ["image/svg+xml", "image/x-icon", "image/vnd.microsoft.icon"];
+
 let limits = null;
 
 /** What the server takes; null until it has said so. */
@@ -29,12 +31,17 @@ export class Refused extends Error {}
 export async function openPicture(file, onProgress = () => {}) {
   if (limits && file.size > limits.max_upload_bytes) throw new Refused(t("check.too_large", { size: megabytes(file.size), most: megabytes(limits.max_upload_bytes) }));
   if (file.size === 0) throw new Refused(t("check.empty"));
+  if (SHOWN_BY_BROWSERS_ALONE.includes(file.type)) throw noPicture();
   const url = URL.createObjectURL(file);
-  const size = await sizeOf(url);
-  if (size) return checked({ url, ...size });
+  const image = await loaded(url);
+  // A picture of too many pixels is refused before they are decoded, which could take all memory there is.
+  if (image) checked({ url, width: image.naturalWidth, height: image.naturalHeight });
+  if (image && (await isWhole(image))) return { url, width: image.naturalWidth, height: image.naturalHeight };
   URL.revokeObjectURL(url);
   return checked(await previewOf(file, onProgress));
 }
+
+const noPicture = () => new Refused(t("check.no_picture", { formats: (limits?.formats ?? []).join(", ") }));
 
 function checked(picture) {
   const pixels = picture.width * picture.height;
@@ -56,19 +63,26 @@ async function previewOf(file, onProgress) {
     const [width, height] = (header("Picture-Size") ?? "").split("x").map(Number);
     return { url: URL.createObjectURL(blob), width, height, preview: true };
   } catch (problem) {
-    if (problem.status === 415) throw new Refused(t("check.no_picture", { formats: (limits?.formats ?? []).join(", ") }));
+    if (problem.status === 415) throw noPicture();
     throw problem;
   }
 }
 
-/** Width and height as shown, or null for a format that this browser cannot show. */
-async function sizeOf(url) {
-  const image = new Image();
-  image.src = url;
+/** The picture as far as its size is known, or null for a format that this browser cannot show. */
+function loaded(url) {
+  return new Promise((resolve) => {
+    const image = new Image();
+    image.addEventListener("load", () => resolve(image));
+    image.addEventListener("error", () => resolve(null));
+    image.src = url;
+  });
+}
+
+async function isWhole(image) {
   try {
     await image.decode();
+    return true;
   } catch {
-    return null;
+    return false;
   }
-  return { width: image.naturalWidth, height: image.naturalHeight };
 }

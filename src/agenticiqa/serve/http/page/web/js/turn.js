@@ -11,7 +11,10 @@ import { runCard } from "./run_card.js";
 import { Timeline } from "./timeline.js";
 import { t } from "./words.js";
 
-const ENDED_BADLY = ["cancelled", "timed_out", "interrupted"];
+const ENDED_BADLY = ["error", "cancelled", "timed_out", "interrupted"];
+
+/** Whether a run came to an answer. */
+export const isAnswered = (run) => Boolean(run.result) && !ENDED_BADLY.includes(run.status);
 
 export class Turn {
   /** `first`: of its thread; later ones do not say again what holds for the picture. */
@@ -24,7 +27,8 @@ export class Turn {
     this.evidence = el("div", { class: "why-body" });
     this.why = el("details", { class: "card why", open: true }, el("summary", {}, t("turn.doing")), this.evidence);
     this.next = el("div", { class: "chips next-questions" });
-    this.element = el("article", { class: "turn" }, el("h2", { class: "turn-question" }, title), this.head, this.why, this.next);
+    this.heading = el("h2", { class: "turn-question", tabindex: "-1" }, title);
+    this.element = el("article", { class: "turn" }, this.heading, this.head, this.why, this.next);
     this.started = performance.now();
     this.ticking = setInterval(() => this.tick(), 500);
   }
@@ -65,7 +69,7 @@ export class Turn {
   show(run, bySide) {
     this.stop();
     for (const each of Object.values(bySide)) each.finish();
-    const failed = !run.result || run.status === "error" || ENDED_BADLY.includes(run.status);
+    const failed = !isAnswered(run);
     const { first, evidence } = failed ? { first: [problemCard(problemOf(run))], evidence: [] } : cardsOf(run, this.first);
     replace(this.head, first, failed || !this.first ? null : fileLine(run));
     this.evidence.prepend(...evidence);
