@@ -20,7 +20,12 @@ PAGE = (SHEET / "sheet.html").read_text("utf-8")
 IN_PAGE = dict(re.findall(r'data-words="([\w.]+)"[^>]*>([^<]*)<', PAGE)) | {
     key: text for text, key in re.findall(r'(?:aria-label|placeholder)="([^"]*)" data-words-\w+="([\w.]+)"', PAGE)
 }
-WHOLE_KEYS = set(re.findall(r'"([a-z]+\.[a-z]+)"', SCRIPT)) - {"agenticiqa.language", "pictures.txt", "pictures.csv"}
+WHOLE_KEYS = set(re.findall(r'"([a-z]+\.[a-z]+)"', SCRIPT)) - {
+    "agenticiqa.language",
+    "agenticiqa.theme",
+    "pictures.txt",
+    "pictures.csv",
+}
 BEGINNINGS = tuple(re.findall(r"`([a-z]+\.)\$\{", SCRIPT))
 
 

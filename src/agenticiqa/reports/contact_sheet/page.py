@@ -29,7 +29,7 @@ EMBEDDED_AT_MOST = 20_000
 """Pictures whose thumbnails go into the page itself: about 100 MB of it."""
 BLOCK = 32
 """Thumbnails in one block of the page."""
-SCRIPTS = ("words.js", "rows.js", "thumbnails.js", "grid.js", "viewer.js", "exporting.js", "main.js")
+SCRIPTS = ("words.js", "rows.js", "thumbnails.js", "grid.js", "viewer.js", "exporting.js", "framed.js", "main.js")
 LANGUAGES = ("en", "de", "zh")
 COLUMNS = (
     "path", "findings", "keep", "why", "score", "level", "sort", "width", "height", "format", "bytes", "taken",

@@ -54,6 +54,20 @@ def test_one_is_opened_to_be_asked_about_and_two_to_be_compared(open_page: Opene
     assert b"image_kept" in (sent.value.post_data_buffer or b"")
 
 
+def test_the_sheet_has_the_theme_of_the_page_around_it(open_page: Opener, scripted: Running):
+    page = open_page(f"{scripted.url}/#/many")
+    third = encoded(np.random.default_rng(3).integers(0, 255, (64, 96, 3), np.uint8))
+    drop(page, "main", first=PICTURE, second=REFERENCE, third=third)
+    paper = page.frame_locator("iframe.sheet").locator("body")
+    expect(paper).to_have_css("background-color", "rgb(245, 246, 248)")
+    for _ in ("light", "dark"):
+        page.locator("#theme-button").click()
+    expect(page.locator("body")).to_have_css("background-color", "rgb(18, 21, 25)")
+    expect(paper).to_have_css("background-color", "rgb(18, 21, 25)")
+    # How many there are stands above the sheet, once.
+    assert page.frame_locator("iframe.sheet").locator(".titles").bounding_box()["width"] <= 1
+
+
 def test_nothing_to_look_at_is_said(open_page: Opener, scripted: Running):
     page = open_page(f"{scripted.url}/#/many")
     notes = [{"name": f"{n}.txt", "mimeType": "text/plain", "buffer": b"x"} for n in range(3)]

@@ -15,6 +15,8 @@ function download(name, type, text) {
 
 function csvCell(value) {
   const text = value == null ? "" : typeof value === "object" ? Object.keys(value).join(", ") : String(value);
+  // A name that a table program would take for a formula stays a name.
+  if (/^[=+\-@\t]/.test(text) && Number.isNaN(Number(text))) return csvCell(`'${text}`);
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 const exportList = () => download("pictures.txt", "text/plain", chosen().map((picture) => `${picture.path}\n`).join(""));
