@@ -198,6 +198,8 @@ def test_a_phone(open_page, sheet, serious_findings):
     page = open_page(sheet, viewport={"width": 390, "height": 800}, color_scheme="dark")
     expect(page.locator("#count")).to_have_text("11 pictures shown")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    first, second = (page.locator(".tile:not([hidden])").nth(at).bounding_box() for at in (0, 1))
+    assert first["y"] == second["y"]
     assert serious_findings(page) == []
 
 

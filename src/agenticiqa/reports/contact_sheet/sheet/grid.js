@@ -4,6 +4,7 @@ const CAPTION = 50;
 const ROWS_AROUND = 1;
 const FRAME_MS = 2.5;
 const stage = document.getElementById("stage");
+const LEAST_TILE = 110;
 const grid = { list: [], columns: 1, width: 0, height: 0, current: -1, tiles: new Map(), spare: [], due: false, wait: 0 };
 
 function newTile() {
@@ -94,8 +95,11 @@ function refreshMarks() {
 }
 
 function measure() {
-  const wish = Number(document.getElementById("size").value);
   const room = stage.clientWidth;
+  const { valueAsNumber: asked, defaultValue } = document.getElementById("size");
+  // On a phone two stand beside each other, unless larger ones are asked for.
+  const half = Math.floor((room - GAP) / 2);
+  const wish = asked > Number(defaultValue) || half < LEAST_TILE ? asked : Math.min(asked, half);
   grid.columns = Math.max(1, Math.floor((room + GAP) / (Math.min(wish, room) + GAP)));
   grid.width = Math.floor((room + GAP) / grid.columns) - GAP;
   grid.height = Math.round(grid.width * 0.78) + CAPTION;
