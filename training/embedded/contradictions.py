@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from agenticiqa.models.offline.answering.yes_no import said_yes_of
+from agenticiqa.models.offline.language.meaning.reader import Meaning
 from agenticiqa.models.offline.language.question import understand
 from agenticiqa.models.offline.looking import Look
 from agenticiqa.models.offline.sentences import LOW_SCORE, described, findings
@@ -89,7 +90,13 @@ def contradictions(look: Look) -> list[str]:
 
 
 def said_yes(query: str, look: Look) -> bool:
-    return said_yes_of(understand(query).meaning, look)
+    return said_yes_of(_meaning(query), look)
+
+
+@cache
+def _meaning(query: str) -> Meaning:
+    """The same few questions are put to thousands of pictures."""
+    return understand(query).meaning
 
 
 def of_picture(path: Path) -> list[str]:

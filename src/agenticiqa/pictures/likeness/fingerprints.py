@@ -78,7 +78,7 @@ def close_pairs(prints: npt.NDArray[np.int8], seed: int = 0) -> Pairs:
 
 def _leaves(points: Floats, random: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
     for _ in range(TREES):
-        undivided = [np.arange(len(points))]
+        undivided: list[npt.NDArray[np.int64]] = [np.arange(len(points))]
         while undivided:
             members = undivided.pop()
             if len(members) <= LEAF:

@@ -155,6 +155,7 @@ def moved_over(picture: Floats, warp: Floats) -> tuple[Floats, npt.NDArray[np.bo
 
 def _detail(picture: Floats) -> Floats:
     """Even over the frame: a horizon, or one bright lamp, would else outweigh all the rest."""
-    detail = cv2.GaussianBlur(picture, (0, 0), FINEST) - cv2.GaussianBlur(picture, (0, 0), COARSEST)
+    fine, coarse = (cv2.GaussianBlur(picture, (0, 0), sigma) for sigma in (FINEST, COARSEST))
+    detail = np.asarray(fine - coarse, np.float32)
     strength = np.sqrt(cv2.GaussianBlur(detail * detail, (0, 0), AROUND))
     return np.asarray(detail / (strength + FAINT), np.float32)

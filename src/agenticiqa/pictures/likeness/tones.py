@@ -31,7 +31,8 @@ def tone_departure(match: Match) -> float:
     clipped = np.maximum(still, moved).max(axis=2) > UNCLIPPED
     compared = inside & ~(cv2.dilate(clipped.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0)
     grey, grey_moved = (np.asarray(cv2.cvtColor(each, cv2.COLOR_BGR2GRAY), np.float32) for each in (still, moved))
-    here, there = (cv2.GaussianBlur(each, (0, 0), SMOOTHING)[compared] for each in (grey, grey_moved))
+    smooth = (cv2.GaussianBlur(each, (0, 0), SMOOTHING) for each in (grey, grey_moved))
+    here, there = (np.asarray(each, np.float32)[compared] for each in smooth)
     clear = here > DARKEST
     if clear.sum() < FEWEST:
         return 0.0

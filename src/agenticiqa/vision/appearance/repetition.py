@@ -46,7 +46,8 @@ def repetition(rgb: UInt8Image) -> Repeat:
     detail = detail / around
     detail -= detail.mean()
     window = np.outer(np.hanning(height + 2)[1:-1], np.hanning(width + 2)[1:-1])
-    correlation = _autocorrelation(detail * window) / np.maximum(_autocorrelation(window), 1e-3 * (window**2).sum())
+    of_detail = _autocorrelation(np.asarray(detail * window, np.float64))
+    correlation = of_detail / np.maximum(_autocorrelation(window), 1e-3 * (window**2).sum())
     correlation = np.asarray(correlation / max(correlation[0, 0], 1e-9), np.float32)
     middle = np.fft.fftshift(correlation)
     down = np.abs(np.arange(height) - height // 2)[:, None] / height

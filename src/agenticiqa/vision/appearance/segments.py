@@ -79,16 +79,17 @@ def find_segment(rgb: UInt8Image, wanted: Appearance, saliency: Floats | None = 
     if not SMALLEST <= total <= LARGEST:
         return None
     _, labels, stats, centres = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=8)
-    scale = rgb.shape[1] / small.shape[1], rgb.shape[0] / small.shape[0]
+    size = rgb.shape[0], rgb.shape[1]
+    scale = size[1] / small.shape[1], size[0] / small.shape[0]
     best, best_weight = 0, 0.0
     for part in range(1, len(stats)):
         share = float(stats[part, cv2.CC_STAT_AREA]) / mask.size
-        if share < SMALLEST or not _has_its_place(centres[part], rgb.shape[:2], scale, wanted):
+        if share < SMALLEST or not _has_its_place(centres[part], size, scale, wanted):
             continue
         weight = share * (0.5 + _mean_inside(saliency, labels == part))
         if weight > best_weight:
             best, best_weight = part, weight
-    return _segment(labels == best, total, scale, rgb.shape[:2]) if best else None
+    return _segment(labels == best, total, scale, size) if best else None
 
 
 def _looking_so(lab: Floats, wanted: Appearance) -> Mask:

@@ -83,9 +83,9 @@ def _lines_of_letters(stands_out: npt.NDArray[Any], light: npt.NDArray[Any]) -> 
     inside = np.isin(labels, kept)
     ground = (cv2.dilate(inside.astype(np.uint8), np.ones((5, 5), np.uint8)) > 0) & (mask == 0)
     contrast = abs(float(np.median(light[inside])) - float(np.median(light[ground]))) if ground.any() else 0.0
-    depth = cv2.distanceTransform(inside.astype(np.uint8), cv2.DIST_L2, 3)
+    depth = np.asarray(cv2.distanceTransform(inside.astype(np.uint8), cv2.DIST_L2, 3), np.float32)
     stroke = 2 * float(np.percentile(depth[inside], 80))
-    return Letters(len(kept), float(np.median(height[kept])), stroke, contrast)
+    return Letters(len(kept), float(np.median(np.asarray(height, np.float64)[kept])), stroke, contrast)
 
 
 def _stands_in_a_line(at: int, places: npt.NDArray[Any], stats: npt.NDArray[Any], centres: npt.NDArray[Any]) -> bool:
