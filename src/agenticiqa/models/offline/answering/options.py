@@ -135,7 +135,7 @@ def _weights(problem: Problem) -> Weights:
 
 def _of_yes_no(problem: Problem) -> Weights:
     weights = Weights()
-    found = yes_no.yes_chance(problem)
+    found = yes_no.compared(problem) if parts.compares(problem) else yes_no.yes_chance(problem)
     amounts = {o.letter: o.amount for o in problem.meaning.options if o.amount is not None}
     if found is None:
         return _stand_in(problem, amounts)

@@ -33,6 +33,7 @@ NOTICED = 0.5
 """A difference of severity, 0 to 4, that makes one part worse than another."""
 _LEAST = re.compile(r"\b(?:least|fewest|lowest)\b", re.IGNORECASE)
 _ASKS_WHETHER = re.compile(r"^\W*(?:is|are|was|were|does|do|did|has|have|isn't|aren't)\b", re.IGNORECASE)
+_THAN = re.compile(r"\bthan\b", re.IGNORECASE)
 _SAYS_EQUAL = re.compile(r"\b(?:equally|same|alike|equal)\b", re.IGNORECASE)
 
 
@@ -153,6 +154,11 @@ def _nowhere(problem: Problem, asked: Property, whole: Told, places: Iterable[st
 
 
 # --- which of several parts ---
+
+
+def compares(problem: Problem) -> bool:
+    """Whether a yes says that one part has more of something than another."""
+    return len(problem.parts) > 1 and bool(_THAN.search(problem.meaning.text))
 
 
 def compare(problem: Problem) -> Answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from agenticiqa.models.offline.answering import parts
 from agenticiqa.models.offline.answering.bounds import bound_answer
 from agenticiqa.models.offline.answering.chances import chance_from, claim_chance, excess_chance, is_damage
 from agenticiqa.models.offline.answering.evidence import SeenEvidence
@@ -71,6 +72,12 @@ def yes_chance(problem: Problem) -> Weighed | None:
         halves = (_half(each, found.chance) for each, found in zip(statements, known, strict=True))
         sentences = ("; ".join(halves).capitalize() + ".", *sentences)
     return Weighed(chance, sentences, tuple(text for each in known for text in each.doubts))
+
+
+def compared(problem: Problem) -> Weighed | None:
+    """ "Is the sky sharper than the sea?": the chance that it is; None where a part was not found."""
+    found = parts.compare(problem)
+    return Weighed(found.chances[YES], found.sentences, found.doubts) if YES in found.chances else None
 
 
 def _one_statement(problem: Problem) -> tuple[Statement, ...]:

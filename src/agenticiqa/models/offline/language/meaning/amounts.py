@@ -123,6 +123,7 @@ def _described(asked: Asked, text: str) -> _Said:
             return _Said(amount, sure=True)
     whole = degree_words().get(" ".join(words))
     for amount in (
+        MIDDLE if _finds_no_fault(asked, words) else None,
         None if whole is None else toward(asked.end, whole),
         _repeated(asked, words),
         _of_both(asked, words),
@@ -206,6 +207,12 @@ def _praised(asked: Asked, words: Sequence[str]) -> float | None:
     if level is None and asked.praises():
         level = level_in([next((form for form in base_forms(word) if form in level_words()), word) for word in kept])
     return None if level is None else asked.praise(level)
+
+
+def _finds_no_fault(asked: Asked, words: Sequence[str]) -> bool:
+    """ "Nothing" to "What is wrong with the brightness?" is praise: of what may be too much or too little, the middle."""
+    faulted = bool({"wrong", "problem", "issue"} & set(words_of(asked.items)))
+    return faulted and asked.property.good == "middle" and words[:1] in (("nothing",), ("none",), ("no",))
 
 
 def _repeated(asked: Asked, words: Sequence[str]) -> float | None:

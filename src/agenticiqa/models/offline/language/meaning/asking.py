@@ -8,15 +8,16 @@ from itertools import pairwise
 
 from agenticiqa.models.offline.language.meaning.properties import HINT, Property, Sense, senses
 from agenticiqa.models.offline.language.meaning.scales import words_of
-from agenticiqa.models.offline.language.noun_phrases import is_area, mentions
+from agenticiqa.models.offline.language.noun_phrases import mentions
 from agenticiqa.models.offline.language.tagging import Item, tagged
 from agenticiqa.models.offline.language.word_lists import word_list, word_set
 
 # What stands outside the clause that asks, or inside the name of a thing, counts less than what is asked.
 BESIDE = 0.45
 _FULL_QUESTION = 5
-_DESCRIBING = ("adjective", "distortion", "generic modifier", "degree", "adverb")
-_DEFINITE = word_set("the my your his her its our their")
+_DESCRIBING = ("adjective", "distortion", "generic modifier", "degree", "adverb", "aesthetic")
+_MADE = word_set("ai generated")
+_DEFINITE = word_set("the this that my your his her its our their")
 _OPENING_TAGS = ("auxiliary", "question", "verb", "filler", "degree")
 
 Span = tuple[int, int]
@@ -129,7 +130,7 @@ def _names_part(item: Item, *, ends_clause: bool) -> bool:
 
     An unknown word at the end is rather what is said: "do the colours pop?".
     """
-    return item.tag in ("noun", "position") or is_area(item) or (item.tag == "unknown" and not ends_clause)
+    return item.tag in ("noun", "position", "generic") or (item.tag == "unknown" and not ends_clause)
 
 
 def _introduced(items: Sequence[Item], start: int) -> bool:
@@ -139,10 +140,15 @@ def _introduced(items: Sequence[Item], start: int) -> bool:
     return start > 0 and items[start - 1].tag in ("determiner", "noun")
 
 
+def _describes(item: Item) -> bool:
+    """ "This AI picture" is told to be one, whatever is asked of it."""
+    return item.tag in _DESCRIBING or item.plain in _MADE
+
+
 def _described_before(items: Sequence[Item], start: int) -> int:
     """How many words between an article and a name describe the thing."""
     count = 0
-    while start - count > 0 and items[start - count - 1].tag in _DESCRIBING:
+    while start - count > 0 and _describes(items[start - count - 1]):
         count += 1
     return count if start - count > 0 and items[start - count - 1].tag == "determiner" else 0
 

@@ -53,7 +53,7 @@ def end_named(text: AskedText, asked: Property) -> int:
     named = [sense for sense in text.senses_of(asked) if sense.is_name]
     if asked.good == "little" and any(_is_cause(text, sense) for sense in named):
         return 1
-    said = _said_of_scale(text, asked, named) if named else None
+    said = _said_of_scale(text, asked, named) if named and asked.has_scale else None
     if said is not None:
         return said
     if named or asked.between:
@@ -96,7 +96,7 @@ def statements(
         {item.plain for item in text.items[text.item_of[left.stop - 1] : text.item_of[right.start]]}
         for left, right in pairwise(claims)
     ]
-    if not all(words & {"and", "but", "or", "nor", "yet", ","} for words in between):
+    if not all(words & {"and", "but", "or", "nor", "yet", ",", "while", "whereas"} for words in between):
         return (Statement(asked.name, polarity, denied=denied),), None
     said: dict[str, Statement] = {}
     for sense in claims:
@@ -135,6 +135,12 @@ def is_denied(text: AskedText, sense: Sense) -> bool:
     return (negated(text.items, at) or _denied_behind(text, sense)) and not _asks_back(text)
 
 
+def _only_says_where(text: AskedText, at: int) -> bool:
+    """ "the lower half", "the low-light area": what tells which part is meant says nothing of the scale."""
+    tag = text.items[at].tag
+    return tag in ("position", "generic") or (at in text.inside_names and tag == "distortion")
+
+
 def _is_cause(text: AskedText, sense: Sense) -> bool:
     """ "suffer from flare", "details lost due to noise": what does harm is there."""
     before = [item.plain for item in text.items[: text.item_of[sense.start]]][-3:]
@@ -151,7 +157,7 @@ def _said_of_scale(text: AskedText, asked: Property, named: Sequence[Sense]) -> 
         for at, word in enumerate(text.words)
         if at not in taken
         and text.start <= text.item_of[at] < text.stop
-        and not (text.item_of[at] in text.inside_names and text.items[text.item_of[at]].tag == "distortion")
+        and not _only_says_where(text, text.item_of[at])
     ]
     pairs = {" ".join(pair) for pair in pairwise(beside)}
     said = {form for word in beside for form in base_forms(word)} | pairs

@@ -14,7 +14,7 @@ _PICTURES = word_set(
     "image picture photo photograph shot pic snapshot frame scan print painting drawing portrait poster"
 )
 _CAUSING = word_set("from for by through like via")
-_JOINING = word_set("and or vs versus than but nor as , with compared_with compared_to")
+_JOINING = word_set("and or vs versus than but nor as , with while whereas compared_with compared_to")
 UNITS = word_set("star point percent mark")
 _TOOLS = word_set("metric metrics index tool algorithm")
 _IMAGINING = word_set("would could might will")

@@ -24,6 +24,7 @@ CHOOSING = word_set("which what following except one kind sort type whats")
 _CAUSING = word_set(
     "cause affect reduce degrade spoil hurt harm limit damage impair ruin lower make responsible reason explain prevent"
 )
+_TRUE_TO_LIFE = word_set("natural unnatural realistic unrealistic")
 _LIT = ("bright", "well_exposed", "evenly_lit", "contrasty", "colour_scheme", "colour_cast", "composition")
 _OF_PICTURES = word_set("print enough example shape job way capture idea condition use work one")
 # What is counted in a picture as a picture.
@@ -171,7 +172,7 @@ def _given_way_to(text: AskedText, name: str, claimed: Mapping[str, float], said
 
 def _meant_by_predicate(text: AskedText, name: str, said: Mapping[str, float]) -> str | None:
     """ "Do the skin tones look natural?" is about colours, "Is the lighting dramatic?" about the mood."""
-    if name == "real" and said.get("colour_cast", 0) > _PLAINLY and {"natural", "unnatural"} & set(text.plain):
+    if name == "real" and said.get("colour_cast", 0) >= _PLAINLY and _TRUE_TO_LIFE & set(text.plain):
         return "colour_cast"
     return "mood" if said.get("mood") and name in _LIT and not _claims_end(text, name) else None
 
