@@ -325,3 +325,30 @@ def test_colours_that_are_too_strong_are_there_among_flaws():
     vivid = MadeEvidence({"colourful": at(1.0), "sharp": at(1.0), "oversharpened": at(1.0), "flaw": at(0.5)})
     options = ["Blur", "Oversharpening", "Oversaturation"]
     assert chosen("Which of these distortions is NOT present in the picture?", options, vivid) == "Blur"
+
+
+# --- one part beside another ---
+
+
+@pytest.mark.parametrize(("blue", "right"), [(0.0, "Yes"), (1.0, "No")])
+def test_more_than_another_is_a_comparison(blue, right):
+    cars = MadeEvidence(parts={"blue car": {"sharp": at(blue)}, "red car": {"sharp": at(0.5)}})
+    assert chosen("Is the blue car more blurred than the red car?", ["Yes", "No"], cars) == right
+
+
+@pytest.mark.parametrize(("behind", "right"), [(0.0, "Blurrier"), (1.0, "Sharper"), (0.5, "The same")])
+def test_the_first_part_beside_the_second(behind, right):
+    evidence = MadeEvidence(parts={"background": {"sharp": at(behind)}, "subject": {"sharp": at(0.5)}})
+    query = "How is the sharpness of the background compared with the subject?"
+    assert chosen(query, ["Blurrier", "Sharper", "The same"], evidence) == right
+
+
+def test_kinds_of_the_same_amount_are_told_apart():
+    evidence = MadeEvidence({"sharp": at(0.0), "motion_blurred": at(1.0), "in_focus": at(1.0), "flaw": at(1.0)})
+    assert chosen("What kind of blur is it?", ["Motion blur", "Out of focus", "None"], evidence) == "Motion blur"
+
+
+def test_the_first_part_beside_the_second_where_neither_is_found():
+    query = "How is the sharpness of the background compared with the subject?"
+    assert chosen(query, ["Blurrier", "Sharper"], MadeEvidence()) == "Blurrier"
+    assert asked(query, MadeEvidence(), ["Blurrier", "Sharper"]).doubts

@@ -116,18 +116,26 @@ def _weights(problem: Problem) -> Weights:
             weights.known[letter] = weight
             weights.sentences[letter] = (sentence,) if sentence else ()
         weights.doubts += found.doubts
-        if weights.known:
+        if weights.known or (meaning.form == "compare" and found.doubts):
             return weights
     if meaning.form == "yes_no" and (weights := _of_yes_no(problem)).known:
         return weights
     on_scale = {o.letter: o.amount for o in meaning.options if o.property == meaning.property and o.amount is not None}
-    if len(on_scale) > 1 and len(set(on_scale.values())) == 1:
+    if len(on_scale) > 1 and (len(set(on_scale.values())) == 1 or _differ_in_kind(problem, on_scale)):
         # "Overexposed or underexposed?": both spoil the exposure, each in its own way.
         return _of_claims(problem.by_own_words())
     opposed = meaning.form == "degree" and len(on_scale) == len(meaning.options) == len(set(on_scale.values()))
     if len(on_scale) > 1 and problem.asked is not None and (opposed or not _is_choice_of_flaws(problem)):
         return _of_degrees(problem, problem.asked, on_scale)
     return _of_claims(problem)
+
+
+def _differ_in_kind(problem: Problem, on_scale: Mapping[str, float]) -> bool:
+    """ "Motion blur / Lens blur / None": two of the same amount that name different kinds of it."""
+    own = {each.letter: each.property for each in problem.by_own_words().meaning.options if each.letter in on_scale}
+    alike = [letter for letter, amount in on_scale.items() if list(on_scale.values()).count(amount) > 1]
+    kinds = {problem.kind_of(letter) or own[letter] for letter in alike}
+    return len(alike) > 1 and len(kinds) == len(alike)
 
 
 # --- yes or no ---

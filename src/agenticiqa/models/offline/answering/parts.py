@@ -201,6 +201,8 @@ def option_weights(problem: Problem) -> Found:
     """Options that name places or parts."""
     found, asked = Found(), problem.asked or property_named("flaw")
     amounts: dict[str, float] = {}
+    if problem.meaning.form == "compare" and (said := _first_beside_second(problem)) is not None:
+        return said
     for option in problem.meaning.options:
         place = place_of(problem, option)
         if place is None:
@@ -227,6 +229,27 @@ def option_weights(problem: Problem) -> Found:
             found.weights[option.letter] = most * (2 if spread < NOTICED / 2 else 0.2), ""
         elif option.claim == "none":
             found.weights[option.letter] = _none_weight(problem, asked, most), ""
+    return found
+
+
+def _first_beside_second(problem: Problem) -> Found | None:
+    """ "How sharp is the background compared with the subject? Sharper / Blurrier": said of the first part."""
+    claims = {o.letter: o.amount for o in problem.meaning.options if o.property == problem.meaning.property}
+    asked = problem.asked
+    if asked is None or len(problem.parts) != 2 or len(claims) < 2 or None in claims.values():
+        return None
+    found = Found(doubts=list(problem.missing_parts()))
+    amounts = [told.amount for part in problem.parts if (told := problem.evidence.told(asked.name, part))]
+    if found.doubts or len(amounts) < 2 or None in amounts:
+        return found
+    lead = 4 * ((amounts[0] or 0.0) - (amounts[1] or 0.0))
+    said = f"{problem.parts[0].capitalize()} {'more' if lead > 0 else 'less'} {asked.word(1)} by {abs(lead):.1f} of 4."
+    for option in problem.meaning.options:
+        if option.letter in claims:
+            more = (claims[option.letter] or 0.0) > MIDDLE
+            found.weights[option.letter] = _logistic(lead - NOTICED / 2 if more else -lead - NOTICED / 2), said
+        elif option.claim == "same":
+            found.weights[option.letter] = _logistic(NOTICED - abs(lead)), said
     return found
 
 

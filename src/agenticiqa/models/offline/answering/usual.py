@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agenticiqa.models.offline.answering.chances import MIDDLE
 from agenticiqa.models.offline.answering.parts import wants_much
 from agenticiqa.models.offline.answering.problem import Problem
 from agenticiqa.models.offline.language.meaning.reader import OptionMeaning
@@ -16,10 +17,14 @@ _NEAR = ("people", "body", "clothes", "animals", "vehicles", "things")
 
 def usual_weight(problem: Problem, option: OptionMeaning) -> float:
     """How likely an option is before anything is read; the same for all where nothing is known of them."""
-    near = _is_near(option.text) if problem.meaning.property in _OF_DISTANCE else None
+    if problem.meaning.property not in _OF_DISTANCE:
+        return WHICHEVER
+    of_first = option.amount is not None and option.property == problem.meaning.property
+    near = _is_near(problem.parts[0] if of_first else option.text)
     if near is None:
         return WHICHEVER
-    return LIKELIER if near == wants_much(problem) else UNLIKELIER
+    wanted = (option.amount or 0.0) > MIDDLE if of_first else wants_much(problem)
+    return LIKELIER if near == wanted else UNLIKELIER
 
 
 def _is_near(text: str) -> bool | None:

@@ -210,7 +210,7 @@ def _praised(asked: Asked, words: Sequence[str]) -> float | None:
 
 
 def _finds_no_fault(asked: Asked, words: Sequence[str]) -> bool:
-    """ "Nothing" to "What is wrong with the brightness?" is praise: of what may be too much or too little, the middle."""
+    """ "Nothing" to "What is wrong with the brightness?" is praise: the middle of too much and too little."""
     faulted = bool({"wrong", "problem", "issue"} & set(words_of(asked.items)))
     return faulted and asked.property.good == "middle" and words[:1] in (("nothing",), ("none",), ("no",))
 

@@ -33,6 +33,9 @@ def claim_of_option(asked: Asked | None, text: str, *, of_place: bool = False, o
     words = words_in(text)
     if says_unknown(text):
         return "unknown"
+    if asked and asked.property.has_scale and asked.property.degrees.get(" ".join(words)) == 0:
+        # "Neutral" beside "too warm" and "too cool".
+        return "none"
     return (
         (beside(asked, text) if asked else None)
         or _side(words)
@@ -77,8 +80,15 @@ def value_of(asked: Property, text: str) -> str | None:
 
 def value_said_last(asked: Property, words: Sequence[str]) -> str | None:
     """Of "Is this photo a painting?" the painting: what stands last is claimed, what stands first is spoken of."""
-    ends = (" ".join(words[at:]) for at in range(len(words) - 1, -1, -1))
-    return next((value for rest in ends if (value := value_of(asked, rest))), None)
+    forms = [base_forms(word) for word in words]
+    found = [
+        (stop, stop - start, value)
+        for text, value in asked.values.items()
+        for start in range(len(forms))
+        for stop in [start + len(text.split())]
+        if stop <= len(forms) and _contains(forms[start:stop], text.split())
+    ]
+    return max(found)[2] if found else None
 
 
 def _side(words: Sequence[str]) -> str | None:

@@ -80,7 +80,7 @@ def _of_choice(text: AskedText, asked: Property | None, known: Sequence[float]) 
         return "degree" if _any_between(known, _NEARER_END) or len(set(known)) > 2 else "yes_no"
     if asked is None or 2 * len(known) <= len(text.options):
         return "which"
-    if _offers_values(text, asked) or _offers_parts(text, asked):
+    if _offers_values(text, asked) or _offers_parts(text, asked) or _alike_but_for_values(text, asked, known):
         return "which"
     alternatives = " or " in text.said and " or not" not in text.said and not _ONLY_ME.search(text.said)
     between = _any_between(known, _NEAR_END if len(known) > 2 else _NEARER_END)
@@ -110,6 +110,12 @@ def _offers_values(text: AskedText, asked: Property) -> bool:
     if asked.name == "flaw":
         return len(claimed_by_options(text.options)) >= 2
     return len({value_of(asked, option) for option in text.options.values()} - {None}) >= 2
+
+
+def _alike_but_for_values(text: AskedText, asked: Property, known: Sequence[float]) -> bool:
+    """ "Too warm / Too cool / Neutral": as much of a cast, but not the same one."""
+    values = [value for option in text.options.values() if (value := value_of(asked, option))]
+    return asked.has_scale and len(set(values)) >= 2 and len(set(known)) < len(known)
 
 
 def _offers_parts(text: AskedText, asked: Property) -> bool:

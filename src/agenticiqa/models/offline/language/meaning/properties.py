@@ -242,6 +242,7 @@ def _only_measures(words: Sequence[str], sense: Sense, found: Sequence[Sense]) -
 
 def _senses_at(forms: Sequence[tuple[str, ...]], at: int) -> list[Sense]:
     best: dict[str, Sense] = {}
+    exact_word, own = False, set[str]()
     for form in forms[at]:
         for phrase in _phrases().get(form, ()):
             stop = _match(phrase.words, forms, at)
@@ -250,11 +251,15 @@ def _senses_at(forms: Sequence[tuple[str, ...]], at: int) -> list[Sense]:
             exact = all(word == _GAP or any(word == each[0] for each in forms[at:stop]) for word in phrase.words)
             weight = phrase.weight if exact else phrase.weight - _OTHER_FORM
             sense = Sense(phrase.property, phrase.end, weight, at, stop, phrase.is_name)
+            if exact:
+                own.add(phrase.property)
+                exact_word = exact_word or (len(sense) == 1 and sense.weight > GENERAL)
             known = best.get(phrase.property)
             # The word as it stands is before its base form, a longer phrase before a shorter one.
             if known is None or (len(known), known.weight) < (len(sense), sense.weight):
                 best[phrase.property] = sense
-    return list(best.values())
+    # "Lighting" is no form of "light" where it is a word of its own.
+    return [each for each in best.values() if not exact_word or len(each) > 1 or each.property in own]
 
 
 def _match(words: tuple[str, ...], forms: Sequence[tuple[str, ...]], at: int) -> int | None:

@@ -184,4 +184,6 @@ def _claims_end(text: AskedText, name: str) -> bool:
 def _ends_offered(text: AskedText, wider: Property, claimed: Mapping[str, float]) -> set[float]:
     said = [plain(option) for option in text.options.values()]
     implied = {wider.implied_by[other] for other in claimed if other in wider.implied_by}
+    named = [sense for option in text.options.values() for sense in senses(words_in(option))]
+    implied |= {float(sense.end > 0) for sense in named if sense.property == wider.name and sense.end}
     return implied | {wider.degrees[answer] for answer in said if answer in wider.degrees}
