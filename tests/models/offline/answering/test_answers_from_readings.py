@@ -171,6 +171,15 @@ def test_sorts_with_options(options, right):
     assert chosen("Which is it?", options, PAINTING) == right
 
 
+@pytest.mark.parametrize("wider", ["Cartoon", "Drawing"])
+def test_a_sketch_is_a_drawing_unless_both_are_offered(wider):
+    values = {"photo": 0.0, "painting": 0.01, "drawing": 0.99, "sketch": 0.96}
+    sketch = MadeEvidence({"picture_kind": Told("Read.", values=values, within={"sketch": "drawing"})})
+    assert chosen("Which is it?", ["Photograph", "Painting", wider, "Sketch"], sketch) == "Sketch"
+    assert chosen("Which is it?", ["Photograph", "Painting", wider], sketch) == wider
+    assert asked("Is this a drawing?", sketch).text == "Yes"
+
+
 # --- places and parts ---
 
 HALVES = MadeEvidence(

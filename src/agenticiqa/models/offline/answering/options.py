@@ -257,8 +257,9 @@ def _weigh_claim(problem: Problem, option: OptionMeaning, weights: Weights, seen
     asked = problem.asked
     own = asked and problem.told(asked.name)
     value = _value_chance(asked, own, option.claim) if own and asked and asked.weight >= GENERAL else None
-    if value is not None:
-        weights.told(option.letter, value, own or None, asked)
+    if value is not None and own:
+        value -= _offered_beside(problem, own, option.claim)
+        weights.told(option.letter, value, own, asked)
         weights.values[option.letter] = value
         return
     if _is_choice_of_flaws(problem) and not _denies(problem, option):
@@ -295,6 +296,12 @@ def _weigh_flaw(problem: Problem, option: OptionMeaning, weights: Weights, seen:
     weights.sentences[option.letter] = (flaw.sentence,)
     if flaw.guess and option.property:
         weights.doubts.append(guessed(property_named(option.property)))
+
+
+def _offered_beside(problem: Problem, told: Told, value: str | None) -> float:
+    """ "Drawing / Sketch": who offers both means other drawings by the first."""
+    offered = {option.claim for option in problem.meaning.options}
+    return sum(told.values[narrow] for narrow, wide in told.within.items() if wide == value and narrow in offered)
 
 
 def _value_chance(asked: Property, told: Told, value: str | None) -> float | None:

@@ -21,7 +21,7 @@ def picture_kind(look: Look) -> Told:
     """Photograph, painting, drawing, sketch or screen; ``generated`` beside them, since it excludes none."""
     sorts = look.reading.sorts
     values = {value: sum(sorts[name] for name in names) for value, names in _SORTS.items()}
-    return Told(_sentence(look), values=values | {"generated": look.reading.generated})
+    return Told(_sentence(look), values=values | {"generated": look.reading.generated}, within={"sketch": "drawing"})
 
 
 @reader("real")

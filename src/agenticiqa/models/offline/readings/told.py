@@ -25,6 +25,8 @@ class Told:
     """The chance of each of :data:`PLACES`; None for a property without a scale."""
     values: Mapping[str, float] = field(default_factory=dict)
     """The chance of each value that the vocabulary lists for the property."""
+    within: Mapping[str, str] = field(default_factory=dict)
+    """Values whose chance is counted in that of a wider one, by the narrower (a sketch is a drawing)."""
     guess: bool = False
     """Whether this is a hint rather than a reading that was checked: an answer from it is never certain."""
     numbers: Mapping[str, float | str] = field(default_factory=dict)
