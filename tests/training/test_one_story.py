@@ -30,6 +30,8 @@ pytestmark = pytest.mark.usefixtures("isolated")
 
 PHOTOGRAPH = Path(__file__).resolve().parents[2] / "examples" / "pictures" / "dandelion.jpg"
 MADE_UP = 3000
+PIXELS = np.full((48, 64, 3), 120, np.uint8)
+"""What readers of pixels see of a made-up look: nothing clipped, nothing to be read."""
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +92,8 @@ def made_up(rng: np.random.Generator, usual: PictureFacts) -> MadeUp:
     }  # fmt: skip
     facts = replace(usual, brightness=brightness, colourfulness=float(rng.uniform(0, 60)))
     told = SimpleNamespace(reading=reading, facts=facts, measures=Told(values))
-    return MadeUp(Scene(vision, None, facts), None, told=told)  # type: ignore[arg-type]
+    image = SimpleNamespace(rgb=PIXELS, size=PIXELS.shape[1::-1])
+    return MadeUp(Scene(vision, None, facts), image, told=told)  # type: ignore[arg-type]
 
 
 @pytest.mark.no_cover

@@ -53,8 +53,14 @@ LIKED = 4.1
 CLEARLY_SEEN = 4.1
 """Damage below this opinion is there for everybody."""
 CONTRAST_RECALL = 0.65
-FALSE_FLAW, FALSE_CATEGORY, FALSE_BLUR = 0.012, 0.015, 0.015
+BLUR_CAUTION = 0.9
+"""Likewise for the category of blur, whose flaws are held back already."""
+FALSE_FLAW, FALSE_CATEGORY, FALSE_BLUR = 0.012, 0.015, 0.03
 """Share of untouched validation photographs in which one flaw, and in which one category may be found at most."""
+FALSE_ANYWHERE = 0.06
+"""The same for the photographs of any one collection: a category must not be taken for a collection's look."""
+SPREAD_SHARES, SPREAD_FLOORS = (0.0, 0.25, 0.5, 1.0, 2.0, 3.0), np.arange(0, 0.251, 0.005)
+COVERED, COVER_ROOM = 0.8, 0.03
 CAMERA_WEIGHT = 0.5
 """The camera's pictures against a collection of real ones, where a flaw begins to be called one."""
 QUANTILES = (0.01, 0.04, 0.12, 0.25, 0.45, 0.65, 0.85, 0.99)
@@ -116,6 +122,7 @@ def reset(joint: Joint) -> None:
     joint.both_flaw.zero_()
     joint.both_offset.fill_(-99.0)
     joint.gate_offset.fill_(GATE_OFFSET)
+    joint.spread_floor.zero_()
 
 
 def opinions_of(chains: dict[str, np.ndarray]) -> tuple[np.ndarray, list[tuple[Any, int]], np.ndarray]:
@@ -179,9 +186,27 @@ def fit_spreads(joint: Joint, chains: dict[str, np.ndarray], rated: dict[str, np
     found = answers(joint, chains["features"])
     joint.spread_scale[0] = measure.best_scale(found["score"][changed], found["spread"][changed], opinions)
     ordinary = real.of("ordinary")
-    found = answers(joint, np.concatenate([rated["features"], real.features[ordinary]]))
-    wanted = np.concatenate([rated["rating"], real.column("opinion")[ordinary]])
-    joint.spread_scale[1] = measure.best_scale(found["score"], found["spread"], wanted)
+    sets = [(answers(joint, rated["features"]), rated["rating"]),
+            (answers(joint, real.features[ordinary]), real.column("opinion")[ordinary])]  # fmt: skip
+    # What the head learnt of its own errors on training pictures is too small and says little on others: part of the
+    # spread is the same for all.
+    choices = [(worth_of_spread(sets, share, floor), share, floor) for share in SPREAD_SHARES
+               for floor in SPREAD_FLOORS if share or floor]  # fmt: skip
+    _, share, floor = min(choices)
+    joint.spread_scale[1] = share
+    joint.spread_floor.fill_(float(floor))
+
+
+def worth_of_spread(sets: list[tuple[dict[str, np.ndarray], np.ndarray]], share: float, floor: float) -> float:
+    """How far the levels' chances and the middle 80 % are off, summed over the sets of opinions; less is better."""
+    total = 0.0
+    for found, opinions in sets:
+        spread = share * found["spread_opinion"] + floor
+        chances = measure.level_probabilities(found["score"], spread)
+        inside = float((np.abs(opinions - found["score"]) < spread * np.log(9)).mean())
+        total += measure.calibration_error(chances, measure.nearest_level(opinions))
+        total += max(0.0, abs(inside - COVERED) - COVER_ROOM)
+    return total
 
 
 def fit_severities(joint: Joint, chains: dict[str, np.ndarray]) -> None:
@@ -295,7 +320,7 @@ def fit_presence(
     real: HeldOut,
 ) -> None:
     """Where yes begins: flaws told best on all sources alike, and clean photographs nearly always left alone."""
-    clean = untouched(chains, rated, real)
+    clean, _ = untouched(chains, rated, real)
     logits = np.concatenate([answers(joint, part)["flaws"] for part in (real.features, camera["features"])])
     truth = np.concatenate([real.column("flaws"), camera["flaws"]])
     source = np.concatenate([real.column("collection"), np.full(len(camera["flaws"]), "camera")])
@@ -316,7 +341,7 @@ def fit_findings(
     real: HeldOut,
 ) -> None:
     """How severities and flaws together tell that a category is there, and where a finding begins."""
-    clean = untouched(chains, rated, real)
+    clean, origins = untouched(chains, rated, real)
     features = [clean, chains["features"], camera["features"], real.features]
     truth = np.concatenate([
         np.zeros((len(clean), len(CATEGORY_INDEX))), seen_in_chains(chains), seen_by_camera(camera["categories"]),
@@ -330,14 +355,18 @@ def fit_findings(
         by_severity, by_flaw = (part.cpu().numpy() for part in joint.cpu().signs(found))
     for place in range(len(CATEGORY_INDEX)):
         of_clean = by_severity[: len(clean), place]
-        joint.presence_offset[place] = min(0.0, -float(np.quantile(of_clean, 1 - FALSE_CATEGORY)))
+        bound = max(
+            float(np.quantile(of_clean, 1 - FALSE_CATEGORY)),
+            *(float(np.quantile(of_clean[origins == name], 1 - FALSE_ANYWHERE)) for name in np.unique(origins)),
+        )
+        joint.presence_offset[place] = min(0.0, -bound)
         if not joint.speaks[:, place].any():
             continue
         scales, offset = np.array([0.0, 1.0]), 0.0  # a flaw with a clear beginning of its own
         if place == CATEGORY_INDEX["Blurs"]:
             # Shallow depth of field is on many good photographs: it takes both to tell it from a fault.
             known = truth[:, place] >= 0
-            weights = even_weights(truth[known, place], source[known], CAUTION)
+            weights = even_weights(truth[known, place], source[known], BLUR_CAUTION)
             columns = np.stack([by_severity[known, place], by_flaw[known, place]], axis=1)
             scales, offset = plane_of(columns, truth[known, place], weights)
             of_both = by_severity[: len(clean), place] * scales[0] + by_flaw[: len(clean), place] * scales[1]
@@ -384,14 +413,19 @@ def plane_of(columns: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> tup
     return values[:-1], float(values[-1])
 
 
-def untouched(chains: dict[str, np.ndarray], rated: dict[str, np.ndarray], real: HeldOut) -> np.ndarray:
-    """Validation photographs that nobody found fault with, of every collection that has some."""
+def untouched(
+    chains: dict[str, np.ndarray], rated: dict[str, np.ndarray], real: HeldOut
+) -> tuple[np.ndarray, np.ndarray]:
+    """Validation photographs that nobody found fault with, of every collection that has some; and whence."""
     still = real.of("motion") & (real.column("value") == "0")
     liked = real.of("ordinary") & (real.column("flaws") == 0).all(axis=1)
-    return np.concatenate([
-        chains["features"][chains["row"] < 0], real.features[real.of("photos")], real.features[still],
-        real.features[liked], rated["features"][rated["rating"] > LIKED],
-    ]).astype(np.float32)  # fmt: skip
+    parts = {
+        "chains": chains["features"][chains["row"] < 0], "photos": real.features[real.of("photos")],
+        "still": real.features[still], "liked": real.features[liked],
+        "rated": rated["features"][rated["rating"] > LIKED],
+    }  # fmt: skip
+    origins = np.concatenate([np.full(len(part), name) for name, part in parts.items()])
+    return np.concatenate(list(parts.values())).astype(np.float32), origins
 
 
 def beginning(logits: np.ndarray, truth: np.ndarray, source: np.ndarray) -> float:
@@ -436,7 +470,8 @@ def best_severity(logits: np.ndarray, wanted: np.ndarray) -> tuple[float, float]
 
 def values_of(joint: Joint) -> dict[str, Any]:
     """All fitted numbers by name."""
-    names = ("spread_scale", "severity_scale", "absence_offset", "kind_scale", "kind_offset", "gate_offset",
+    names = ("spread_scale", "spread_floor", "severity_scale", "absence_offset", "kind_scale", "kind_offset",
+             "gate_offset",
              "damage_share", "opinion_line", "damage_curve", "ordinary_share", "opinion_knots", "opinion_slopes",
              "opinion_start", "flaw_scale", "flaw_offset", "presence_scale", "presence_offset", "both_severity",
              "both_flaw", "both_offset", "generated_scale",

@@ -38,7 +38,7 @@ from training.embedded.real_flaws import FLAW_CATEGORY, FLAWS, SORTS
 from agenticiqa.vocabulary import CATEGORIES, LEVEL_NAMES, SEVERITIES
 
 OPSET = 17
-CALIBRATED_LATER = (
+CALIBRATED_LATER = ("spread_floor",
     "damage_share", "opinion_line", "damage_curve", "absence_offset", "gate_offset", "kind_offset", "ordinary_share",
     "opinion_knots", "opinion_slopes", "opinion_start", "flaw_scale", "flaw_offset", "presence_scale",
     "presence_offset", "both_severity", "both_flaw", "both_offset", "generated_scale", "generated_offset",
@@ -259,7 +259,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", type=Path, nargs="+", required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--version", default="2.0")
+    parser.add_argument("--version", default="2.1")
     arguments = parser.parse_args()
     model = load(sorted(arguments.checkpoint))
     hashes = export(model, arguments.out)

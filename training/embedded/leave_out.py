@@ -2,9 +2,9 @@
 
     python -m training.embedded.leave_out --data DATA --checkpoint PARTS... --collection motion
 
-asks the network about every picture of ``DATA/real_flaws/COLLECTION`` at its own size: as it left training, and with
-the chances fitted as ``calibrate.py`` fits them, on the camera's pictures and on the other collections' validation
-pictures.
+asks the network about every picture of ``DATA/real_flaws/COLLECTION`` at its own size: as it left training, with the
+chances fitted as ``calibrate.py`` fits them on the camera's pictures and on the other collections' validation pictures,
+and with "yes" beginning where it tells these apart best, as in the product.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from training.embedded import measure, real_flaws, splits
-from training.embedded.calibrate import CAUTION, even_weights, line_of
+from training.embedded.calibrate import CAUTION, beginning, even_weights, line_of
 from training.embedded.export import load
 from training.embedded.network import Assessor
 from training.embedded.real_flaws import FLAWS
@@ -89,9 +89,11 @@ def main() -> None:
         known = labels[:, place] >= 0
         weights = even_weights(labels[known, place], names[known], CAUTION)
         scale, offset = line_of(elsewhere[known, place], labels[known, place], weights)
+        bound = beginning(scale * elsewhere[known, place] + offset, labels[known, place], names[known])
         results[flaw] = {
             "as_trained": figures(found[:, place], asked),
-            "fitted_elsewhere": figures(scale * found[:, place] + offset, asked),
+            "chances_fitted_elsewhere": figures(scale * found[:, place] + offset, asked),
+            "yes_begins_as_elsewhere": figures(scale * found[:, place] + offset - bound, asked),
         }
         print(flaw, json.dumps(results[flaw]), flush=True)
     if arguments.out:

@@ -200,6 +200,7 @@ class Joint(nn.Module):
         # Fitted on validation pictures after training.
         for name, count in (("spread_scale", 2), ("severity_scale", 1), ("kind_scale", 1)):
             self.register_buffer(name, torch.ones(count))
+        self.register_buffer("spread_floor", torch.zeros(1))
         self.register_buffer("damage_share", torch.ones(1))
         self.register_buffer("opinion_line", torch.tensor([0.0, 1.0]))
         self.register_buffer("damage_curve", torch.tensor([0.0, 1.0, 0.0]))
@@ -280,7 +281,7 @@ class Joint(nn.Module):
             "spread_damage": spread_damage,
             "spread_opinion": spread_opinion,
             "spread": trust * spread_damage * self.spread_scale[0]
-            + (1 - trust) * spread_opinion * self.spread_scale[1],
+            + (1 - trust) * (spread_opinion * self.spread_scale[1] + self.spread_floor),
             "severities": severities,
             "kinds": kinds * self.kind_scale + self.kind_offset,
         }

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
+from agenticiqa.vision.network import Floats
 from agenticiqa.vision.picture_facts import PictureFacts
 from agenticiqa.vision.scene import LEVELS, Reading
 
@@ -20,6 +23,11 @@ GREY = 2.0
 BLACK, WHITE = 18.0, 237.0
 """Mean brightness beyond which a photograph is badly exposed: 912 good ones lie between 29 and 212."""
 SURELY_THERE = 0.75
+_BLUR = "Blurs"
+CLEARLY_IN_FOCUS, LEAST_IN_FOCUS, REST_IN_FOCUS = 0.7, 0.03, 0.2
+"""A place in focus; how much of a picture with a shallow depth of field is; and what half of the rest stays below."""
+MEANT = 0.35
+"""The chance that remains of a blur that a shallow depth of field explains."""
 _NONE = (1.0, 0.0, 0.0, 0.0, 0.0)
 # Levels 1 to 5 of a picture that is no photograph, sound as far as can be measured, and damaged.
 _SOUND = dict(zip(LEVELS, (0.05, 0.10, 0.25, 0.35, 0.25), strict=True))
@@ -48,6 +56,26 @@ def tempered_by_facts(reading: Reading, facts: PictureFacts) -> Reading:
     usual = _SOUND if sound else _DAMAGED
     levels = {n: (1 - HEDGE) * p + HEDGE * usual[n] for n, p in reading.level_probabilities.items()}
     return found.with_levels(levels)
+
+
+def looks_blurred_by_focus(reading: Reading) -> bool:
+    """Whether there is a blur that a depth of field could explain: one of the lens, not of motion."""
+    return reading.presence(_BLUR) > 0.5 and reading.flaws["motion_blur"] < 0.5
+
+
+def tempered_by_focus(reading: Reading, focus: Floats) -> Reading:
+    """A clearly sharp part before a soft rest is a choice of depth, no blurred picture. ``focus``: chances by place."""
+    sharp = float((focus > CLEARLY_IN_FOCUS).mean())
+    if sharp < LEAST_IN_FOCUS or float(np.median(focus)) > REST_IN_FOCUS:
+        return reading
+    none, *rest = reading.severity_probabilities[_BLUR]
+    kept = MEANT / (1 - none)
+    return replace(
+        reading,
+        flaws=reading.flaws | {name: min(reading.flaws[name], MEANT) for name in ("out_of_focus", "blurry")},
+        severity_probabilities=reading.severity_probabilities
+        | {_BLUR: (1 - MEANT, *(kept * chance for chance in rest))},
+    )
 
 
 def _exposed(reading: Reading, brightness: float) -> Reading:

@@ -13,7 +13,7 @@ import numpy as np
 from agenticiqa.models.offline.measures import Measures
 from agenticiqa.pictures.images import Box, LoadedImage
 from agenticiqa.vision.network import Vision
-from agenticiqa.vision.photographic import tempered_by_facts
+from agenticiqa.vision.photographic import looks_blurred_by_focus, tempered_by_facts, tempered_by_focus
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
 from agenticiqa.vision.scene import Reading, Scene
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
@@ -38,7 +38,10 @@ class Look:
     def reading(self) -> Reading:
         found = self.scene.read()
         # A part may well be blank (a clear sky): only a whole picture is called no photograph.
-        found = found if self.box else tempered_by_facts(found, self.facts)
+        if self.box is None:
+            found = tempered_by_facts(found, self.facts)
+            if looks_blurred_by_focus(found):
+                found = tempered_by_focus(found, self.scene.vision.focus(self.scene.sight))
         return found if self.beside is None else found.with_levels(self.beside)
 
     @cached_property

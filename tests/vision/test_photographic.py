@@ -1,0 +1,45 @@
+"""A shallow depth of field is a choice; a picture without any sharp place is blurred."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agenticiqa.vision.network import load_vision
+from agenticiqa.vision.photographic import MEANT, looks_blurred_by_focus, tempered_by_focus
+from agenticiqa.vision.scene import Reading
+from agenticiqa.vocabulary import CATEGORIES
+
+SOFT = (0.3, 0.4, 0.2, 0.1, 0.0)
+
+
+@pytest.fixture
+def reading() -> Reading:
+    severities = dict.fromkeys(CATEGORIES, (1.0, 0.0, 0.0, 0.0, 0.0)) | {"Blurs": SOFT}
+    flaws = dict.fromkeys(load_vision().flaws, 0.0) | {"out_of_focus": 0.7, "blurry": 0.6}
+    return Reading(4.0, dict.fromkeys(range(1, 6), 0.2), severities, {}, flaws, {"photograph": 1.0}, 0.0)
+
+
+def focus(sharp: int, rest: float) -> np.ndarray:
+    found = np.full((10, 10), rest, np.float32)
+    found[0, :sharp] = 0.95
+    return found
+
+
+def test_a_sharp_part_before_a_soft_rest_is_no_blur(reading):
+    assert looks_blurred_by_focus(reading)
+    found = tempered_by_focus(reading, focus(6, 0.02))
+    assert found.presence("Blurs") == pytest.approx(MEANT)
+    assert max(found.flaws["out_of_focus"], found.flaws["blurry"]) <= MEANT
+    assert found.severity_probabilities["Blurs"][2] / found.severity_probabilities["Blurs"][1] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("sharp", "rest"), [(0, 0.02), (2, 0.02), (6, 0.5)])
+def test_nothing_sharp_or_everything_half_sharp_stays_blurred(reading, sharp, rest):
+    assert tempered_by_focus(reading, focus(sharp, rest)) is reading
+
+
+def test_motion_is_no_choice_of_depth(reading):
+    assert not looks_blurred_by_focus(replace(reading, flaws=reading.flaws | {"motion_blur": 0.6}))
