@@ -5,6 +5,7 @@ Everything in it comes from the program itself, and is escaped all the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
@@ -18,6 +19,7 @@ TITLES = {
     "operation": "For whoever runs the server",
 }
 ORDER = ("get", "post", "delete")
+_CODE = re.compile(r"`([^`]+)`")
 
 
 def api_page(document: Mapping[str, Any]) -> str:
@@ -138,4 +140,9 @@ def _table(heads: tuple[str, ...], rows: Any) -> str:
 
 
 def _text(value: object) -> str:
-    return escape(str(value))
+    """Escaped, with what stands between backticks as code.
+
+    >>> _text("`a<b` does the same")
+    '<code>a&lt;b</code> does the same'
+    """
+    return _CODE.sub(r"<code>\1</code>", escape(str(value)))
