@@ -34,6 +34,7 @@ from agenticiqa.models.offline.language.word_lists import word_list
 
 # "Some" where the only other option is "none".
 _SOME = 0.95
+_SOMEWHAT = 0.7
 # An option of more words says more than a degree.
 _LONGEST_GRADE = 6
 _LONGEST_DOUBT = 4
@@ -193,6 +194,9 @@ def _implied(asked: Property, words: Sequence[str], found: Sequence[Sense]) -> f
         if amount not in (0, 1):
             return amount
         share = share_claimed(words, sense.start, sense.others(words))
+        if share == SLIGHT_CLAIM and asked.good == "middle":
+            # "Slightly overexposed" is brighter than right.
+            return toward(sense.end if amount else -sense.end, _SOMEWHAT)
         # That the other is not there says something only where it is the one other end.
         if (share < MIDDLE) == (sense.end > 0) and asked.good == "middle":
             return None

@@ -16,6 +16,7 @@ _LONGEST_PLACE = 6
 # Names of scales and weaker words claim a property only where it is asked about.
 _STRONG = 0.8
 _NEITHER = word_set("none neither nothing nowhere nobody")
+_ANYWHERE = word_set("part area region side corner place one")
 _ALIKE = word_set("same equal equally identical difference alike")
 _NOT_A_SIDE = re.compile(r"\b(?:not|about|just|quite|all) right\b")
 _UPRIGHT = {"up": "top", "down": "bottom", "back": "background"}
@@ -97,7 +98,7 @@ def _side(words: Sequence[str]) -> str | None:
         return "none"
     if set(words[:1]) & {"both", "all", "everywhere"} or said.endswith("all of them"):
         return "both" if words[0] == "both" else "all"
-    if degree_words().get(said) == 0:
+    if degree_words().get(said) == 0 or (words[:1] == ("no",) and set(words[1:]) <= _ANYWHERE):
         return "none"
     if _ALIKE & set(words):
         return "same"
