@@ -1,4 +1,4 @@
-"""A shallow depth of field is a choice; a picture without any sharp place is blurred."""
+"""What facts and the map of focus change in the model's reading."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from agenticiqa.vision.network import load_vision
-from agenticiqa.vision.photographic import MEANT, looks_blurred_by_focus, tempered_by_focus
+from agenticiqa.vision.photographic import MEANT, looks_blurred_by_focus, tempered_by_facts, tempered_by_focus
+from agenticiqa.vision.picture_facts import facts_of
 from agenticiqa.vision.scene import Reading
 from agenticiqa.vocabulary import CATEGORIES
 
@@ -43,3 +44,28 @@ def test_nothing_sharp_or_everything_half_sharp_stays_blurred(reading, sharp, re
 
 def test_motion_is_no_choice_of_depth(reading):
     assert not looks_blurred_by_focus(replace(reading, flaws=reading.flaws | {"motion_blur": 0.6}))
+
+
+# --- lights ---
+
+
+@pytest.fixture
+def burnt() -> np.ndarray:
+    rng = np.random.default_rng(1)
+    return np.clip(rng.normal(255, 60, (64, 64, 3)) + rng.normal(0, 80, (64, 64, 1)), 0, 255).astype(np.uint8)
+
+
+def test_a_photograph_clipped_in_lights_and_colours_is_overexposed(reading, burnt):
+    for content in ({"deviation": 50.0, "agreement": 0.9}, {"one_tone": 0.9, "colourfulness": 3.0, "agreement": 0.9}):
+        found = tempered_by_facts(reading, replace(facts_of(burnt), **content))
+        assert found.presence("Brightness change") > 0.5
+        assert found.flaws["too_bright"] > 0.5
+
+
+def test_a_cartoon_and_a_white_ground_are_not(reading, burnt):
+    drawn = replace(reading, sorts={"photograph": 0.1, "drawing": 0.9})
+    facts = replace(facts_of(burnt), agreement=0.9)
+    assert tempered_by_facts(drawn, facts).presence("Brightness change") == 0
+    ground = np.full((64, 64, 3), 255, np.uint8)
+    ground[8:56, 8:56] = (90, 60, 40)
+    assert tempered_by_facts(reading, facts_of(ground)).presence("Brightness change") == 0

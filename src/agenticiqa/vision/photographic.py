@@ -40,12 +40,14 @@ def tempered_by_facts(reading: Reading, facts: PictureFacts) -> Reading:
     """The model's reading, corrected by facts it does not know.
 
     A picture that shows nothing is bad; one that is not a photograph is judged less surely. A photograph without
-    colours has no wrong ones, and one that is nearly black or white all over is wrongly exposed.
+    colours has no wrong ones, and one that is nearly black or white all over, or clipped in its lights and colours, is
+    wrongly exposed.
     """
-    if facts.content == "photograph":
+    burnt = facts.clipped.chance > 0.5 and reading.sorts["photograph"] > 0.5
+    if facts.content == "photograph" or (burnt and facts.content == "page"):
         if facts.colourfulness < GREY:
             reading = _without(reading, ("Color distortions",))
-        return _exposed(reading, facts.brightness)
+        return _exposed(reading, facts.brightness, burnt=burnt)
     if facts.content == "noise":
         return reading.with_levels(_BAD)
     if facts.content == "blank":
@@ -78,8 +80,8 @@ def tempered_by_focus(reading: Reading, focus: Floats) -> Reading:
     )
 
 
-def _exposed(reading: Reading, brightness: float) -> Reading:
-    flaw = "too_dark" if brightness < BLACK else "too_bright" if brightness > WHITE else None
+def _exposed(reading: Reading, brightness: float, *, burnt: bool) -> Reading:
+    flaw = "too_dark" if brightness < BLACK else "too_bright" if brightness > WHITE or burnt else None
     if flaw is None or reading.flaws[flaw] >= SURELY_THERE:
         return reading
     none, *rest = reading.severity_probabilities[_EXPOSURE]

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agenticiqa.pictures.images import UInt8Image
+from agenticiqa.vision.clipping import Clipped, clipped
 from agenticiqa.vision.sampling import BLOCK, windows
 
 Content = Literal["photograph", "blank", "noise", "drawn", "page"]
@@ -48,6 +49,8 @@ class PictureFacts:
     """Mean difference of the largest and the smallest channel, in levels of 255."""
     brightness: float
     """Mean, in levels of 255."""
+    clipped: Clipped
+    """Lights at the end of the range."""
 
     @property
     def content(self) -> Content:
@@ -109,6 +112,7 @@ def facts_of(picture: UInt8Image) -> PictureFacts:
         one_tone=float(near),
         colourfulness=_colourfulness(rgb),
         brightness=float(luma.mean()),
+        clipped=clipped(rgb),
     )
 
 

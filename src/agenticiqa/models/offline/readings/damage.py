@@ -113,7 +113,7 @@ def _sentence(look: Look, damage: Damage, found: Chances) -> str:
 
 
 # Of these the vision model says only a part; they have readers of their own.
-_READ_FURTHER = frozenset({"in_focus", "motion_blurred", "fringed", "overexposed", "well_exposed", "banded"})
+_READ_FURTHER = frozenset({"in_focus", "motion_blurred", "fringed", "overexposed", "banded"})
 
 for _name, _damage in READ.items():
     if _name not in _READ_FURTHER:
