@@ -83,6 +83,22 @@ def test_a_run_without_an_answer_shows_no_map_as_if_there_were_one(open_page: Op
     expect(page.get_by_label("Map", exact=True)).to_have_value("")
 
 
+def test_a_picture_that_went_before_it_was_read_has_no_histogram(open_page: Opener, watch, scripted: Running):
+    watch.ignored = "ERR_FILE_NOT_FOUND"
+    page = open_page(scripted.url)
+    hidden = page.evaluate(
+        """async () => {
+            const { Histogram } = await import("/static/js/histogram.js");
+            const url = URL.createObjectURL(new Blob(["gone"]));
+            URL.revokeObjectURL(url);
+            const histogram = new Histogram();
+            await histogram.show({ url, width: 8, height: 8, label: "gone" });
+            return histogram.element.hidden;
+        }"""
+    )
+    assert hidden
+
+
 def test_offline_and_back(open_page: Opener, watch, scripted: Running):
     watch.ignored = "ERR_INTERNET_DISCONNECTED"
     page = open_page(scripted.url)

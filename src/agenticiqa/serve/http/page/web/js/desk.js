@@ -195,7 +195,7 @@ export class Desk {
       const map = await this.maps.find(name, shown, run);
       if (bench === this.bench && viewer.wantedMap === name) viewer.setMap(map);
     } catch (problem) {
-      viewer.say(problem.message);
+      if (bench === this.bench && viewer.wantedMap === name) viewer.say(problem.message);
     }
   }
 

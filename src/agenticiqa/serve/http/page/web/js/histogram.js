@@ -19,7 +19,13 @@ export class Histogram {
     if (this.shown === wanted) return;
     this.shown = wanted;
     this.element.hidden = true;
-    const found = await histogramOf(picture);
+    let found;
+    try {
+      found = await histogramOf(picture);
+    } catch {
+      // Another picture has taken its place before it was read; what cannot be read has no histogram.
+      return;
+    }
     if (this.shown !== wanted) return;
     const words = named ? t("histogram.of", { label: picture.label, words: clippedWords(found) }) : clippedWords(found);
     this.element.replaceChildren(chart(found, words), el("p", { class: "hint" }, words));

@@ -8,6 +8,8 @@ import { t } from "./words.js";
 
 export const ACCEPTED = "image/*,.tif,.tiff,.webp,.avif,.heic,.heif,.bmp,.jp2,.dng,.nef,.cr2,.cr3,.arw,.raf,.orf,.rw2";
 
+const GRACE_MS = 10_000;
+
 export class PictureSlot {
   /** `name` is the field of the request, `label` what people read; `changed(slot)` is called after every change. */
   constructor({ name, label, hint, optional = false, changed, several = () => {} }) {
@@ -75,7 +77,9 @@ export class PictureSlot {
   }
 
   drop() {
-    if (this.picture?.url) URL.revokeObjectURL(this.picture.url);
+    const url = this.picture?.url;
+    // The viewer may be about to load it still.
+    if (url) setTimeout(() => URL.revokeObjectURL(url), GRACE_MS);
     this.picture = null;
   }
 
