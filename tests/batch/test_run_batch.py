@@ -95,7 +95,7 @@ def test_script_needs_no_guard_around_its_main_program(pictures, tmp_path):
     script.write_text(
         "from agenticiqa.batch.running import run_batch\n"
         "print('ran')\n"
-        f"results = run_batch([{str(pictures / 'noisy0.png')!r}], 'Is it sharp?', backend='embedded', workers=1)\n"
+        f"results = run_batch([{str(pictures / 'noisy0.png')!r}], 'Rate it.', backend='embedded', workers=1)\n"
         "print([record['status'] for record in results])\n"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)

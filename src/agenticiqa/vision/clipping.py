@@ -32,6 +32,7 @@ class Clipped:
 
 def clipped(rgb: UInt8Image) -> Clipped:
     """
+    >>> import numpy as np
     >>> clipped(np.full((8, 8, 3), 255, np.uint8))
     Clipped(white=100.0, partly=0.0)
     """
