@@ -24,6 +24,7 @@ DROP = """([files, selector]) => {
 
 
 def drop(page: Page, selector: str, **files: bytes) -> None:
+    page.locator("html[data-ready]").wait_for(state="attached")
     page.evaluate(DROP, [[[f"{name}.png", list(data)] for name, data in files.items()], selector])
 
 
