@@ -48,8 +48,8 @@ def repetition(rgb: UInt8Image) -> Repeat:
     window = np.outer(np.hanning(height + 2)[1:-1], np.hanning(width + 2)[1:-1])
     of_detail = _autocorrelation(np.asarray(detail * window, np.float64))
     correlation = of_detail / np.maximum(_autocorrelation(window), 1e-3 * (window**2).sum())
-    correlation = np.asarray(correlation / max(correlation[0, 0], 1e-9), np.float32)
-    middle = np.fft.fftshift(correlation)
+    scaled = np.asarray(correlation / max(correlation[0, 0], 1e-9), np.float32)
+    middle: Floats = np.fft.fftshift(scaled)
     down = np.abs(np.arange(height) - height // 2)[:, None] / height
     across = np.abs(np.arange(width) - width // 2)[None, :] / width
     reach = np.maximum(down, across)
