@@ -56,7 +56,8 @@ def burnt() -> np.ndarray:
 
 
 def test_a_photograph_clipped_in_lights_and_colours_is_overexposed(reading, burnt):
-    for content in ({"deviation": 50.0, "agreement": 0.9}, {"one_tone": 0.9, "colourfulness": 3.0, "agreement": 0.9}):
+    for content in ({"deviation": 50.0, "agreement": 0.9}, {"one_tone": 0.9, "colourfulness": 3.0, "agreement": 0.9},
+                    {"flat_share": 0.8, "plain_blocks": 0.5, "agreement": 0.9}):  # fmt: skip
         found = tempered_by_facts(reading, replace(facts_of(burnt), **content))
         assert found.presence("Brightness change") > 0.5
         assert found.flaws["too_bright"] > 0.5

@@ -44,7 +44,7 @@ def tempered_by_facts(reading: Reading, facts: PictureFacts) -> Reading:
     wrongly exposed.
     """
     burnt = facts.clipped.chance > 0.5 and reading.sorts["photograph"] > 0.5
-    if facts.content == "photograph" or (burnt and facts.content == "page"):
+    if facts.content == "photograph" or (burnt and facts.content in ("page", "drawn")):
         if facts.colourfulness < GREY:
             reading = _without(reading, ("Color distortions",))
         return _exposed(reading, facts.brightness, burnt=burnt)
