@@ -49,12 +49,12 @@ LOW_END = 0.06
 LOWER, UPPER = 1.0, 4.65
 # Most pictures have no flaw: a wrong "yes" is weighed so many times a wrong "no".
 CAUTION = 1.5
+# Less so for the category of blur, whose flaws are held back already.
+BLUR_CAUTION = 0.9
 LIKED = 4.1
 CLEARLY_SEEN = 4.1
 """Damage below this opinion is there for everybody."""
 CONTRAST_RECALL = 0.65
-BLUR_CAUTION = 0.9
-"""Likewise for the category of blur, whose flaws are held back already."""
 FALSE_FLAW, FALSE_CATEGORY, FALSE_BLUR = 0.012, 0.015, 0.03
 """Share of untouched validation photographs in which one flaw, and in which one category may be found at most."""
 FALSE_ANYWHERE = 0.06

@@ -38,7 +38,8 @@ from training.embedded.real_flaws import FLAW_CATEGORY, FLAWS, SORTS
 from agenticiqa.vocabulary import CATEGORIES, LEVEL_NAMES, SEVERITIES
 
 OPSET = 17
-CALIBRATED_LATER = ("spread_floor",
+CALIBRATED_LATER = (
+    "spread_floor",
     "damage_share", "opinion_line", "damage_curve", "absence_offset", "gate_offset", "kind_offset", "ordinary_share",
     "opinion_knots", "opinion_slopes", "opinion_start", "flaw_scale", "flaw_offset", "presence_scale",
     "presence_offset", "both_severity", "both_flaw", "both_offset", "generated_scale", "generated_offset",

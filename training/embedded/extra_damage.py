@@ -165,6 +165,6 @@ EXTRA_DAMAGE: dict[str, tuple[Damage, tuple[float, float, float, float, float]]]
 
 def damage(rgb: Pixels, name: str, level: float, rng: np.random.Generator) -> Pixels:
     """``rgb`` in 0..1 damaged by an extra or a further kind at a level from 1 to 5."""
-    change, amounts = EXTRA_DAMAGE[name] if name in EXTRA_DAMAGE else FURTHER_DAMAGE[name]
+    change, amounts = (EXTRA_DAMAGE | FURTHER_DAMAGE)[name]
     amount = float(np.interp(level, (1, 2, 3, 4, 5), amounts))
     return np.asarray(change(rgb, amount, rng).clip(0, 1), np.float32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import erf, sqrt
+from statistics import NormalDist
 
 from agenticiqa.pictures.images import UInt8Image
 
@@ -27,7 +27,7 @@ class Clipped:
     @property
     def chance(self) -> float:
         """That a photograph got too much light."""
-        return _above(self.white, CLIPPED_WHITE, 1.5) * _above(self.partly, CLIPPED_REST, 0.02)
+        return NormalDist(CLIPPED_WHITE, 1.5).cdf(self.white) * NormalDist(CLIPPED_REST, 0.02).cdf(self.partly)
 
 
 def clipped(rgb: UInt8Image) -> Clipped:
@@ -42,7 +42,3 @@ def clipped(rgb: UInt8Image) -> Clipped:
     rest = ~spent.all(axis=2)
     partly = float(spent[rest].any(axis=1).mean()) if rest.any() else 0.0
     return Clipped(100 * float((some >= FULL).all(axis=2).mean()), partly)
-
-
-def _above(value: float, bound: float, spread: float) -> float:
-    return (1 + erf((value - bound) / (spread * sqrt(2)))) / 2
