@@ -127,6 +127,7 @@ bench: $(VENV)/.installed $(PEERS)/.installed
 # DATA is a folder with photos/, biq2021/, csiq/ and real_flaws/, laid out as training/README.md says.
 eval-embedded: $(VENV)/.installed-dev
 	PYTHONPATH=. $(BIN)/python -m training.embedded.flaw_answers --data $(DATA)
+	PYTHONPATH=. $(BIN)/python -m training.embedded.rated_answers --data $(DATA)
 	mkdir -p $(dir $(SEEN))
 	PYTHONPATH=. $(BIN)/python -m training.embedded.see --data $(DATA) --weights src/agenticiqa/vision/weights --parts test measure --out $(SEEN)
 	PYTHONPATH=. $(BIN)/python -m training.embedded.evaluate_heads --weights src/agenticiqa/vision/weights --seen $(SEEN) --data $(DATA)

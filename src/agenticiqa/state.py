@@ -321,7 +321,9 @@ class SummarizerOutput(BaseModel):
     replan_reason: str | None = Field(None, description="Reason for replanning")
     used_evidence: dict[str, Any] | None = Field(None, description="Evidence items referenced")
     quality_score: float | None = Field(None, ge=1, le=5, description="Fused score, 1 (bad) to 5 (excellent)")
-    score_interval: tuple[float, float] | None = Field(None, description="From one reading to the other in a conflict")
+    score_interval: tuple[float, float] | None = Field(
+        None, description="Holds what people say in four of five cases; in a conflict, from one reading to the other"
+    )
     conflict: ScoreConflict | None = Field(None, description="Set when measurements and model contradict each other")
     advice: list[Advice] = Field(default_factory=list, description="What to do about it, what matters most first")
     doubt: str | None = Field(None, description="Why the answer is not certain, though there is one")

@@ -13,7 +13,7 @@ from agenticiqa._version import __version__
 from agenticiqa.pictures.overlays import overlay
 from agenticiqa.reports.assessment import ReportItem, render_report, report_item, write_report
 from agenticiqa.reports.comparison import render_page
-from agenticiqa.reports.scale import likely_interval, score_scale
+from agenticiqa.reports.scale import score_scale
 from agenticiqa.runtime.config import ImageLimits
 from support.scripted import ScriptedClient
 
@@ -99,11 +99,7 @@ def test_a_report_tells_date_version_model_and_interval_and_no_folder(tmp_path):
     assert "default-src 'none'" in page
 
 
-def test_the_interval_is_that_of_the_fused_levels():
-    flat = dict.fromkeys(range(1, 6), 0.2)
-    assert likely_interval({"p": flat, "alpha": flat}) == (1.25, 4.75)
-    assert likely_interval({"p": {2: 0.5, 4: 0.5}, "alpha": flat}) == (1.7, 4.3)
-    assert likely_interval(None) is None
+def test_without_an_interval_none_is_claimed():
     assert "interval" not in score_scale(3.0, None).partition("<figcaption>")[2]
 
 

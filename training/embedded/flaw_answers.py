@@ -85,17 +85,23 @@ def manifest(data: Path, part: str) -> list[dict[str, Any]]:
     return rows
 
 
-def answers(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """What ``agenticiqa batch`` says to each row; an option by its text."""
+def results(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What ``agenticiqa batch`` makes of each row."""
     with tempfile.TemporaryDirectory() as folder:
-        listed, results = Path(folder) / "questions.jsonl", Path(folder) / "answers.jsonl"
+        listed, written = Path(folder) / "questions.jsonl", Path(folder) / "answers.jsonl"
         listed.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        command = [str(Path(sys.executable).with_name("agenticiqa")), "batch", str(listed), "-o", str(results),
+        command = [str(Path(sys.executable).with_name("agenticiqa")), "batch", str(listed), "-o", str(written),
                    "--backend", "embedded", "--workers", str(os.cpu_count() or 1)]  # fmt: skip
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        lines = [json.loads(line) for line in results.read_text().splitlines()]
-    found = {line["sample_id"]: str(line["summarizer_result"]["final_answer"]) for line in lines}
-    return [named(found[row["sample_id"]], row.get("options")) for row in rows]
+        lines = [json.loads(line) for line in written.read_text().splitlines()]
+    found = {line["sample_id"]: line for line in lines}
+    return [found[row["sample_id"]] for row in rows]
+
+
+def answers(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """What the product says to each row; an option by its text."""
+    return [named(str(line["summarizer_result"]["final_answer"]), row.get("options"))
+            for row, line in zip(rows, results(rows), strict=True)]  # fmt: skip
 
 
 def named(answer: str, options: list[str] | None) -> str:

@@ -15,12 +15,13 @@ from agenticiqa.vocabulary import LETTER_LEVELS
 
 @dataclass(frozen=True)
 class Rating:
-    """The fused score with its letter, how it came about, and the conflict where there is one."""
+    """The fused score with its letter, how it came about, how sure it is, and the conflict where there is one."""
 
     score: float
     letter: str
     details: dict[str, Any]
     conflict: ScoreConflict | None = None
+    interval: tuple[float, float] | None = None
 
 
 def fusion_of(settings: FusionSettings) -> ScoreFusion:
@@ -64,7 +65,9 @@ def rate(
     }
     if not settings.normalize:
         details["q_printed"] = _printed(settings, tool_scores, p)
-    return Rating(score, fused_letter, details, _conflict(fusion, tool_scores, said))
+    conflict = _conflict(fusion, tool_scores, said)
+    likely = None if bare else fusion.interval(fused, p)
+    return Rating(score, fused_letter, details, conflict, conflict.interval if conflict else likely)
 
 
 def _printed(settings: FusionSettings, tool_scores: Sequence[float], p: Mapping[int, float]) -> float:

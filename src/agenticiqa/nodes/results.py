@@ -61,6 +61,11 @@ class Assessment(BaseModel):
         return self._result().conflict
 
     @property
+    def score_interval(self) -> tuple[float, float] | None:
+        """What holds people's opinion in four of five cases; in a conflict, from one reading to the other."""
+        return self._result().score_interval
+
+    @property
     def gate_score(self) -> float | None:
         """The score that a gate counts: the lower reading where tools and model contradict each other."""
         return self.conflict.interval[0] if self.conflict else self.score

@@ -116,6 +116,7 @@ class _Summary:
         self.tool_scores = self.evidence.tool_scores(self.plan.scope_names) if fuses else []
         self.counted_scores: list[float] | None = None
         self.conflict: ScoreConflict | None = None
+        self.interval: tuple[float, float] | None = None
         self.iteration = self.state.get("iteration_count", 0)
         self.limit = self.state.get("max_replan_iterations", DEFAULT_MAX_REPLAN_ITERATIONS)
 
@@ -210,7 +211,7 @@ class _Summary:
             replan_reason=reason,
             used_evidence=self._used_evidence(answered),
             quality_score=score,
-            score_interval=self.conflict.interval if self.conflict else None,
+            score_interval=self.interval,
             conflict=self.conflict,
             advice=list(reply.advice or advice_from_analysis(self.evidence.distortion_analysis or {})),
             doubt=reply.doubt,
@@ -228,6 +229,7 @@ class _Summary:
         rating = rate(fusion, self.tool_scores, letter, logprobs, self.counted_scores)
         weighed = answered.value.weighed
         self.used["fusion"], self.conflict = rating.details, rating.conflict
+        self.interval = rating.interval
         if scale := asked_scale(self.state["query"]):
             self.used["asked_scale"] = scale.text(rating.score)
             reasoning.insert(0, f"On the scale asked for: {scale.text(rating.score)}.")

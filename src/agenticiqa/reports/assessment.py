@@ -30,7 +30,7 @@ from agenticiqa.reports.look import (
     thumbnail,
     without_folders,
 )
-from agenticiqa.reports.scale import fusion_chart, likely_interval, score_scale
+from agenticiqa.reports.scale import fusion_chart, score_scale
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.files import write_whole
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, damage_in_words, part_in_words
@@ -167,8 +167,7 @@ def _charts(result: Assessment) -> str:
     if result.score is None:
         return ""
     fusion = _used(result).get("fusion")
-    interval = result.conflict.interval if result.conflict else likely_interval(fusion)
-    return f'<div class="charts">{score_scale(result.score, interval)}{fusion_chart(fusion)}</div>'
+    return f'<div class="charts">{score_scale(result.score, result.score_interval)}{fusion_chart(fusion)}</div>'
 
 
 def _advice(result: Assessment) -> str:

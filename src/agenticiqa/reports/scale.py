@@ -4,46 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from itertools import pairwise
 from typing import Any
 
 from agenticiqa.reports.look import LEVEL_COLOURS
+from agenticiqa.score_interval import COVERED
 from agenticiqa.vocabulary import LEVEL_NAMES
 
-COVERED = 0.8
-"""Of the fused distribution lies within the interval."""
 LEVELS = range(1, 6)
 WIDTH, LEFT = 420, 30
-
-
-def likely_interval(fusion: Mapping[str, Any] | None, covered: float = COVERED) -> tuple[float, float] | None:
-    """The middle of the fused level weights, each level spread evenly over half a point on either side of it.
-
-    >>> likely_interval({"p": {3: 1.0}, "alpha": {3: 1.0}})
-    (2.6, 3.4)
-    >>> likely_interval({"p": {"5": 1.0}, "alpha": {"5": 0.2}})
-    (4.55, 4.95)
-    """
-    if not fusion:
-        return None
-    weights = [_by_level(fusion["p"], level) * _by_level(fusion["alpha"], level) for level in LEVELS]
-    total = sum(weights)
-    if total <= 0:
-        return None
-    edges = [1.0, 1.5, 2.5, 3.5, 4.5, 5.0]
-    low, high = (
-        _quantile([each / total for each in weights], edges, q) for q in ((1 - covered) / 2, (1 + covered) / 2)
-    )
-    return round(low, 4), round(high, 4)
-
-
-def _quantile(shares: list[float], edges: list[float], wanted: float) -> float:
-    below = 0.0
-    for share, (start, end) in zip(shares, pairwise(edges), strict=True):
-        if below + share >= wanted and share > 0:
-            return start + (wanted - below) / share * (end - start)
-        below += share
-    return edges[-1]
 
 
 def score_scale(score: float, interval: tuple[float, float] | None) -> str:

@@ -124,9 +124,14 @@ def _headline(result: Assessment) -> str:
     if result.score is not None and answer in LETTER_LEVELS:
         asked = result.asked_scale
         text = f"[bold]{escape(asked)}[/], that is {text}" if asked else text
-        return f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}), score [bold]{result.score:.2f}[/] of 5"
+        interval = "" if result.score_interval is None else f" (80 % interval {_span(result.score_interval)})"
+        return f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}), score [bold]{result.score:.2f}[/] of 5{interval}"
     options = ((result.summarizer_result.used_evidence if result.summarizer_result else None) or {}).get("options", {})
     return f"{text}. {escape(options[answer])}" if answer in options else text
+
+
+def _span(interval: tuple[float, float]) -> str:
+    return f"{interval[0]:.1f} to {interval[1]:.1f}"
 
 
 def _evidence_table(evidence: ExecutorOutput) -> Table:

@@ -54,22 +54,19 @@ def test_score_has_dial_interval_and_chart(open_page: Opener, embedded_url: str,
     assert serious_findings(page) == []
 
 
-def test_interval_is_the_middle_of_the_spread_weights(open_page: Opener, scripted: Running):
+def test_interval_is_that_of_the_result(open_page: Opener, scripted: Running):
     page = open_page(scripted.url)
-    computed = page.evaluate(
+    page.evaluate(
         """async () => {
-            const { interval, fusedWeights } = await import("/static/js/levels.js");
-            const fusion = { p: { 1: 0, 2: 0.5, 3: 0.5, 4: 0, 5: 0 }, alpha: { 1: 0, 2: 0.2, 3: 0.6, 4: 0.2, 5: 0 } };
-            const [low, high] = [[1, 0, 0, 0, 0], [0, 0, 0, 0, 1]];
-            return [fusedWeights(fusion), interval([0, 0.25, 0.75, 0, 0]), interval(low), interval(high)];
+            const { answerCard } = await import("/static/js/answer_card.js");
+            const answer = { final_answer: "B", quality_reasoning: "Sharp.", used_evidence: {} };
+            const summary = { ...answer, quality_score: 3.8, score_interval: [3.42, 4.21] };
+            document.querySelector("main").replaceChildren(answerCard({ status: "ok", summarizer_result: summary }));
         }"""
     )
-    weights, middle, lowest, highest = computed
-    assert weights == pytest.approx([0, 0.25, 0.75, 0, 0])
-    # A tenth of the weight lies below 1.5 + 0.1/0.25, another above 3.5 - 0.1/0.75.
-    assert middle == pytest.approx([1.9, 3.5 - 0.1 / 0.75])
-    assert lowest == pytest.approx([1, 1.4])
-    assert highest == pytest.approx([4.6, 5])
+    expect(page.locator(".dial-interval")).to_have_count(1)
+    expect(page.locator(".answer")).to_contain_text("3.4")
+    expect(page.locator(".answer")).to_contain_text("4.2")
 
 
 def test_conflict_shows_both_readings_and_no_level(open_page: Opener, scripted: Running):

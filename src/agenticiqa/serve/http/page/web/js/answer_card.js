@@ -3,7 +3,7 @@
 import { dial, readings } from "./dial.js";
 import { el, fixed, percent } from "./dom.js";
 import { findingsInWords, findingsOf } from "./findings.js";
-import { COVERED, LEVEL_NAMES, fusedWeights, interval, levelOf } from "./levels.js";
+import { COVERED, LEVEL_NAMES, levelOf } from "./levels.js";
 import { t } from "./words.js";
 
 /** The sentence first, what it rests on below it. */
@@ -40,18 +40,11 @@ function advice(summary) {
   return [el("div", { class: "advice" }, el("p", { class: "advice-title" }, t("answer.advice")), el("ul", {}, lines.slice(0, 3).map((line) => el("li", {}, line.do, line.source ? el("span", { class: "hint" }, ` ${line.source}`) : null))))];
 }
 
-function rangeOf(summary) {
-  if (summary.conflict) return summary.score_interval;
-  const fusion = summary.used_evidence?.fusion;
-  const weights = fusion ? fusedWeights(fusion) : null;
-  return weights ? interval(weights) : null;
-}
-
 /** The dial of a summary that holds a score. */
-export const scoreDial = (summary) => dial(summary.quality_score, rangeOf(summary), summary.conflict ?? null);
+export const scoreDial = (summary) => dial(summary.quality_score, summary.score_interval, summary.conflict ?? null);
 
 function scored(result, summary) {
-  const range = rangeOf(summary);
+  const range = summary.score_interval;
   const about = summary.conflict ? t("answer.conflict_hint") : range ? t("answer.interval_hint", { share: COVERED * 100, low: fixed(range[0], 1), high: fixed(range[1], 1) }) : null;
   return [
     el("div", { class: "answer-scored" }, scoreDial(summary), el("div", {}, el("p", { class: "answer-text" }, sentenceOf(result)), about ? el("p", { class: "hint" }, about) : null)),

@@ -21,22 +21,3 @@ export function fusedWeights(fusion) {
 export function at(byLevel, level) {
   return Number(byLevel?.[level] ?? 0);
 }
-
-/**
- * The middle `covered` share of a distribution over the levels, each level spread evenly over half a point on either
- * side of it, cut at 1 and 5.
- */
-export function interval(weights, covered = COVERED) {
-  const tail = (1 - covered) / 2;
-  const inside = (value) => Math.min(5, Math.max(1, value));
-  return [inside(quantile(weights, tail)), inside(quantile(weights, 1 - tail))];
-}
-
-function quantile(weights, share) {
-  let before = 0;
-  for (const [index, weight] of weights.entries()) {
-    if (before + weight >= share && weight > 0) return index + 0.5 + (share - before) / weight;
-    before += weight;
-  }
-  return 5.5;
-}

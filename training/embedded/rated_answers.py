@@ -1,0 +1,138 @@
+"""The product's own ratings of held-out pictures: do they order as people do, and do the intervals hold?
+
+    python -m training.embedded.rated_answers --data DATA [--part test] [--kinds 4] [--out FILE]
+
+``agenticiqa batch`` rates the photographs of both opinion sets, and CSIQ and photographs damaged by the protocol with
+and without their reference. Beside the ratings with a reference stands what AIQA_FR says alone. Intervals are counted
+where opinions are on the scale from 1 to 5.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+from training.embedded import measure, real_flaws, splits
+from training.embedded.evaluate import ways_of
+from training.embedded.flaw_answers import results
+from training.embedded.generate import read_ratings
+from training.embedded.shipped import read, stretched
+
+import agenticiqa
+from agenticiqa.pictures.distortions import PROTOCOL, distort
+
+QUERY = "Rate the quality of the picture."
+Row = dict[str, Any]
+
+
+def opinion_sets(data: Path, part: str) -> Iterator[Row]:
+    """Photographs as taken."""
+    ratings = read_ratings(data / "biq2021" / "scores.csv")
+    for name in splits.load()["opinions"][part]:
+        yield {"set": "biq2021", "image_path": data / "biq2021" / name, "opinion": ratings[name]}
+    held = set(real_flaws.load()[part])
+    for one in real_flaws.read(data / "real_flaws"):
+        if one.collection == "ordinary" and one.image in held:
+            yield {"set": "ordinary", "image_path": data / "real_flaws" / one.image, "opinion": one.opinion}
+
+
+def csiq(data: Path) -> Iterator[Row]:
+    with (data / "csiq" / "scores.csv").open(newline="") as stream:
+        for row in csv.DictReader(stream):
+            picture, reference = (data / "csiq" / row[name] for name in ("image", "reference"))
+            quality = -float(row["dmos_0_to_1"])
+            yield {"set": "csiq, with reference", "image_path": picture, "reference_path": reference,
+                   "opinion": quality}  # fmt: skip
+            yield {"set": "csiq", "image_path": picture, "opinion": quality}
+
+
+def protocol(data: Path, part: str, kinds: int, folder: Path) -> Iterator[Row]:
+    """Each photograph in some of the 25 ways, in turn, at the next level."""
+    for place, name in enumerate(splits.load()["photos"][part]):
+        photograph = stretched(read(data / "photos" / name))
+        reference = folder / f"{place}.png"
+        Image.fromarray(photograph).save(reference, compress_level=1)
+        for step, way in enumerate(ways_of(place, kinds)):
+            kind, level = PROTOCOL[way], 1 + (place + step) % 5
+            picture = folder / f"{place}-{kind.name}-{level}.png"
+            Image.fromarray(distort(photograph, kind.name, level, full_range=True)).save(picture, compress_level=1)
+            common = {"image_path": picture, "opinion": kind.opinions[level - 1], "photograph": place}
+            yield common | {"set": "protocol, with reference", "reference_path": reference}
+            yield common | {"set": "protocol"}
+
+
+def rated(rows: list[Row]) -> list[Row]:
+    """Each row with the product's score and interval, and AIQA_FR's own score where there is a reference."""
+    asked = [{"sample_id": str(number), "query": QUERY}
+             | {name: str(row[name].absolute()) for name in ("image_path", "reference_path") if name in row}
+             for number, row in enumerate(rows)]  # fmt: skip
+    for row, line in zip(rows, results(asked), strict=True):
+        summary = line["summarizer_result"]
+        row["score"], row["interval"] = summary["quality_score"], summary["score_interval"]
+    with_reference = [row for row in rows if "reference_path" in row]
+    with ThreadPoolExecutor(2) as threads:
+        for row, value in zip(with_reference, threads.map(alone, with_reference), strict=True):
+            row["alone"] = value
+    return rows
+
+
+def alone(row: Row) -> float:
+    found = agenticiqa.measure(row["image_path"], reference=row["reference_path"], tools=["AIQA_FR"])
+    return float(found["AIQA_FR"].raw)
+
+
+def figures(rows: list[Row]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(row["set"] for row in rows):
+        part = [row for row in rows if row["set"] == name]
+        opinion, score = _column(part, "opinion"), _column(part, "score")
+        groups = _column(part, "photograph") if "photograph" in part[0] else None
+        one: dict[str, Any] = {
+            "pictures": len(part), "srcc": measure.with_interval(measure.srcc, score, opinion, groups=groups)
+        }  # fmt: skip
+        if "alone" in part[0]:
+            one["srcc_of_AIQA_FR_alone"] = measure.with_interval(
+                measure.srcc, _column(part, "alone"), opinion, groups=groups
+            )
+        if not name.startswith("csiq"):
+            low, high = _column(part, "interval").T
+            inside = ((low <= opinion) & (opinion <= high)).astype(float)
+            one["within_the_interval"] = measure.with_interval(measure.mean, inside, groups=groups)
+            one["width"] = round(float((high - low).mean()), 3)
+        found[name] = one
+    return found
+
+
+def _column(rows: list[Row], name: str) -> npt.NDArray[np.float64]:
+    return np.array([row[name] for row in rows], float)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--part", choices=("validation", "test"), default="test")
+    parser.add_argument("--kinds", type=int, default=4, help="of the protocol's 25, on each photograph")
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    data: Path = arguments.data
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [*opinion_sets(data, arguments.part), *csiq(data),
+                *protocol(data, arguments.part, arguments.kinds, Path(folder))]  # fmt: skip
+        found = figures(rated(rows))
+    for name, one in found.items():
+        print(name, json.dumps(one), flush=True)
+    if arguments.out:
+        arguments.out.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
