@@ -59,6 +59,19 @@ def damage_in_words(kind: str) -> str:
     return "overall" if kind == OVERALL else CATEGORY_WORDS.get(kind, kind)
 
 
+_ADVERBS = {"none": "not", "slight": "slightly", "moderate": "moderately", "severe": "severely", "extreme": "extremely"}
+
+
+def severity_in_words(severity: str, kind: str) -> str:
+    """How strong which damage is.
+
+    >>> severity_in_words("severe", "Blurs"), severity_in_words("moderate", "Contrast")
+    ('severe blur', 'moderately wrong contrast')
+    """
+    words = damage_in_words(kind)
+    return f"{_ADVERBS[severity] if words.startswith('wrong ') else severity} {words}"
+
+
 def part_in_words(name: str) -> str:
     """A part of the picture as people say it.
 

@@ -16,7 +16,7 @@ from rich.table import Table
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.nodes.run_state import PipelineEvent
 from agenticiqa.state import ExecutorOutput
-from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, damage_in_words, part_in_words
+from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, damage_in_words, part_in_words, severity_in_words
 
 _NEXT = {"planner": "Executor: collecting evidence", "executor": "Summarizer: answering", "summarizer": "Finishing"}
 _SEVERITY_STYLE = {"none": "green", "slight": "green", "moderate": "yellow", "severe": "red", "extreme": "bold red"}
@@ -87,7 +87,7 @@ def _describe_plan(plan: Any) -> str:
 
 def _finding(severity: str, kind: str) -> str:
     """ "severe blur"; "no blur" where it was looked for and not found."""
-    return f"{'no' if severity == 'none' else severity} {damage_in_words(kind)}"
+    return f"no {damage_in_words(kind)}" if severity == "none" else severity_in_words(severity, kind)
 
 
 def _score(value: float | None) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from agenticiqa.models.offline.looking import Look
 from agenticiqa.models.offline.measures import describe
 from agenticiqa.state import ExecutorOutput
-from agenticiqa.vocabulary import CATEGORIES, CATEGORY_WORDS, LEVEL_NAMES
+from agenticiqa.vocabulary import CATEGORIES, CATEGORY_WORDS, LEVEL_NAMES, severity_in_words
 
 NAMES = CATEGORY_WORDS
-_ADVERBS = {"none": "not", "slight": "slightly", "moderate": "moderately", "severe": "severely", "extreme": "extremely"}
 # A slight one of these may be style: shallow focus, a grade, a low key.
 MAY_BE_MEANT = ("Blurs", "Color distortions", "Brightness change", "Contrast")
 MOST_FINDINGS = 3
@@ -26,7 +25,8 @@ def finding(category: str, look: Look) -> str:
     title, share = look.scene.likeliest_kind(category, look.reading)
     kind = f", most like {in_sentence(title)}" if title and share >= CLEAR_SHARE else ""
     hint = ", a hint only: it may be meant" if severity == "slight" and category in MAY_BE_MEANT else ""
-    return f"{severity.capitalize()} {NAMES[category]}{kind}{hint}."
+    words = severity_in_words(severity, category)
+    return f"{words[0].upper()}{words[1:]}{kind}{hint}."
 
 
 def in_sentence(title: str) -> str:
@@ -37,10 +37,6 @@ def in_sentence(title: str) -> str:
     """
     first = title.split(maxsplit=1)[0]
     return title if first[1:] != first[1:].lower() else title[0].lower() + title[1:]
-
-
-def adverb(severity: str) -> str:
-    return _ADVERBS[severity]
 
 
 def findings(look: Look) -> list[str]:
@@ -66,13 +62,12 @@ def unknown_cause(look: Look) -> str:
 
 
 def level_sentence(look: Look) -> str:
-    """The score with the level it falls on, and the two likeliest levels."""
+    """The mean of the levels, which is what is fused, with the level it falls on, and the two likeliest levels."""
     probabilities = look.reading.level_probabilities
+    mean = sum(level * chance for level, chance in probabilities.items())
     likeliest = sorted(probabilities, key=lambda level: -probabilities[level])[:2]
     chances = ", ".join(f"{LEVEL_NAMES[level].lower()} {probabilities[level]:.0%}" for level in likeliest)
-    return (
-        f"On the whole {LEVEL_NAMES[level_at(look.reading.score)].lower()}: {look.reading.score:.2f} of 5 ({chances})."
-    )
+    return f"On the whole {LEVEL_NAMES[level_at(mean)].lower()}: {mean:.2f} of 5 ({chances})."
 
 
 def level_at(score: float) -> int:
