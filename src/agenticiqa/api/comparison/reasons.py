@@ -51,7 +51,7 @@ def _findings(found: Comparison) -> list[str]:
             entry, other = sides[worse][kind], sides[better].get(kind)
             calm = f"{other.severity}" if other else "none found"
             verdict = f"{damage_in_words(kind).capitalize()}: {entry.severity} in {worse}, {calm} in {better}"
-            line = f"{verdict}. In {worse}: {entry.explanation}"
+            line = f"{verdict}. {worse}: {entry.explanation}"
             lines.append((abs(ranks["A"] - ranks["B"]), line))
     return [line for _, line in sorted(lines, key=lambda each: -each[0])]
 

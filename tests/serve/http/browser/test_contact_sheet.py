@@ -200,6 +200,9 @@ def test_a_phone(open_page, sheet, serious_findings):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     first, second = (page.locator(".tile:not([hidden])").nth(at).bounding_box() for at in (0, 1))
     assert first["y"] == second["y"]
+    # Below the tall row of controls too, pictures fill the window to its lower edge.
+    lowest = page.locator(".tile:not([hidden])").last.bounding_box()
+    assert lowest["y"] + lowest["height"] >= 800
     assert serious_findings(page) == []
 
 

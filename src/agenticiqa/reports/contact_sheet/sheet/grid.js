@@ -109,7 +109,7 @@ function measure() {
 }
 
 function visibleRange() {
-  const top = window.scrollY - stage.offsetTop - stage.parentElement.offsetTop;
+  const top = window.scrollY - stage.offsetTop;
   const step = grid.height + GAP;
   const first = Math.max(0, Math.floor(top / step) - ROWS_AROUND);
   const last = Math.ceil((top + window.innerHeight) / step) + ROWS_AROUND;
