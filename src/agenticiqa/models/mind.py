@@ -81,7 +81,7 @@ class Mind(ABC):
     name: str
     """What the run's accounts call it."""
     own_tools: frozenset[str] = frozenset()
-    """Tools that measure with the mind's own eye: beside its chances of the levels they would count it twice."""
+    """Tools whose measurement its chances of the levels are made of: beside these they would count twice."""
 
     def look_ahead(self) -> None:  # noqa: B027 - most minds have nothing to do before they are asked
         """Begin with what every question needs; called beside the start of a run, from another thread."""

@@ -25,7 +25,10 @@ PLAIN = 16
 PAGE_TONE, PAGE_COLOUR = 0.8, 25.0
 PAGE_BRIGHTNESS = 100.0
 """Paper is light. A photograph taken in the dark has one tone and hardly any colour too, and is no page."""
+PAGE_INK = 100.0
+"""Ink stands out from paper. A photograph in fog, or with its contrast taken away, has one tone too, but no ink."""
 TONE_REACH = 16
+OUTERMOST = 0.005
 _TRAINED = "the vision model was trained on photographs, so take this answer with caution"
 
 
@@ -49,6 +52,8 @@ class PictureFacts:
     """Mean difference of the largest and the smallest channel, in levels of 255."""
     brightness: float
     """Mean, in levels of 255."""
+    tonal_range: float
+    """From the darkest to the lightest brightness, but for half a percent of the pixels at either end."""
     clipped: Clipped
     """Lights at the end of the range."""
 
@@ -60,7 +65,8 @@ class PictureFacts:
             return "noise"
         if self.flat_share >= DRAWN_FLAT and self.plain_blocks >= DRAWN_BLOCKS:
             return "drawn"
-        page = self.one_tone >= PAGE_TONE and self.colourfulness < PAGE_COLOUR and self.brightness >= PAGE_BRIGHTNESS
+        pale = self.one_tone >= PAGE_TONE and self.colourfulness < PAGE_COLOUR
+        page = pale and self.brightness >= PAGE_BRIGHTNESS and self.tonal_range >= PAGE_INK
         return "page" if page else "photograph"
 
     @property
@@ -112,8 +118,20 @@ def facts_of(picture: UInt8Image) -> PictureFacts:
         one_tone=float(near),
         colourfulness=_colourfulness(rgb),
         brightness=float(luma.mean()),
+        tonal_range=_tonal_range(counts),
         clipped=clipped(rgb),
     )
+
+
+def _tonal_range(counts: npt.NDArray[np.int64]) -> float:
+    """Of how many pixels have each brightness.
+
+    >>> _tonal_range(np.bincount([20] * 30 + [90] * 940 + [200] * 30, minlength=256))
+    180.0
+    """
+    below = np.cumsum(counts) / counts.sum()
+    darkest, lightest = np.searchsorted(below, (OUTERMOST, 1 - OUTERMOST))
+    return float(lightest - darkest)
 
 
 def _colourfulness(rgb: UInt8Image) -> float:

@@ -45,3 +45,17 @@ def test_a_bad_picture_that_equals_its_reference_is_rated_better_than_beside_the
     beside_original = assess(damaged, reference=scene)
     assert as_it_should_be.score > beside_original.score + 1
     assert as_it_should_be.answer == "A"
+
+
+def test_a_measurement_that_the_levels_are_made_of_does_not_count_twice(scene: np.ndarray) -> None:
+    found = assess(np.ascontiguousarray(distort(scene, "white_noise", 3)), reference=scene)
+    fusion = found.summarizer_result.used_evidence["fusion"]
+    assert {log.tool for log in found.executor_evidence.tool_logs} == {"AIQA_FR"}
+    assert set(fusion["alpha"].values()) == {0.2}
+    assert found.score == pytest.approx(sum(int(level) * chance for level, chance in fusion["p"].items()))
+
+
+def test_what_is_in_the_reference_too_is_not_held_against_the_picture() -> None:
+    bad = Reading(1.5, {1: 0.5, 2: 0.5, 3: 0.0, 4: 0.0, 5: 0.0}, {}, {}, {}, {}, 0.0)
+    assert level_chances(4.6, bad)[1] < 1e-6
+    assert level_chances(4.0, bad)[1] > 0.1

@@ -53,6 +53,16 @@ def test_each_is_told_from_a_photograph(pictures, name, content):
     assert any(character.isdigit() for character in facts.note or "")
 
 
+@pytest.mark.parametrize("kept", [0.12, 0.25, 0.35])
+def test_a_photograph_without_contrast_is_no_page(kept):
+    with Image.open(EXAMPLES / "pictures" / "dandelion.jpg") as opened:
+        grey = np.asarray(opened.convert("L").convert("RGB"), np.float32)
+    pale = np.asarray(150 + kept * (grey - grey.mean()), np.uint8)
+    facts = facts_of(pale)
+    assert facts.content == "photograph"
+    assert facts.note is None
+
+
 def test_the_documentation_says_what_the_product_says(pictures):
     page = (EXAMPLES.parent / "docs" / "embedded.md").read_text(encoding="utf-8")
     for picture in pictures.values():

@@ -20,7 +20,7 @@ from agenticiqa.models.offline.places import locate
 from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.regions import find_region
 from agenticiqa.state import ExecutorOutput, PlannerOutput
-from agenticiqa.tools import aiqa_nr
+from agenticiqa.tools import aiqa_fr, aiqa_nr
 from agenticiqa.vocabulary import GLOBAL
 
 # One cell of the vision model: less holds nothing to judge.
@@ -30,7 +30,7 @@ SMALLEST_SIDE = 32
 class OfflineMind(Mind):
     """Reads its question once, and looks at each object of it once."""
 
-    own_tools = frozenset({aiqa_nr.SPEC.name})
+    own_tools = frozenset({aiqa_nr.SPEC.name, aiqa_fr.SPEC.name})
 
     def __init__(self, asked: Asked, looker: Looker, name: str) -> None:
         self.name = name
