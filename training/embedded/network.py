@@ -333,6 +333,13 @@ class Assessor(nn.Module):
         super().__init__()
         self.local, self.content, self.joint = Local(), Content(), Joint()
 
+    def seen(self, pictures: Tensor, views: Tensor) -> tuple[Tensor, Tensor]:
+        """Cells and content of N×3×H×W in 0..1 and their whole views, computed in 16 bits."""
+        with torch.autocast(pictures.device.type, torch.bfloat16):
+            cells = self.local(pictures.contiguous(memory_format=torch.channels_last))
+            content = self.content(views)
+        return cells.float(), content.float()
+
 
 # --- where training starts ------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 from training.embedded import losses, measure, real_flaws, splits
+from training.embedded.anchor import Anchor
 from training.embedded.chain import Chained, chain
 from training.embedded.generate import FULL, REDUCED, read_ratings
 from training.embedded.network import VIEW, Assessor, lite0_weights, vit_weights
@@ -218,13 +219,6 @@ class Smoothed:
         torch._foreach_add_(mine, theirs, alpha=1 - keep)
 
 
-def forward(model: Assessor, pictures: Tensor, views: Tensor) -> tuple[Tensor, Tensor]:
-    with torch.autocast(pictures.device.type, torch.bfloat16):
-        cells = model.local(pictures.contiguous(memory_format=torch.channels_last))
-        content = model.content(views)
-    return cells.float(), content.float()
-
-
 def windows(cells: Tensor) -> Tensor:
     """Statistics of a random window of 2×2 to 5×5 cells of each picture."""
     side = int(torch.randint(2, 6, ()))
@@ -244,9 +238,9 @@ def kept(count: int, device: str) -> tuple[Tensor, Tensor]:
 class Data:
     """Everything a step draws from."""
 
-    def __init__(self, stores: dict[tuple[int, int], Store], rated: Rated, clean: Clean, real: Real):
+    def __init__(self, stores: dict[tuple[int, int], Store], rated: Rated, clean: Clean, real: Real, anchor: Anchor):
         self.full, self.reduced = stores[FULL], stores[REDUCED]
-        self.rated, self.clean, self.real = rated, clean, real
+        self.rated, self.clean, self.real, self.anchor = rated, clean, real, anchor
 
 
 def large_rows(model: Assessor, data: Data, step: int) -> dict[str, Tensor]:
@@ -273,7 +267,7 @@ def large_rows(model: Assessor, data: Data, step: int) -> dict[str, Tensor]:
             squares(camera.pictures),
         ]
     )
-    cells, content = forward(model, pictures, views)
+    cells, content = model.seen(pictures, views)
     found = model.joint(cells.mean((2, 3)), content, kept(len(content), str(device)))
     batch = {name: values[rows] for name, values in source.targets.items()}
     made, taken, shot = (
@@ -289,6 +283,7 @@ def large_rows(model: Assessor, data: Data, step: int) -> dict[str, Tensor]:
     parts |= losses.window_losses(patches, batch)
     parts["rated_sort"] = 0.1 * nn.functional.cross_entropy(taken["sorts"], torch.zeros_like(opinion_rows))
     parts["rated_generated"] = losses.told(taken["generated"], torch.zeros_like(rating), 0.1)
+    parts |= data.anchor.losses(found, pictures, views, "kept")
     return parts | losses.chain_losses(shot, camera.amounts, camera.flaws, camera.categories)
 
 
@@ -303,12 +298,13 @@ def small_rows(model: Assessor, data: Data) -> dict[str, Tensor]:
     batch = data.real.batch(rows)
     batch["focus"] = torch.where(flip[:, 0], batch["focus"].flip(2), batch["focus"])
     pictures = torch.cat([shown, window_of(camera.pictures, SMALL_WINDOW)])
-    cells, content = forward(model, pictures, torch.cat([seen, squares(camera.pictures)]))
+    views = torch.cat([seen, squares(camera.pictures)])
+    cells, content = model.seen(pictures, views)
     found = model.joint(cells.mean((2, 3)), content, kept(len(content), str(device)))
     real, shot = (
         {name: value[part] for name, value in found.items()} for part in (slice(len(rows)), slice(len(rows), None))
     )
-    parts = losses.real_losses(real, batch)
+    parts = losses.real_losses(real, batch) | data.anchor.losses(found, pictures, views, "small_kept")
     parts |= {f"small_{name}": 0.6 * value for name, value in
               losses.chain_losses(shot, camera.amounts, camera.flaws, camera.categories).items()}  # fmt: skip
     count = DRAWN["defocus"]
@@ -320,7 +316,21 @@ def small_rows(model: Assessor, data: Data) -> dict[str, Tensor]:
     return parts
 
 
-def train(model: Assessor, data: Data, watch: Watch, minutes: float, pace: float = 1.0, limit: int = 0) -> Smoothed:
+def ready(model: Assessor, *, steady: bool) -> None:
+    """To be trained; ``steady`` keeps the means and variances of the normalisation.
+
+    A trained network whose normalisation is suddenly measured on damaged pictures, few at a time, is thrown off and has
+    to learn much of what it knew again.
+    """
+    model.train()
+    for layer in model.local.modules():
+        if steady and isinstance(layer, nn.BatchNorm2d):
+            layer.eval()
+
+
+def train(
+    model: Assessor, data: Data, watch: Watch, minutes: float, pace: float = 1.0, limit: int = 0, *, steady: bool
+) -> Smoothed:
     device = str(next(model.parameters()).device)
     optimizer = torch.optim.AdamW(parameter_groups(model, pace), betas=(0.9, 0.98), fused=device.startswith("cuda"))
     smoothed = Smoothed(model)
@@ -330,7 +340,7 @@ def train(model: Assessor, data: Data, watch: Watch, minutes: float, pace: float
         factor = min(1.0, (step + 1) / 150) * (0.5 * (1 + math.cos(math.pi * progress)) + 1e-3)
         for group in optimizer.param_groups:
             group["lr"] = group["rate"] * factor
-        model.train()
+        ready(model, steady=steady)
         optimizer.zero_grad(set_to_none=True)
         parts = large_rows(model, data, step)
         torch.stack(list(parts.values())).sum().backward()
@@ -481,6 +491,8 @@ def main() -> None:
     parser.add_argument("--begin-with", type=int, default=15_000, help="wait for so many made pictures")
     parser.add_argument("--start", type=Path, nargs="*", default=[], help="go on from the mean of shipped ONNX folders")
     parser.add_argument("--pace", type=float, default=1.0, help="factor on all learning rates")
+    parser.add_argument("--anchor", type=float, default=0.0, help="weight of staying with the opinions of the start")
+    parser.add_argument("--steady", action="store_true", help="keep the normalisation of the start as it is")
     parser.add_argument("--leave-out", nargs="*", default=[], help="collections of real flaws that must not be learnt")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--no-features", action="store_true", help="only the checkpoint")
@@ -531,8 +543,9 @@ def run(arguments: argparse.Namespace, device: str) -> None:
         time.sleep(1)
     print(f"waited {time.time() - begin:.0f} s for {stores[FULL].count}+{stores[REDUCED].count} pictures", flush=True)
     watch = Watch(rated["validation"], real["validation"])
-    drawn_from = Data(stores, rated["train"], clean["train"], real["train"])
-    smoothed = train(model, drawn_from, watch, arguments.minutes, arguments.pace, trial)
+    anchor = Anchor(model, arguments.anchor)
+    drawn_from = Data(stores, rated["train"], clean["train"], real["train"], anchor)
+    smoothed = train(model, drawn_from, watch, arguments.minutes, arguments.pace, trial, steady=arguments.steady)
     reader.stopped = True
     save(smoothed.model, arguments.out)
     (arguments.out / "trained").touch()
