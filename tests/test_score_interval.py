@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenticiqa.score_fusion import ScoreFusion
+from agenticiqa.nodes.rating import rate
+from agenticiqa.runtime.config import FusionSettings
 from agenticiqa.score_interval import NARROWED, likely_interval
 
 FLAT = dict.fromkeys(range(1, 6), 0.2)
@@ -23,7 +26,6 @@ def test_two_levels_far_apart_reach_from_one_to_the_other():
 
 def test_nothing_in_common_has_no_interval():
     assert likely_interval(dict.fromkeys(range(1, 6), 0.0)) is None
-    assert ScoreFusion(eta=50).interval([5.0], {1: 1.0}) is None
 
 
 @given(st.lists(st.floats(0, 1), min_size=5, max_size=5).filter(lambda values: sum(values) > 0.01))
@@ -36,7 +38,10 @@ def test_holds_the_score_and_stays_on_the_scale(values: list[float]):
 
 
 def test_tools_and_levels_make_it_narrower_together():
-    fusion = ScoreFusion()
-    alone = fusion.interval([], {1: 0.02, 2: 0.08, 3: 0.3, 4: 0.5, 5: 0.1})
-    both = fusion.interval([3.9], {1: 0.02, 2: 0.08, 3: 0.3, 4: 0.5, 5: 0.1})
+    said = {letter: math.log(chance) for letter, chance in zip("EDCBA", (0.02, 0.08, 0.3, 0.5, 0.1), strict=True)}
+    alone, both = (rate(FusionSettings(), scores, "B", said).interval for scores in ([], [3.9]))
     assert both[1] - both[0] < alone[1] - alone[0]
+
+
+def test_a_bare_letter_without_measurements_has_none():
+    assert rate(FusionSettings(), [], "B", None).interval is None

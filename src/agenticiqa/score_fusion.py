@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from agenticiqa.models.answers import parse_level
-from agenticiqa.score_interval import likely_interval
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_LETTERS
 
 logger = logging.getLogger(__name__)
@@ -166,14 +165,6 @@ class ScoreFusion:
                 raise ValueError("neither tool scores nor level probabilities to fuse")
             return self._within_levels(mean)
         return self._within_levels(weighted / total)
-
-    def interval(
-        self, tool_scores: Sequence[float], vlm_probabilities: Mapping[int, float]
-    ) -> tuple[float, float] | None:
-        """What holds people's opinion in four of five cases; None where scores and levels have nothing in common."""
-        weights = self.compute_perceptual_weights(tool_scores)
-        products = {level: weights[level] * vlm_probabilities.get(level, 0.0) for level in self.quality_levels}
-        return likely_interval(products) if math.fsum(products.values()) >= NEGLIGIBLE else None
 
     def overlap(self, tool_scores: Sequence[float], vlm_probabilities: Mapping[int, float]) -> float:
         """The area that the tools' weights and level probabilities have in common, 0 to 1.

@@ -9,6 +9,7 @@ from typing import Any
 
 from agenticiqa.runtime.config import FusionSettings
 from agenticiqa.score_fusion import HARDLY_OVERLAP, ScoreFusion
+from agenticiqa.score_interval import likely_interval
 from agenticiqa.state import ScoreConflict
 from agenticiqa.vocabulary import LETTER_LEVELS
 
@@ -52,11 +53,12 @@ def rate(
     bare = not usable and not tool_scores
     score = float(LETTER_LEVELS[letter]) if bare else fusion.fuse_scores(fused, p)
     fused_letter = fusion.map_to_level(score)
+    alpha = fusion.compute_perceptual_weights(fused)
     details: dict[str, Any] = {
         "tool_scores": [round(each, 4) for each in tool_scores],
         "tool_mean": fusion.tool_mean(tool_scores),
         # Keys are texts, as JSON has no others: what is stored reads back the same.
-        "alpha": {str(level): weight for level, weight in fusion.compute_perceptual_weights(fused).items()},
+        "alpha": {str(level): weight for level, weight in alpha.items()},
         "p": {str(level): probability for level, probability in p.items()},
         "p_source": "log-probabilities" if usable else "classification",
         "q": score,
@@ -66,7 +68,7 @@ def rate(
     if not settings.normalize:
         details["q_printed"] = _printed(settings, tool_scores, p)
     conflict = _conflict(fusion, tool_scores, said)
-    likely = None if bare else fusion.interval(fused, p)
+    likely = None if bare else likely_interval({level: alpha[level] * p.get(level, 0.0) for level in alpha})
     return Rating(score, fused_letter, details, conflict, conflict.interval if conflict else likely)
 
 
