@@ -30,6 +30,7 @@ def switched(made: PlannerOutput) -> tuple[bool, bool, bool, bool]:
         ("Is the face blurry?", (False, True, False, False)),
         ("Is the photo blurry? Use NIQE.", (False, True, False, True)),
         ("Is the photo blurry?", (False, True, True, True)),
+        ("How can I fix it?", (True, True, True, True)),
         ("Is the photo romantic?", (False, False, False, False)),
         ("Is the man happy?", (False, False, False, False)),
     ],

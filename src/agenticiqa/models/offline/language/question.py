@@ -210,7 +210,8 @@ class _QuestionReader:
             return "IQA"
         if self._is_outside() or self._wants_advice_only() or any(item.tag == "aesthetic" for item in self.items):
             return "Other"
-        if self._distorted():
+        # What mends a picture follows from what is wrong with it.
+        if self._distorted() or self.meaning.form == "advice":
             return "IQA"
         if _asked_colors(self.items) or _contains(self.items, CONTENT_WORDS):
             return "Other"
