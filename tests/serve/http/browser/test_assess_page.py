@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from agenticiqa.serve.http.page.example_pictures import EXAMPLES
 from serve.http.browser.steps import answer_of, ask, drag, evidence_of, upload, zoom_of
@@ -119,6 +119,26 @@ def test_ask_without_picture_says_what_is_missing(open_page: Opener, scripted: R
     page = open_page(scripted.url)
     page.locator("#ask").click()
     expect(page.locator("#ask-hint")).to_have_text("Choose a picture first: Picture.")
+
+
+def test_what_is_missing_stays_said_when_the_lists_come_late(open_page: Opener, scripted: Running):
+    page = open_page(scripted.url)
+    late: list[Route] = []
+
+    def hold(route: Route) -> None:
+        late.append(route)
+
+    page.route("**/v1/tools", hold)
+    page.reload()
+    page.locator("#ask").click()
+    hint = page.locator("#ask-hint")
+    expect(hint).to_have_text("Choose a picture first: Picture.")
+    for route in late:
+        route.continue_()
+    expect(page.locator("#backend option")).not_to_have_count(0)
+    expect(hint).to_have_text("Choose a picture first: Picture.")
+    upload(page)
+    expect(hint).to_have_text("")
 
 
 @pytest.mark.parametrize("way", ["drop", "paste"])

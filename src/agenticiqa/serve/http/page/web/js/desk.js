@@ -38,6 +38,7 @@ export class Desk {
     this.maps = new MapStore();
     this.readyTools = new Set();
     this.onShow = false;
+    this.hinted = null;
   }
 
   get visible() {
@@ -88,7 +89,8 @@ export class Desk {
     const busy = Boolean(bench.active);
     byId("ask").disabled = busy;
     byId("cancel").hidden = !busy;
-    byId("ask-hint").textContent = "";
+    // That a picture is missing stays said until it is there, also when the server's lists come later than the press.
+    if (!(bench.missing && bench === this.hinted)) byId("ask-hint").textContent = "";
     this.question.placeholder = t(bench.kind === "compare" ? "ask.of_each" : bench.turns.length ? "ask.another" : "ask.anything");
     // Once something was asked, what was found suggests what to ask next.
     byId("suggestions").hidden = busy || bench.turns.length > 0;
@@ -225,7 +227,9 @@ export class Desk {
   async ask(text = this.question.value) {
     const which = this.bench;
     if (which.active) return;
+    this.hinted = null;
     if (which.missing) {
+      this.hinted = which;
       byId("ask-hint").textContent = t("ask.missing", { label: which.missing.label });
       which.missing.element.querySelector("input").focus();
       return;
