@@ -56,6 +56,7 @@ def test_score_has_dial_interval_and_chart(open_page: Opener, embedded_url: str,
 
 def test_interval_is_that_of_the_result(open_page: Opener, scripted: Running):
     page = open_page(scripted.url)
+    expect(page.locator("#backend option")).not_to_have_count(0)  # nothing comes late into what is put there
     page.evaluate(
         """async () => {
             const { answerCard } = await import("/static/js/answer_card.js");
@@ -71,6 +72,7 @@ def test_interval_is_that_of_the_result(open_page: Opener, scripted: Running):
 
 def test_conflict_shows_both_readings_and_no_level(open_page: Opener, scripted: Running):
     page = open_page(scripted.url)
+    expect(page.locator("#backend option")).not_to_have_count(0)  # nothing comes late into what is put there
     page.evaluate(
         """async () => {
             const { answerCard } = await import("/static/js/answer_card.js");
@@ -92,6 +94,7 @@ def test_conflict_shows_both_readings_and_no_level(open_page: Opener, scripted: 
 
 def test_a_scale_asked_for_comes_first(open_page: Opener, scripted: Running):
     page = open_page(scripted.url)
+    expect(page.locator("#backend option")).not_to_have_count(0)  # nothing comes late into what is put there
     page.evaluate(
         """async () => {
             const { answerCard } = await import("/static/js/answer_card.js");

@@ -72,3 +72,15 @@ def test_thumbnails_and_a_narrow_window(open_page: Opener, filled: Running):
     expect(page.locator(".run-thumb img[src^='blob:']")).to_have_count(3)
     assert overflow(page) == 0
     page.close()
+
+
+def test_a_run_that_failed_because_of_its_picture_asks_for_no_thumbnail(open_page: Opener, watch, tmp_path: Path):
+    with serving(tmp_path, ScriptedClient()) as running, running.client() as client:
+        cut = {"image": ("cut.png", PICTURE[: len(PICTURE) // 2])}
+        client.post("/v1/assess", files=cut, data={"query": "Rate the image."})
+        assess(client, files={"image": ("whole.png", PICTURE)}, data={"query": "Rate the image."})
+        page = open_page(f"{running.url}/#/history")
+        expect(page.locator(".run-item")).to_have_count(2)
+        expect(page.locator(".run-thumb img[src^='blob:']")).to_have_count(1)
+        assert sum("max_side=192" in address for address in watch.addresses) == 1
+        page.close()

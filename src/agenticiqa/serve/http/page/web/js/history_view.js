@@ -71,7 +71,8 @@ export class HistoryView {
 
   row(run) {
     const image = el("img", { alt: "", width: "96", height: "72", "data-source": run.links.image ?? run.links.image_a });
-    this.seen.observe(image);
+    // A run often fails because of its picture: that is not asked for again.
+    if (run.status !== "error") this.seen.observe(image);
     const comparing = run.kind === "compare";
     const title = comparing ? t("history.pair", { a: run.image_name, b: run.image_b_name }) : shownFor(run.query);
     const names = comparing ? t("history.comparison") : [run.image_name, run.reference_name && t("history.with_reference")].filter(Boolean).join(", ");
@@ -82,7 +83,7 @@ export class HistoryView {
       el(
         "a",
         { class: "run-row", href: `#/run/${run.id}` },
-        el("span", { class: "run-thumb" }, image),
+        el("span", { class: run.status === "error" ? "run-thumb run-thumb-gone" : "run-thumb" }, image),
         el("span", { class: "run-words" }, el("span", { class: "run-query" }, title), el("span", { class: "dim" }, `${names} · ${new Date(run.created_at).toLocaleString()}`)),
         el("span", { class: "run-answer" }, answerOf(run)),
       ),
