@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT))
 
-from support import drawn  # noqa: E402
+from support import drawn  # noqa: E402 - lies beside the tests, whose folder was just added
 
 Pixels = np.ndarray
 

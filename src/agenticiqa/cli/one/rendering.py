@@ -15,6 +15,7 @@ from rich.table import Table
 
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.nodes.run_state import PipelineEvent
+from agenticiqa.score_interval import COVERED
 from agenticiqa.state import ExecutorOutput
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, damage_in_words, part_in_words, severity_in_words
 
@@ -124,14 +125,15 @@ def _headline(result: Assessment) -> str:
     if result.score is not None and answer in LETTER_LEVELS:
         asked = result.asked_scale
         text = f"[bold]{escape(asked)}[/], that is {text}" if asked else text
-        interval = "" if result.score_interval is None else f" (80 % interval {_span(result.score_interval)})"
-        return f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}), score [bold]{result.score:.2f}[/] of 5{interval}"
+        score = f"score [bold]{result.score:.2f}[/] of 5{_interval(result.score_interval)}"
+        return f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}), {score}"
     options = ((result.summarizer_result.used_evidence if result.summarizer_result else None) or {}).get("options", {})
     return f"{text}. {escape(options[answer])}" if answer in options else text
 
 
-def _span(interval: tuple[float, float]) -> str:
-    return f"{interval[0]:.1f} to {interval[1]:.1f}"
+def _interval(found: tuple[float, float] | None) -> str:
+    """Older records have none."""
+    return "" if found is None else f" ({COVERED * 100:.0f} % interval {found[0]:.1f} to {found[1]:.1f})"
 
 
 def _evidence_table(evidence: ExecutorOutput) -> Table:

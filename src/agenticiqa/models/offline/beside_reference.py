@@ -16,9 +16,9 @@ BLIND_SHARE = 0.25
 """What the look at the damaged picture alone still counts. It adds what people say of kinds of damage that it knows (on
 validation pictures of the protocol the rank correlation rises from 0.856 to 0.893, on CSIQ from 0.967 to 0.976), and
 misleads where it does not know them."""
-UNCHANGED, FADING = UNCHANGED_OPINION, 0.3
-"""AIQA_FR's score of a picture that equals its reference, and how far below it the blind look begins to count: what it
-may find there is in the reference too."""
+FADING = 0.3
+"""So far below AIQA_FR's score of a picture that equals its reference the blind look counts in full; nearer to it less,
+because what it finds is in the reference too."""
 
 
 def beside(look: Look, reference: LoadedImage, name: str, evidence: ExecutorOutput) -> Look:
@@ -38,7 +38,7 @@ def level_chances(score: float, blind: Reading) -> dict[int, float]:
     >>> {level: round(chance, 2) for level, chance in level_chances(4.0, blind).items()}
     {1: 0.05, 2: 0.05, 3: 0.17, 4: 0.55, 5: 0.18}
     """
-    share = BLIND_SHARE * min(1.0, max(0.0, UNCHANGED - score) / FADING)
+    share = BLIND_SHARE * min(1.0, max(0.0, UNCHANGED_OPINION - score) / FADING)
     spread = aiqa_fr.fused_model().spread
     edges = [-inf, *(level + 0.5 for level in LEVELS[:-1]), inf]
     below = [(1 + erf((edge - score) / (spread * sqrt(2)))) / 2 for edge in edges]
