@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,10 @@ from support.pictures import distorted, save, scene
 
 # Python searches for garbage after every 700 new objects, and every search goes through all modules that are loaded.
 gc.set_threshold(20_000)
+
+# A shell starts what runs in its background deaf to Ctrl-C, and every child inherits that; some tests press it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import re
 import signal
 import subprocess
@@ -21,7 +20,7 @@ import pytest
 from PIL import Image
 
 from agenticiqa.errors import AgenticIQAError, ConfigError, ImageTooLargeError, ToolUnavailableError, told_to_clients
-from agenticiqa.runtime.logs import ACCESS_LOGGER, PACKAGE_LOGGER, log_to_standard_error
+from agenticiqa.runtime.logs import log_to_standard_error
 from agenticiqa.runtime.runs import RunStore
 from agenticiqa.serve.http.guard.keys import KeyFile
 from agenticiqa.serve.http.work.pipeline_work import Pipeline
@@ -236,14 +235,8 @@ def test_the_log_on_standard_error_is_lines_otherwise_and_access_is_left_out_if_
 @pytest.fixture(params=["json"])
 def log_of_this_process(request: pytest.FixtureRequest) -> Iterator[None]:
     """On standard error while a test runs, and as it was afterwards."""
-    loggers = [logging.getLogger(name) for name in (PACKAGE_LOGGER, ACCESS_LOGGER, "uvicorn.error")]
-    before = [(list(logger.handlers), logger.level, logger.propagate) for logger in loggers]
-    log_to_standard_error(request.param, access=True)
-    yield
-    for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):
-        logger.handlers[:] = handlers
-        logger.setLevel(level)
-        logger.propagate = propagate
+    with log_to_standard_error(request.param, access=True):
+        yield
 
 
 @pytest.mark.usefixtures("log_of_this_process")

@@ -40,9 +40,12 @@ def test_wrong_options_are_explained(run, tmp_path: Path):
 
 
 def test_taken_port_is_explained(run):
+    import logging
     import socket
 
+    before = list(logging.getLogger("agenticiqa").handlers)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = run("serve", "--port", str(taken.getsockname()[1]))
     assert done.code == 1
     assert "cannot be used" in done.err
+    assert logging.getLogger("agenticiqa").handlers == before

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from PIL import ImageFile
 from training.embedded.extra_damage import EXTRA_DAMAGE, damage
 from training.embedded.further_damage import FURTHER_CATEGORIES, FURTHER_DAMAGE
 from training.embedded.kinds import CATEGORY_INDEX, EXTRA_KINDS, KIND_INDEX, joined, severity_of
@@ -24,6 +25,12 @@ def as_bytes(rgb):
 
 def test_every_extra_kind_is_made_and_named():
     assert set(EXTRA_DAMAGE) == {kind.name for kind in EXTRA_KINDS}
+
+
+def test_errors_of_transmission_leave_pillow_strict(photograph):
+    found = damage(photograph, "transmission_errors", 5.0, np.random.default_rng(1))
+    assert found.shape == photograph.shape
+    assert not ImageFile.LOAD_TRUNCATED_IMAGES
 
 
 def test_further_damage_has_categories_and_no_kind_of_its_own(photograph):

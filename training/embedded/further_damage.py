@@ -7,7 +7,8 @@ blocks, dithering and more. None of these is a kind of its own in the answers; e
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import cv2
 import numpy as np
@@ -85,6 +86,16 @@ def compressed_noise(rgb: Pixels, deviation: float, rng: np.random.Generator) ->
     return np.asarray(Image.open(buffer).convert("RGB"), np.float32) / np.float32(255)
 
 
+@contextmanager
+def broken_files_read() -> Iterator[None]:
+    """Pillow shows what it can of a broken file. The switch is one for the whole process: it goes back at once."""
+    before, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, True
+    try:
+        yield
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = before
+
+
 def transmission_errors(rgb: Pixels, count: float, rng: np.random.Generator) -> Pixels:
     """Wrong bytes in a JPEG file; each spoils the row of blocks up to the next mark of restart."""
     buffer = io.BytesIO()
@@ -92,14 +103,14 @@ def transmission_errors(rgb: Pixels, count: float, rng: np.random.Generator) -> 
         buffer, "JPEG", quality=int(rng.integers(60, 90)), restart_marker_rows=1, subsampling=2
     )
     stored = np.frombuffer(buffer.getvalue(), np.uint8)
-    ImageFile.LOAD_TRUNCATED_IMAGES = True
     for _ in range(TRIES):
         spoiled = stored.copy()
         for place in rng.integers(SAFE_HEADER, len(stored) - 2, max(1, round(count))):
             if 0xFF not in stored[place - 1 : place + 2]:
                 spoiled[place] = rng.integers(0, 255)
         try:
-            found = np.asarray(Image.open(io.BytesIO(spoiled.tobytes())).convert("RGB"), np.float32)
+            with broken_files_read():
+                found = np.asarray(Image.open(io.BytesIO(spoiled.tobytes())).convert("RGB"), np.float32)
         except OSError:
             continue  # the decoder gave up on this one; other errors are tried
         if found.shape == rgb.shape:

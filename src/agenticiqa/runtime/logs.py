@@ -26,7 +26,6 @@ from agenticiqa.runtime.shown_text import printable
 PACKAGE_LOGGER = "agenticiqa"
 OWN_HANDLER = "made by agenticiqa"
 """Marks handlers that a new set-up replaces; those of the calling program stay."""
-SERVER_HANDLER = "made by agenticiqa serve"
 ACCESS_LOGGER = "agenticiqa.access"
 LogForm = Literal["json", "text"]
 MAX_LOG_BYTES = 20 * 1024 * 1024
@@ -122,21 +121,32 @@ class _StandardErrorHandler(logging.Handler):
         sys.stderr.flush()
 
 
-def log_to_standard_error(form: LogForm, level: str = "INFO", secrets: Iterable[str] = (), *, access: bool) -> None:
-    """A server's log: the package's records, those of its HTTP server, and with ``access`` a line for each request."""
+@contextmanager
+def log_to_standard_error(
+    form: LogForm, level: str = "INFO", secrets: Iterable[str] = (), *, access: bool
+) -> Iterator[None]:
+    """A server's log: the package's records, those of its HTTP server, and with ``access`` a line for each request.
+
+    Afterwards logging is as it was before: a program that serves for a while goes on undisturbed.
+    """
     handler = _StandardErrorHandler()
     handler.setFormatter(JsonLinesFormatter() if form == "json" else TextFormatter())
     handler.addFilter(RedactingFilter(secrets))
-    handler.name = SERVER_HANDLER
     levels = {PACKAGE_LOGGER: level, "uvicorn.error": "WARNING", ACCESS_LOGGER: "INFO" if access else "ERROR"}
-    for name, least in levels.items():
-        logger = logging.getLogger(name)
-        for old in [each for each in logger.handlers if each.name == SERVER_HANDLER]:
-            logger.removeHandler(old)
+    loggers = {name: logging.getLogger(name) for name in levels}
+    before = {name: (logger.level, logger.propagate) for name, logger in loggers.items()}
+    for name, logger in loggers.items():
         logger.addHandler(handler)
-        logger.setLevel(least)
+        logger.setLevel(levels[name])
         # The log file keeps what happened, not who asked.
         logger.propagate = name == PACKAGE_LOGGER
+    try:
+        yield
+    finally:
+        for name, logger in loggers.items():
+            logger.removeHandler(handler)
+            logger.setLevel(before[name][0])
+            logger.propagate = before[name][1]
 
 
 class _LogFile(RotatingFileHandler):

@@ -13,7 +13,7 @@ import typer
 from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MemoryOption, finite
 from agenticiqa.cli.terminal import error_console, output_console, print_json
 from agenticiqa.errors import ConfigError
-from agenticiqa.runtime.logs import log_to_standard_error
+from agenticiqa.runtime.logs import LogForm, log_to_standard_error
 
 if TYPE_CHECKING:
     from agenticiqa.serve.http.guard.keys import KeyFile
@@ -112,16 +112,15 @@ def serve(
     os.umask(0o077)
     clear_abandoned()
 
-    log_to_standard_error(
-        "json" if log_format == "json" else "text", settings.pipeline.logging.level, settings.secrets, access=access_log
-    )
-    bound = bind(service, settings)
-    if json_output:
-        print_json({"url": bound.address})
-        sys.stdout.flush()
-    else:
-        error_console().print(f"Serving on {bound.address} (Ctrl+C stops)", highlight=False, soft_wrap=True)
-    bound.run()
+    form: LogForm = "json" if log_format == "json" else "text"
+    with log_to_standard_error(form, settings.pipeline.logging.level, settings.secrets, access=access_log):
+        bound = bind(service, settings)
+        if json_output:
+            print_json({"url": bound.address})
+            sys.stdout.flush()
+        else:
+            error_console().print(f"Serving on {bound.address} (Ctrl+C stops)", highlight=False, soft_wrap=True)
+        bound.run()
 
 
 def _require_extra() -> None:
