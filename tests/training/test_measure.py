@@ -73,13 +73,6 @@ def test_calibration_error_of_overconfidence():
     assert measure.calibration_error(sure, truth) == pytest.approx(0.4)
 
 
-def test_the_best_scale_finds_the_spread():
-    rng = np.random.default_rng(0)
-    score = rng.uniform(1.5, 4.5, 4000)
-    opinion = score + rng.logistic(0, 0.4, 4000)
-    assert measure.best_scale(score, np.full(4000, 0.2), opinion) == pytest.approx(2.0, rel=0.15)
-
-
 def test_intervals_by_group_are_wider():
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(10), 50)

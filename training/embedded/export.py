@@ -40,12 +40,14 @@ from agenticiqa.vocabulary import CATEGORIES, LEVEL_NAMES, SEVERITIES
 OPSET = 17
 CALIBRATED_LATER = (
     "spread_floor",
-    "damage_share", "opinion_line", "damage_curve", "absence_offset", "gate_offset", "kind_offset", "ordinary_share",
+    "damage_share", "opinion_line", "damage_curve", "absence_offset", "gate_offset", "kind_offset", "severity_share",
     "opinion_knots", "opinion_slopes", "opinion_start", "flaw_scale", "flaw_offset", "presence_scale",
     "presence_offset", "both_severity", "both_flaw", "both_offset", "generated_scale", "generated_offset",
     "focus_scale", "focus_offset", "sort_scale",
 )  # fmt: skip
 """Absent from checkpoints that ``calibrate.py`` has not seen yet."""
+RETIRED = ("joint.ordinary_share",)
+"""In checkpoints up to version 2.1."""
 SMALL = 2048
 """Tensors of fewer elements stay as they are."""
 
@@ -112,7 +114,8 @@ def load(files: list[Path]) -> Assessor:
     stored = np.load(io.BytesIO(b"".join(file.read_bytes() for file in files)))
     model = Assessor()
     found = model.load_state_dict(
-        {name: torch.from_numpy(stored[name].astype(np.float32)) for name in stored.files}, strict=False
+        {name: torch.from_numpy(stored[name].astype(np.float32)) for name in stored.files if name not in RETIRED},
+        strict=False,
     )
     missing = [name for name in found.missing_keys if not name.endswith(("num_batches_tracked", *CALIBRATED_LATER))]
     assert not missing, missing
@@ -260,7 +263,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", type=Path, nargs="+", required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--version", default="2.1")
+    parser.add_argument("--version", default="2.2")
     arguments = parser.parse_args()
     model = load(sorted(arguments.checkpoint))
     hashes = export(model, arguments.out)

@@ -97,16 +97,6 @@ def nearest_level(opinion: Floats) -> npt.NDArray[np.int64]:
     return np.asarray(np.clip(np.floor(opinion + 0.5), 1, 5) - 1, np.int64)
 
 
-def best_scale(score: Floats, spread: Floats, opinion: Floats) -> float:
-    """The factor on the spread that makes the levels' chances most likely."""
-    wanted = nearest_level(opinion)
-    scales = np.geomspace(0.1, 4, 80)
-    losses = [
-        -np.log(level_probabilities(score, spread * s)[np.arange(len(score)), wanted] + 1e-6).mean() for s in scales
-    ]
-    return float(scales[int(np.argmin(losses))])
-
-
 def chain_is_monotone(scores: Floats, kind: int, tolerance: float = TOLERANCE) -> bool:
     """Five scores of one photograph at levels 1..5; from the neutral level outwards where there is one.
 

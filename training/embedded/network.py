@@ -173,6 +173,8 @@ class Content(nn.Module):
 AMOUNTS = ("blur", "motion", "noise", "compression", "exposure", "veil", "contrast", "saturation", "sharpening")
 """What the camera chain did, measured in the finished picture; learnt beside the flaws, not shipped."""
 KNOTS = 8
+SEVERITY_WORTH = (4.6, 4.0, 3.2, 2.4, 1.5)
+"""The opinion that a severity stands for: none to extreme."""
 
 
 class Joint(nn.Module):
@@ -207,8 +209,9 @@ class Joint(nn.Module):
         self.register_buffer("absence_offset", torch.zeros(1))
         self.register_buffer("gate_offset", torch.zeros(1))
         self.register_buffer("kind_offset", torch.zeros(len(KINDS)))
-        # The opinion: a share of the head that learnt from ordinary photographs, then straight pieces between knots.
-        self.register_buffer("ordinary_share", torch.zeros(1))
+        self.register_buffer("severity_share", torch.zeros(1))
+        self.register_buffer("severity_worth", torch.tensor(SEVERITY_WORTH), persistent=False)
+        # The opinion: straight pieces between knots.
         self.register_buffer("opinion_knots", torch.linspace(1, 4.5, KNOTS))
         self.register_buffer("opinion_slopes", torch.cat([torch.ones(1), torch.zeros(KNOTS - 1)]))
         self.register_buffer("opinion_start", torch.ones(1))
@@ -258,17 +261,20 @@ class Joint(nn.Module):
         damage, opinion, gate, first, second, severities, kinds = y.split(sizes, -1)
         damage, opinion = 3 + 1.5 * damage[:, 0], 3.5 + opinion[:, 0]
         plain = opinion
+        severities = severities.view(-1, len(CATEGORIES), len(SEVERITIES)) * self.severity_scale
+        severities = torch.cat([severities[..., :1] + self.absence_offset, severities[..., 1:]], -1)
         if not self.training:
-            opinion = self._bent((1 - self.ordinary_share) * opinion + self.ordinary_share * ordinary)
-            # Each head errs in its own way; the opinion, on the damage head's scale, has a say in both.
+            opinion = self._bent(opinion)
+            # Each head errs in its own way: the opinion, on the damage head's scale, has a say in damage, and so has
+            # the worst that the severities tell.
             of_opinion = self.opinion_line[0] + self.opinion_line[1] * plain
             damage = self.damage_share * damage + (1 - self.damage_share) * of_opinion
+            worst = (severities.softmax(-1) * self.severity_worth).sum(-1).amin(1)
+            damage = (1 - self.severity_share) * damage + self.severity_share * worst
         curve = self.damage_curve
         damage = curve[0] + damage * (curve[1] + damage * curve[2])
         if not self.training:
             damage = 1 + F.softplus(6 * (damage - 1)) / 6  # the worst stay in order above 1
-        severities = severities.view(-1, len(CATEGORIES), len(SEVERITIES)) * self.severity_scale
-        severities = torch.cat([severities[..., :1] + self.absence_offset, severities[..., 1:]], -1)
         trust = torch.sigmoid(gate[:, 0] + self.gate_offset)
         spread_damage, spread_opinion = (F.softplus(value[:, 0] - 1) + 0.03 for value in (first, second))
         return {

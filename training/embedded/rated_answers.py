@@ -3,8 +3,8 @@
     python -m training.embedded.rated_answers --data DATA [--part test] [--kinds 4] [--out FILE]
 
 ``agenticiqa batch`` rates the photographs of both opinion sets, and CSIQ and photographs damaged by the protocol with
-and without their reference. Beside the ratings with a reference stands what AIQA_FR says alone. Intervals are counted
-where opinions are on the scale from 1 to 5.
+and without their reference; and photographs partly out of focus, of which no opinion was learnt. Beside the ratings
+with a reference stands what AIQA_FR says alone. Intervals are counted where opinions are on the scale from 1 to 5.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ from training.embedded.shipped import read, stretched
 import agenticiqa
 from agenticiqa.pictures.distortions import PROTOCOL, distort
 
+UNLEARNT = "partly out of focus"
+OTHER_SCALES = ("csiq", UNLEARNT)
+"""Sets whose opinions are only put in order."""
 QUERY = "Rate the quality of the picture."
 Row = dict[str, Any]
 
@@ -43,6 +46,14 @@ def opinion_sets(data: Path, part: str) -> Iterator[Row]:
     for one in real_flaws.read(data / "real_flaws"):
         if one.collection == "ordinary" and one.image in held:
             yield {"set": "ordinary", "image_path": data / "real_flaws" / one.image, "opinion": one.opinion}
+
+
+def unlearnt(data: Path) -> Iterator[Row]:
+    """Photographs partly out of focus, of which only the masks were learnt, not what people said of them (0..100)."""
+    with (data / "real_flaws" / "labels.csv").open(newline="") as stream:
+        for row in csv.DictReader(stream):
+            if row["flaw"] == "defocus" and row["mos"]:
+                yield {"set": UNLEARNT, "image_path": data / "real_flaws" / row["image"], "opinion": float(row["mos"])}
 
 
 def csiq(data: Path) -> Iterator[Row]:
@@ -103,7 +114,7 @@ def figures(rows: list[Row]) -> dict[str, Any]:
             one["srcc_of_AIQA_FR_alone"] = measure.with_interval(
                 measure.srcc, _column(part, "alone"), opinion, groups=groups
             )
-        if not name.startswith("csiq"):
+        if not name.startswith(OTHER_SCALES):
             low, high = _column(part, "interval").T
             inside = ((low <= opinion) & (opinion <= high)).astype(float)
             one["within_the_interval"] = measure.with_interval(measure.mean, inside, groups=groups)
@@ -125,7 +136,7 @@ def main() -> None:
     arguments = parser.parse_args()
     data: Path = arguments.data
     with tempfile.TemporaryDirectory() as folder:
-        rows = [*opinion_sets(data, arguments.part), *csiq(data),
+        rows = [*opinion_sets(data, arguments.part), *unlearnt(data), *csiq(data),
                 *protocol(data, arguments.part, arguments.kinds, Path(folder))]  # fmt: skip
         found = figures(rated(rows))
     for name, one in found.items():
