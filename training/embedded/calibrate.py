@@ -3,11 +3,12 @@
     python -m training.embedded.calibrate --checkpoint PARTS... --features PARTS... --seen SEEN.npz \\
         --data DATA --out FOLDER
 
-The opinion head gets a say in the damage score; a slight bend takes that to the scale of the published opinions;
-factors on the spreads make the chances of the five levels come true; a factor and an offset on "none" undo the extra
-weight that training gave to present damage; an offset on the gate makes it choose the damage head only where it is
-sure. Chances of flaws, of sorts and of what is in focus are fitted on real pictures and the camera's together; a bend
-in the opinion lets the worst photographs of the opinion sets reach the bottom of the scale.
+The opinion head and the worst severity get a say in the damage score; a slight bend takes that to the scale of the
+published opinions; the spreads are those with which the intervals that are shown hold four of five opinions; a factor
+and an offset on "none" undo the extra weight that training gave to present damage; an offset on the gate makes it
+choose the damage head only where it is sure. Chances of flaws, of sorts and of what is in focus are fitted on real
+pictures and the camera's together; a bend in the opinion lets the worst photographs of the opinion sets reach the
+bottom of the scale.
 """
 
 from __future__ import annotations
