@@ -190,7 +190,7 @@ class ScoreFusion:
         """
         if math.isnan(score):
             raise ValueError("a score that is not a number has no level")
-        return 1 + sum(score >= threshold for threshold in self.level_thresholds)
+        return 1 + sum(round(score, 9) >= threshold for threshold in self.level_thresholds)
 
     def map_to_level(self, score: float) -> str:
         """The letter of a score, A (excellent) to E (bad).

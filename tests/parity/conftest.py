@@ -1,4 +1,4 @@
-"""Where the picture pairs are found; two files here are scripts that hold no tests."""
+"""Where the picture pairs are found; some files here are scripts that hold no tests."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 # pytest imports tests by path (importlib mode), which puts no folder on sys.path.
 sys.path.insert(0, str(Path(__file__).parent))
 
-collect_ignore = ["make_reference_values.py", "compare.py", "tiny_qwen.py"]
+collect_ignore = ["draw_pictures.py", "make_reference_values.py", "compare.py", "tiny_qwen.py"]
 
 
 @pytest.fixture(scope="session")

@@ -100,11 +100,13 @@ def facts_of(picture: UInt8Image) -> PictureFacts:
     """
     # Below each other: rows stay whole, and only a few of them get a neighbour from another window.
     rgb = np.concatenate(windows(picture))
-    luma = np.asarray(rgb @ np.array([0.299, 0.587, 0.114], np.float32), np.float32)
+    # In whole thousandths of a level: the same on every processor, also where a grey lies on the edge of a count.
+    thousandths = rgb.astype(np.uint32) @ np.array([299, 587, 114], np.uint32)
+    luma = thousandths / 1000
     centred = luma - luma.mean()
     variance = float(np.mean(centred**2))
     packed = rgb.astype(np.uint32) @ np.array([65536, 256, 1], np.uint32)
-    counts = np.bincount(luma.astype(np.int64).ravel(), minlength=256)
+    counts = np.bincount(((thousandths + 500) // 1000).ravel(), minlength=256)
     mode = int(counts.argmax())
     near = counts[max(0, mode - TONE_REACH) : mode + TONE_REACH + 1].sum() / luma.size
     neighbours = float(np.mean(centred[:, 1:] * centred[:, :-1])) if luma.shape[1] > 1 else variance

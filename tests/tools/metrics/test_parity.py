@@ -17,12 +17,14 @@ from agenticiqa.tools.metrics import METRICS, Views, filters, ssim, ssimulacra2
 PARITY = Path(__file__).resolve().parents[2] / "parity"
 REFERENCE = json.loads((PARITY / "reference_values.json").read_text())
 
-# Relative error allowed, and why it is more than 1e-4 where it is.
+# Relative error allowed, and why it is more than 1e-4 where it is. Between processors (with and without AVX2 and
+# AVX-512) our own values differ by at most 7e-6, but for VIF (2e-5), SSIMULACRA2 (3e-5) and BRISQUE (0.017 points).
 TOLERANCE = dict.fromkeys(REFERENCE["values"], 1e-4)
 # Luma that lies between two integers is rounded by the last bit, and 3×3 covariances are nearly singular:
 # on the picture full of impulses both together show.
 TOLERANCE["VIF"] = 2e-3
-# pyiqa adds 770 support vectors in float32: large terms that nearly cancel leave an error of about 0.01 points.
+# 770 support vectors: large terms that nearly cancel. pyiqa adds them in float32, an error of about 0.01 points; and
+# what their features differ by between processors is magnified to 0.017 points.
 TOLERANCE["BRISQUE"] = 1e-3
 # Blocks of one colour lie on PIQE's thresholds, where the last bit decides (a pixelated picture).
 TOLERANCE["PIQE"] = 4e-3
@@ -33,7 +35,7 @@ NEGATIVE_STRUCTURE = {"SSIM of piq", "SSIM of scikit-image"}
 # libjxl's recursive blur rounds in float32; tests/parity/test_ssimulacra2.py shows that this is the difference.
 TOLERANCE["SSIMULACRA2"] = 1e-2
 # Smallest error that counts, in points of a scale of 100: both pass through zero, where a relative error means nothing.
-ABSOLUTE = {"SSIMULACRA2": 0.02, "BRISQUE": 0.012}
+ABSOLUTE = {"SSIMULACRA2": 0.02, "BRISQUE": 0.03}
 # piq pads odd sides with copies before halving, pyiqa and ours with zeros or not at all.
 EVEN_SIDES_ONLY = {"GMSD of piq", "MS-SSIM of piq"}
 ODD_SIDES = ("cat_", "astronaut_", "odd_")
@@ -72,7 +74,7 @@ def test_value_equals_the_other_library(name: str, case: str, monkeypatch: pytes
 
 
 def test_the_pictures_are_those_that_were_measured() -> None:
-    """If this fails, a codec or filter of this machine makes other pictures: compare nothing with the values then."""
+    """If this fails, the stored pictures were drawn anew and not measured: compare nothing with the values then."""
     found = {case: views.test.rgb().mean(dtype=np.float64) for case, views in pairs().items()}
     assert found == pytest.approx(REFERENCE["pictures"], abs=2e-5)
 
