@@ -23,20 +23,20 @@ from typing import Any
 
 import numpy as np
 
-from agenticiqa.models.answers import split_question
-from agenticiqa.models.mind import Asked, Verdict
-from agenticiqa.models.offline.answering import bounds, options, words
-from agenticiqa.models.offline.answering.evidence import Evidence, SeenEvidence
-from agenticiqa.models.offline.answering.problem import Answer, Problem
-from agenticiqa.models.offline.language.meaning.properties import properties
-from agenticiqa.models.offline.language.question import Question, read_question, understand
-from agenticiqa.models.offline.looking import Looker
-from agenticiqa.models.offline.mind import OfflineMind
-from agenticiqa.models.offline.readings.told import Told
+from agenticiqa.answers import split_question
+from agenticiqa.embedded.answering import chances as bounds
+from agenticiqa.embedded.answering import options, words
+from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, Evidence, SeenEvidence
+from agenticiqa.embedded.backend import EmbeddedBackend
+from agenticiqa.embedded.language.meaning.properties import properties
+from agenticiqa.embedded.language.question import ParsedQuestion, read_question, understand
+from agenticiqa.embedded.looking import Looker
+from agenticiqa.embedded.readings.base import PropertyReading
 from agenticiqa.nodes.summarizer import select_mode
 from agenticiqa.pictures.images import LoadedImage, decode_image, load_image
 from agenticiqa.state import Advice, ExecutorOutput
 from agenticiqa.vision.network import load_vision
+from agenticiqa.vlm_client import Question, Verdict
 from agenticiqa.vocabulary import GLOBAL, UNABLE_TO_DETERMINE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -58,7 +58,7 @@ class Query:
             return {chr(ord("A") + place): text for place, text in enumerate(self.options)}
         return split_question(self.text)[1]
 
-    def read(self) -> Question:
+    def read(self) -> ParsedQuestion:
         alone, letters = split_question(self.text)[0], self.letters()
         return read_question(alone, letters) if letters else understand(self.text)
 
@@ -85,23 +85,23 @@ class RandomEvidence(Evidence):
     """Every property is read, guessed or not read at all; every part is found or not: by chance."""
 
     rng: np.random.Generator
-    known: dict[tuple[str, str], Told | None] = field(default_factory=dict)
+    known: dict[tuple[str, str], PropertyReading | None] = field(default_factory=dict)
     found: dict[str, bool] = field(default_factory=dict)
 
-    def told(self, name: str, part: str = GLOBAL) -> Told | None:
+    def told(self, name: str, part: str = GLOBAL) -> PropertyReading | None:
         if (name, part) not in self.known:
             self.known[name, part] = self._made(name)
         return self.known[name, part]
 
-    def _made(self, name: str) -> Told | None:
+    def _made(self, name: str) -> PropertyReading | None:
         asked = properties()[name]
         if name not in ("quality", "flaw") and self.rng.random() < 0.25:
             return None
         guess = bool(self.rng.random() < 0.2)
         if asked.has_scale:
-            return Told("Read.", tuple(map(float, self.rng.dirichlet([0.4] * 5))), guess=guess)
+            return PropertyReading("Read.", tuple(map(float, self.rng.dirichlet([0.4] * 5))), guess=guess)
         values = list(dict.fromkeys(asked.values.values()))
-        return Told("Read.", values={value: float(self.rng.random()) for value in values}, guess=guess)
+        return PropertyReading("Read.", values={value: float(self.rng.random()) for value in values}, guess=guess)
 
     def located(self, part: str) -> bool:
         return part == GLOBAL or self.found.setdefault(part, bool(self.rng.random() < 0.5))
@@ -119,7 +119,7 @@ class RandomEvidence(Evidence):
         return ()
 
 
-def unread(question: Question, evidence: Evidence, *, lettered: bool) -> list[str]:
+def unread(question: ParsedQuestion, evidence: Evidence, *, lettered: bool) -> list[str]:
     """What an answer to the question needs and does not have, told independently of how answers are made."""
     meaning = question.meaning
     parts = [part.name for part in meaning.parts]
@@ -155,8 +155,8 @@ def over_made_readings(asked: Sequence[Query], rounds: int) -> Counter[str]:
         question, letters = query.read(), query.letters()
         for seed in range(rounds):
             evidence = RandomEvidence(np.random.default_rng([seed, len(query.text)]))
-            problem = Problem(question.meaning, evidence, lettered=bool(letters), claims=question.options)
-            found: Answer = options.answer(problem) if letters else words.answer(problem)
+            problem = AnswerProblem(question.meaning, evidence, lettered=bool(letters), claims=question.options)
+            found: EmbeddedAnswer = options.answer(problem) if letters else words.answer(problem)
             told = found.verdict()
             _note(count, query, told, unread(question, evidence, lettered=bool(letters)))
     return count
@@ -188,9 +188,9 @@ def _note(count: Counter[str], query: Query, verdict: Verdict, missing: Sequence
             print(f"  ✗ {query.text!r} {query.options or ''}: {verdict.answer}, though {'; '.join(missing)}")
 
 
-def answered(image: LoadedImage, query: Query, looker: Looker) -> tuple[OfflineMind, str, Verdict]:
-    asked = Asked(query.text, split_question(query.text)[0], query.letters(), lambda: image)
-    mind = OfflineMind(asked, looker, "embedded")
+def answered(image: LoadedImage, query: Query, looker: Looker) -> tuple[EmbeddedBackend, str, Verdict]:
+    asked = Question(query.text, split_question(query.text)[0], query.letters(), lambda: image)
+    mind = EmbeddedBackend(asked, looker, "embedded")
     plan = mind.plan()
     mode = select_mode(plan, query.text, has_options=bool(asked.options))
     return mind, mode, mind.answer(mode, plan, ExecutorOutput())

@@ -6,7 +6,7 @@
 
 Everything runs through the installed command on tiny pictures. Exit code 0 only if every sample is there exactly once
 and every line equals the undisturbed run's, byte for byte, apart from the times listed in
-agenticiqa.batch.results.result_lines.VOLATILE.
+agenticiqa.batch.results.VOLATILE.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from agenticiqa.batch.results.result_lines import without_volatile
+from agenticiqa.batch.results import without_volatile
 
 COMMAND = str(Path(sys.executable).with_name("agenticiqa"))
 PICTURES = 10

@@ -29,10 +29,9 @@ import numpy as np
 from PIL import Image
 
 from agenticiqa.batch.engines.processes import ProcessEngine
-from agenticiqa.batch.manifest.reading import open_manifest
+from agenticiqa.batch.manifest import open_manifest
 from agenticiqa.batch.preparing import BatchRequest, prepare_job
-from agenticiqa.batch.runner import Batch
-from agenticiqa.batch.tally import Tally
+from agenticiqa.batch.runner import Batch, Tally
 
 COMMAND = str(Path(sys.executable).with_name("agenticiqa"))
 PICTURES = 50
@@ -44,7 +43,7 @@ import json, sys, time
 from pathlib import Path
 import cv2
 cv2.setNumThreads(1)
-from agenticiqa.batch.measured_sample import measure_sample
+from agenticiqa.batch.work import measure_sample
 from agenticiqa.runtime.config import load_settings
 from agenticiqa.api.measure import Measurer
 from agenticiqa.batch.sample import Sample

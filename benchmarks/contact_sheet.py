@@ -23,8 +23,7 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import CDPSession, Page, sync_playwright
 
-from agenticiqa.batch.audit.findings import NAMES
-from agenticiqa.batch.audit.measures import measured
+from agenticiqa.auditing.findings import NAMES, measured
 from agenticiqa.pictures.images import decode_image, load_image, png_bytes
 from agenticiqa.reports.contact_sheet.page import COLUMNS, SheetPicture, write_contact_sheet
 

@@ -173,7 +173,7 @@ def _must_work(result: Any) -> object:
 
 def batch_sample() -> Callable[[Path], object]:
     """What a worker does with one row, in this process."""
-    from agenticiqa.batch.manifest.reading import Row
+    from agenticiqa.batch.manifest import Row
     from agenticiqa.batch.work import BatchJob, SampleWorker, Task, backends_of
     from agenticiqa.runtime.config import load_settings
 

@@ -19,8 +19,8 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from agenticiqa.evaluation.report import prepare, render_page
-from agenticiqa.evaluation.results import read_results
+from agenticiqa.research.report import prepare, render_page
+from agenticiqa.research.results import read_results
 
 PICTURES = 200
 SCROLLS = 30

@@ -21,11 +21,11 @@ import numpy as np
 from PIL import Image
 
 from agenticiqa import AgenticIQA
-from agenticiqa.models.client import Images, VLMClient
 from agenticiqa.pictures.images import load_image
 from agenticiqa.runtime.config import load_settings
-from agenticiqa.tools.measuring import Bench, ToolJob
+from agenticiqa.tools.measuring import ToolJob, ToolRunner
 from agenticiqa.tools.registry import default_registry
+from agenticiqa.vlm_client import Images, VLMClient
 
 CALL_SECONDS = 0.2
 REPLIES: dict[str, Any] = {
@@ -77,7 +77,7 @@ def make_pictures(folder: Path) -> tuple[Path, Path]:
 
 def bare_pass(model: SlowModel, test: Path, reference: Path) -> None:
     """The same decode, calls and measurement without graph, validation, accounts or record."""
-    bench = Bench(load_image(test), load_image(reference))
+    bench = ToolRunner(load_image(test), load_image(reference))
     model.generate("You are a planner")
     model.generate("find the distortions")
     with ThreadPoolExecutor(2) as pool:

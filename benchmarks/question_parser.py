@@ -19,8 +19,8 @@ from typing import Any
 
 from meanings import Reading, Score, halves, load_questions, score
 
-from agenticiqa.models.offline.language.question import understand
-from agenticiqa.models.offline.planner import plan_for
+from agenticiqa.embedded.language.question import understand
+from agenticiqa.embedded.steps import plan_for
 
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data"
 PARTS = {"development": DATA / "planner_questions.jsonl", "held-out": DATA / "planner_questions_held_out.jsonl"}

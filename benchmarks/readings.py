@@ -24,13 +24,13 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from agenticiqa.evaluation.statistics import proportion
-from agenticiqa.models.offline.answering.chances import claim_chance
-from agenticiqa.models.offline.language.meaning.properties import properties
-from agenticiqa.models.offline.looking import Look, Looker
-from agenticiqa.models.offline.readings.told import Told, reader_of
-from agenticiqa.pictures.distortions import distort
+from agenticiqa.embedded.answering.chances import claim_chance
+from agenticiqa.embedded.language.meaning.properties import properties
+from agenticiqa.embedded.looking import Look, Looker
+from agenticiqa.embedded.readings.base import PropertyReading, reader_of
 from agenticiqa.pictures.images import Box, load_image
+from agenticiqa.research.distortions import distort
+from agenticiqa.research.statistics import proportion
 from agenticiqa.vision.network import load_vision
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,7 +57,7 @@ class Bench:
     def look(self, rgb: Pixels, box: Box | None = None, **saving: object) -> Look:
         return self.looker.look(drawn.loaded(rgb, **saving), box)
 
-    def told(self, name: str, look: Look) -> Told | None:
+    def told(self, name: str, look: Look) -> PropertyReading | None:
         reader = reader_of(name)
         found = reader(look) if reader else None
         if found:

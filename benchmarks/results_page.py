@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.runtime.files import write_atomic
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/results.md"
@@ -73,7 +73,7 @@ def main() -> None:
     one_set = ["--datasets", "biq2021", *drawn]
     reproduce(work, ["ablations", *common, *one_set, "--models", "embedded", "--output", "results"])
     tables = [work / "results/ratings.md", work / "results/ablations.md"]
-    write_whole(PAGE, "\n".join([INTRODUCTION, *map(section, tables), missing()]))
+    write_atomic(PAGE, "\n".join([INTRODUCTION, *map(section, tables), missing()]))
 
 
 def held_out() -> list[str]:

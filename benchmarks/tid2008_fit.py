@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from agenticiqa.evaluation.logistic_fit import fit_logistic
+from agenticiqa.research.statistics import fit_logistic
 
 
 def main() -> None:

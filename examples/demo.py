@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from agenticiqa import AgenticIQA, Assessment
-from agenticiqa.cli.one.rendering import print_assessment
+from agenticiqa.cli.assess import print_assessment
 from agenticiqa.reports.assessment import report_item, write_report
 
 PICTURES = Path(__file__).parent / "pictures"

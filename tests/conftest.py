@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from agenticiqa.api.assessor import AgenticIQA
-from agenticiqa.models.client import VLMClient
 from agenticiqa.runtime.config import ROLES
 from agenticiqa.runtime.logs import PACKAGE_LOGGER, configure_logging
+from agenticiqa.vlm_client import VLMClient
 from support.command_line import CommandLine, clean_environment
 from support.pictures import distorted, save, scene
 

@@ -15,7 +15,7 @@ import yaml
 from typer.main import get_command
 
 from agenticiqa.cli.main import build_app
-from agenticiqa.cli.serving.serve import serve
+from agenticiqa.cli.serve import serve
 from agenticiqa.runtime.memory import SHARE, parse_size
 from agenticiqa.serve.http.settings import ServiceSettings
 

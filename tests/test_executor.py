@@ -10,8 +10,8 @@ import pytest
 
 from agenticiqa.errors import BackendServerError
 from agenticiqa.nodes import executor as module
-from agenticiqa.nodes.asking import Deadline
 from agenticiqa.nodes.executor import executor_node
+from agenticiqa.nodes.model_calls import Deadline
 from agenticiqa.runtime.cache import DiskCache
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, SummarizerOutput
 from agenticiqa.tools.calibration import load_calibrations

@@ -15,9 +15,9 @@ from PIL import Image
 from agenticiqa import AgenticIQA, Assessment
 from agenticiqa.cli.main import main
 from agenticiqa.errors import AssessmentFailedError, AuthenticationError, ConfigError, QueryError
-from agenticiqa.models import client as vlm_client
-from agenticiqa.models.client import Provider, Readiness
+from agenticiqa.models import backends
 from agenticiqa.runtime.config import ROLES
+from agenticiqa.vlm_client import Provider, Readiness
 from support.builders import RATE
 from support.pictures import png_header_claiming, save, scene
 from support.scripted import (
@@ -207,11 +207,11 @@ def test_asynchronous_use(assessor: Any, pair: Any) -> None:
 def test_a_reply_from_the_cache_tells_what_it_had_cost(assessor: Any, pair: Any) -> None:
     """What a method costs must not depend on who asked before."""
     given = assessor(RichScriptedClient(backend="openai.gpt-4o"))
-    paid, spared = ([(call["cost_usd"], call["spared_usd"]) for call in given.assess(pair.test).metadata["call_log"]]
-                    for _ in range(2))  # fmt: skip
+    logs = [given.assess(pair.test).metadata["call_log"] for _ in range(2)]
+    paid, cached = ([(call["cost_usd"], call["cached_cost_usd"]) for call in log] for log in logs)
     each = (100 * 2.5 + 10 * 10) / 1_000_000
     assert paid == [(each, 0.0)] * 5
-    assert spared == [(0.0, each)] * 5
+    assert cached == [(0.0, each)] * 5
 
 
 def test_a_second_question_is_served_from_the_cache(assessor: Any, pair: Any, tmp_path: Path) -> None:
@@ -452,7 +452,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         def load(self) -> Provider:
             return Provider("scripted", "test", lambda *_: Point.client, lambda _: Readiness(True, "ok"))
 
-    monkeypatch.setattr(vlm_client, "_plug_ins", lambda: [Point()])
+    monkeypatch.setattr(backends, "_plug_ins", lambda: [Point()])
 
     def run(*arguments: str, client: ScriptedClient | None = None) -> tuple[int, str, str]:
         Point.client = client or ScriptedClient("scripted.model")

@@ -135,7 +135,7 @@ def test_the_module_stands_alone() -> None:
     modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     own = {module for module in modules if module.startswith("agenticiqa")}
-    assert own <= {"agenticiqa.models.answers", "agenticiqa.vocabulary", "agenticiqa.errors"}
+    assert own <= {"agenticiqa.answers", "agenticiqa.vocabulary", "agenticiqa.errors"}
     assert {module.split(".")[0] for module in modules - own} <= set(sys.stdlib_module_names)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import yaml
 
-from agenticiqa.models.client import create_vlm_client, provider_names
+from agenticiqa.models.backends import create_vlm_client, provider_names
 from agenticiqa.runtime.config import load_settings
 from agenticiqa.tools.metrics.views import Views
 from agenticiqa.tools.registry import build_registry, tools_folder

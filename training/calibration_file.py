@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 import agenticiqa.tools.calibration as calibration_module
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.runtime.files import write_atomic
 from agenticiqa.tools.calibration import Calibration, as_fields, check, paper_coefficients
 
 DATA_FILE = Path(calibration_module.__file__).with_name("calibrations.yaml")
@@ -33,4 +33,4 @@ def write_data_file(calibrations: Mapping[str, Calibration], path: Path = DATA_F
         width=116,
         default_flow_style=None,
     )
-    write_whole(path, HEADER + "paper:\n" + "\n".join(rows) + "\n" + entries)
+    write_atomic(path, HEADER + "paper:\n" + "\n".join(rows) + "\n" + entries)

@@ -21,7 +21,7 @@ import numpy as np
 from measurements import Bytes, Floats, chosen_photographs, read_rgb
 from scipy.optimize import minimize_scalar
 
-from agenticiqa.pictures.distortions import LEVELS, PROTOCOL, distort
+from agenticiqa.research.distortions import LEVELS, PROTOCOL, distort
 from agenticiqa.tools.metrics import Views
 from agenticiqa.tools.registry import Tool, default_registry
 

@@ -29,8 +29,8 @@ from measurements import (
 )
 
 import agenticiqa.tools.calibration as calibration_module
-from agenticiqa.pictures.distortions import LEVELS, PROTOCOL, UNCHANGED_OPINION
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.research.distortions import LEVELS, PROTOCOL, UNCHANGED_OPINION
+from agenticiqa.runtime.files import write_atomic
 from agenticiqa.tools.aiqa_fr import FusedModel, Part, fused_model
 from agenticiqa.tools.calibration import Calibration, fit_rising
 from agenticiqa.tools.metrics import METRICS
@@ -180,7 +180,7 @@ def write_model(model: FusedModel, photographs: int, path: Path = DATA_FILE) -> 
         "parts": {name: _part_fields(part) for name, part in model.parts.items()},
     }
     body = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=116, default_flow_style=None)
-    write_whole(path, HEADER + body)
+    write_atomic(path, HEADER + body)
 
 
 def _part_fields(part: Part) -> dict[str, object]:

@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 from scipy.stats import spearmanr
 
-from agenticiqa.pictures.distortions import LEVELS, PROTOCOL, distort, expected_opinion
+from agenticiqa.research.distortions import LEVELS, PROTOCOL, distort, expected_opinion
 from agenticiqa.tools.metrics import Views
 from agenticiqa.tools.registry import OVERALL, Tool, default_registry
 from agenticiqa.vocabulary import CATEGORIES

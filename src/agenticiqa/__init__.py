@@ -16,8 +16,8 @@ from agenticiqa._version import __version__
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
     from agenticiqa.api.verbs import aassess, acompare, ameasure, assess, compare, measure, stream
-    from agenticiqa.batch.audit.report import AuditReport
-    from agenticiqa.batch.audit.running import aaudit, audit
+    from agenticiqa.auditing.report import AuditReport
+    from agenticiqa.auditing.running import aaudit, audit
     from agenticiqa.batch.running import arun_batch, run_batch
     from agenticiqa.errors import (
         AgenticIQAError,
@@ -53,12 +53,12 @@ if TYPE_CHECKING:
         WorkerDiedError,
     )
     from agenticiqa.graph import run_pipeline
-    from agenticiqa.models.client import ModelReply, ModelRequest, Provider, Readiness, VLMClient
     from agenticiqa.nodes.results import Assessment, Comparison
     from agenticiqa.serve.langchain import image_quality_tool
     from agenticiqa.tools.calibration import Calibration
     from agenticiqa.tools.metrics.base import Measurement, Metric, MetricSpec
     from agenticiqa.tools.registry import Tool
+    from agenticiqa.vlm_client import ModelReply, ModelRequest, Provider, Readiness, VLMClient
 
 __all__ = [
     "AgenticIQA",
@@ -129,14 +129,14 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 _HOMES = {
     "AgenticIQA": "agenticiqa.api.assessor",
     "Assessment": "agenticiqa.nodes.results",
-    "AuditReport": "agenticiqa.batch.audit.report",
+    "AuditReport": "agenticiqa.auditing.report",
     "Comparison": "agenticiqa.nodes.results",
-    **dict.fromkeys(("ModelReply", "ModelRequest", "Provider", "Readiness", "VLMClient"), "agenticiqa.models.client"),
+    **dict.fromkeys(("ModelReply", "ModelRequest", "Provider", "Readiness", "VLMClient"), "agenticiqa.vlm_client"),
     "Calibration": "agenticiqa.tools.calibration",
     **dict.fromkeys(("Measurement", "Metric", "MetricSpec"), "agenticiqa.tools.metrics.base"),
     "Tool": "agenticiqa.tools.registry",
-    "aaudit": "agenticiqa.batch.audit.running",
-    "audit": "agenticiqa.batch.audit.running",
+    "aaudit": "agenticiqa.auditing.running",
+    "audit": "agenticiqa.auditing.running",
     "arun_batch": "agenticiqa.batch.running",
     "run_batch": "agenticiqa.batch.running",
     "run_pipeline": "agenticiqa.graph",

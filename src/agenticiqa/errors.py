@@ -21,7 +21,7 @@ _CLAUSE = re.compile(r"[:;,(]\s|\s\(|:$")
 
 
 @contextmanager
-def told_to_clients() -> Iterator[None]:
+def client_messages() -> Iterator[None]:
     """Inside, errors speak to somebody who has no terminal here: of what can be done with a request, and no more."""
     token = _TO_A_CLIENT.set(True)
     try:

@@ -17,8 +17,7 @@ from agenticiqa.nodes.diagram import visualize_graph
 from agenticiqa.nodes.direct import direct_node
 from agenticiqa.nodes.executor import executor_node
 from agenticiqa.nodes.planner import planner_node
-from agenticiqa.nodes.run_context import CONTEXT_KEY, RunContext, configured_context
-from agenticiqa.nodes.run_state import PipelineEvent, initial_state
+from agenticiqa.nodes.run_context import CONTEXT_KEY, PipelineEvent, RunContext, configured_context, initial_state
 from agenticiqa.nodes.summarizer import summarizer_node
 from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState, RunMode
 

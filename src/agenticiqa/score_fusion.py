@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from agenticiqa.models.answers import parse_level
+from agenticiqa.answers import parse_level
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_LETTERS
 
 logger = logging.getLogger(__name__)

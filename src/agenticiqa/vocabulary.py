@@ -46,6 +46,8 @@ CATEGORY_WORDS: dict[str, str] = {
 GLOBAL = "Global"
 OVERALL = "Overall"
 UNABLE_TO_DETERMINE = "Unable to determine"
+UNCHANGED_OPINION = 4.6
+"""What people give a photograph that nothing was done to, on the scale of 1 to 5 (KADID-10k)."""
 DEFAULT_QUERY = "Rate the perceptual quality of the image."
 """What is asked where the user gives no question."""
 

@@ -6,8 +6,8 @@ import cv2
 import numpy as np
 import pytest
 
-from agenticiqa.pictures.aligning import resized
 from agenticiqa.pictures.images import LoadedImage, decode_image
+from agenticiqa.pictures.inputs import resized
 
 
 def deep_picture() -> LoadedImage:

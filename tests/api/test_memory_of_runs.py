@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from agenticiqa import AgenticIQA
-from agenticiqa.models.offline.looking import REMEMBERED, Looker
+from agenticiqa.embedded.looking import REMEMBERED, Looker
 from agenticiqa.nodes import run_context
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.runtime.config import ROLES
@@ -54,7 +54,7 @@ def test_a_run_takes_its_pictures_with_it(pair, monkeypatch, no_collector):
 
 
 def test_fewer_large_pictures_are_remembered(tmp_path, monkeypatch):
-    monkeypatch.setattr("agenticiqa.models.offline.looking.REMEMBERED_PIXELS", 2 * 64 * 64)
+    monkeypatch.setattr("agenticiqa.embedded.looking.REMEMBERED_PIXELS", 2 * 64 * 64)
     looker = Looker(load_vision())
     seen = []
     for number in range(2 * REMEMBERED):

@@ -21,10 +21,10 @@ from PIL import Image
 import agenticiqa
 from agenticiqa import AgenticIQA, Assessment, Comparison
 from agenticiqa.errors import ImageTooLargeError
-from agenticiqa.models.client import ModelReply, ModelRequest, RichVLMClient
 from agenticiqa.nodes import executor, planner, run_context, summarizer
-from agenticiqa.nodes.run_state import PipelineEvent
+from agenticiqa.nodes.run_context import PipelineEvent
 from agenticiqa.runtime.config import ROLES, ImageLimits
+from agenticiqa.vlm_client import ModelReply, ModelRequest, RichVLMClient
 from support.http_service import encoded
 from support.pictures import distorted, save, scene
 from support.scripted import ScriptedClient, answer_reply

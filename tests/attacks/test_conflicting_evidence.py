@@ -11,15 +11,15 @@ import pytest
 
 from agenticiqa import AgenticIQA
 from agenticiqa.api.run_result import assessment_from
-from agenticiqa.batch.results.flat_rows import flat_row
-from agenticiqa.cli.one.rendering import print_assessment
-from agenticiqa.cli.running import exit_code, show
+from agenticiqa.batch.outputs import flat_row
+from agenticiqa.cli.assess import print_assessment
+from agenticiqa.cli.options import exit_code, show
 from agenticiqa.cli.terminal import EXIT_BELOW_THRESHOLD, EXIT_OK, output_console
-from agenticiqa.evaluation.gate import Rules, judge
-from agenticiqa.evaluation.results import read_results
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.nodes.summarizer import CONFLICT, summarizer_node
 from agenticiqa.reports.assessment import ReportItem, render_report
+from agenticiqa.research.gate import Rules, judge
+from agenticiqa.research.results import read_results
 from agenticiqa.runtime.runs import RunStore
 from agenticiqa.score_fusion import HARDLY_OVERLAP, ScoreFusion
 from agenticiqa.serve.langchain import _content_and_artifact

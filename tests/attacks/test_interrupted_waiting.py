@@ -14,12 +14,12 @@ import pytest
 
 from agenticiqa import AgenticIQA, Assessment
 from agenticiqa.batch.engines.base import ThreadEngine
-from agenticiqa.batch.manifest.rows import Row
+from agenticiqa.batch.manifest import Row
 from agenticiqa.batch.work import SampleOutcome, SampleWorker, Task
-from agenticiqa.models.client import ModelReply, ModelRequest, RichVLMClient
-from agenticiqa.nodes.run_state import PipelineEvent
+from agenticiqa.nodes.run_context import PipelineEvent
 from agenticiqa.runtime.runs import StopRun
-from agenticiqa.runtime.waiting import pause
+from agenticiqa.runtime.stopping import pause
+from agenticiqa.vlm_client import ModelReply, ModelRequest, RichVLMClient
 from cli.model_server import REPLIES, ModelServer, Reply
 from support.batches import measuring_job
 from support.command_line import CommandLine

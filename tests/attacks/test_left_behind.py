@@ -94,7 +94,7 @@ def test_a_batch_that_is_killed_with_its_workers_leaves_nothing_for_long(
 
 
 def test_only_folders_of_this_user_with_a_dead_owner_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from agenticiqa.runtime.scratch import ScratchFolder, clear_abandoned
+    from agenticiqa.runtime.files import ScratchFolder, clear_abandoned
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "agenticiqa-old-version").mkdir()
@@ -106,7 +106,7 @@ def test_only_folders_of_this_user_with_a_dead_owner_go(tmp_path: Path, monkeypa
     (tmp_path / "agenticiqa-dead").mkdir()
     (tmp_path / "agenticiqa-dead" / ".owner").touch()
     with ScratchFolder("test") as held:
-        code = "from agenticiqa.runtime.scratch import clear_abandoned; clear_abandoned()"
+        code = "from agenticiqa.runtime.files import clear_abandoned; clear_abandoned()"
         environment = {**os.environ, "TMPDIR": str(tmp_path)}
         subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)
         clear_abandoned()

@@ -20,7 +20,7 @@ from agenticiqa.runtime.config import ROLES, ImageLimits, load_settings
 from agenticiqa.runtime.memory import OWN_BYTES, MemoryBudget, available_bytes, given, parse_size
 from agenticiqa.runtime.runs import StopRun
 from agenticiqa.runtime.stopping import stoppable
-from agenticiqa.tools.measuring import Bench, ToolJob
+from agenticiqa.tools.measuring import ToolJob, ToolRunner
 from agenticiqa.tools.metrics import METRICS, Measurement, Metric, MetricSpec, Views
 from agenticiqa.tools.metrics.filters import strips
 from agenticiqa.tools.needs import PICTURE_BYTES, assessing_need, measuring_need
@@ -171,7 +171,7 @@ def registry_jobs(*names: str) -> list[ToolJob]:
 def test_a_tool_that_does_not_fit_is_refused_alone():
     picture = decode_image(flat(1000, 1000))
     memory = measuring_need([picture.size, picture.size], [default_registry().find("SSIM")]).least
-    bench = Bench(picture, picture, memory=memory)
+    bench = ToolRunner(picture, picture, memory=memory)
     ssim, lpips = bench.run(registry_jobs("SSIM", "LPIPS"), max_workers=4, timeout_s=60)
     assert ssim.raw == 1.0
     assert "memory" in (lpips.error or "")
@@ -196,7 +196,7 @@ def test_tools_run_one_after_the_other_where_memory_is_short():
     jobs = [ToolJob(Tool(Metric(toy(f"slow{number}", 50), slow))) for number in range(4)]
     for memory, expected in ((None, 4), (1_200_000 * (16 + 60), 1), (1_200_000 * (16 + 140), 2)):
         most = 0
-        results = Bench(picture, None, memory=memory).run(jobs, max_workers=4, timeout_s=60)
+        results = ToolRunner(picture, None, memory=memory).run(jobs, max_workers=4, timeout_s=60)
         assert all(result.raw == 1.0 for result in results)
         assert most == expected
 
@@ -226,7 +226,7 @@ def test_measuring_stops_between_two_tiles():
     picture = decode_image(flat(1200, 1000))
     jobs = [ToolJob(Tool(Metric(toy(f"tiles{number}", 1), by_tiles))) for number in range(3)]
     with pytest.raises(StopRun), stoppable(check):
-        Bench(picture, None).run(jobs, max_workers=1, timeout_s=60)
+        ToolRunner(picture, None).run(jobs, max_workers=1, timeout_s=60)
     assert seen == [0, 1, 2, 3]
 
 
@@ -242,7 +242,7 @@ def test_a_tool_that_overran_ends_at_its_next_tile():
         return Measurement(1.0)
 
     picture = decode_image(flat(1200, 1000))
-    (result,) = Bench(picture, None).run(
+    (result,) = ToolRunner(picture, None).run(
         [ToolJob(Tool(Metric(toy("endless", 1), endless)))], max_workers=1, timeout_s=0.2
     )
     assert result.error == "took longer than 0.2 s"
@@ -259,7 +259,7 @@ def test_a_network_can_be_stopped_while_it_runs():
     pixels = np.random.default_rng(0).integers(0, 255, (2000, 3000, 3), np.uint8)
     picture = decode_image(encoded(pixels))
     with pytest.raises(StopRun), stoppable(check):
-        Bench(picture, picture).run(registry_jobs("LPIPS"), max_workers=1, timeout_s=300)
+        ToolRunner(picture, picture).run(registry_jobs("LPIPS"), max_workers=1, timeout_s=300)
 
 
 # --- whole runs ---

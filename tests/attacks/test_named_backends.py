@@ -14,11 +14,11 @@ import pytest
 from agenticiqa import AgenticIQA
 from agenticiqa.batch.preparing import BatchRequest, prepare_job
 from agenticiqa.errors import AuthenticationError, BackendConnectionError, BadResponseError, ConfigError
-from agenticiqa.models.client import ModelRequest, choose_backend
-from agenticiqa.models.mind import Mind
-from agenticiqa.nodes.asking import Asker, CallLog, Step
+from agenticiqa.models.backends import choose_backend
+from agenticiqa.nodes.model_calls import CallLog, ModelCaller, Step
 from agenticiqa.runtime.config import ROLES, load_settings
 from agenticiqa.serve.http.work.pipeline_work import Pipeline
+from agenticiqa.vlm_client import ModelRequest, TypedBackend
 from support.scripted import ScriptedClient
 
 pytestmark = pytest.mark.usefixtures("isolated")
@@ -154,12 +154,12 @@ def test_a_recorded_run_goes_to_another_backend_where_the_user_names_it_now(pair
 
 
 def ask(*clients: ScriptedClient) -> Any:
-    def mindless(_: Any) -> Mind | None:
+    def mindless(_: Any) -> TypedBackend | None:
         return None
 
     request = ModelRequest(user="?", system="You are a planner in an image quality assessment (IQA) system")
-    step = Step("plan", request=lambda: request, parse=lambda reply: reply.text, think=lambda mind: "")
-    return Asker("planner", clients, mindless, CallLog(), None).ask(step)
+    step = Step("plan", request=lambda: request, parse=lambda reply: reply.text, typed_call=lambda backend: "")
+    return ModelCaller("planner", clients, mindless, CallLog(), None).ask(step)
 
 
 def test_the_error_is_that_of_the_backend_the_user_wanted_and_not_of_its_fallback() -> None:
@@ -192,16 +192,16 @@ def test_a_configured_fallback_is_tried_when_the_first_backend_has_no_key(tmp_pa
 
 def test_only_who_chose_a_backend_is_warned_that_another_takes_its_place(tmp_path: Path) -> None:
     nobody = choose_backend("planner", load_settings(tmp_path, environment={}))
-    assert (nobody.backend, nobody.is_the_usual_one) == ("embedded", True)
+    assert (nobody.backend, nobody.is_default) == ("embedded", True)
     (tmp_path / "model_backends.yaml").write_text("planner:\n  backend: anthropic.claude-sonnet-4-5\n")
     somebody = load_settings(tmp_path, environment={})
     chosen = choose_backend("planner", somebody)
-    assert (chosen.backend, chosen.is_the_usual_one) == ("embedded", False)
+    assert (chosen.backend, chosen.is_default) == ("embedded", False)
     assert "ANTHROPIC_API_KEY" in str(chosen.reason)
-    assert choose_backend("executor", somebody).is_the_usual_one
+    assert choose_backend("executor", somebody).is_default
     elsewhere = choose_backend("planner", load_settings(environment={"ANTHROPIC_API_KEY": "sk-ant-test-1234567890"}))
     assert elsewhere.backend.startswith("anthropic"), "the shipped fallback: pictures leave the machine"
-    assert not elsewhere.is_the_usual_one
+    assert not elsewhere.is_default
 
 
 def test_a_fallback_without_a_key_leaves_the_keyless_backend() -> None:

@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from agenticiqa.errors import AgenticIQAError, ConfigError, ImageTooLargeError, ToolUnavailableError, told_to_clients
+from agenticiqa.errors import AgenticIQAError, ConfigError, ImageTooLargeError, ToolUnavailableError, client_messages
 from agenticiqa.runtime.logs import log_to_standard_error
 from agenticiqa.runtime.runs import RunStore
-from agenticiqa.serve.http.guard.keys import KeyFile
+from agenticiqa.serve.http.keys import KeyFile
 from agenticiqa.serve.http.work.pipeline_work import Pipeline
 from support.http_service import (
     PICTURE,
@@ -346,7 +346,7 @@ def test_hints_are_for_whoever_reads_them():
         hint="`agenticiqa tools list` shows what can.",
     )
     assert "images.max_pixels" in str(too_large)
-    with told_to_clients():
+    with client_messages():
         assert str(too_large) == "'a.png' has 9 pixels. Scale it down or crop it."
         assert str(unavailable) == "MUSIQ cannot run here: pyiqa is not installed."
         assert str(AgenticIQAError("Broken.", hint="Try again.")) == "Broken. Try again."

@@ -12,8 +12,8 @@ import pytest
 
 import agenticiqa
 from agenticiqa.errors import ManifestError, OutputError
-from agenticiqa.evaluation.reproduction.reproduce import refuse_foreign
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.research.reproduction.reproduce import refuse_foreign
+from agenticiqa.runtime.files import write_atomic
 from support.command_line import CommandLine
 from support.pictures import distorted, save, scene
 from support.result_lines import scored, write
@@ -167,7 +167,7 @@ def test_a_device_is_written_to_and_stays_a_device(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        write_whole(pipe, b"page")
+        write_atomic(pipe, b"page")
         assert os.read(reader, 100) == b"page"
     finally:
         os.close(reader)

@@ -133,7 +133,8 @@ def test_nothing_in_a_folder_is_dropped_without_a_word(command_line: CommandLine
 def test_what_does_not_open_here_is_counted_named_and_explained(
     command_line: CommandLine, holiday: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from agenticiqa.pictures import finding, formats
+    from agenticiqa.pictures import formats
+    from agenticiqa.pictures import formats as finding
 
     few = tuple(each for each in formats.FORMATS if each.module is None)
     monkeypatch.setattr(finding, "readable", lambda: few)

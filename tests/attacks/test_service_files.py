@@ -120,8 +120,8 @@ def test_a_service_cannot_begin_without_room(tmp_path: Path, monkeypatch: pytest
 
 def test_an_upload_that_did_not_fit_leaves_no_part_of_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from agenticiqa.errors import OutputError
-    from agenticiqa.runtime.room import is_out_of_space
-    from agenticiqa.serve.http.store.upload_store import UploadStore
+    from agenticiqa.runtime.files import is_out_of_space
+    from agenticiqa.serve.http.store.uploads import UploadStore
 
     store = UploadStore(tmp_path, keep_s=60, max_bytes=10**9, least_s=60)
     usual = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from agenticiqa.runtime.memory import MemoryBudget
-from agenticiqa.serve.http.guard.keys import KeyFile
+from agenticiqa.serve.http.keys import KeyFile
 from agenticiqa.serve.http.work.lanes import Lane, MemoryShares
 from agenticiqa.tools.metrics import Measurement, Metric, MetricSpec, Views
 from agenticiqa.tools.metrics.filters import strips
@@ -293,7 +293,7 @@ def test_everybody_is_served_in_turn():
 
 @pytest.mark.parametrize("side", [1, 31])
 def test_a_picture_too_small_to_judge_is_the_requests_fault(tmp_path: Path, side: int):
-    from agenticiqa.models.client import create_vlm_client
+    from agenticiqa.models.backends import create_vlm_client
     from agenticiqa.runtime.config import load_settings
 
     model = create_vlm_client("embedded", load_settings(environment={}))

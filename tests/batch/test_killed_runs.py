@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from agenticiqa.batch.results.results_file import ResultsFile, read_results
+from agenticiqa.batch.results import ResultsFile, read_results
 from agenticiqa.errors import OutputError
-from agenticiqa.runtime.locks import locked
+from agenticiqa.runtime.files import locked
 from support import batches
 from support.batches import make_manifest, records, run_batch, settled, write_jsonl
 
@@ -212,7 +212,7 @@ def test_second_process_on_one_output_is_refused_and_the_lock_dies_with_its_owne
         [
             sys.executable,
             "-c",
-            "import sys, time\nfrom pathlib import Path\nfrom agenticiqa.runtime.locks import locked\n"
+            "import sys, time\nfrom pathlib import Path\nfrom agenticiqa.runtime.files import locked\n"
             "with locked(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(60)\n",
             str(output),
         ],

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from agenticiqa.batch.manifest.checking import SampleRange, check_manifest
-from agenticiqa.batch.manifest.reading import open_manifest
-from agenticiqa.batch.manifest.rows import Row
+from agenticiqa.batch.manifest import Row, open_manifest
+from agenticiqa.batch.manifest_checks import SampleRange, check_manifest
 from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import AgenticIQAError, ManifestError, MissingExtraError
 from support.batches import make_pictures, measuring_job, write_jsonl

@@ -7,9 +7,8 @@ import json
 import pyarrow.parquet
 import pytest
 
-from agenticiqa.batch.results import parquet
-from agenticiqa.batch.results.flat_rows import flat_rows
-from agenticiqa.batch.results.parquet import write_parquet
+from agenticiqa.batch import outputs as parquet
+from agenticiqa.batch.outputs import flat_rows, write_parquet
 from support.batches import write_jsonl
 
 ROWS = [

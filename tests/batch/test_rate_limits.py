@@ -14,7 +14,7 @@ from agenticiqa.batch.rate_limits import (
     parse_limit,
 )
 from agenticiqa.errors import AuthenticationError, BackendServerError, ConfigError, RateLimitError
-from agenticiqa.models.client import ModelReply, ModelRequest, RichVLMClient, TokenUsage
+from agenticiqa.vlm_client import ModelReply, ModelRequest, RichVLMClient, TokenUsage
 
 
 class FakeTime:

@@ -10,8 +10,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from agenticiqa.batch.manifest.remote_pictures import picture_at
 from agenticiqa.batch.preparing import BatchRequest, prepare_job
+from agenticiqa.batch.remote_pictures import picture_at
 from agenticiqa.errors import ImageError, ImageNotFoundError, ImageTooLargeError
 from agenticiqa.pictures.images import ImageLimits
 from support.batches import make_pictures, measuring_job, records, run_batch, write_jsonl

@@ -14,10 +14,10 @@ import pytest
 
 from agenticiqa.batch.engines.base import ThreadEngine
 from agenticiqa.batch.engines.processes import ProcessEngine
-from agenticiqa.batch.manifest.checking import SampleRange
-from agenticiqa.batch.manifest.reading import open_manifest
+from agenticiqa.batch.manifest import open_manifest
+from agenticiqa.batch.manifest_checks import SampleRange
 from agenticiqa.batch.preparing import BatchRequest, prepare_job
-from agenticiqa.batch.results.result_lines import result_line, without_volatile
+from agenticiqa.batch.results import result_line, without_volatile
 from agenticiqa.batch.runner import StopSwitch
 from agenticiqa.batch.sample import Sample
 from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task

@@ -6,10 +6,10 @@ import io
 
 from rich.console import Console
 
-from agenticiqa.batch.tally import Tally
+from agenticiqa.batch.runner import Tally
 from agenticiqa.batch.work import SampleOutcome
-from agenticiqa.cli.many import batch_progress
-from agenticiqa.cli.many.batch_progress import described, progress_display
+from agenticiqa.cli import batch as batch_progress
+from agenticiqa.cli.batch import described, progress_display
 
 
 def tally_of(*outcomes: SampleOutcome, total: int = 10) -> Tally:

@@ -20,8 +20,8 @@ from agenticiqa.errors import (
     RequestRejectedError,
     TruncatedReplyError,
 )
-from agenticiqa.models.client import LabelledImage, ModelRequest
 from agenticiqa.pictures.images import load_image
+from agenticiqa.vlm_client import LabelledImage, ModelRequest
 
 pytestmark = pytest.mark.contract
 

@@ -19,7 +19,7 @@ from agenticiqa.errors import (
     RequestRejectedError,
     TruncatedReplyError,
 )
-from agenticiqa.models.client import ModelRequest
+from agenticiqa.vlm_client import ModelRequest
 
 pytestmark = pytest.mark.contract
 

@@ -12,11 +12,11 @@ import pytest
 from PIL import Image
 from pydantic import BaseModel
 
-from agenticiqa.models.client import LabelledImage, ModelRequest
 from agenticiqa.models.compatible import CompatibleVLMClient
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.runtime.config import ProviderSettings
 from agenticiqa.state import PlannerOutput, SummarizerOutput
+from agenticiqa.vlm_client import LabelledImage, ModelRequest
 
 pytestmark = pytest.mark.contract
 

@@ -10,8 +10,8 @@ from PIL import Image, ImageOps
 from scripted_server import Answer
 from wire import WIRES, Wire
 
-from agenticiqa.models.client import LabelledImage, ModelRequest
 from agenticiqa.pictures.images import EXIF_ORIENTATION, load_image
+from agenticiqa.vlm_client import LabelledImage, ModelRequest
 
 pytestmark = pytest.mark.contract
 

@@ -13,7 +13,7 @@ from scripted_server import Answer
 from wire import KEY, WIRES, Wire
 
 from agenticiqa.errors import AuthenticationError, RateLimitError, RequestRejectedError
-from agenticiqa.models.client import ModelRequest
+from agenticiqa.vlm_client import ModelRequest
 
 pytestmark = pytest.mark.contract
 

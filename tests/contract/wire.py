@@ -11,7 +11,7 @@ from agenticiqa.models.anthropic import AnthropicVLMClient
 from agenticiqa.models.compatible import CompatibleVLMClient
 from agenticiqa.models.google import GoogleVLMClient
 from agenticiqa.models.openai import OpenAIVLMClient
-from agenticiqa.models.wire.transport import TransportClient
+from agenticiqa.models.transport import TransportClient
 from agenticiqa.runtime.config import ProviderSettings
 
 KEY = "test-key-0123456789"

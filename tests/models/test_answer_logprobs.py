@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenticiqa.models.wire.answer_logprobs import ReplyToken, answer_logprobs, logsumexp
+from agenticiqa.models.replies import ReplyToken, answer_logprobs, logsumexp
 from agenticiqa.vocabulary import LETTER_LEVELS
 
 LETTERS = tuple(LETTER_LEVELS)

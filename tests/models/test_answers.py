@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agenticiqa.answers import asks_for_rating, is_yes_no, lettered, parse_choice, parse_level, parse_options
+from agenticiqa.answers import question_without_options as question_of
 from agenticiqa.errors import QueryError
-from agenticiqa.models.answers import asks_for_rating, is_yes_no, lettered, parse_choice, parse_level, parse_options
-from agenticiqa.models.answers import question_without_options as question_of
-from agenticiqa.nodes.answering import RATING_OPTIONS, parse_yes_no
+from agenticiqa.nodes.rating import RATING_OPTIONS, parse_yes_no
 
 YES_NO = {"A": "Yes", "B": "No"}
 

@@ -14,7 +14,7 @@ from agenticiqa.errors import (
     RateLimitError,
     RequestRejectedError,
 )
-from agenticiqa.models.wire import faults
+from agenticiqa.models import faults
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=timezone.utc)
 

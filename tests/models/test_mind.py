@@ -6,14 +6,23 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from agenticiqa.models.client import VLMClient
-from agenticiqa.models.mind import Analysis, Asked, Distortions, Mind, Mode, OfferedTool, Selection, Verdict
 from agenticiqa.state import ExecutorOutput, PlanControlFlags, PlannerOutput
+from agenticiqa.vlm_client import (
+    Analysis,
+    Distortions,
+    Mode,
+    OfferedTool,
+    Question,
+    Selection,
+    TypedBackend,
+    Verdict,
+    VLMClient,
+)
 
 DOUBT = "Nobody has ever measured that."
 
 
-class Plugged(Mind):
+class Plugged(TypedBackend):
     """Answers everything alike."""
 
     name = "plugged"
@@ -56,9 +65,9 @@ class PluggedClient(VLMClient):
         return "plugged"
 
     def generate(self, prompt, images, **kwargs):
-        pytest.fail("no prompt is sent to a mind")
+        pytest.fail("no prompt is sent to a typed backend")
 
-    def mind_for(self, asked: Asked) -> Mind:
+    def typed_backend_for(self, asked: Question) -> TypedBackend:
         return Plugged(self.verdict)
 
 

@@ -7,9 +7,17 @@ from datetime import date
 import pytest
 from pydantic import ValidationError
 
-from agenticiqa.models.client import TokenUsage
-from agenticiqa.models.known_models import Feature, KnownModels, known_models, known_provider, model_id
-from agenticiqa.models.pricing import Price, estimate_cost, price_of
+from agenticiqa.models.known_models import (
+    Feature,
+    KnownModels,
+    Price,
+    estimate_cost,
+    known_models,
+    known_provider,
+    model_id,
+    price_of,
+)
+from agenticiqa.vlm_client import TokenUsage
 
 USAGE = TokenUsage(prompt=2000, completion=500)
 

@@ -10,14 +10,15 @@ import textwrap
 import pytest
 
 from agenticiqa.errors import BackendUnavailableError
+from agenticiqa.models import transport
 from agenticiqa.models.anthropic import AnthropicVLMClient
-from agenticiqa.models.client import ModelRequest, create_vlm_client, find_provider, provider_names
+from agenticiqa.models.backends import create_vlm_client, find_provider, provider_names
 from agenticiqa.models.compatible import CompatibleVLMClient
 from agenticiqa.models.google import GoogleVLMClient
 from agenticiqa.models.openai import OpenAIVLMClient
 from agenticiqa.models.qwen import QwenVLMClient
-from agenticiqa.models.wire import transport
 from agenticiqa.runtime.config import ProviderSettings, load_settings
+from agenticiqa.vlm_client import ModelRequest
 
 BUILT_IN = ("openai", "anthropic", "google", "compatible", "qwen")
 
@@ -100,7 +101,7 @@ def test_asking_for_readiness_imports_no_sdk():
     code = """
         import sys
         from agenticiqa.runtime.config import ProviderSettings
-        from agenticiqa.models.client import find_provider
+        from agenticiqa.models.backends import find_provider
         for name in ("openai", "anthropic", "google", "compatible", "qwen"):
             find_provider(name).readiness(ProviderSettings(api_key="k", base_url="http://x"))
         heavy = {"openai", "anthropic", "google.genai", "torch", "transformers"} & set(sys.modules)

@@ -8,8 +8,8 @@ import pytest
 
 from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.models import qwen
-from agenticiqa.models.client import ModelRequest
 from agenticiqa.runtime.config import ProviderSettings
+from agenticiqa.vlm_client import ModelRequest
 
 
 class FakeTorch:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from agenticiqa.errors import BackendUnavailableError, ConfigError
-from agenticiqa.models.qwen import QwenVLMClient
-from agenticiqa.models.qwen_adapter import adapter_at
+from agenticiqa.models.qwen import QwenVLMClient, adapter_at
 from agenticiqa.runtime.config import ProviderSettings, load_settings
 from support.builders import make_settings
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from agenticiqa.models.wire.reply_schema import reply_schema
+from agenticiqa.models.replies import reply_schema
 from agenticiqa.state import ExecutorOutput, PlannerOutput, SummarizerOutput
 
 

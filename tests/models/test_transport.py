@@ -16,10 +16,10 @@ from agenticiqa.errors import (
     RateLimitError,
     RequestRejectedError,
 )
-from agenticiqa.models.client import ModelReply, ModelRequest
-from agenticiqa.models.wire.transport import Call, Feature, JsonMode, TransportClient, token_count
+from agenticiqa.models.transport import Call, Feature, JsonMode, TransportClient, token_count
 from agenticiqa.runtime.config import ProviderSettings
 from agenticiqa.state import SummarizerOutput
+from agenticiqa.vlm_client import ModelReply, ModelRequest
 
 
 class Fake(TransportClient):

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from agenticiqa import AgenticIQA
-from agenticiqa.nodes.given_regions import hold_to_regions
+from agenticiqa.nodes.evidence import enforce_regions
 from agenticiqa.state import PlannerOutput
 from support.builders import make_plan
 
@@ -19,7 +19,7 @@ BOX = [8, 8, 80, 80]
 
 
 def held(plan: PlannerOutput, question: str, *names: str) -> PlannerOutput:
-    return hold_to_regions(plan, question, dict.fromkeys(names, BOX), keep_switches=False)
+    return enforce_regions(plan, question, dict.fromkeys(names, BOX), keep_switches=False)
 
 
 def test_an_overlooked_region_takes_the_place_of_the_whole_picture():
@@ -37,7 +37,7 @@ def test_a_named_tool_still_runs():
 
 def test_a_replan_keeps_its_switches():
     before = make_plan()
-    plan = hold_to_regions(before, "Is the spot sharp?", {"spot": BOX}, keep_switches=True)
+    plan = enforce_regions(before, "Is the spot sharp?", {"spot": BOX}, keep_switches=True)
     assert plan.query_scope == ["spot"]
     assert plan.plan == before.plan
 

@@ -10,8 +10,7 @@ import pytest
 from agenticiqa.batch.preparing import BatchRequest, prepare_job
 from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import ConfigError
-from agenticiqa.nodes.prompt_templates import PromptBook, read_prompts, write_prompts
-from agenticiqa.nodes.prompts import SHIPPED
+from agenticiqa.nodes.prompts import SHIPPED, PromptBook, read_prompts, write_prompts
 from support.builders import RATE
 from support.scripted import RichScriptedClient, ScriptedClient, answer_reply
 

@@ -6,9 +6,8 @@ import pytest
 from PIL import Image
 from skimage import data
 
-from agenticiqa.models.offline.language.noun_phrases import parse_object
-from agenticiqa.models.offline.language.object_words import labels_meant
-from agenticiqa.models.offline.places import locate
+from agenticiqa.embedded.language.phrases import labels_meant, parse_object
+from agenticiqa.embedded.places import locate
 from agenticiqa.pictures.images import Box, decode_image, png_bytes
 from agenticiqa.vision.locators import overlap
 from agenticiqa.vision.objects import load_detector

@@ -15,11 +15,12 @@ from pydantic import BaseModel
 
 from agenticiqa import AgenticIQA
 from agenticiqa.errors import BackendTimeoutError, BackendUnavailableError, TruncatedReplyError
-from agenticiqa.models.client import LabelledImage, ModelRequest, create_vlm_client
+from agenticiqa.models.backends import create_vlm_client
 from agenticiqa.models.qwen import NEEDED, PROVIDER, QwenVLMClient
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.runtime.config import ProviderSettings, load_settings
 from agenticiqa.state import PlannerOutput, SummarizerOutput
+from agenticiqa.vlm_client import LabelledImage, ModelRequest
 
 _missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 pytestmark = [

@@ -13,15 +13,13 @@ import pytest
 
 from agenticiqa import AgenticIQA
 from agenticiqa.errors import BackendUnavailableError
-from agenticiqa.evaluation.retelling import Reteller
-from agenticiqa.evaluation.tuning_data import TuningChoices, build_tuning_data
-from agenticiqa.models.client import LabelledImage, ModelRequest
 from agenticiqa.models.qwen import NEEDED, QwenVLMClient, _inputs
-from agenticiqa.nodes.prompt_templates import PromptBook
-from agenticiqa.nodes.prompts import SHIPPED
+from agenticiqa.nodes.prompts import SHIPPED, PromptBook
 from agenticiqa.pictures.images import load_image
+from agenticiqa.research.tuning_data import ConversationBuilder, TuningChoices, build_tuning_data
 from agenticiqa.runtime.config import ProviderSettings, load_settings
 from agenticiqa.tools.registry import default_registry
+from agenticiqa.vlm_client import LabelledImage, ModelRequest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -49,7 +47,7 @@ def data(tmp_path_factory) -> Path:
             result = assessor.assess(path).model_dump(mode="json")
             lines.append({"sample_id": str(number), **result, "status": "ok"})
     (folder / "runs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    reteller = Reteller(settings, default_registry(), PromptBook({}, SHIPPED))
+    reteller = ConversationBuilder(settings, default_registry(), PromptBook({}, SHIPPED))
     choices = TuningChoices(unjudged=True, held_out=0.4)
     built = build_tuning_data([folder / "runs.jsonl"], folder / "data", reteller, choices)
     assert {"planner plan", "summarizer answer"} <= built.train.keys() & built.held_out.keys()

@@ -6,7 +6,7 @@ import io
 
 from PIL import Image, TiffImagePlugin
 
-from agenticiqa.pictures.camera_settings import CameraSettings, camera_settings
+from agenticiqa.pictures.file_facts import CameraSettings, camera_settings
 
 EXIF_TABLE = 0x8769
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from agenticiqa import AgenticIQA
 from agenticiqa._version import __version__
-from agenticiqa.pictures.overlays import overlay
+from agenticiqa.pictures.regions import overlay
 from agenticiqa.reports.assessment import ReportItem, render_report, report_item, write_report
 from agenticiqa.reports.comparison import render_page
 from agenticiqa.reports.scale import score_scale

@@ -9,15 +9,15 @@ import pytest
 from typer.testing import CliRunner
 
 from agenticiqa import AgenticIQA
-from agenticiqa.api.comparison.comparing import compare_pictures
+from agenticiqa.api.comparison import compare_pictures
 from agenticiqa.cli.main import build_app
 from agenticiqa.errors import ImageTooLargeError
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.pictures.regions import read_region
 from agenticiqa.reports import comparison
 from agenticiqa.reports.assessment import NO_PICTURES, notebook_view, render_report, report_item
-from agenticiqa.reports.difference import open_pictures
-from agenticiqa.reports.evidence_maps import write_maps
+from agenticiqa.reports.comparison import open_pictures
+from agenticiqa.reports.scale import write_maps
 from agenticiqa.runtime.config import ImageLimits, load_settings
 from agenticiqa.serve.mcp.server import _difference_content, _map_content
 from agenticiqa.tools.maps import MapFolder

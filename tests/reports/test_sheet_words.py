@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import pytest
 
-from agenticiqa.batch.audit.findings import NAMES
+from agenticiqa.auditing.findings import NAMES
 from agenticiqa.reports.contact_sheet.page import LANGUAGES, SCRIPTS
 from agenticiqa.reports.look import colours
 from agenticiqa.serve.http.app import WEB

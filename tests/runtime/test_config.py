@@ -11,19 +11,10 @@ import pytest
 import yaml
 
 from agenticiqa.errors import BackendUnavailableError, ConfigError
-from agenticiqa.models import client as vlm_client
-from agenticiqa.models.client import (
-    BackendName,
-    Provider,
-    Readiness,
-    RichVLMClient,
-    VLMClient,
-    choose_backend,
-    create_vlm_client,
-    find_provider,
-    provider_names,
-)
+from agenticiqa.models import backends
+from agenticiqa.models.backends import BackendName, choose_backend, create_vlm_client, find_provider, provider_names
 from agenticiqa.runtime.config import Settings, effective_settings, load_settings
+from agenticiqa.vlm_client import Provider, Readiness, RichVLMClient, VLMClient
 from support.builders import make_settings
 from support.scripted import ScriptedClient
 
@@ -273,7 +264,7 @@ def test_a_third_party_backend(monkeypatch: pytest.MonkeyPatch) -> None:
                 "acme", "test", lambda full, model, _: ScriptedClient(full), lambda _: Readiness(True, "ok")
             )
 
-    monkeypatch.setattr(vlm_client, "_plug_ins", lambda: [Point()])
+    monkeypatch.setattr(backends, "_plug_ins", lambda: [Point()])
     assert create_vlm_client("acme.one", make_settings()).backend == "acme.one"
     assert "acme" in provider_names()
     assert find_provider("acme").name == "acme"

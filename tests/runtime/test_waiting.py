@@ -8,8 +8,7 @@ import time
 import pytest
 
 from agenticiqa.runtime.runs import StopRun
-from agenticiqa.runtime.stopping import checkpoint, stoppable
-from agenticiqa.runtime.waiting import OverdueError, pause, waited_for
+from agenticiqa.runtime.stopping import OverdueError, checkpoint, pause, run_cancellable, stoppable
 
 
 def test_what_a_call_gives_or_raises_is_had_where_it_is_waited_for() -> None:
@@ -17,14 +16,14 @@ def test_what_a_call_gives_or_raises_is_had_where_it_is_waited_for() -> None:
         raise ValueError("as it was")
 
     with pytest.raises(ValueError, match="as it was"):
-        waited_for(fail, 10, "call")
-    assert waited_for(lambda: 7, 10, "call") == 7
+        run_cancellable(fail, 10, "call")
+    assert run_cancellable(lambda: 7, 10, "call") == 7
 
 
 def test_a_call_that_takes_too_long_is_left() -> None:
     forever = threading.Event()
     with pytest.raises(OverdueError):
-        waited_for(forever.wait, 0.05, "call")
+        run_cancellable(forever.wait, 0.05, "call")
     forever.set()
 
 
@@ -35,7 +34,7 @@ def test_waiting_ends_when_the_work_is_stopped() -> None:
         if stop.is_set():
             raise StopRun
 
-    for wait in (lambda: waited_for(forever.wait, 600, "call"), lambda: pause(600)):
+    for wait in (lambda: run_cancellable(forever.wait, 600, "call"), lambda: pause(600)):
         stop.clear()
         threading.Timer(0.1, stop.set).start()
         started = time.monotonic()

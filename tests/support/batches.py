@@ -16,14 +16,12 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from agenticiqa.batch.engines.base import Engine, ThreadEngine
+from agenticiqa.batch.engines.base import Engine, ThreadEngine, serve
 from agenticiqa.batch.engines.processes import ProcessEngine
-from agenticiqa.batch.engines.worker import serve
-from agenticiqa.batch.manifest.reading import open_manifest
+from agenticiqa.batch.manifest import open_manifest
 from agenticiqa.batch.preparing import BatchRequest, prepare_job
-from agenticiqa.batch.results.result_lines import without_volatile
-from agenticiqa.batch.runner import Batch
-from agenticiqa.batch.tally import BatchSummary
+from agenticiqa.batch.results import without_volatile
+from agenticiqa.batch.runner import Batch, BatchSummary
 from agenticiqa.batch.work import BatchJob, SampleWorker, Task
 
 TOOLS = ("PSNR", "SSIM")

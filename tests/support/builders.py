@@ -7,10 +7,10 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from agenticiqa.models.client import VLMClient
 from agenticiqa.nodes.run_context import CONTEXT_KEY, RunContext
 from agenticiqa.runtime.config import ROLES, Settings, load_settings
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, PlannerOutput
+from agenticiqa.vlm_client import VLMClient
 from support.scripted import plan_reply
 
 RATE = "Rate the perceptual quality of the image."

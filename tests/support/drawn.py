@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from agenticiqa.models.offline.looking import Look
+from agenticiqa.embedded.looking import Look
 from agenticiqa.pictures.images import Box, LoadedImage, decode_image
 
 HEIGHT, WIDTH = 240, 320

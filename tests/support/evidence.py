@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agenticiqa.models.answers import split_question
-from agenticiqa.models.offline.answering import options as choosing
-from agenticiqa.models.offline.answering import words
-from agenticiqa.models.offline.answering.evidence import Evidence, SeenEvidence
-from agenticiqa.models.offline.answering.problem import Answer, Problem
-from agenticiqa.models.offline.executor import Seen
-from agenticiqa.models.offline.language.question import read_question, understand
-from agenticiqa.models.offline.readings.told import PLACES, Told
+from agenticiqa.answers import split_question
+from agenticiqa.embedded.answering import options as choosing
+from agenticiqa.embedded.answering import words
+from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, Evidence, SeenEvidence
+from agenticiqa.embedded.findings import Seen
+from agenticiqa.embedded.language.question import read_question, understand
+from agenticiqa.embedded.readings.base import PLACES, PropertyReading
 from agenticiqa.state import Advice
 from agenticiqa.vocabulary import GLOBAL
 
@@ -21,12 +20,12 @@ from agenticiqa.vocabulary import GLOBAL
 class MadeEvidence(Evidence):
     """What is told of each property, of the whole picture and of parts; parts that are not listed cannot be found."""
 
-    whole: Mapping[str, Told] = field(default_factory=dict)
-    parts: Mapping[str, Mapping[str, Told]] = field(default_factory=dict)
+    whole: Mapping[str, PropertyReading] = field(default_factory=dict)
+    parts: Mapping[str, Mapping[str, PropertyReading]] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)
     advised: Sequence[Advice] = ()
 
-    def told(self, name: str, part: str = GLOBAL) -> Told | None:
+    def told(self, name: str, part: str = GLOBAL) -> PropertyReading | None:
         return {**self.whole, **self.parts.get(part, {})}.get(name)
 
     def located(self, part: str) -> bool:
@@ -45,18 +44,18 @@ class MadeEvidence(Evidence):
         return self.advised
 
 
-def at(place: float, *, sure: float = 0.9, sentence: str = "Read.", guess: bool = False) -> Told:
+def at(place: float, *, sure: float = 0.9, sentence: str = "Read.", guess: bool = False) -> PropertyReading:
     """A reading that is fairly sure of one place; the rest lies on its neighbours."""
     near = [other for other in PLACES if 0 < abs(other - place) < 0.3]
     amounts = dict.fromkeys(PLACES, 0.0) | {place: sure} | dict.fromkeys(near, (1 - sure) / len(near))
-    return Told(sentence, tuple(amounts.values()), guess=guess)
+    return PropertyReading(sentence, tuple(amounts.values()), guess=guess)
 
 
-def asked(query: str, evidence: Evidence, given: Sequence[str] | None = None) -> Answer:
+def asked(query: str, evidence: Evidence, given: Sequence[str] | None = None) -> EmbeddedAnswer:
     """The answer of the embedded backend to a question, from these readings alone."""
     texts = {chr(ord("A") + at): text for at, text in enumerate(given)} if given else split_question(query)[1]
     question = read_question(split_question(query)[0], texts) if texts else understand(query)
-    problem = Problem(question.meaning, evidence, lettered=bool(texts), claims=question.options)
+    problem = AnswerProblem(question.meaning, evidence, lettered=bool(texts), claims=question.options)
     return choosing.answer(problem) if texts else words.answer(problem)
 
 

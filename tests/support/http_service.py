@@ -20,10 +20,10 @@ import httpx
 import numpy as np
 from PIL import Image
 
-from agenticiqa.models.client import VLMClient
 from agenticiqa.runtime.config import ROLES, load_settings
 from agenticiqa.serve.http.server import BoundServer, bind
 from agenticiqa.serve.http.settings import ServiceSettings
+from agenticiqa.vlm_client import VLMClient
 from support.pictures import distorted, scene
 from support.scripted import ScriptedClient
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agenticiqa.models.offline.looking import Look
-from agenticiqa.models.offline.measures import Measures
+from agenticiqa.embedded.looking import Look
+from agenticiqa.embedded.measures import LookMeasures
 from agenticiqa.vision.network import load_vision
 from agenticiqa.vision.picture_facts import facts_of
 from agenticiqa.vision.scene import Reading, Scene
@@ -45,7 +45,13 @@ def made_look(
     scene = Scene(vision, None, facts_of(pixels))  # type: ignore[arg-type]
     image = loaded(pixels)
     made = SimpleNamespace(
-        reading=reading, scene=scene, image=image, measures=Measures(pixels), facts=scene.facts, box=None, beside=None
+        reading=reading,
+        scene=scene,
+        image=image,
+        measures=LookMeasures(pixels),
+        facts=scene.facts,
+        box=None,
+        beside=None,
     )
     for method in (Look.severity, Look.severity_name, Look.visible):
         setattr(made, method.__name__, method.__get__(made))

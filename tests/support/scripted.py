@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agenticiqa.models.client import (
+from agenticiqa.vlm_client import (
     Images,
     LabelledImage,
     ModelReply,

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from agenticiqa.pictures.distortions import distort
+from agenticiqa.research.distortions import distort
 from agenticiqa.tools.aiqa_fr import SPEC, explain, fused_model, measure, read_model
 from agenticiqa.tools.calibration import CalibrationError, load_calibrations
 from agenticiqa.tools.metrics import METRICS, MetricInputError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agenticiqa.errors import ToolError, ToolUnavailableError
-from agenticiqa.pictures.distortions import PROTOCOL
+from agenticiqa.research.distortions import PROTOCOL
 from agenticiqa.runtime.config import ToolSettings, load_settings
 from agenticiqa.tools import catalogue, pyiqa_adapter
 from agenticiqa.tools.calibration import load_calibrations, save_calibrations

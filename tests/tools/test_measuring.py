@@ -13,7 +13,7 @@ from PIL import Image
 
 from agenticiqa.pictures.images import LoadedImage, decode_image
 from agenticiqa.tools.catalogue import load_catalogue
-from agenticiqa.tools.measuring import AMPLE_S, SMALL_PIXELS, TINY_PIXELS, Bench, ToolJob
+from agenticiqa.tools.measuring import AMPLE_S, SMALL_PIXELS, TINY_PIXELS, ToolJob, ToolRunner
 from agenticiqa.tools.metrics import Measurement, Metric, MetricSpec
 from agenticiqa.tools.registry import Tool, default_registry
 
@@ -45,7 +45,7 @@ def sleeping(seconds: float):
 @pytest.mark.parametrize("threads", [1, 2, 9])
 def test_results_come_in_the_order_of_the_jobs(threads):
     jobs = [ToolJob(tool(f"t{number}", giving(number / 10))) for number in range(7)]
-    results = Bench(picture(), None).run(jobs, max_workers=threads, timeout_s=30)
+    results = ToolRunner(picture(), None).run(jobs, max_workers=threads, timeout_s=30)
     assert [(result.job, result.raw) for result in results] == [(job, n / 10) for n, job in enumerate(jobs)]
 
 
@@ -56,7 +56,9 @@ def test_jobs_really_run_side_by_side():
         meeting.wait()
         return Measurement(1.0)
 
-    results = Bench(picture(), None).run([ToolJob(tool(name, meet)) for name in "abc"], max_workers=3, timeout_s=30)
+    results = ToolRunner(picture(), None).run(
+        [ToolJob(tool(name, meet)) for name in "abc"], max_workers=3, timeout_s=30
+    )
     assert [result.error for result in results] == [None, None, None]
 
 
@@ -66,7 +68,7 @@ def test_one_that_overruns_keeps_nothing_from_those_before_it():
         ToolJob(tool("slow", sleeping(3))),
         ToolJob(tool("behind", giving(0.75))),
     ]
-    bench = Bench(picture(), None)
+    bench = ToolRunner(picture(), None)
     quick, slow, behind = bench.run(jobs, max_workers=1, timeout_s=0.3)
     assert (quick.raw, slow.raw, behind.raw) == (0.25, None, None)
     assert slow.error == behind.error == "took longer than 0.3 s"
@@ -78,7 +80,7 @@ def test_one_that_fails_fails_alone():
     def fail(_) -> Measurement:
         raise IndexError("no such pixel")
 
-    failed, fine = Bench(picture(), None).run(
+    failed, fine = ToolRunner(picture(), None).run(
         [ToolJob(tool("bad", fail)), ToolJob(tool("good", giving(1.0)))], max_workers=1, timeout_s=30
     )
     assert (failed.error, fine.raw) == ("no such pixel", 1.0)
@@ -95,7 +97,7 @@ def where_it_runs(test: LoadedImage, *, own: bool, threads: int = 1, timeout_s: 
         return Measurement(1.0)
 
     jobs = [ToolJob(tool(f"t{number}", measure, own=own)) for number in range(threads)]
-    Bench(test, None).run(jobs, max_workers=threads, timeout_s=timeout_s)
+    ToolRunner(test, None).run(jobs, max_workers=threads, timeout_s=timeout_s)
     return seen[0]
 
 
@@ -113,6 +115,6 @@ def test_calling_thread_and_pool_agree():
     tools = [each for each in default_registry().all() if not each.needs_reference and each.is_predictable]
     test = picture(160, 128)
     alone, pooled = (
-        Bench(test, None).run([ToolJob(each) for each in tools], max_workers=n, timeout_s=60) for n in (1, 2)
+        ToolRunner(test, None).run([ToolJob(each) for each in tools], max_workers=n, timeout_s=60) for n in (1, 2)
     )
     assert [replace(result, seconds=0.0) for result in alone] == [replace(result, seconds=0.0) for result in pooled]

@@ -18,7 +18,7 @@ from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.tools.catalogue import availability, fetch, load_catalogue, perceptual_weights
 from agenticiqa.tools.metrics import MetricInputError
 from agenticiqa.tools.perceptual import conversion, dists, lpips
-from agenticiqa.vision.weight_files import open_session
+from agenticiqa.vision.network import open_session
 
 PARITY = Path(__file__).resolve().parents[1] / "parity"
 REFERENCE = json.loads((PARITY / "perceptual_values.json").read_text())["values"]

@@ -4,7 +4,7 @@ from training.embedded import measure
 from training.embedded.evaluate import ways_of
 from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, KINDS, severity_of
 
-from agenticiqa.pictures.distortions import PROTOCOL
+from agenticiqa.research.distortions import PROTOCOL
 
 NAMES = [distortion.name for distortion in PROTOCOL]
 

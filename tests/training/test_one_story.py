@@ -14,16 +14,15 @@ from PIL import Image
 from training.embedded.contradictions import contradictions
 
 from agenticiqa import AgenticIQA
-from agenticiqa.models.offline.looking import Look
-from agenticiqa.models.offline.measures import Measures, describe
-from agenticiqa.models.offline.sentences import findings
-from agenticiqa.pictures.distortions import distort
+from agenticiqa.embedded.findings import findings
+from agenticiqa.embedded.looking import Look
+from agenticiqa.embedded.measures import LookMeasures, describe
 from agenticiqa.pictures.images import load_image
+from agenticiqa.research.distortions import distort
 from agenticiqa.tools.metrics import Measurement
 from agenticiqa.vision.network import load_vision
-from agenticiqa.vision.photographic import tempered_by_facts
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
-from agenticiqa.vision.scene import Reading, Scene
+from agenticiqa.vision.scene import Reading, Scene, adjusted_by_facts
 from agenticiqa.vocabulary import CATEGORIES
 
 pytestmark = pytest.mark.usefixtures("isolated")
@@ -40,7 +39,7 @@ def photograph() -> np.ndarray:
         return np.asarray(opened.convert("RGB").resize((512, 384)))
 
 
-class Told(Measures):
+class PropertyReading(LookMeasures):
     def __init__(self, values: dict[str, Measurement]) -> None:
         super().__init__(np.zeros((64, 64, 3), np.uint8))
         self.values = values
@@ -57,14 +56,14 @@ class MadeUp(Look):
 
     @cached_property
     def reading(self) -> Reading:
-        return tempered_by_facts(self.told.reading, self.facts)
+        return adjusted_by_facts(self.told.reading, self.facts)
 
     @cached_property
     def facts(self) -> PictureFacts:
         return self.told.facts  # type: ignore[no-any-return]
 
     @cached_property
-    def measures(self) -> Measures:
+    def measures(self) -> LookMeasures:
         return self.told.measures  # type: ignore[no-any-return]
 
 
@@ -91,7 +90,7 @@ def made_up(rng: np.random.Generator, usual: PictureFacts) -> MadeUp:
         "motion_blur": Measurement(9.0, details={"degrees": 20.0}), "haze": Measurement(float(rng.uniform(0, 1))),
     }  # fmt: skip
     facts = replace(usual, brightness=brightness, colourfulness=float(rng.uniform(0, 60)))
-    told = SimpleNamespace(reading=reading, facts=facts, measures=Told(values))
+    told = SimpleNamespace(reading=reading, facts=facts, measures=PropertyReading(values))
     image = SimpleNamespace(rgb=PIXELS, size=PIXELS.shape[1::-1])
     return MadeUp(Scene(vision, None, facts), image, told=told)  # type: ignore[arg-type]
 
@@ -113,11 +112,13 @@ def test_no_damaged_photograph_contradicts_itself(photograph, kind, tmp_path):
 
 
 def test_numbers_that_seem_to_say_otherwise_are_explained():
-    told = Told({"noise": Measurement(13.6), "sharpness": Measurement(1.5)})
+    told = PropertyReading({"noise": Measurement(13.6), "sharpness": Measurement(1.5)})
     assert describe("Noise", told, found=False)[0].endswith("; here that is texture, not noise.")
     assert ";" not in describe("Noise", told, found=True)[0]
     assert "other parts than the strongest edges" in describe("Blurs", told, found=True)[0]
-    smeared = Told({"sharpness": Measurement(6.0), "motion_blur": Measurement(13.0, details={"degrees": 5.0})})
+    smeared = PropertyReading(
+        {"sharpness": Measurement(6.0), "motion_blur": Measurement(13.0, details={"degrees": 5.0})}
+    )
     assert not any("smeared" in text for text in describe("Blurs", smeared, found=False))
     assert any("smeared" in text for text in describe("Blurs", smeared, found=True))
 
@@ -137,7 +138,7 @@ def test_a_low_score_without_a_finding_names_the_likeliest_cause(photograph):
 def test_a_black_and_white_photograph_has_no_wrong_colours(photograph):
     grey = np.repeat(photograph.mean(axis=2, keepdims=True).astype(np.uint8), 3, axis=2)
     scene = Scene.of(load_vision(), grey)
-    assert tempered_by_facts(scene.read(), scene.facts).presence("Color distortions") == 0
+    assert adjusted_by_facts(scene.read(), scene.facts).presence("Color distortions") == 0
 
 
 def test_a_nearly_black_photograph_is_too_dark(tmp_path, photograph):

@@ -7,7 +7,7 @@ from training.embedded.kinds import CATEGORY_INDEX, EXTRA_KINDS, KIND_INDEX, joi
 from training.embedded.opinion_map import load, measured
 from training.embedded.recipes import Recipe, amount_of, made, opinion_of, recipes_for
 
-from agenticiqa.pictures.distortions import UNCHANGED_OPINION
+from agenticiqa.research.distortions import UNCHANGED_OPINION
 from agenticiqa.tools.metrics import Picture
 
 

@@ -11,7 +11,7 @@ from PIL import Image
 pytest.importorskip("onnxruntime")
 
 from agenticiqa.errors import BackendUnavailableError
-from agenticiqa.pictures.distortions import distort
+from agenticiqa.research.distortions import distort
 from agenticiqa.vision.network import WEIGHTS, Vision, load_vision
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
 

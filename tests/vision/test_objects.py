@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from agenticiqa.embedded import places
+from agenticiqa.embedded.language.phrases import LABELS, labels_meant, parse_object
+from agenticiqa.embedded.places import locate
 from agenticiqa.errors import BackendUnavailableError
-from agenticiqa.models.offline import places
-from agenticiqa.models.offline.language.noun_phrases import parse_object
-from agenticiqa.models.offline.language.object_words import LABELS, labels_meant
-from agenticiqa.models.offline.places import locate
 from agenticiqa.pictures.images import Box, decode_image, png_bytes
 from agenticiqa.vision import objects
 from agenticiqa.vision.locators import tiles

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from agenticiqa.vision.network import load_vision
-from agenticiqa.vision.photographic import MEANT, looks_blurred_by_focus, tempered_by_facts, tempered_by_focus
 from agenticiqa.vision.picture_facts import facts_of
-from agenticiqa.vision.scene import Reading
+from agenticiqa.vision.scene import MEANT, Reading, adjusted_by_facts, adjusted_by_focus, looks_blurred_by_focus
 from agenticiqa.vocabulary import CATEGORIES
 
 SOFT = (0.3, 0.4, 0.2, 0.1, 0.0)
@@ -31,7 +30,7 @@ def focus(sharp: int, rest: float) -> np.ndarray:
 
 def test_a_sharp_part_before_a_soft_rest_is_no_blur(reading):
     assert looks_blurred_by_focus(reading)
-    found = tempered_by_focus(reading, focus(6, 0.02))
+    found = adjusted_by_focus(reading, focus(6, 0.02))
     assert found.presence("Blurs") == pytest.approx(MEANT)
     assert max(found.flaws["out_of_focus"], found.flaws["blurry"]) <= MEANT
     assert found.severity_probabilities["Blurs"][2] / found.severity_probabilities["Blurs"][1] == pytest.approx(0.5)
@@ -39,7 +38,7 @@ def test_a_sharp_part_before_a_soft_rest_is_no_blur(reading):
 
 @pytest.mark.parametrize(("sharp", "rest"), [(0, 0.02), (2, 0.02), (6, 0.5)])
 def test_nothing_sharp_or_everything_half_sharp_stays_blurred(reading, sharp, rest):
-    assert tempered_by_focus(reading, focus(sharp, rest)) is reading
+    assert adjusted_by_focus(reading, focus(sharp, rest)) is reading
 
 
 def test_motion_is_no_choice_of_depth(reading):
@@ -58,7 +57,7 @@ def burnt() -> np.ndarray:
 def test_a_photograph_clipped_in_lights_and_colours_is_overexposed(reading, burnt):
     for content in ({"deviation": 50.0, "agreement": 0.9}, {"one_tone": 0.9, "colourfulness": 3.0, "agreement": 0.9},
                     {"flat_share": 0.8, "plain_blocks": 0.5, "agreement": 0.9}):  # fmt: skip
-        found = tempered_by_facts(reading, replace(facts_of(burnt), **content))
+        found = adjusted_by_facts(reading, replace(facts_of(burnt), **content))
         assert found.presence("Brightness change") > 0.5
         assert found.flaws["too_bright"] > 0.5
 
@@ -66,7 +65,7 @@ def test_a_photograph_clipped_in_lights_and_colours_is_overexposed(reading, burn
 def test_a_cartoon_and_a_white_ground_are_not(reading, burnt):
     drawn = replace(reading, sorts={"photograph": 0.1, "drawing": 0.9})
     facts = replace(facts_of(burnt), agreement=0.9)
-    assert tempered_by_facts(drawn, facts).presence("Brightness change") == 0
+    assert adjusted_by_facts(drawn, facts).presence("Brightness change") == 0
     ground = np.full((64, 64, 3), 255, np.uint8)
     ground[8:56, 8:56] = (90, 60, 40)
-    assert tempered_by_facts(reading, facts_of(ground)).presence("Brightness change") == 0
+    assert adjusted_by_facts(reading, facts_of(ground)).presence("Brightness change") == 0

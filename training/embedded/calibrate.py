@@ -28,7 +28,7 @@ from training.embedded.network import KNOTS, STATISTICS
 from training.embedded.real_flaws import FLAW_CATEGORY, FLAWS
 from training.embedded.recipes import amount_is_neutral
 
-from agenticiqa.pictures.distortions import PROTOCOL, UNCHANGED_OPINION
+from agenticiqa.research.distortions import PROTOCOL, UNCHANGED_OPINION
 from agenticiqa.score_interval import COVERED, likely_interval
 
 if TYPE_CHECKING:

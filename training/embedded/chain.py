@@ -16,7 +16,7 @@ from torch import Tensor
 from training.embedded.kinds import CATEGORY_INDEX
 from training.embedded.real_flaws import FLAWS
 
-from agenticiqa.pictures.distortions import DISTORTIONS, UNCHANGED_OPINION
+from agenticiqa.research.distortions import DISTORTIONS, UNCHANGED_OPINION
 
 REACH = 20
 """Half the side of the largest blur."""

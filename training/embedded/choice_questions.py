@@ -16,7 +16,7 @@ from PIL import Image
 from training.embedded.kinds import severity_of
 from training.embedded.recipes import amount_is_neutral
 
-from agenticiqa.pictures.distortions import DISTORTIONS, PROTOCOL, UNCHANGED_OPINION, combine
+from agenticiqa.research.distortions import DISTORTIONS, PROTOCOL, UNCHANGED_OPINION, combine
 from agenticiqa.vocabulary import LEVEL_NAMES, SEVERITIES
 
 Bytes = npt.NDArray[np.uint8]

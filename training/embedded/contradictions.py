@@ -21,11 +21,11 @@ from pathlib import Path
 
 import numpy as np
 
-from agenticiqa.models.offline.answering.yes_no import said_yes_of
-from agenticiqa.models.offline.language.meaning.reader import Meaning
-from agenticiqa.models.offline.language.question import understand
-from agenticiqa.models.offline.looking import Look
-from agenticiqa.models.offline.sentences import LOW_SCORE, described, findings
+from agenticiqa.embedded.answering.yes_no import said_yes_of
+from agenticiqa.embedded.findings import LOW_SCORE, described, findings
+from agenticiqa.embedded.language.meaning.reader import Meaning
+from agenticiqa.embedded.language.question import understand
+from agenticiqa.embedded.looking import Look
 from agenticiqa.pictures.images import load_image
 from agenticiqa.vision.network import Vision
 from agenticiqa.vision.scene import Scene

@@ -32,7 +32,7 @@ from training.embedded.shipped import (
     stretched,
 )
 
-from agenticiqa.pictures.distortions import LEVELS, PROTOCOL, distort
+from agenticiqa.research.distortions import LEVELS, PROTOCOL, distort
 
 Change = Callable[[Bytes], Bytes]
 WAYS_EACH = 1

@@ -36,7 +36,7 @@ from training.embedded.shipped import (
     stretched,
 )
 
-from agenticiqa.pictures.distortions import LEVELS, PROTOCOL, distort
+from agenticiqa.research.distortions import LEVELS, PROTOCOL, distort
 
 KINDS_EACH = 5
 MOVED_EACH = 46

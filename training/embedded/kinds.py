@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agenticiqa.pictures.distortions import PROTOCOL, UNCHANGED_OPINION
+from agenticiqa.research.distortions import PROTOCOL, UNCHANGED_OPINION
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
 
 UNCHANGED = "unchanged"

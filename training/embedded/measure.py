@@ -11,7 +11,7 @@ from scipy.stats import pearsonr, spearmanr
 from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, KINDS, severity_of
 from training.embedded.recipes import amount_is_neutral
 
-from agenticiqa.pictures.distortions import PROTOCOL
+from agenticiqa.research.distortions import PROTOCOL
 
 Floats = npt.NDArray[np.floating[Any]]
 TOLERANCE = 0.1

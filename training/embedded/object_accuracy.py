@@ -24,12 +24,11 @@ from training.embedded import splits
 from training.embedded.choice_accuracy import wilson
 from training.embedded.region_accuracy import DAMAGE, says_yes
 
-from agenticiqa.models.offline.language.noun_phrases import parse_object
-from agenticiqa.models.offline.language.object_words import LABELS
-from agenticiqa.models.offline.looking import Looker
-from agenticiqa.models.offline.places import locate
-from agenticiqa.pictures.distortions import distort
+from agenticiqa.embedded.language.phrases import LABELS, parse_object
+from agenticiqa.embedded.looking import Looker
+from agenticiqa.embedded.places import locate
 from agenticiqa.pictures.images import LoadedImage, UInt8Image, decode_image, png_bytes
+from agenticiqa.research.distortions import distort
 from agenticiqa.vision.network import load_vision
 from agenticiqa.vision.objects import FoundObject, ObjectDetector, load_detector
 

@@ -5,7 +5,7 @@
 Slopes of a logistic curve without offset are fitted on validation pictures: pairs of protocol versions of one
 photograph (at least 0.2 points apart), and pairs of photographs as taken, each of the two opinion sets for itself
 (their mean counts). Both are checked on test pictures; versions of one photograph also on CSIQ. The slopes stand in
-``agenticiqa/api/comparison/verdict.py``, the tables in ``docs/comparison.md``.
+``agenticiqa/api/comparison.py``, the tables in ``docs/comparison.md``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from training.embedded import held_out
 from training.embedded.evaluate_heads import Heads
 from training.embedded.held_out import HeldOut
 
-from agenticiqa.pictures.distortions import PROTOCOL
+from agenticiqa.research.distortions import PROTOCOL
 
 Floats = npt.NDArray[np.floating]
 BINS = (0.5, 0.65, 0.8, 0.9, 0.97, 1.0)

@@ -23,7 +23,7 @@ from PIL import Image
 from training.embedded import measure, splits
 from training.embedded.generate import read_ratings
 
-from agenticiqa.pictures.distortions import LEVELS, PROTOCOL, distort
+from agenticiqa.research.distortions import LEVELS, PROTOCOL, distort
 from agenticiqa.tools.metrics import METRICS, Metric, MetricInputError, Views
 from agenticiqa.tools.registry import default_registry
 

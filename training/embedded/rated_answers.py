@@ -28,7 +28,7 @@ from training.embedded.generate import read_ratings
 from training.embedded.shipped import read, stretched
 
 import agenticiqa
-from agenticiqa.pictures.distortions import PROTOCOL, distort
+from agenticiqa.research.distortions import PROTOCOL, distort
 
 UNLEARNT = "partly out of focus"
 OTHER_SCALES = ("csiq", UNLEARNT)

@@ -15,8 +15,8 @@ from training.embedded.further_damage import FURTHER_CATEGORIES, FURTHER_DAMAGE
 from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, KINDS, joined
 from training.embedded.opinion_map import load, measured
 
-from agenticiqa.pictures.distortions import DISTORTIONS, PROTOCOL, UNCHANGED_OPINION
-from agenticiqa.pictures.distortions.apply import CHANGES
+from agenticiqa.research.distortions import DISTORTIONS, PROTOCOL, UNCHANGED_OPINION
+from agenticiqa.research.distortions.apply import CHANGES
 from agenticiqa.tools.metrics import Picture
 from agenticiqa.vocabulary import CATEGORIES
 

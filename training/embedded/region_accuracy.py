@@ -21,13 +21,13 @@ from PIL import Image
 from training.embedded import splits
 from training.embedded.choice_accuracy import wilson
 
-from agenticiqa.models.offline.answering.yes_no import said_yes_of
-from agenticiqa.models.offline.language.noun_phrases import parse_object
-from agenticiqa.models.offline.language.question import understand
-from agenticiqa.models.offline.looking import Look, Looker
-from agenticiqa.models.offline.places import STANDS_OUT, locate
-from agenticiqa.pictures.distortions import distort
+from agenticiqa.embedded.answering.yes_no import said_yes_of
+from agenticiqa.embedded.language.phrases import parse_object
+from agenticiqa.embedded.language.question import understand
+from agenticiqa.embedded.looking import Look, Looker
+from agenticiqa.embedded.places import STANDS_OUT, locate
 from agenticiqa.pictures.images import LoadedImage, decode_image, png_bytes
+from agenticiqa.research.distortions import distort
 from agenticiqa.vision.locators import load_locators
 from agenticiqa.vision.network import load_vision
 

@@ -11,20 +11,16 @@ from contextlib import ExitStack, contextmanager
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, cast
 
-from agenticiqa.api.interrupts import Interrupts
-from agenticiqa.api.recording import Recorder
+from agenticiqa.api.recording import Interrupts, Recorder
 from agenticiqa.api.run_result import Progress, assessment_from
 from agenticiqa.errors import AgenticIQAError, ConfigError, HomeFullError, RunNotFoundError
-from agenticiqa.models.client import BackendChoice, VLMClient
+from agenticiqa.models.backends import BackendChoice
 from agenticiqa.nodes.ablation import calls_per_pass
-from agenticiqa.nodes.prompt_templates import read_prompts
-from agenticiqa.nodes.prompts import SHIPPED
+from agenticiqa.nodes.prompts import SHIPPED, read_prompts
 from agenticiqa.nodes.results import Assessment, Comparison, show_in_notebooks
-from agenticiqa.nodes.run_context import RunContext
-from agenticiqa.nodes.run_state import PipelineEvent, initial_state
-from agenticiqa.pictures.aligning import Align, refuse_other_size
+from agenticiqa.nodes.run_context import PipelineEvent, RunContext, initial_state
 from agenticiqa.pictures.images import LoadedImage, check_allowed
-from agenticiqa.pictures.inputs import GivenPicture, PictureInput, Size, given_picture
+from agenticiqa.pictures.inputs import Align, GivenPicture, PictureInput, Size, given_picture, refuse_other_size
 from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import ROLES, ImageLimits, Settings, load_settings
@@ -35,11 +31,12 @@ from agenticiqa.runtime.stopping import stoppable
 from agenticiqa.state import AgenticIQAState, RunMode
 from agenticiqa.tools.needs import assessing_need
 from agenticiqa.tools.registry import ToolRegistry, default_registry
+from agenticiqa.vlm_client import VLMClient
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:
     from agenticiqa.api.checkpoints import Checkpoints
-    from agenticiqa.api.comparison.comparing import SideListener
+    from agenticiqa.api.comparison import SideListener
     from agenticiqa.graph import Graph
 
 logger = logging.getLogger(__name__)
@@ -217,7 +214,7 @@ class AgenticIQA:
         on_event: SideListener | None = None,
     ) -> Comparison:
         """Which of two pictures is better, how sure that is, where they differ, and why."""
-        from agenticiqa.api.comparison.comparing import compare_pictures
+        from agenticiqa.api.comparison import compare_pictures
 
         return compare_pictures(self, image_a, image_b, reference=reference, query=query, on_event=on_event)
 
@@ -477,7 +474,7 @@ class AgenticIQA:
     ) -> Iterator[PipelineEvent]:
         if "agenticiqa.graph" not in sys.modules:
             # The first run of a program: while LangGraph is imported, which takes a second, another thread can look.
-            context.look_ahead(state, "summarizer" if state.get("mode") == "direct" else "executor")
+            context.prefetch(state, "summarizer" if state.get("mode") == "direct" else "executor")
         from agenticiqa.graph import stream_pipeline
 
         graph = self._graph(state)
@@ -525,7 +522,7 @@ class AgenticIQA:
         replaced: dict[BackendChoice, list[str]] = {}
         for role in calls_per_pass(state.get("mode", "agents"), state.get("without", [])):
             choice = context.backend_choice(role)
-            if choice.reason and not choice.is_the_usual_one:
+            if choice.reason and not choice.is_default:
                 replaced.setdefault(choice, []).append(role)
         for choice, roles in replaced.items():
             logger.warning("%s on the %s backend: %s", ", ".join(roles).capitalize(), choice.backend, choice.reason)

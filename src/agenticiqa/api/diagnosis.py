@@ -5,17 +5,25 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+from PIL import Image
+from pydantic import BaseModel
+
 from agenticiqa.errors import AgenticIQAError
-from agenticiqa.models.client import choose_backend, find_provider, provider_names
+from agenticiqa.models.backends import choose_backend, create_vlm_client, find_provider, provider_names
+from agenticiqa.nodes.model_calls import parse_json_object
 from agenticiqa.pictures.formats import readable_names
+from agenticiqa.pictures.images import LoadedImage, decode_image, png_bytes
 from agenticiqa.runtime.config import ROLES, Settings, load_settings
 from agenticiqa.tools.registry import default_registry
+from agenticiqa.vlm_client import ModelRequest, Question, VLMClient, labelled
 
 OLDEST_PYTHON = (3, 10)
 EXTRAS = {
@@ -27,7 +35,7 @@ EXTRAS = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One line of the diagnosis."""
 
     subject: str
@@ -39,16 +47,16 @@ class Finding:
         return asdict(self)
 
 
-def diagnose(config_dir: Path | None = None) -> list[Finding]:
+def diagnose(config_dir: Path | None = None) -> list[Diagnosis]:
     """Everything worth knowing before a first run."""
     findings = [_python()]
     try:
         settings = load_settings(config_dir)
     except AgenticIQAError as error:
-        return [*findings, Finding("configuration", "wrong", error.message, error.hint)]
-    findings.append(Finding("configuration", "ok", "all keys known"))
+        return [*findings, Diagnosis("configuration", "wrong", error.message, error.hint)]
+    findings.append(Diagnosis("configuration", "ok", "all keys known"))
     findings += _folders(settings)
-    findings.append(Finding("pictures", "ok", f"{readable_names()} files open here"))
+    findings.append(Diagnosis("pictures", "ok", f"{readable_names()} files open here"))
     findings.append(_tools(settings))
     findings += _providers(settings)
     findings += _roles(settings)
@@ -56,14 +64,14 @@ def diagnose(config_dir: Path | None = None) -> list[Finding]:
     return findings
 
 
-def _python() -> Finding:
+def _python() -> Diagnosis:
     version = platform.python_version()
     if sys.version_info >= OLDEST_PYTHON:
-        return Finding("Python", "ok", version)
-    return Finding("Python", "wrong", version, "Install Python 3.10 or newer.")
+        return Diagnosis("Python", "ok", version)
+    return Diagnosis("Python", "wrong", version, "Install Python 3.10 or newer.")
 
 
-def _folders(settings: Settings) -> Iterator[Finding]:
+def _folders(settings: Settings) -> Iterator[Diagnosis]:
     for name, path in (
         ("run record", settings.runs_database),
         ("log file", settings.log_file),
@@ -71,43 +79,112 @@ def _folders(settings: Settings) -> Iterator[Finding]:
     ):
         nearest = next(parent for parent in [path, *path.parents] if parent.exists())
         if os.access(nearest, os.W_OK):
-            yield Finding(name, "ok", str(path))
+            yield Diagnosis(name, "ok", str(path))
         else:
-            yield Finding(name, "wrong", f"{path} cannot be written", "Set AGENTICIQA_HOME to a writable folder.")
+            yield Diagnosis(name, "wrong", f"{path} cannot be written", "Set AGENTICIQA_HOME to a writable folder.")
 
 
-def _tools(settings: Settings) -> Finding:
+def _tools(settings: Settings) -> Diagnosis:
     names = default_registry(settings.pipeline.tools).names()
-    return Finding("measuring tools", "ok", f"{len(names)} run here: {', '.join(names)}")
+    return Diagnosis("measuring tools", "ok", f"{len(names)} run here: {', '.join(names)}")
 
 
-def _providers(settings: Settings) -> Iterator[Finding]:
+def _providers(settings: Settings) -> Iterator[Diagnosis]:
     for name in provider_names():
         try:
             readiness = find_provider(name).readiness(settings.provider(name))
         except AgenticIQAError as error:
-            yield Finding(f"backend {name}", "wrong", error.message, error.hint)
+            yield Diagnosis(f"backend {name}", "wrong", error.message, error.hint)
             continue
         if readiness.ready:
-            yield Finding(f"backend {name}", "ok", readiness.reason)
+            yield Diagnosis(f"backend {name}", "ok", readiness.reason)
         else:
-            yield Finding(f"backend {name}", "missing", "not set up", readiness.reason)
+            yield Diagnosis(f"backend {name}", "missing", "not set up", readiness.reason)
 
 
-def _roles(settings: Settings) -> Iterator[Finding]:
+def _roles(settings: Settings) -> Iterator[Diagnosis]:
     for role in ROLES:
         try:
             choice = choose_backend(role, settings)
         except AgenticIQAError:
-            yield Finding(role, "missing", "no usable backend", "Set up one of the backends above.")
+            yield Diagnosis(role, "missing", "no usable backend", "Set up one of the backends above.")
             continue
         detail = f"{choice.backend} ({choice.reason})" if choice.reason else choice.backend
-        yield Finding(role, "ok", detail)
+        yield Diagnosis(role, "ok", detail)
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[Diagnosis]:
     for extra, (module, purpose) in EXTRAS.items():
         if find_spec(module):
-            yield Finding(f"extra {extra}", "ok", purpose)
+            yield Diagnosis(f"extra {extra}", "ok", purpose)
         else:
-            yield Finding(f"extra {extra}", "missing", purpose, f"pip install 'agenticiqa[{extra}]'")
+            yield Diagnosis(f"extra {extra}", "missing", purpose, f"pip install 'agenticiqa[{extra}]'")
+
+
+# --- Ask a backend one tiny question, to see that key, model, picture and reply all work ---
+
+
+CHECK_TIMEOUT_S = 60
+
+
+class _CheckReply(BaseModel):
+    final_answer: Literal["A", "B"]
+    quality_reasoning: str
+
+
+@dataclass(frozen=True)
+class BackendCheck:
+    """How the tiny question went."""
+
+    backend: str
+    ok: bool
+    message: str
+    seconds: float | None = None
+    log_probabilities: bool | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def check_backend(backend: str, settings: Settings) -> BackendCheck:
+    """One call with a picture, a schema and two options."""
+    started = time.perf_counter()
+    try:
+        client = create_vlm_client(backend, settings)
+        try:
+            has_logprobs = _ask(client)
+        finally:
+            client.close()
+    except AgenticIQAError as error:
+        return BackendCheck(backend, ok=False, message=str(error))
+    seconds = time.perf_counter() - started
+    message = f"answered in {seconds:.1f} s, token probabilities: {'yes' if has_logprobs else 'no'}"
+    return BackendCheck(backend, ok=True, message=message, seconds=seconds, log_probabilities=has_logprobs)
+
+
+def _ask(client: VLMClient) -> bool:
+    """Whether the reply came with token probabilities."""
+    question = "Is the image mostly grey?"
+    backend = client.typed_backend_for(Question(question, question, {}, _grey_picture))
+    if backend is not None:
+        backend.plan()
+        return False
+    reply = client.complete(_request())
+    parse_json_object(reply.text)
+    return reply.answer_logprobs is not None
+
+
+def _request() -> ModelRequest:
+    return ModelRequest(
+        system='Answer with JSON: {"final_answer": "A" or "B", "quality_reasoning": "<a few words>"}',
+        user="Is the image mostly A. grey or B. red?",
+        images=labelled(_grey_picture()),
+        schema=_CheckReply,
+        answer_letters=("A", "B"),
+        max_tokens=100,
+        timeout_s=CHECK_TIMEOUT_S,
+    )
+
+
+def _grey_picture() -> LoadedImage:
+    return decode_image(png_bytes(Image.fromarray(np.full((64, 64, 3), 128, dtype=np.uint8))))

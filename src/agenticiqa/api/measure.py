@@ -12,8 +12,7 @@ from typing import Any
 
 from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError
 from agenticiqa.nodes.results import dataframe
-from agenticiqa.pictures.aligning import Align, aligned
-from agenticiqa.pictures.finding import (
+from agenticiqa.pictures.formats import (
     STANDARD_INPUT,
     Skipped,
     is_pattern,
@@ -22,14 +21,14 @@ from agenticiqa.pictures.finding import (
     pictures_matching,
 )
 from agenticiqa.pictures.images import Box, LoadedImage
-from agenticiqa.pictures.inputs import GivenPicture, PictureInput, Size, given_picture
+from agenticiqa.pictures.inputs import Align, GivenPicture, PictureInput, Size, aligned, given_picture
 from agenticiqa.runtime.cache import DiskCache
 from agenticiqa.runtime.config import ImageLimits, Settings, ToolSettings, load_settings
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
+from agenticiqa.tools.catalogue import same_tool
 from agenticiqa.tools.maps import MapFolder
-from agenticiqa.tools.measuring import Bench, ToolJob
+from agenticiqa.tools.measuring import ToolJob, ToolRunner
 from agenticiqa.tools.metrics import FloatArray
-from agenticiqa.tools.names import same_tool
 from agenticiqa.tools.needs import measuring_need
 from agenticiqa.tools.registry import Tool, ToolRegistry, default_registry
 
@@ -94,9 +93,11 @@ def find_pairs(sources: Sequence[str | Path], reference: Path | None) -> Pairing
     partners = {picture.stem.casefold(): picture for picture in pictures_in(reference, skipped)}
     matched = [(picture, partners.get(picture.stem.casefold())) for picture in pictures]
     used = {partner for _, partner in matched}
-    lonely = [picture for picture, partner in matched if partner is None]
-    lonely += [partner for partner in partners.values() if partner not in used]
-    return Pairing([Pair.of(picture, partner) for picture, partner in matched if partner is not None], lonely, skipped)
+    unpaired = [picture for picture, partner in matched if partner is None]
+    unpaired += [partner for partner in partners.values() if partner not in used]
+    return Pairing(
+        [Pair.of(picture, partner) for picture, partner in matched if partner is not None], unpaired, skipped
+    )
 
 
 def _pictures_of(source: str, skipped: Skipped) -> list[Path]:
@@ -181,7 +182,7 @@ class Measurer:
         """A record for every tool and region of pictures that are open already."""
         names: dict[Box | None, str | None] = {box: name for name, box in (regions or {}).items()} or {None: None}
         jobs = [ToolJob(tool, box) for box in names for tool in self.tools]
-        bench = Bench(test, reference, self.cache, keep_maps=self._with_maps, memory=memory)
+        bench = ToolRunner(test, reference, self.cache, keep_maps=self._with_maps, memory=memory)
         results = bench.run(jobs, max_workers=self.tool_settings.max_workers, timeout_s=self.tool_settings.timeout_s)
         for job, result in zip(jobs, results, strict=True):
             if self.maps is not None and result.map is not None:

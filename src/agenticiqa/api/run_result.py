@@ -11,14 +11,13 @@ from typing import Any
 
 from agenticiqa._version import __version__
 from agenticiqa.errors import AgenticIQAError
-from agenticiqa.models.client import TokenUsage
 from agenticiqa.nodes.ablation import calls_per_pass
-from agenticiqa.nodes.asking import CallLog
+from agenticiqa.nodes.model_calls import CallLog
 from agenticiqa.nodes.results import Assessment, Status
-from agenticiqa.nodes.run_context import RunContext
-from agenticiqa.nodes.run_state import PipelineEvent
+from agenticiqa.nodes.run_context import PipelineEvent, RunContext
 from agenticiqa.runtime.runs import INTERRUPTED
 from agenticiqa.state import ExecutorOutput, SummarizerOutput
+from agenticiqa.vlm_client import TokenUsage
 from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
 
 
@@ -129,7 +128,7 @@ def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
                 "seconds": round(record.seconds, 4),
                 "tokens": asdict(record.usage),
                 "cost_usd": record.cost_usd,
-                "spared_usd": record.spared_usd,
+                "cached_cost_usd": record.cached_cost_usd,
                 "cached": record.cached,
                 "error": record.error,
                 "notes": list(record.notes),

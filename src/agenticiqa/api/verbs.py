@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from agenticiqa.api.assessor import AgenticIQA, EventListener, Regions
 from agenticiqa.nodes.results import Assessment, Comparison
-from agenticiqa.nodes.run_state import PipelineEvent
-from agenticiqa.pictures.aligning import Align
-from agenticiqa.pictures.inputs import PictureInput
+from agenticiqa.nodes.run_context import PipelineEvent
+from agenticiqa.pictures.inputs import Align, PictureInput
 from agenticiqa.state import RunMode
 from agenticiqa.vocabulary import DEFAULT_QUERY
 

@@ -13,15 +13,15 @@ from agenticiqa.batch.engines.processes import ProcessEngine, usable_cores
 from agenticiqa.batch.rate_limits import RateLimits
 from agenticiqa.batch.work import BatchJob, backends_of
 from agenticiqa.errors import ConfigError
-from agenticiqa.models.client import BackendName, TokenUsage, choose_backend, find_provider, provider_names
-from agenticiqa.models.pricing import estimate_cost
+from agenticiqa.models.backends import BackendName, choose_backend, find_provider, provider_names
+from agenticiqa.models.known_models import estimate_cost
 from agenticiqa.nodes.ablation import calls_per_pass, may_replan
-from agenticiqa.nodes.prompt_templates import read_prompts
-from agenticiqa.nodes.prompts import SHIPPED
-from agenticiqa.pictures.aligning import Align
+from agenticiqa.nodes.prompts import SHIPPED, read_prompts
+from agenticiqa.pictures.inputs import Align
 from agenticiqa.runtime.config import ROLES, PipelineSettings, Settings, load_settings
 from agenticiqa.state import RunMode
 from agenticiqa.tools.registry import default_registry
+from agenticiqa.vlm_client import TokenUsage
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 REMOTE_WORKERS = 8
@@ -130,7 +130,7 @@ def replaced_backends(job: BatchJob) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for role, backend in job.backends.items():
         choice = choose_backend(role, job.settings)
-        if choice.reason and not choice.is_the_usual_one:
+        if choice.reason and not choice.is_default:
             reasons.setdefault(f"on the {backend} backend: {choice.reason}", []).append(role)
     return [f"{', '.join(roles).capitalize()} {reason}" for reason, roles in reasons.items()]
 

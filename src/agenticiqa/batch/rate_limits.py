@@ -16,18 +16,10 @@ from dataclasses import dataclass, field, replace
 from tenacity import RetryCallState
 
 from agenticiqa.errors import BackendError, BackendUnavailableError, ConfigError, RateLimitError
-from agenticiqa.models.client import (
-    BackendName,
-    ModelReply,
-    ModelRequest,
-    RichVLMClient,
-    TokenUsage,
-    VLMClient,
-    create_vlm_client,
-    find_provider,
-)
-from agenticiqa.models.wire.retrying import attempts, failure_of
+from agenticiqa.models.backends import BackendName, create_vlm_client, find_provider
+from agenticiqa.models.faults import attempts, failure_of
 from agenticiqa.runtime.config import ProviderSettings, Settings
+from agenticiqa.vlm_client import ModelReply, ModelRequest, RichVLMClient, TokenUsage, VLMClient
 
 logger = logging.getLogger(__name__)
 
@@ -213,7 +205,7 @@ class LimitedClient(RichVLMClient):
     """A client that waits for its turn, and tries again what may succeed later."""
 
     # A batch lets what has begun end, or ends with its process.
-    stops_when_told = True
+    cancellable = True
 
     def __init__(self, client: VLMClient, limit: ProviderLimit, retries: int, *, sleep: Sleep = time.sleep) -> None:
         self.backend = client.backend

@@ -10,19 +10,16 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from agenticiqa.batch.manifest.reading import RowsManifest, open_manifest
-from agenticiqa.batch.manifest.rows import Manifest
+from agenticiqa.batch.manifest import Manifest, RowsManifest, open_manifest
+from agenticiqa.batch.outputs import BatchOutput, flat_rows
 from agenticiqa.batch.preparing import BatchRequest, default_workers, engine_factory, expected_cost, prepare_job
 from agenticiqa.batch.rate_limits import RateLimits
-from agenticiqa.batch.results.flat_rows import flat_rows
-from agenticiqa.batch.results.outputs import BatchOutput
-from agenticiqa.batch.results.results_file import read_results
-from agenticiqa.batch.runner import Batch, ProgressListener
-from agenticiqa.batch.tally import BatchSummary
+from agenticiqa.batch.results import read_results
+from agenticiqa.batch.runner import Batch, BatchSummary, ProgressListener
 from agenticiqa.errors import ConfigError
 from agenticiqa.nodes.results import dataframe
-from agenticiqa.pictures.aligning import Align
-from agenticiqa.runtime.scratch import ScratchFolder
+from agenticiqa.pictures.inputs import Align
+from agenticiqa.runtime.files import ScratchFolder
 from agenticiqa.state import RunMode, known_parts
 
 PicturePath = str | PathLike[str]

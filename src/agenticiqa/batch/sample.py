@@ -1,4 +1,4 @@
-"""One question about one picture, as manifests and datasets hold it."""
+"""One question about one picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done with one sample: the same code in a thread, in a process of this machine, or in a Ray actor."""
+"""What is done with one sample of a batch: assessed by the agents, measured, or looked through for an audit."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import hashlib
 import json
 import logging
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
 
-from agenticiqa.api.measure import Measurer
-from agenticiqa.batch.audit.picture import AUDIT_VERSION, Auditor, Depth
-from agenticiqa.batch.manifest.fields import is_url
-from agenticiqa.batch.manifest.remote_pictures import picture_at
-from agenticiqa.batch.manifest.rows import Row
-from agenticiqa.batch.measured_sample import measure_sample
+from agenticiqa._version import __version__
+from agenticiqa.api.measure import Measurer, Pair, Record
+from agenticiqa.batch.manifest import Row
 from agenticiqa.batch.rate_limits import ProviderLimits, RateLimits, limited_clients
-from agenticiqa.batch.results.result_lines import result_line
+from agenticiqa.batch.remote_pictures import is_url, picture_at
+from agenticiqa.batch.results import result_line
 from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import AgenticIQAError, ManifestError, without_credentials
 from agenticiqa.nodes.ablation import calls_per_pass
-from agenticiqa.pictures.aligning import Align
+from agenticiqa.pictures.images import Box, LoadedImage
+from agenticiqa.pictures.inputs import Align
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.memory import process_budget
@@ -31,6 +32,55 @@ from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
+
+
+# --- A sample that is only measured: tools run on its pictures, and no question is answered ---
+
+
+def measure_sample(measurer: Measurer, sample: Sample, run_id: str) -> dict[str, Any]:
+    """The sample's result; raises when a picture cannot be opened."""
+    started = time.perf_counter()
+    pair = Pair(picture_at(sample.image_path), picture_at(sample.reference_path) if sample.reference_path else None)
+    boxes = {name: Box(*numbers) for name, numbers in (sample.regions or {}).items()} or None
+    with measurer.admitted(pair) as (known, memory):
+        test, reference = measurer.open(known)
+        records = list(measurer.measure_opened(known, test, reference, boxes, memory))
+    errors = [f"{record.tool}: {record.error}" for record in records if record.error]
+    return {
+        "status": "ok" if not errors else "error" if len(errors) == len(records) else "partial",
+        "image_path": pair.image.name,
+        "reference_path": pair.reference.name if pair.reference else None,
+        "measurements": [_measurement(record) for record in records],
+        "error": "; ".join(errors) or None,
+        "metadata": {
+            "run_id": run_id,
+            "error_kind": "tool" if errors else None,
+            "timings": {"total": round(time.perf_counter() - started, 4)},
+            "versions": {"agenticiqa": __version__},
+            **_facts("image", test),
+            **(_facts("reference", reference) if reference else {}),
+        },
+    }
+
+
+def _measurement(record: Record) -> dict[str, Any]:
+    return {
+        "tool": record.tool,
+        "region": record.region,
+        "raw": record.raw,
+        "calibrated": record.calibrated,
+        "higher_is_better": record.higher_is_better,
+        "seconds": record.seconds,
+        "error": record.error,
+    }
+
+
+def _facts(name: str, picture: LoadedImage) -> dict[str, Any]:
+    return {f"{name}_sha256": picture.sha256, f"{name}_size": picture.size, f"{name}_notes": picture.notes}
+
+
+# --- What is done with one sample ---
+
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +96,7 @@ class BatchJob:
     """The backend of each role; empty when nothing is asked and pictures are only measured."""
     tools: tuple[str, ...] = ()
     """Measuring tools to run instead of the agents."""
-    audit: Depth | None = None
+    audit: Literal["full", "quick"] | None = None
     """Look pictures through for an audit instead: with the vision model, or quickly without."""
     align: Align = "none"
     query: str = DEFAULT_QUERY
@@ -80,7 +130,7 @@ class BatchJob:
         asked = sample.model_dump(include={"sample_id", "query", "options", "regions"})
         pictures = [_whole(path) for path in (sample.image_path, sample.reference_path)]
         if self.audit is not None:
-            conditions: list[Any] = ["audit", self.audit, AUDIT_VERSION]
+            conditions: list[Any] = ["audit", self.audit, _auditing().AUDIT_VERSION]
         elif self.measures_only:
             conditions = [list(self.tools), self.align]
         else:
@@ -139,6 +189,11 @@ def failure(job: BatchJob, task: Task, error: AgenticIQAError) -> SampleOutcome:
     return SampleOutcome(task.position, result_line(sample, result), ERROR, error.kind)
 
 
+def _auditing() -> Any:
+    """The audit's work on one picture. The room above hands it down by name: it runs on this room's engines."""
+    return import_module("agenticiqa.auditing.collecting")
+
+
 class SampleWorker:
     """Does the work; loads models and tools once and keeps them."""
 
@@ -146,10 +201,10 @@ class SampleWorker:
         self._job = job
         self._assessor: AgenticIQA | None = None
         self._measurer: Measurer | None = None
-        self._auditor: Auditor | None = None
+        self._auditor: Any = None
         if job.audit is not None:
             pipeline = job.settings.pipeline
-            self._auditor = Auditor(job.audit, pipeline.images, process_budget(pipeline.memory))
+            self._auditor = _auditing().Auditor(job.audit, pipeline.images, process_budget(pipeline.memory))
         elif job.measures_only:
             self._measurer = _measurer(job)
         else:
@@ -171,7 +226,8 @@ class SampleWorker:
     def _result(self, task: Task) -> dict[str, Any]:
         sample = task.sample
         if self._auditor is not None:
-            return self._auditor.audit(sample, task.run_id)
+            audited: dict[str, Any] = self._auditor.audit(sample, task.run_id)
+            return audited
         if self._measurer is not None:
             return measure_sample(self._measurer, sample, task.run_id)
         if self._assessor is None:
@@ -226,7 +282,7 @@ def _assessor(job: BatchJob, limits: ProviderLimits | None) -> AgenticIQA:
 
 def backends_of(settings: Settings) -> dict[str, str]:
     """The backend each role that takes part will really use; raises where one cannot be used here."""
-    from agenticiqa.models.client import choose_backend
+    from agenticiqa.models.backends import choose_backend
 
     roles = calls_per_pass(settings.pipeline.mode, settings.pipeline.without)
     return {role: choose_backend(role, settings).backend for role in roles}

@@ -11,46 +11,44 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.standard_streams import (
-    StandardOutputError,
-    discard_standard_output,
-    prepare_standard_streams,
-)
 from agenticiqa.cli.terminal import (
     EXIT_ERROR,
     EXIT_HOME_FULL,
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
+    StandardOutputError,
+    discard_standard_output,
     error_console,
+    prepare_standard_streams,
     print_error,
     show_warnings,
 )
 from agenticiqa.errors import AgenticIQAError, HomeFullError
 
 COMMANDS = {
-    "assess": "one.assess:assess",
-    "compare": "one.compare:compare",
-    "ask": "one.ask:app",
-    "measure": "one.measure:measure",
-    "batch": "many.batch:batch",
-    "audit": "many.audit:audit",
-    "distort": "one.distort:distort",
-    "mcp": "serving.mcp:mcp",
-    "evaluate": "many.evaluate:evaluate",
-    "benchmark": "many.benchmark:benchmark",
-    "reproduce": "many.reproduce:reproduce",
-    "rescore": "many.rescore:rescore",
-    "tuning-data": "many.tuning_data:tuning_data",
-    "report": "many.report:report",
-    "gate": "many.gate:gate",
-    "doctor": "setup.doctor:doctor",
-    "tools": "setup.tools:app",
-    "graph": "setup.graph:app",
-    "runs": "setup.runs:app",
-    "datasets": "many.datasets:app",
-    "backends": "setup.backends:app",
-    "config": "setup.config:app",
-    "serve": "serving.serve:app",
+    "assess": "assess:assess",
+    "compare": "compare:compare",
+    "ask": "assess:app",
+    "measure": "measure:measure",
+    "batch": "batch:batch",
+    "audit": "audit:audit",
+    "distort": "research:distort",
+    "mcp": "serve:mcp",
+    "evaluate": "results:evaluate",
+    "benchmark": "research:benchmark",
+    "reproduce": "reproduce:reproduce",
+    "rescore": "results:rescore",
+    "tuning-data": "research:tuning_data",
+    "report": "results:report",
+    "gate": "results:gate",
+    "doctor": "setup:doctor",
+    "tools": "tools:app",
+    "graph": "setup:graph_app",
+    "runs": "runs:app",
+    "datasets": "research:app",
+    "backends": "setup:app",
+    "config": "config:app",
+    "serve": "serve:app",
 }
 """Every command, or group of commands, and where it lives below this package."""
 

@@ -1,19 +1,154 @@
-"""What all commands share: consoles, exit codes, JSON output."""
+"""Standard input, output and error as a program meets them: redirected, full, left by their reader, or closed.
+
+A result that cannot be delivered ends the command with a message and an exit code of its own. Messages that cannot be
+delivered end nothing: the result may still be.
+"""
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import logging
+import os
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from agenticiqa.runtime.logs import OWN_HANDLER, PACKAGE_LOGGER, RedactingFilter
-from agenticiqa.runtime.shown_text import printable
+from agenticiqa.errors import AgenticIQAError, OutputError
+from agenticiqa.runtime.files import is_standard_output, open_stream
+from agenticiqa.runtime.logs import OWN_HANDLER, PACKAGE_LOGGER, RedactingFilter, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
+
+
+IN, OUT, ERR = 0, 1, 2
+STANDARD_OUTPUT = Path("-")
+"""How a command line says standard output."""
+_GONE = (errno.EPIPE, errno.EBADF, errno.ECONNRESET)
+
+
+class StandardOutputError(OutputError):
+    """Standard output cannot be written: its disk is full, or the device fails."""
+
+    exit_code = 74
+    default_hint = "Free some space, or send the output elsewhere."
+
+
+class StandardOutputClosedError(StandardOutputError):
+    """Nobody reads standard output (any more)."""
+
+    # What a shell reports of a program that was ended by its reader.
+    exit_code = 141
+    default_hint = "What was still to be written is lost; a file keeps it all."
+
+
+class InputClosedError(AgenticIQAError):
+    """Standard input was asked for, and there is none."""
+
+    default_hint = "Name a file instead of -."
+
+
+def prepare_standard_streams() -> None:
+    """Make sure that all three are there, and that failures of output and messages are told apart from all others."""
+    _open_missing()
+    # Where a character cannot be held (a pipe on Windows, LC_ALL=C), a question mark takes its place.
+    if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout = _over(_Output, sys.stdout, errors="replace")
+    if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr = _over(_Messages, sys.stderr, errors="backslashreplace")
+
+
+def output_stream(path: Path) -> BinaryIO:
+    """A pipe or a device instead of standard output, with the same errors."""
+    if path == STANDARD_OUTPUT or is_standard_output(path):
+        return sys.stdout.buffer
+    with open_stream(path) as opened:
+        raw = _Output(os.dup(opened.fileno()), "w")
+    raw.called = f"the output {str(path)!r}"
+    return io.BufferedWriter(raw)
+
+
+def discard_standard_output() -> None:
+    """What is still waiting to be written goes nowhere: Python would try once more at its end, and complain again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, OUT)
+    os.close(nowhere)
+
+
+def _open_missing() -> None:
+    """A closed one is opened in a way that fails when used: else the next file opened, a database perhaps, would take
+    its number, and whatever is printed would be written there.
+    """
+    for number, way in ((IN, os.O_WRONLY), (OUT, os.O_RDONLY), (ERR, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number is given out, and those below are taken by now.
+            os.open(os.devnull, way)
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(_ClosedInput(IN, closefd=False)), encoding="utf-8")
+    if sys.stdout is None:
+        sys.stdout = sys.__stdout__ = _plain(OUT)  # type: ignore[misc]
+    if sys.stderr is None:
+        sys.stderr = sys.__stderr__ = _plain(ERR)  # type: ignore[misc]
+
+
+def _plain(number: int) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BufferedWriter(io.FileIO(number, "w", closefd=False)), encoding="utf-8")
+
+
+def _over(kind: type[io.FileIO], stream: io.TextIOWrapper, *, errors: str) -> TextIO:
+    """The same stream above another way of writing; a terminal, which is never full, keeps its own."""
+    if stream.isatty():
+        stream.reconfigure(errors=errors)
+        return stream
+    raw = io.BufferedWriter(kind(stream.fileno(), "w", closefd=False))
+    at_once = stream.line_buffering or stream.write_through
+    return io.TextIOWrapper(raw, encoding=stream.encoding, errors=errors, line_buffering=at_once)
+
+
+class _Output(io.FileIO):
+    """Says with an error of ours that it was the output that failed."""
+
+    called = "standard output"
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            if error.errno in _GONE:
+                raise StandardOutputClosedError(f"Nobody reads {self.called}.") from error
+            raise StandardOutputError(
+                f"{self.called.capitalize()} cannot be written: {error.strerror or error}."
+            ) from error
+
+
+class _Messages(io.FileIO):
+    """Messages that reach nobody are dropped."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return memoryview(data).nbytes
+
+
+class _ClosedInput(io.FileIO):
+    """Stands where standard input would be."""
+
+    def readinto(self, _: Any, /) -> int:
+        raise InputClosedError("Standard input is closed.")
+
+    def readall(self) -> bytes:
+        raise InputClosedError("Standard input is closed.")
+
+
+# --- What all commands share: consoles, exit codes, JSON output ---
+
 
 EXIT_OK = 0
 EXIT_ERROR = 1

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agenticiqa.errors import BackendError, BadResponseError
-from agenticiqa.models.client import ModelReply, Provider, Readiness, TokenUsage
-from agenticiqa.models.wire.faults import (
+from agenticiqa.models.faults import (
     connection_error,
     error_for_status,
     retry_after_seconds,
     scrubbed,
     timeout_or_unreachable,
 )
-from agenticiqa.models.wire.transport import (
+from agenticiqa.models.transport import (
     CONNECT_LIMIT_S,
     Call,
     JsonMode,
@@ -23,6 +22,7 @@ from agenticiqa.models.wire.transport import (
     token_count,
 )
 from agenticiqa.runtime.config import ProviderSettings
+from agenticiqa.vlm_client import ModelReply, Provider, Readiness, TokenUsage
 
 if TYPE_CHECKING:
     import anthropic as sdk

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agenticiqa.models.client import Provider, Readiness
 from agenticiqa.models.openai import OpenAIVLMClient
-from agenticiqa.models.wire.transport import sdk_readiness
+from agenticiqa.models.transport import sdk_readiness
 from agenticiqa.runtime.config import ProviderSettings
+from agenticiqa.vlm_client import Provider, Readiness
 
 
 class CompatibleVLMClient(OpenAIVLMClient):

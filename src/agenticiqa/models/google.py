@@ -8,17 +8,16 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from agenticiqa.errors import AuthenticationError, BackendError, BadResponseError
-from agenticiqa.models.client import ModelReply, Provider, Readiness, TokenUsage
-from agenticiqa.models.known_models import Feature, known_provider
-from agenticiqa.models.wire.answer_logprobs import ReplyToken, answer_logprobs
-from agenticiqa.models.wire.faults import (
+from agenticiqa.models.faults import (
     connection_error,
     error_for_status,
     retry_after_seconds,
     scrubbed,
     timeout_or_unreachable,
 )
-from agenticiqa.models.wire.transport import (
+from agenticiqa.models.known_models import Feature, known_provider
+from agenticiqa.models.replies import ReplyToken, answer_logprobs
+from agenticiqa.models.transport import (
     TOP_LOGPROBS,
     Call,
     JsonMode,
@@ -28,6 +27,7 @@ from agenticiqa.models.wire.transport import (
     token_count,
 )
 from agenticiqa.runtime.config import ProviderSettings
+from agenticiqa.vlm_client import ModelReply, Provider, Readiness, TokenUsage
 
 if TYPE_CHECKING:
     from google import genai

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import Annotated, Literal
@@ -10,6 +11,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from agenticiqa._data import read_data
+from agenticiqa.models.backends import BackendName
+from agenticiqa.vlm_client import TokenUsage
 
 _DATE_SUFFIX = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
 _Dollars = Annotated[float, Field(ge=0)]
@@ -88,3 +91,47 @@ def model_id(provider: str, name: str) -> str:
     'gpt-4.1-mini'
     """
     return known_provider(provider).model_id(name)
+
+
+# --- What a call costs ---
+
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars for a million tokens."""
+
+    prompt: float
+    completion: float
+
+
+_FREE = Price(0.0, 0.0)
+
+
+def price_of(backend: str) -> Price | None:
+    """The list price of a backend's model; None where ``models.yaml`` does not know it.
+
+    >>> price_of("openai.gpt-4o-2024-08-06")
+    Price(prompt=2.5, completion=10.0)
+    """
+    name = BackendName.parse(backend)
+    provider = known_provider(name.provider)
+    if provider.local:
+        return _FREE
+    model = provider.find(name.model)
+    return Price(*model.price) if model and model.price else None
+
+
+def estimate_cost(backend: str, usage: TokenUsage) -> float | None:
+    """US dollars for these tokens; None where the price or the token counts are unknown.
+
+    >>> estimate_cost("openai.gpt-4o", TokenUsage(prompt=1_000_000, completion=100_000))
+    3.5
+    """
+    price = price_of(backend)
+    if price is None:
+        return None
+    if price == _FREE:
+        return 0.0
+    if usage.prompt is None or usage.completion is None:
+        return None
+    return (usage.prompt * price.prompt + usage.completion * price.completion) / 1_000_000

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from agenticiqa.errors import BackendError, BadResponseError, RequestRejectedError
-from agenticiqa.models.client import ModelReply, Provider, Readiness, TokenUsage
-from agenticiqa.models.wire.answer_logprobs import ReplyToken, answer_logprobs
-from agenticiqa.models.wire.faults import (
+from agenticiqa.models.faults import (
     connection_error,
     error_for_status,
     quota_used_up,
@@ -16,7 +14,8 @@ from agenticiqa.models.wire.faults import (
     scrubbed,
     timeout_or_unreachable,
 )
-from agenticiqa.models.wire.transport import (
+from agenticiqa.models.replies import ReplyToken, answer_logprobs
+from agenticiqa.models.transport import (
     CONNECT_LIMIT_S,
     TOP_LOGPROBS,
     Call,
@@ -28,6 +27,7 @@ from agenticiqa.models.wire.transport import (
     token_count,
 )
 from agenticiqa.runtime.config import ProviderSettings
+from agenticiqa.vlm_client import ModelReply, Provider, Readiness, TokenUsage
 
 if TYPE_CHECKING:
     import openai as sdk

@@ -39,10 +39,10 @@ def fixed_plan(*, has_reference: bool) -> PlannerOutput:
     )
 
 
-def left_out(plan: PlannerOutput, without: Collection[str]) -> PlannerOutput:
+def apply_ablation(plan: PlannerOutput, without: Collection[str]) -> PlannerOutput:
     """The plan with everything off that is left out.
 
-    >>> left_out(fixed_plan(has_reference=False), ["tools"]).plan.tool_execution
+    >>> apply_ablation(fixed_plan(has_reference=False), ["tools"]).plan.tool_execution
     False
     """
     off = {switch: False for part, switches in _SWITCHES.items() if part in without for switch in switches}

@@ -11,18 +11,16 @@ from typing import Any, Optional
 
 from langchain_core.runnables import RunnableConfig
 
+from agenticiqa.answers import asks_for_rating
 from agenticiqa.errors import AgenticIQAError, BadResponseError
-from agenticiqa.models.answers import asks_for_rating
-from agenticiqa.models.client import ModelRequest, create_vlm_client
-from agenticiqa.models.mind import Mind, Mode
-from agenticiqa.nodes.answering import Answer, AnswerForm
-from agenticiqa.nodes.asking import Answered, Step
+from agenticiqa.nodes.model_calls import Answered, Step
 from agenticiqa.nodes.prompts import DIRECT_ANSWER, DIRECT_RATING
-from agenticiqa.nodes.rating import rate
+from agenticiqa.nodes.rating import AnswerForm, ParsedAnswer, rate
 from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
 from agenticiqa.nodes.summarizer import PARSING_FAILED, select_mode
 from agenticiqa.score_fusion import softmax
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, SummarizerOutput
+from agenticiqa.vlm_client import Mode, ModelRequest, TypedBackend, create_vlm_client
 from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
 
 logger = logging.getLogger(__name__)
@@ -59,8 +57,8 @@ class _DirectQuestion:
     def _form(self, mode: Mode) -> AnswerForm:
         return AnswerForm(self.state["query"], mode, self.asked.options)
 
-    def _ask(self) -> Answered[Answer]:
-        step = Step("direct", request=self._request, parse=self.form.parse, think=self._thought)
+    def _ask(self) -> Answered[ParsedAnswer]:
+        step = Step("direct", request=self._request, parse=self.form.parse, typed_call=self._typed_answer)
         return self.context.asker("summarizer", self.asked, create_vlm_client).ask(step)
 
     def _request(self) -> ModelRequest:
@@ -80,13 +78,13 @@ class _DirectQuestion:
             timeout_s=role.timeout_s,
         )
 
-    def _thought(self, mind: Mind) -> Answer:
-        """A mind needs no prompt, but its own reading of the question: that is its plan."""
-        plan = mind.plan()
+    def _typed_answer(self, backend: TypedBackend) -> ParsedAnswer:
+        """A typed backend needs no prompt, but its own reading of the question: that is its plan."""
+        plan = backend.plan()
         self.form = self._form(select_mode(plan, self.state["query"], has_options=bool(self.asked.options)))
-        return self.form.understood(mind.answer(self.form.mode, plan, ExecutorOutput()))
+        return self.form.understood(backend.answer(self.form.mode, plan, ExecutorOutput()))
 
-    def _result(self, answered: Answered[Answer]) -> SummarizerOutput:
+    def _result(self, answered: Answered[ParsedAnswer]) -> SummarizerOutput:
         answer, form = answered.value, self.form
         used: dict[str, Any] = {"mode": form.mode, "backend": answered.backend}
         score = None

@@ -18,17 +18,23 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 
 from agenticiqa.errors import AgenticIQAError, BadResponseError
-from agenticiqa.models.client import LabelledImage, ModelRequest, create_vlm_client
-from agenticiqa.models.mind import Analysis, Distortions, Mind, OfferedTool, Selection
-from agenticiqa.nodes.asking import Deadline, Step, parse_as
-from agenticiqa.nodes.measurement import MeasuredScores, carry_out, place_orders
-from agenticiqa.nodes.prompt_templates import PromptTemplate
-from agenticiqa.nodes.prompts import ANALYSIS, DETECTION, SELECTION
-from agenticiqa.nodes.reply_limits import Few, Name, Sentences
+from agenticiqa.models.backends import create_vlm_client
+from agenticiqa.nodes.measurement import MeasuredScores, plan_jobs, run_jobs
+from agenticiqa.nodes.model_calls import Deadline, Few, Name, Sentences, Step, parse_as
+from agenticiqa.nodes.prompts import ANALYSIS, DETECTION, SELECTION, PromptTemplate
 from agenticiqa.nodes.run_context import RunContext, StepReporter, context_of, step_reporter
 from agenticiqa.pictures.regions import known_boxes
 from agenticiqa.state import AgenticIQAState, Category, DistortionAnalysis, ExecutorOutput, PlannerOutput
-from agenticiqa.tools.measuring import Bench
+from agenticiqa.tools.measuring import ToolRunner
+from agenticiqa.vlm_client import (
+    Analysis,
+    Distortions,
+    LabelledImage,
+    ModelRequest,
+    OfferedTool,
+    Selection,
+    TypedBackend,
+)
 from agenticiqa.vocabulary import CATEGORIES, OVERALL, same_name
 
 logger = logging.getLogger(__name__)
@@ -133,7 +139,7 @@ class _Execution:
 
     def _detect(self) -> Distortions | None:
         fields = {"categories": ", ".join(CATEGORIES), "objects": json.dumps(self.scope, ensure_ascii=False)}
-        found = self._ask(DETECTION, fields, DetectionReply, self._detected, lambda mind: mind.detect(self.scope))
+        found = self._ask(DETECTION, fields, DetectionReply, self._detected, lambda backend: backend.detect(self.scope))
         if found is None:
             return None
         evidence = ExecutorOutput(distortion_set=found).distortion_set or {}
@@ -160,7 +166,7 @@ class _Execution:
             {"objects": self._listing(to_judge)},
             AnalysisReply,
             self._analysed,
-            lambda mind: mind.analyse(to_judge),
+            lambda backend: backend.analyse(to_judge),
         )
         if judged is None:
             return None
@@ -195,7 +201,7 @@ class _Execution:
             {"tools": "\n".join(f"- {tool.describe()}" for tool in offered), "objects": self._listing(wanted)},
             SelectionReply,
             lambda reply: self._chosen(_only_offered(reply, names), wanted),
-            lambda mind: mind.select(wanted, known),
+            lambda backend: backend.select(wanted, known),
         )
         selected = self._catalogue_choice(wanted) if chosen is None else chosen
         self.report("selection", {"tools": selected})
@@ -229,7 +235,7 @@ class _Execution:
 
     def _failed_tools(self) -> set[str]:
         """Tools that an earlier pass of this run showed to be of no use here."""
-        return {job.tool.name for job in self.context.lasting_failures}
+        return {job.tool.name for job in self.context.permanent_failures}
 
     # --- execution ---
 
@@ -237,7 +243,7 @@ class _Execution:
         if selected is None and not self.plan.named_tools:
             # Tools are to run, but none was chosen: the catalogue chooses.
             selected = self._catalogue_choice({name: distortions.get(name) or [OVERALL] for name in self.scope})
-        orders, refused = place_orders(
+        orders, refused = plan_jobs(
             self.context.tools,
             named_tools=[*self.plan.named_tools, *self._further_tools()],
             named_for={name: distortions.get(name) or [OVERALL] for name in self.scope},
@@ -245,15 +251,15 @@ class _Execution:
             regions=self.state.get("regions"),
             has_reference=self.has_reference,
         )
-        failures = self.context.lasting_failures
+        failures = self.context.permanent_failures
         again = dict.fromkeys(order.job for order in orders if order.job in failures)
         refused += [f"tool {job.tool.name}: {failures[job]} (not tried again)" for job in again]
         orders = [order for order in orders if order.job not in failures]
         reference = self.pictures[1].image if self.has_reference else None
-        bench = Bench(self.pictures[0].image, reference, self.context.cache, memory=self.context.memory)
+        bench = ToolRunner(self.pictures[0].image, reference, self.context.cache, memory=self.context.memory)
         with self.context.timed("tools"):
-            measured = carry_out(orders, bench, self.context.settings.pipeline.tools)
-        failures.update(measured.lasting_failures)
+            measured = run_jobs(orders, bench, self.context.settings.pipeline.tools)
+        failures.update(measured.permanent_failures)
         self.errors += [*refused, *(f"tool {log.tool}: {log.error}" for log in measured.logs if log.error)]
         self.report(
             "tools", {"scores": measured.scores, "logs": [log.model_dump(mode="json") for log in measured.logs]}
@@ -278,14 +284,14 @@ class _Execution:
         fields: Mapping[str, str],
         schema: type[M],
         read: Callable[[M], T],
-        think: Callable[[Mind], T],
+        typed_call: Callable[[TypedBackend], T],
     ) -> T | None:
         """A step's result, or None with the failure written down: the other steps go on."""
         step = Step(
             template.name,
             request=lambda: self._request(template, fields, schema),
             parse=lambda reply: read(parse_as(schema)(reply)),
-            think=think,
+            typed_call=typed_call,
         )
 
         def asked() -> T:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agenticiqa.errors import ToolError
-from agenticiqa.models.mind import Selection
 from agenticiqa.pictures.images import Box
 from agenticiqa.pictures.regions import find_region
 from agenticiqa.runtime.config import ToolSettings
 from agenticiqa.state import ToolExecutionLog
-from agenticiqa.tools.measuring import OVERRAN, Bench, JobResult, ToolJob
+from agenticiqa.tools.measuring import OVERRAN, JobResult, ToolJob, ToolRunner
 from agenticiqa.tools.registry import Tool, ToolRegistry
+from agenticiqa.vlm_client import Selection
 from agenticiqa.vocabulary import GLOBAL
 
 Scores = dict[str, dict[str, tuple[str, float]]]
@@ -20,7 +20,7 @@ Scores = dict[str, dict[str, tuple[str, float]]]
 
 
 @dataclass(frozen=True)
-class Order:
+class MeasurementJob:
     """A tool to run and where its score belongs."""
 
     tool: Tool
@@ -40,11 +40,11 @@ class MeasuredScores:
 
     scores: Scores | None
     logs: list[ToolExecutionLog]
-    lasting_failures: Mapping[ToolJob, str] = field(default_factory=dict)
+    permanent_failures: Mapping[ToolJob, str] = field(default_factory=dict)
     """What failed and would fail again: the same tool on the same pixels does the same, unless it was only slow."""
 
 
-def place_orders(
+def plan_jobs(
     tools: ToolRegistry,
     *,
     named_tools: Sequence[str],
@@ -52,11 +52,11 @@ def place_orders(
     selected: Selection,
     regions: Mapping[str, Sequence[int]] | None,
     has_reference: bool,
-) -> tuple[list[Order], list[str]]:
+) -> tuple[list[MeasurementJob], list[str]]:
     """Orders for the tools a user named (first: they always run) and for those selected; and what was refused."""
     wanted = [(tool, name, tuple(kinds)) for tool in named_tools for name, kinds in named_for.items()]
     wanted += [(tool, name, (kind,)) for name, by_kind in selected.items() for kind, tool in by_kind.items()]
-    orders: list[Order] = []
+    jobs: list[MeasurementJob] = []
     refused: list[str] = []
     for tool_name, name, kinds in wanted:
         try:
@@ -64,8 +64,8 @@ def place_orders(
         except ToolError as error:
             refused.append(f"tool {tool_name}: {error}")
             continue
-        orders.append(_order(tool, name, kinds, find_region(name, regions)))
-    return orders, list(dict.fromkeys(refused))
+        jobs.append(_job(tool, name, kinds, find_region(name, regions)))
+    return jobs, list(dict.fromkeys(refused))
 
 
 def _runnable(tools: ToolRegistry, name: str, has_reference: bool) -> Tool:
@@ -77,40 +77,40 @@ def _runnable(tools: ToolRegistry, name: str, has_reference: bool) -> Tool:
     return tool
 
 
-def _order(tool: Tool, name: str, kinds: tuple[str, ...], box: Box | None) -> Order:
+def _job(tool: Tool, name: str, kinds: tuple[str, ...], box: Box | None) -> MeasurementJob:
     if box is not None or name == GLOBAL:
-        return Order(tool, box, name, kinds)
+        return MeasurementJob(tool, box, name, kinds)
     # The place of the object is not known: the score is the whole picture's and is filed as such.
-    return Order(tool, None, GLOBAL, kinds, f"{name!r} has no known region: measured on the whole picture")
+    return MeasurementJob(tool, None, GLOBAL, kinds, f"{name!r} has no known region: measured on the whole picture")
 
 
-def carry_out(orders: Sequence[Order], bench: Bench, settings: ToolSettings) -> MeasuredScores:
+def run_jobs(jobs: Sequence[MeasurementJob], runner: ToolRunner, settings: ToolSettings) -> MeasuredScores:
     """Run each distinct tool and region once and file the results."""
-    jobs = list(dict.fromkeys(order.job for order in orders))
-    results = bench.run(jobs, max_workers=settings.max_workers, timeout_s=settings.timeout_s)
-    by_job = dict(zip(jobs, results, strict=True))
+    tool_jobs = list(dict.fromkeys(each.job for each in jobs))
+    results = runner.run(tool_jobs, max_workers=settings.max_workers, timeout_s=settings.timeout_s)
+    by_job = dict(zip(tool_jobs, results, strict=True))
     lasting = {
         job: result.error
         for job, result in by_job.items()
         if result.error is not None and not result.error.startswith(OVERRAN)
     }
-    return MeasuredScores(_filed(orders, by_job) or None, list(_logs(orders, by_job)), lasting)
+    return MeasuredScores(_filed(jobs, by_job) or None, list(_logs(jobs, by_job)), lasting)
 
 
-def _logs(orders: Sequence[Order], results: Mapping[ToolJob, JobResult]) -> Iterable[ToolExecutionLog]:
+def _logs(jobs: Sequence[MeasurementJob], results: Mapping[ToolJob, JobResult]) -> Iterable[ToolExecutionLog]:
     for job, result in results.items():
-        own = [order for order in orders if order.job == job]
+        own = [each for each in jobs if each.job == job]
         yield ToolExecutionLog(
             tool=job.tool.name,
             object=own[0].filed_under,
             region=job.region.as_list() if job.region else None,
-            distortions=list(dict.fromkeys(kind for order in own for kind in order.distortions)),
+            distortions=list(dict.fromkeys(kind for each in own for kind in each.distortions)),
             raw_score=result.raw,
             calibrated_score=result.calibrated,
             higher_is_better=job.tool.spec.higher_is_better,
             seconds=result.seconds,
             cached=result.cached,
-            note=next((order.note for order in own if order.note), None) or _without_calibration(result),
+            note=next((each.note for each in own if each.note), None) or _without_calibration(result),
             error=result.error,
         )
 
@@ -121,16 +121,16 @@ def _without_calibration(result: JobResult) -> str | None:
     return f"{result.job.tool.name} has no calibration to 1..5: only its raw value is known"
 
 
-def _filed(orders: Sequence[Order], results: Mapping[ToolJob, JobResult]) -> Scores:
+def _filed(jobs: Sequence[MeasurementJob], results: Mapping[ToolJob, JobResult]) -> Scores:
     scores: Scores = {}
-    for order in orders:
-        calibrated = results[order.job].calibrated
+    for each in jobs:
+        calibrated = results[each.job].calibrated
         if calibrated is None:
             continue
-        by_kind = scores.setdefault(order.filed_under, {})
-        for kind in order.distortions:
+        by_kind = scores.setdefault(each.filed_under, {})
+        for kind in each.distortions:
             taken = by_kind.get(kind)
             # A second tool for the same distortion gets a key of its own instead of replacing the first.
-            key = kind if taken is None or taken[0] == order.tool.name else f"{kind} ({order.tool.name})"
-            by_kind[key] = (order.tool.name, round(calibrated, 4))
+            key = kind if taken is None or taken[0] == each.tool.name else f"{kind} ({each.tool.name})"
+            by_kind[key] = (each.tool.name, round(calibrated, 4))
     return scores

@@ -11,12 +11,11 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from agenticiqa.errors import AgenticIQAError
-from agenticiqa.models.client import ModelRequest, create_vlm_client
-from agenticiqa.nodes.ablation import fixed_plan, left_out, planner_is_asked
-from agenticiqa.nodes.asking import Step, parse_as
-from agenticiqa.nodes.given_regions import hold_to_regions
+from agenticiqa.models.backends import create_vlm_client
+from agenticiqa.nodes.ablation import apply_ablation, fixed_plan, planner_is_asked
+from agenticiqa.nodes.evidence import enforce_regions
+from agenticiqa.nodes.model_calls import Few, Name, Step, parse_as
 from agenticiqa.nodes.prompts import PLANNER
-from agenticiqa.nodes.reply_limits import Few, Name
 from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
 from agenticiqa.state import (
     AgenticIQAState,
@@ -26,7 +25,8 @@ from agenticiqa.state import (
     QueryType,
     ReferenceMode,
 )
-from agenticiqa.tools.names import tool_key
+from agenticiqa.tools.catalogue import tool_key
+from agenticiqa.vlm_client import ModelRequest
 from agenticiqa.vocabulary import CATEGORIES
 
 logger = logging.getLogger(__name__)
@@ -115,25 +115,25 @@ def _is_replan(state: AgenticIQAState) -> bool:
 def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
     asked, without = context.asked(state), state.get("without", [])
     if not planner_is_asked(without):
-        return left_out(fixed_plan(has_reference=asked.has_reference), without)
+        return apply_ablation(fixed_plan(has_reference=asked.has_reference), without)
     again = _is_replan(state)
     step = Step(
         "plan",
         request=lambda: _request(state, context),
         parse=lambda reply: parse_as(PlanReply)(reply).to_plan(),
-        think=lambda mind: mind.plan(state.get("plan") if again else None),
+        typed_call=lambda backend: backend.plan(state.get("plan") if again else None),
         stricter=STRICTER,
     )
     answered = context.asker("planner", asked, create_vlm_client).ask(
         step, call_budget=REPLAN_CALL_BUDGET if again else None
     )
-    plan = _corrected_by_facts(
+    plan = _apply_constraints(
         answered.value,
         has_reference=asked.has_reference,
         named_tools=context.tools.named_in(asked.question),
         measure_more=again and state["summarizer_result"].conflict is not None,
     )
-    return left_out(hold_to_regions(plan, asked.question, state.get("regions"), keep_switches=again), without)
+    return apply_ablation(enforce_regions(plan, asked.question, state.get("regions"), keep_switches=again), without)
 
 
 def _request(state: AgenticIQAState, context: RunContext) -> ModelRequest:
@@ -166,7 +166,7 @@ def _fields(state: AgenticIQAState) -> dict[str, str]:
     return fields
 
 
-def _corrected_by_facts(
+def _apply_constraints(
     plan: PlannerOutput, *, has_reference: bool, named_tools: Sequence[str], measure_more: bool
 ) -> PlannerOutput:
     """Facts, not judgements: whether a reference is there, that a named tool runs, and tools after a conflict."""

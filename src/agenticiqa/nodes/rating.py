@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from pydantic import BaseModel, create_model
+
+from agenticiqa.answers import is_yes_no, parse_choice, parse_level
+from agenticiqa.errors import BadResponseError
+from agenticiqa.nodes.model_calls import Name, Sentences, parse_json_object
 from agenticiqa.runtime.config import FusionSettings
 from agenticiqa.score_fusion import HARDLY_OVERLAP, ScoreFusion
 from agenticiqa.score_interval import likely_interval
-from agenticiqa.state import ScoreConflict
-from agenticiqa.vocabulary import LETTER_LEVELS
+from agenticiqa.state import Advice, ScoreConflict, SummarizerOutput
+from agenticiqa.vlm_client import Mode, ModelReply, Verdict
+from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_LETTERS, LEVEL_NAMES, UNABLE_TO_DETERMINE, same_name
 
 
 @dataclass(frozen=True)
@@ -84,3 +90,117 @@ def _conflict(fusion: ScoreFusion, tool_scores: Sequence[float], said: Mapping[i
         return None
     model = math.fsum(level * share for level, share in said.items())
     return ScoreConflict(tools=min(max(mean, 1), 5), model=min(max(model, 1), 5), overlap=overlap)
+
+
+# --- How an answer is asked for and read ---
+
+
+OPEN_QUESTION_LINE = 'There are no answer options: give a short, direct answer to the question as "final_answer".'
+YES_NO_LINE = 'There are no answer options: answer "Yes" or "No" as "final_answer".'
+RATING_OPTIONS = {letter: LEVEL_NAMES[level] for letter, level in LETTER_LEVELS.items()}
+
+SENTENCE_ENDS = (".", "!", "?", "…", ".)", '."', "。", "！", "？")
+
+# Log-probabilities must stay finite for JSON.
+LEAST_PROBABILITY = 1e-9
+
+
+@dataclass(frozen=True)
+class ParsedAnswer:
+    """An answer as it was meant: a letter of the options, yes or no, or words."""
+
+    answer: str
+    reasoning: str
+    logprobs: Mapping[str, float] | None = None
+    """Log-probability of each answer letter, where they are known."""
+    advice: tuple[Advice, ...] = ()
+    doubt: str | None = None
+    weighed: bool = False
+    """Only the likeliest of a typed backend's chances: a rating is then the level of the fused score."""
+
+
+@dataclass(frozen=True)
+class AnswerForm:
+    """What a question wants for an answer: a level, one of its options, or words."""
+
+    query: str
+    mode: Mode
+    asked_options: Mapping[str, str]
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The letters to choose from; empty where the answer is words."""
+        return RATING_OPTIONS if self.mode == "scoring" else self.asked_options
+
+    def options_section(self) -> str:
+        """The options, or what to answer without any, in words for a model."""
+        if self.options:
+            return "Answer options:\n" + "\n".join(f"{letter}. {text}" for letter, text in self.options.items())
+        return YES_NO_LINE if is_yes_no(self.query) else OPEN_QUESTION_LINE
+
+    def schema(self) -> type[BaseModel]:
+        """The documents' two fields; ``final_answer`` limited to the letters where there are options."""
+        letters = tuple(self.options)
+        answer: Any = Literal[letters] if letters else Name
+        return create_model("SummaryReply", final_answer=(answer, ...), quality_reasoning=(Sentences, ...))
+
+    def parse(self, reply: ModelReply) -> ParsedAnswer:
+        """A model's reply; raises where it is worth asking again."""
+        data = parse_json_object(reply.text)
+        missing = [key for key in ("final_answer", "quality_reasoning") if key not in data]
+        if missing:
+            raise BadResponseError(f"The reply lacks {' and '.join(missing)}.", output=reply.text)
+        answer = data["final_answer"]
+        usable = isinstance(answer, (str, int, float)) and not isinstance(answer, bool)
+        if not usable or not isinstance(data["quality_reasoning"], str):
+            raise BadResponseError("final_answer and quality_reasoning must be text.", output=reply.text)
+        draft = SummarizerOutput(final_answer=str(answer), quality_reasoning=data["quality_reasoning"])
+        final = self.canonical(draft.final_answer, reply.text)
+        return ParsedAnswer(final, draft.quality_reasoning, reply.answer_logprobs)
+
+    def understood(self, verdict: Verdict) -> ParsedAnswer:
+        """A typed backend's verdict in the form of a parsed reply."""
+        logprobs = {letter: math.log(max(p, LEAST_PROBABILITY)) for letter, p in verdict.probabilities.items()}
+        said = verdict.reasoning
+        if verdict.doubt and verdict.doubt not in said:
+            said = f"{verdict.doubt} {said}"
+        answer = self.canonical(verdict.answer, said)
+        return ParsedAnswer(
+            answer, said, logprobs or None, tuple(verdict.advice), verdict.doubt, weighed=bool(logprobs)
+        )
+
+    def canonical(self, answer: str, said: str) -> str:
+        """The option or word that was meant; ``said`` is the whole reply, for the failure."""
+        if self.mode == "explanation" and same_name(answer, UNABLE_TO_DETERMINE):
+            # A backend may say that it cannot judge a question; that is no answer, but no failure either.
+            return UNABLE_TO_DETERMINE
+        if self.options:
+            letter = parse_choice(answer, self.options)
+            if letter is None and self.mode == "scoring" and (level := parse_level(answer)):
+                letter = LEVEL_LETTERS[level]
+            if letter is None:
+                raise BadResponseError(f"{answer!r} is none of the options.", output=said)
+            return letter
+        if is_yes_no(self.query):
+            return parse_yes_no(answer) or answer
+        return answer
+
+
+def parse_yes_no(answer: str) -> str | None:
+    """'Yes' or 'No' when an answer begins with it.
+
+    >>> parse_yes_no("Yes, slightly."), parse_yes_no("no"), parse_yes_no("Partly")
+    ('Yes', 'No', None)
+    """
+    first = answer.strip().split(maxsplit=1)[0].strip(".,;:!").lower() if answer.strip() else ""
+    return {"yes": "Yes", "no": "No"}.get(first)
+
+
+def joined_sentences(parts: Iterable[str]) -> str:
+    """Texts one after the other; one that further sentences follow ends like a sentence.
+
+    >>> joined_sentences(["Blur is visible", "No tool ran.", "Really?", "so it is"])
+    'Blur is visible. No tool ran. Really? so it is'
+    """
+    texts = [text for part in parts if (text := part.strip())]
+    return " ".join([*(text if text.endswith(SENTENCE_ENDS) else f"{text}." for text in texts[:-1]), *texts[-1:]])

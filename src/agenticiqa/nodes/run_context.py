@@ -1,45 +1,96 @@
-"""What a run needs besides its state: settings, model clients, tools, cache, and the accounts of calls and times.
-
-The state travels through the graph and is stored; this object does not. Nodes find it in LangGraph's configuration.
-"""
+"""The state that a run starts with, and the events that it reports on the way."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, QueryError
-from agenticiqa.models.answers import lettered, split_question
-from agenticiqa.models.client import (
-    REFERENCE_IMAGE_LABEL,
-    TEST_IMAGE_LABEL,
-    BackendChoice,
-    LabelledImage,
-    VLMClient,
-    choose_backend,
-    create_vlm_client,
-)
-from agenticiqa.models.mind import Asked, Mind
-from agenticiqa.nodes.asking import Asker, CallLog, Deadline
-from agenticiqa.nodes.prompt_templates import PromptBook, read_prompts
-from agenticiqa.nodes.prompts import SHIPPED
-from agenticiqa.pictures.aligning import aligned
+from agenticiqa.answers import lettered, split_question
+from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, QueryError
+from agenticiqa.models.backends import BackendChoice, choose_backend, create_vlm_client
+from agenticiqa.nodes.model_calls import CallLog, Deadline, ModelCaller
+from agenticiqa.nodes.prompts import SHIPPED, PromptBook, read_prompts
 from agenticiqa.pictures.images import LoadedImage, load_image
-from agenticiqa.pictures.inputs import GivenPicture, given_picture
+from agenticiqa.pictures.inputs import Align, GivenPicture, aligned, given_picture
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import Settings, load_settings
 from agenticiqa.runtime.logs import configure_logging
-from agenticiqa.state import AgenticIQAState
+from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState, RunMode, check_mode, known_parts
 from agenticiqa.tools.measuring import ToolJob
 from agenticiqa.tools.registry import ToolRegistry, default_registry
+from agenticiqa.vlm_client import (
+    REFERENCE_IMAGE_LABEL,
+    TEST_IMAGE_LABEL,
+    LabelledImage,
+    Question,
+    TypedBackend,
+    VLMClient,
+)
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+
+
+@dataclass(frozen=True)
+class PipelineEvent:
+    """Something that happened in a run: a step inside an agent, an agent that ended, or the state after it."""
+
+    kind: Literal["step", "node", "state"]
+    name: str
+    details: Mapping[str, Any]
+
+
+def initial_state(
+    query: str,
+    image_path: str,
+    reference_path: str | None = None,
+    max_replan_iterations: int | None = None,
+    *,
+    options: Sequence[str] | None = None,
+    regions: Mapping[str, Sequence[int]] | None = None,
+    align: Align = "none",
+    mode: RunMode = "agents",
+    without: Collection[str] | str = (),
+) -> AgenticIQAState:
+    """The state a run starts with."""
+    limit = DEFAULT_MAX_REPLAN_ITERATIONS if max_replan_iterations is None else max_replan_iterations
+    if limit < 0:
+        raise ConfigError(f"max_replan_iterations is {limit}.", hint="It counts replans: 0 or more.")
+    for text in (query, str(image_path), str(reference_path), *(options or ()), *(regions or ())):
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise QueryError(f"{text!r} holds characters that are not valid Unicode.", hint="Rename or retype it.")
+    state: AgenticIQAState = {
+        "query": query,
+        "image_path": str(image_path),
+        "reference_path": str(reference_path) if reference_path else None,
+        "iteration_count": 0,
+        "max_replan_iterations": limit,
+        "replan_history": [],
+    }
+    if options:
+        state["options"] = list(options)
+    if regions:
+        state["regions"] = {name: list(box) for name, box in regions.items()}
+    if align not in ("none", "resize"):
+        raise ConfigError(f"align is {align!r}.", hint="It is 'none' or 'resize'.")
+    if align != "none":
+        state["align"] = align
+    parts = known_parts(without)
+    check_mode(mode, parts)
+    if mode != "agents":
+        state["mode"] = mode
+    if parts:
+        state["without"] = parts
+    return state
+
+
+# --- What a run needs besides its state ---
+
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +118,7 @@ class RunContext:
     """Bytes that the run's pictures and tools may take together; None: whatever it takes."""
     scaled_to: Mapping[str, str] = field(default_factory=dict)
     """Pictures that are scaled to another's size when they are opened, and that other."""
-    lasting_failures: dict[ToolJob, str] = field(default_factory=dict)
+    permanent_failures: dict[ToolJob, str] = field(default_factory=dict)
     """What tools could not measure for a reason that stays: they are not tried again when the planner plans again."""
     error_kind: str = "no_answer"
     """The machine-readable name of the last failure, for a run that has no answer."""
@@ -77,8 +128,8 @@ class RunContext:
     _choices: dict[str, BackendChoice] = field(default_factory=dict, repr=False)
     """By role; shared by the runs of one assessor, whose settings do not change."""
     _images: dict[str, LoadedImage] = field(default_factory=dict, repr=False)
-    _asked: Asked | None = field(default=None, repr=False)
-    _minds: dict[int, Mind | None] = field(default_factory=dict, repr=False)
+    _asked: Question | None = field(default=None, repr=False)
+    _typed_backends: dict[int, TypedBackend | None] = field(default_factory=dict, repr=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     # --- pictures ---
@@ -119,7 +170,7 @@ class RunContext:
         """
         with self._lock:
             self._images.clear()
-            self._minds.clear()
+            self._typed_backends.clear()
             self._asked = None
 
     # --- models ---
@@ -133,12 +184,12 @@ class RunContext:
                 self._choices[role] = choose_backend(role, self.settings)
             return self._choices[role]
 
-    def asked(self, state: AgenticIQAState) -> Asked:
+    def asked(self, state: AgenticIQAState) -> Question:
         """The run's question, read once; a question that cannot be asked is refused here."""
         with self._lock:
             if self._asked is None:
                 image, reference = state["image_path"], state.get("reference_path")
-                self._asked = Asked(
+                self._asked = Question(
                     **_words_of(state, self.settings.pipeline.max_query_chars),
                     open_image=lambda: self.image(image),
                     open_reference=(lambda: self.image(reference)) if reference else None,
@@ -149,17 +200,17 @@ class RunContext:
     def asker(
         self,
         role: str,
-        asked: Asked,
+        asked: Question,
         create: Callable[..., VLMClient] = create_vlm_client,
         *,
         deadline: Deadline | None = None,
-    ) -> Asker:
+    ) -> ModelCaller:
         """What an agent asks its model through, with its retries, time limit and fallback."""
         role_settings = self.settings.role(role)
-        return Asker(
+        return ModelCaller(
             role=role,
             clients=self._clients_of(role, create),
-            mind_of=lambda client: self._mind(client, asked),
+            typed_backend_of=lambda client: self._typed_backend(client, asked),
             calls=self.calls,
             cache=self.cache,
             attempts=role_settings.retry_attempts,
@@ -167,14 +218,14 @@ class RunContext:
             secrets=self.settings.secrets,
         )
 
-    def _mind(self, client: VLMClient, asked: Asked) -> Mind | None:
+    def _typed_backend(self, client: VLMClient, asked: Question) -> TypedBackend | None:
         with self._lock:
-            if id(client) not in self._minds:
-                self._minds[id(client)] = client.mind_for(asked)
-            return self._minds[id(client)]
+            if id(client) not in self._typed_backends:
+                self._typed_backends[id(client)] = client.typed_backend_for(asked)
+            return self._typed_backends[id(client)]
 
-    def look_ahead(self, state: AgenticIQAState, role: str) -> None:
-        """Let a role's mind, if it has one of our own, begin to look while this thread does something else.
+    def prefetch(self, state: AgenticIQAState, role: str) -> None:
+        """Let a role's typed backend, if it has one, begin to look while this thread does something else.
 
         Whatever goes wrong on the way goes wrong again, and is reported, when the agent asks.
         """
@@ -183,9 +234,9 @@ class RunContext:
 
         def look() -> None:
             try:
-                mind = self._mind(self._client(EMBEDDED, create_vlm_client), self.asked(state))
-                if mind is not None:
-                    mind.look_ahead()
+                backend = self._typed_backend(self._client(EMBEDDED, create_vlm_client), self.asked(state))
+                if backend is not None:
+                    backend.prefetch()
             except AgenticIQAError as error:
                 logger.debug("Looking ahead failed: %s", error)
 

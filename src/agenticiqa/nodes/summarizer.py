@@ -10,18 +10,15 @@ from typing import Any, Optional
 
 from langchain_core.runnables import RunnableConfig
 
+from agenticiqa.advice import advice_from_analysis
+from agenticiqa.answers import asked_scale, asks_for_rating
 from agenticiqa.errors import AgenticIQAError, BadResponseError, ImageError
-from agenticiqa.models.advice.rules import advice_from_analysis
-from agenticiqa.models.answers import asks_for_rating
-from agenticiqa.models.asked_scale import asked_scale
-from agenticiqa.models.client import ModelRequest, create_vlm_client
-from agenticiqa.models.mind import Mind, Mode
+from agenticiqa.models.backends import create_vlm_client
 from agenticiqa.nodes.ablation import may_replan
-from agenticiqa.nodes.answering import RATING_OPTIONS, Answer, AnswerForm, joined_sentences
-from agenticiqa.nodes.asking import Answered, Step
 from agenticiqa.nodes.evidence import Gap, find_contradictions, find_gaps, should_replan
+from agenticiqa.nodes.model_calls import Answered, Step
 from agenticiqa.nodes.prompts import EXPLANATION, EXPLANATION_PROMPT_TEMPLATE, SCORING, SCORING_PROMPT_TEMPLATE
-from agenticiqa.nodes.rating import fusion_of, rate
+from agenticiqa.nodes.rating import RATING_OPTIONS, AnswerForm, ParsedAnswer, fusion_of, joined_sentences, rate
 from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
 from agenticiqa.score_fusion import softmax
 from agenticiqa.state import (
@@ -33,6 +30,7 @@ from agenticiqa.state import (
     ScoreConflict,
     SummarizerOutput,
 )
+from agenticiqa.vlm_client import Mode, ModelRequest, TypedBackend
 from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
 
 # The documents put should_replan and the two templates here.
@@ -137,12 +135,12 @@ class _Summary:
 
     # --- asking ---
 
-    def _ask(self) -> Answered[Answer]:
+    def _ask(self) -> Answered[ParsedAnswer]:
         step = Step(
             "answer",
             request=self._request,
             parse=self.form.parse,
-            think=self._thought,
+            typed_call=self._typed_answer,
             about=self._evidence_summary(),
         )
         return self.context.asker("summarizer", self.asked, create_vlm_client).ask(step)
@@ -185,14 +183,14 @@ class _Summary:
         self.used["tools_only_score"] = round(score, 4)
         return f"{score:.2f}, level {letter}. {RATING_OPTIONS[letter]}"
 
-    def _thought(self, mind: Mind) -> Answer:
+    def _typed_answer(self, backend: TypedBackend) -> ParsedAnswer:
         if self.tool_scores:
-            self.counted_scores = self.evidence.tool_scores(self.plan.scope_names, without=mind.own_tools)
-        return self.form.understood(mind.answer(self.mode, self.plan, self.evidence))
+            self.counted_scores = self.evidence.tool_scores(self.plan.scope_names, without=backend.own_tools)
+        return self.form.understood(backend.answer(self.mode, self.plan, self.evidence))
 
     # --- concluding ---
 
-    def _conclude(self, answered: Answered[Answer]) -> dict[str, Any]:
+    def _conclude(self, answered: Answered[ParsedAnswer]) -> dict[str, Any]:
         reply = answered.value
         reasoning = [reply.reasoning]
         score, answer = self._fused(answered, reasoning)
@@ -218,7 +216,7 @@ class _Summary:
         )
         return {"summarizer_result": result, "error": None, **self._iteration_update(result)}
 
-    def _fused(self, answered: Answered[Answer], reasoning: list[str]) -> tuple[float | None, str]:
+    def _fused(self, answered: Answered[ParsedAnswer], reasoning: list[str]) -> tuple[float | None, str]:
         """The fused score of a rating, and the answer."""
         logprobs, letter = answered.value.logprobs, answered.value.answer
         if self.mode != "scoring":
@@ -243,7 +241,7 @@ class _Summary:
             letter = rating.letter if weighed else letter
         return rating.score, letter
 
-    def _used_evidence(self, answered: Answered[Answer]) -> dict[str, Any]:
+    def _used_evidence(self, answered: Answered[ParsedAnswer]) -> dict[str, Any]:
         scores = self.evidence.quality_scores or {}
         analysis = self.evidence.distortion_analysis or {}
         return {

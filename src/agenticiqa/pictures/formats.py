@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import glob
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
+
+from agenticiqa.errors import ImageNotFoundError
 
 HEIF = "HEIF"
 CAMERA_RAW = "RAW"
@@ -97,3 +103,100 @@ def format_named(path: str | Path) -> PictureFormat | None:
 
 def find_format(code: str) -> PictureFormat:
     return next(each for each in FORMATS if each.code == code)
+
+
+# --- Which pictures a path, a folder or a pattern names ---
+
+
+STANDARD_INPUT = "-"
+NAMED_AT_MOST = 20
+NO_PICTURE = "no picture by its name"
+
+
+@dataclass
+class Skipped:
+    """Files of a folder or pattern that were passed over, and why: all are counted, the first ones named."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    names: dict[str, list[str]] = field(default_factory=dict)
+
+    def opens(self, path: str | Path) -> bool:
+        """Whether the file is one to open here; if not, it is noted."""
+        promised = format_named(path)
+        if promised in readable():
+            return True
+        why = promised.advice if promised else NO_PICTURE
+        self.counts[why] = self.counts.get(why, 0) + 1
+        if len(named := self.names.setdefault(why, [])) < NAMED_AT_MOST:
+            named.append(as_text(str(path)))
+        return False
+
+    @property
+    def count(self) -> int:
+        return sum(self.counts.values())
+
+    def lines(self) -> list[str]:
+        """For people, one line for each reason."""
+        return [
+            f"Skipped {count} {'file' if count == 1 else 'files'} ({why}): {', '.join(self.names[why])}"
+            f"{', …' if count > len(self.names[why]) else ''}"
+            for why, count in self.counts.items()
+        ]
+
+    def as_dict(self) -> list[dict[str, Any]]:
+        return [{"reason": why, "count": count, "files": self.names[why]} for why, count in self.counts.items()]
+
+
+def has_picture_name(path: str | Path) -> bool:
+    """Of a kind that opens here or would with an extra.
+
+    >>> has_picture_name("a/photo.JPG"), has_picture_name("notes.txt")
+    (True, False)
+    """
+    return format_named(path) is not None
+
+
+def is_pattern(source: str) -> bool:
+    """Whether it is a pattern that no shell has expanded; a file may have such characters in its name.
+
+    >>> is_pattern("photos/*.png"), is_pattern("photos/a.png")
+    (True, False)
+    """
+    return any(mark in source for mark in "*?[") and not os.path.exists(source)
+
+
+def pictures_matching(pattern: str, skipped: Skipped) -> list[str]:
+    """By name, in order; ``**`` reaches into folders."""
+    matching = sorted(path for path in glob.iglob(pattern, recursive=True) if os.path.isfile(path))
+    found = [path for path in matching if skipped.opens(path)]
+    if not found:
+        hint = " ".join(skipped.lines()) or "`**/*.png` also looks into folders."
+        raise ImageNotFoundError(f"No picture matches {pattern!r}.", hint=hint)
+    return found
+
+
+def pictures_in(folder: Path, skipped: Skipped) -> list[Path]:
+    """Those directly in the folder, in order."""
+    return sorted(path for path in folder.iterdir() if path.is_file() and skipped.opens(path))
+
+
+def pictures_below(folder: str | Path, skipped: Skipped) -> Iterator[str]:
+    """Those in the folder and its folders, as paths from there, in no order."""
+    for parent, _, files in os.walk(folder):
+        for name in files:
+            path = (Path(parent) / name).relative_to(folder).as_posix()
+            if skipped.opens(path):
+                yield path
+
+
+def listed_paths(lines: Iterable[bytes]) -> Iterator[str]:
+    """One path per line, as other programs print them."""
+    for line in lines:
+        path = os.fsdecode(line.rstrip(b"\r\n"))
+        if path.strip():
+            yield path
+
+
+def as_text(path: str) -> str:
+    """A name that is no valid text gets question marks, and is reported as missing."""
+    return path.encode("utf-8", "replace").decode()

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from agenticiqa.errors import BackendUnavailableError, ImageError
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.pictures.images import LoadedImage
-from agenticiqa.pictures.overlays import overlay
+from agenticiqa.pictures.regions import overlay
 from agenticiqa.reports.look import (
     NO_PICTURES,
     NOTEBOOK_SIDE,
@@ -32,7 +32,7 @@ from agenticiqa.reports.look import (
 )
 from agenticiqa.reports.scale import fusion_chart, score_scale
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.runtime.files import write_atomic
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES, damage_in_words, part_in_words
 
 Floats = npt.NDArray[np.float32]
@@ -76,7 +76,7 @@ def report_item(result: Assessment, limits: ImageLimits) -> ReportItem:
 
 def write_report(path: Path, items: Iterable[ReportItem], title: str = "AgenticIQA report") -> None:
     """Write the page whole or not at all."""
-    write_whole(path, render_report(items, title))
+    write_atomic(path, render_report(items, title))
 
 
 def picture_article(item: ReportItem) -> str:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
+from pathlib import Path
 from typing import Any
 
+from agenticiqa.nodes.results import Assessment
+from agenticiqa.pictures.images import Box
 from agenticiqa.reports.look import LEVEL_COLOURS
+from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.score_interval import COVERED
+from agenticiqa.state import ToolExecutionLog
+from agenticiqa.tools.maps import MapFolder
+from agenticiqa.tools.measuring import ToolJob, ToolRunner
+from agenticiqa.tools.registry import ToolRegistry
 from agenticiqa.vocabulary import LEVEL_NAMES
 
 LEVELS = range(1, 6)
@@ -75,3 +83,29 @@ def fusion_chart(fusion: Mapping[str, Any] | None) -> str:
 def _by_level(values: Mapping[Any, float], level: int) -> float:
     """Levels are numbers in a result that was just made, and text in one that was stored."""
     return float(values.get(level, values.get(str(level), 0.0)))
+
+
+# --- Maps of the tools that an assessment's evidence rests on ---
+
+
+def write_maps(result: Assessment, tools: ToolRegistry, maps: MapFolder, limits: ImageLimits) -> list[Path]:
+    """Run the tools that gave scores once more, this time for their maps; returns the overlays written."""
+    logs = [log for log in _logs(result) if log.error is None]
+    if not logs:
+        return []
+    test = result.open_picture(result.image_path, limits)
+    reference = result.open_picture(result.reference_path, limits) if result.reference_path else None
+    bench = ToolRunner(test, reference, keep_maps=True)
+    written = []
+    # A whole-picture score may be filed under several objects: one map is enough.
+    for key in dict.fromkeys((log.tool, log.object if log.region else None, tuple(log.region or ())) for log in logs):
+        tool, name, numbers = tools.get(key[0]), key[1], key[2]
+        box = Box(*numbers) if numbers else None
+        local = bench.measure(ToolJob(tool, box)).map if tool else None
+        if tool is not None and local is not None:
+            written.append(maps.write(test, tool.spec, local, path=result.image_path, region=box, name=name))
+    return written
+
+
+def _logs(result: Assessment) -> list[ToolExecutionLog]:
+    return result.executor_evidence.tool_logs if result.executor_evidence else []

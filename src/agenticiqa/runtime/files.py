@@ -1,16 +1,115 @@
-"""Files that are written whole or not at all, and never over something that somebody still needs."""
+"""One writer per file. The lock belongs to the process: it is gone when the process is, however it ends."""
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import shutil
+import sqlite3
 import stat
+import sys
+import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from filelock import FileLock, Timeout
+
 from agenticiqa.errors import OutputError
+
+LOOK_AGAIN_S = 0.02
+
+
+@contextmanager
+def locked(output: Path, *, wait_s: float = 0.0) -> Iterator[None]:
+    """Hold ``output`` alone; OutputError when another process still does after ``wait_s``."""
+    # Asked first: the lock would make the folder, and a typing error in a path would go unnoticed.
+    if not output.parent.is_dir():
+        raise OutputError(f"There is no folder {str(output.parent)!r}.", hint="Make it first.")
+    file = output.with_name(output.name + ".lock")
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=wait_s, poll_interval=LOOK_AGAIN_S)
+    except Timeout:
+        raise OutputError(
+            f"Another process is writing {str(output)!r}.", hint="Wait for it, stop it, or choose another --output."
+        ) from None
+    except OSError as error:
+        raise OutputError(f"{str(output.parent)!r} cannot be written: {error.strerror}.") from None
+    try:
+        yield
+    finally:
+        # Nothing is left beside a user's file. Removed while still held: whoever opened it meanwhile finds, once the
+        # lock is theirs, that the file has no name any more, and takes the next. filelock 3.21 got this wrong: it also
+        # removed the file of the next holder. On Windows an open file cannot be removed, and filelock does it itself.
+        if sys.platform != "win32":
+            file.unlink(missing_ok=True)
+        lock.release()
+
+
+# --- Whether there is room on a disk ---
+
+
+LEAST_BYTES = 1024 * 1024
+"""Less than this is no room: a picture or a page of a database would not fit."""
+
+
+def is_out_of_space(error: BaseException | None) -> bool:
+    """Whether an error, or what it came from, says that a disk or a quota is full.
+
+    >>> is_out_of_space(OSError(errno.ENOSPC, "No space left on device")), is_out_of_space(ValueError())
+    (True, False)
+    """
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            return True
+        # SQLite's words; a write that a quota or a limit on file sizes cuts short is an "I/O error" to it.
+        if isinstance(error, sqlite3.OperationalError) and any(
+            words in str(error) for words in ("disk is full", "disk I/O error")
+        ):
+            return True
+        error = error.__cause__
+    return False
+
+
+class DiskSpace:
+    """The room below a folder, as far as it is known: something did not fit, or the disk says that little is left."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._something_did_not_fit = False
+
+    def note_full(self) -> None:
+        self._something_did_not_fit = True
+
+    def is_short(self) -> bool:
+        """Asks the disk; after something did not fit, only a file that does fit tells that there is room again.
+
+        A quota, for one, is not in what the disk says of itself.
+        """
+        if shutil.disk_usage(self._folder).free < LEAST_BYTES:
+            return True
+        if self._something_did_not_fit:
+            self._something_did_not_fit = not self._a_file_fits()
+        return self._something_did_not_fit
+
+    def _a_file_fits(self) -> bool:
+        probe = self._folder / f".{secrets.token_hex(8)}.part"
+        try:
+            with os.fdopen(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(bytes(LEAST_BYTES))
+        except OSError:
+            return False
+        finally:
+            probe.unlink(missing_ok=True)
+        return True
+
+
+# --- Files that are written whole or not at all ---
+
 
 STANDARD_OUTPUT = 1
 
@@ -78,16 +177,16 @@ def _look_at(path: str | Path) -> os.stat_result | None:
         return None
 
 
-def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
+def write_atomic(path: Path, content: str | bytes, *, private: bool = False) -> None:
     """A reader sees the old file or the new one, never half of it. Only its owner can read a private one."""
     # Half a character (from a file name, for example) is shown as a question mark: a page must not fail because of one.
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
-    with whole_file(path, private=private) as stream:
+    with atomic_file(path, private=private) as stream:
         stream.write(data)
 
 
 @contextmanager
-def whole_file(path: Path, *, private: bool = False, durable: bool = True) -> Iterator[BinaryIO]:
+def atomic_file(path: Path, *, private: bool = False, durable: bool = True) -> Iterator[BinaryIO]:
     """A stream for what is written piece by piece; the file appears when the block ends well.
 
     A durable one is on the disk by then; what may be lost in a power cut need not wait for that.
@@ -134,3 +233,76 @@ def open_stream(path: Path) -> BinaryIO:
 
 def _cannot_write(path: Path, error: OSError) -> OutputError:
     return OutputError(f"{str(path)!r} cannot be written: {error.strerror or error}.", hint="Choose another place.")
+
+
+# --- Folders for temporary files. Each is locked by the process that made it ---
+
+
+PREFIX = "agenticiqa-"
+UNFINISHED_PREFIX = ".agenticiqa-new-"
+OWNER = ".owner"
+UNFINISHED_S = 3600.0
+"""A folder that was never given its name belongs to a process that died while making it, once it is this old."""
+
+
+class ScratchFolder:
+    """A folder that goes when it is closed, when the block ends, or when the next one is made after its owner died."""
+
+    def __init__(self, kind: str) -> None:
+        clear_abandoned()
+        # Locked before it has its name: whoever clears looks at names.
+        unfinished = Path(tempfile.mkdtemp(prefix=UNFINISHED_PREFIX))
+        self._lock = FileLock(unfinished / OWNER)
+        self._lock.acquire()
+        self.path = unfinished.with_name(f"{PREFIX}{kind}-{unfinished.name.removeprefix(UNFINISHED_PREFIX)}")
+        unfinished.rename(self.path)
+
+    def close(self) -> None:
+        """Remove the folder with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._lock.release(force=True)
+        # Where an open file cannot be removed (Windows), the second time succeeds.
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def clear_abandoned() -> None:
+    """Remove the folders of processes that are gone."""
+    with os.scandir(tempfile.gettempdir()) as entries:
+        found = [Path(entry.path) for entry in entries if entry.name.startswith((PREFIX, UNFINISHED_PREFIX))]
+    for folder in found:
+        if _is_ours(folder) and _is_abandoned(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_ours(folder: Path) -> bool:
+    """A real folder of this user: others may put anything into a shared place, under any name."""
+    try:
+        about = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(about.st_mode) and (not hasattr(os, "getuid") or about.st_uid == os.getuid())
+
+
+def _is_abandoned(folder: Path) -> bool:
+    if folder.name.startswith(UNFINISHED_PREFIX):
+        try:
+            return time.time() - folder.stat().st_mtime > UNFINISHED_S
+        except OSError:
+            return False
+    owner = folder / OWNER
+    if not owner.is_file():
+        # Of an earlier version, or of somebody who uses the same name.
+        return False
+    lock = FileLock(owner)
+    try:
+        lock.acquire(timeout=0)
+    except (Timeout, OSError):
+        return False
+    lock.release(force=True)
+    return True

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agenticiqa.errors import AgenticIQAError, HomeFullError, RunNotFoundError
-from agenticiqa.runtime.files import make_private
-from agenticiqa.runtime.room import is_out_of_space
+from agenticiqa.runtime.files import is_out_of_space, make_private
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (

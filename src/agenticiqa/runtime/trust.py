@@ -13,7 +13,7 @@ from pathlib import Path
 import platformdirs
 
 from agenticiqa.errors import ConfigError
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.runtime.files import write_atomic
 
 RECORD = "trusted.json"
 
@@ -74,4 +74,4 @@ def _write(known: Mapping[str, str]) -> None:
             "There is no folder of your own to remember this in.", hint="Set HOME, or name the folder with --config."
         )
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_whole(folder / RECORD, json.dumps(known, indent=2) + "\n", private=True)
+    write_atomic(folder / RECORD, json.dumps(known, indent=2) + "\n", private=True)

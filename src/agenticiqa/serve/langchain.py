@@ -11,9 +11,9 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field
 
 from agenticiqa.api.assessor import AgenticIQA
-from agenticiqa.errors import AgenticIQAError, told_to_clients
+from agenticiqa.errors import AgenticIQAError, client_messages
 from agenticiqa.nodes.results import Assessment
-from agenticiqa.pictures.aligning import Align
+from agenticiqa.pictures.inputs import Align
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 DESCRIPTION = (
@@ -83,10 +83,10 @@ def _what_is_wrong(error: Any) -> str:
 def _tool_errors() -> Iterator[None]:
     """An agent reads what went wrong and goes on; only a defect ends it."""
     try:
-        with told_to_clients():
+        with client_messages():
             yield
     except AgenticIQAError as error:
-        with told_to_clients():
+        with client_messages():
             raise ToolException(str(error)) from error
 
 

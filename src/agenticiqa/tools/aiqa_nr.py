@@ -6,8 +6,7 @@ import numpy as np
 
 from agenticiqa.tools.metrics import Array, FloatArray, Measurement, MetricSpec, Picture, Views
 from agenticiqa.vision.network import load_vision, weights_version
-from agenticiqa.vision.photographic import tempered_by_facts
-from agenticiqa.vision.scene import Scene
+from agenticiqa.vision.scene import Scene, adjusted_by_facts
 from agenticiqa.vocabulary import CATEGORIES
 
 SPEC = MetricSpec(
@@ -28,7 +27,7 @@ SPEC = MetricSpec(
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     scene = _seen(Views.of(test, reference, SPEC))
-    reading = tempered_by_facts(scene.read(), scene.facts)
+    reading = adjusted_by_facts(scene.read(), scene.facts)
     return Measurement(reading.score, details=dict(reading.severity))
 
 

@@ -20,7 +20,7 @@ import yaml
 
 from agenticiqa._data import parse_yaml
 from agenticiqa.errors import ToolError
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.runtime.files import write_atomic
 
 Floats = npt.NDArray[np.float64]
 Coefficients = tuple[float, float, float, float, float]
@@ -175,7 +175,7 @@ def save_calibrations(calibrations: Mapping[str, Calibration], path: str | Path)
         allow_unicode=True,
         width=120,
     )
-    write_whole(Path(path), text)
+    write_atomic(Path(path), text)
 
 
 def as_fields(calibration: Calibration) -> dict[str, Any]:

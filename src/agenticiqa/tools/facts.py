@@ -7,8 +7,7 @@ from typing import Any
 from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.runtime.config import ToolSettings
 from agenticiqa.tools.calibration import Calibration
-from agenticiqa.tools.catalogue import CatalogueEntry, availability, load_catalogue
-from agenticiqa.tools.names import same_tool
+from agenticiqa.tools.catalogue import CatalogueEntry, availability, load_catalogue, same_tool
 from agenticiqa.tools.registry import Tool, ToolRegistry, default_calibration, default_registry
 
 _BETTER = {True: "higher", False: "lower", None: ""}

@@ -16,8 +16,8 @@ import cv2
 import numpy as np
 
 from agenticiqa.pictures.images import Box, LoadedImage
-from agenticiqa.pictures.overlays import coloured
-from agenticiqa.runtime.files import refuse_to_replace, write_whole
+from agenticiqa.pictures.regions import coloured
+from agenticiqa.runtime.files import refuse_to_replace, write_atomic
 from agenticiqa.tools.metrics import FloatArray, MetricSpec
 
 WORST_SHARE = 1.0
@@ -87,11 +87,11 @@ class MapFolder:
         self._written.add(file)
         numbers = io.BytesIO()
         np.save(numbers, local)
-        write_whole(file.with_name(f"{file.name}.npy"), numbers.getvalue())
+        write_atomic(file.with_name(f"{file.name}.npy"), numbers.getvalue())
         rgb = image.rgb if region is None else image.rgb[region.rows, region.columns]
         shown = coloured(rgb, badness_of(local, spec))
         picture = file.with_name(f"{file.name}.png")
-        write_whole(picture, cv2.imencode(".png", cv2.cvtColor(shown, cv2.COLOR_RGB2BGR))[1].tobytes())
+        write_atomic(picture, cv2.imencode(".png", cv2.cvtColor(shown, cv2.COLOR_RGB2BGR))[1].tobytes())
         return picture
 
     def _stem(self, path: Path) -> str:

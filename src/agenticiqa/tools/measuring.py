@@ -18,7 +18,7 @@ from agenticiqa.runtime.cache import DiskCache, content_key
 from agenticiqa.runtime.runs import StopRun
 from agenticiqa.runtime.stopping import checkpoint
 from agenticiqa.tools.metrics import FloatArray, Measurement, MetricInputError, Picture, Views
-from agenticiqa.tools.metrics.interruption import interruptible
+from agenticiqa.tools.metrics.base import interruptible
 from agenticiqa.tools.needs import SHARED_BYTES, pictures_need, pixels_of, tool_need
 from agenticiqa.tools.registry import Tool
 
@@ -76,7 +76,7 @@ def _forget(pool: ThreadPoolExecutor) -> None:
     pool.shutdown(wait=False, cancel_futures=True)
 
 
-class Bench:
+class ToolRunner:
     """A picture, perhaps its reference, and the tools applied to them."""
 
     def __init__(

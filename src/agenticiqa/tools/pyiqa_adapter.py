@@ -23,7 +23,7 @@ import numpy as np
 
 from agenticiqa.errors import ToolError, ToolUnavailableError
 from agenticiqa.runtime.config import PyiqaSettings
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.runtime.files import write_atomic
 from agenticiqa.tools.metrics import (
     Array,
     FloatArray,
@@ -110,7 +110,7 @@ def fetch(tool: str, spec: MetricSpec, folder: Path, settings: PyiqaSettings) ->
         "weights_folder": _folder_name(settings),
         "value_ontrial_picture": value,
     }
-    write_whole(path, json.dumps(note, indent=2) + "\n")
+    write_atomic(path, json.dumps(note, indent=2) + "\n")
     return value
 
 

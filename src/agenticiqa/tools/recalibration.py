@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import pearsonr, spearmanr
 
-from agenticiqa.runtime.files import write_whole
+from agenticiqa.runtime.files import write_atomic
 from agenticiqa.tools.calibration import (
     HIGHEST,
     LOWEST,
@@ -208,7 +208,7 @@ def plot(fit: Refit, old: Calibration | None, path: Path) -> None:
     done, encoded = cv2.imencode(".png", canvas)
     if not done:
         raise CalibrationError("The plot could not be encoded.", hint="")
-    write_whole(path, encoded.tobytes())
+    write_atomic(path, encoded.tobytes())
 
 
 def _place(raw: float, opinion: float, low: float, high: float) -> tuple[int, int]:

@@ -20,17 +20,19 @@ from agenticiqa.errors import ConfigError, ToolError, ToolUnavailableError
 from agenticiqa.runtime.config import ToolSettings
 from agenticiqa.tools.calibration import Calibration, check, load_calibrations, printed_calibrations
 from agenticiqa.tools.catalogue import (
+    ENGLISH_WORDS,
     CatalogueEntry,
     availability,
     catalogue_names,
-    hungry_tools_here,
+    has_memory_hungry_tools,
     largest_megapixels,
     load_catalogue,
     make_metric,
+    same_tool,
+    tool_key,
     tools_folder,
 )
 from agenticiqa.tools.metrics import Metric, MetricSpec
-from agenticiqa.tools.names import ENGLISH_WORDS, same_tool, tool_key
 from agenticiqa.vocabulary import CATEGORIES
 
 logger = logging.getLogger(__name__)
@@ -260,7 +262,7 @@ class _DefaultRegistry(ToolRegistry):
     @property
     def are_lean(self) -> bool:
         # Known without importing a metric: only what was installed or fetched on top is hungry.
-        return not hungry_tools_here(self._folder) and not _entry_points()
+        return not has_memory_hungry_tools(self._folder) and not _entry_points()
 
     def known_names(self) -> list[str]:
         return [*catalogue_names(), *(point.name for point in _entry_points())]

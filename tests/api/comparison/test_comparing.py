@@ -10,11 +10,9 @@ import pytest
 from PIL import Image
 
 from agenticiqa import AgenticIQA
-from agenticiqa.api.comparison import Comparison, compare_pictures
-from agenticiqa.api.comparison.verdict import OTHER_SCENES, WITHOUT_REFERENCE, as_reported
-from agenticiqa.pictures.distortions import distort
-from agenticiqa.reports.comparison import render_page, write_difference
-from agenticiqa.reports.difference import difference_of, open_pictures
+from agenticiqa.api.comparison import OTHER_SCENES, WITHOUT_REFERENCE, Comparison, as_reported, compare_pictures
+from agenticiqa.reports.comparison import difference_of, open_pictures, render_page, write_difference
+from agenticiqa.research.distortions import distort
 from agenticiqa.runtime.config import ROLES, ImageLimits
 from support.scripted import ScriptedClient
 

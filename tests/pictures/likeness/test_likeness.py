@@ -8,18 +8,19 @@ import numpy as np
 import pytest
 from PIL import Image, ImageEnhance
 
-from agenticiqa.batch.audit.measures import measured
+from agenticiqa.auditing.findings import measured
 from agenticiqa.pictures.images import decode_image, png_bytes
-from agenticiqa.pictures.likeness.fingerprints import (
+from agenticiqa.pictures.likeness import (
     NEAREST,
     NUMBERS,
     VIEWS,
+    SmallView,
     as_text,
     close_pairs,
     from_text,
+    matched,
+    tone_departure,
 )
-from agenticiqa.pictures.likeness.same_scene import SmallView, matched
-from agenticiqa.pictures.likeness.tones import tone_departure
 from support.shoots import moved, photograph
 
 

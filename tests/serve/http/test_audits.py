@@ -11,7 +11,7 @@ import httpx
 import numpy as np
 import pytest
 
-from agenticiqa.serve.http.guard.keys import KeyFile
+from agenticiqa.serve.http.keys import KeyFile
 from support.http_service import PICTURE, REFERENCE, Running, encoded, is_problem, serving, wait_until
 from support.scripted import ScriptedClient
 

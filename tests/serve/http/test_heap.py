@@ -10,7 +10,7 @@ import pytest
 SCRIPT = """
 import ctypes, sys, threading
 from pathlib import Path
-from agenticiqa.serve.http.heap import share_arenas
+from agenticiqa.serve.http.observing import share_arenas
 
 if sys.argv[1] == "shared":
     assert share_arenas()

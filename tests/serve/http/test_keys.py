@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from agenticiqa.errors import ConfigError
-from agenticiqa.serve.http.guard.keys import KeyFile
+from agenticiqa.serve.http.keys import KeyFile
 from agenticiqa.serve.http.settings import ServiceSettings
 from support.http_service import Running, assess, is_problem, serving
 from support.scripted import ScriptedClient

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from agenticiqa.serve.http.guard.keys import KeyFile
+from agenticiqa.serve.http.keys import KeyFile
 from support.http_service import PICTURE, REFERENCE, Running, assess, encoded, is_problem, serving
 from support.pictures import scene
 from support.scripted import ScriptedClient

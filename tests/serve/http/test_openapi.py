@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agenticiqa.serve.http.guard.keys import KeyFile
-from agenticiqa.serve.http.page.example_pictures import ExamplePicture
+from agenticiqa.serve.http.keys import KeyFile
+from agenticiqa.serve.http.page.files import ExamplePicture
 from support.http_service import PICTURE, Running, serving
 from support.scripted import ScriptedClient
 

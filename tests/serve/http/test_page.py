@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from agenticiqa.serve.http.app import WEB
-from agenticiqa.serve.http.page.page_files import POLICY
+from agenticiqa.serve.http.page.files import POLICY
 
 SCRIPTS = sorted(WEB.glob("js/*.js"))
 STYLES = sorted(WEB.glob("css/*.css"))

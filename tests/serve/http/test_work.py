@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from agenticiqa.errors import AuthenticationError
-from agenticiqa.serve.http.page.example_pictures import EXAMPLES
+from agenticiqa.serve.http.page.files import EXAMPLES
 from support.http_service import (
     PICTURE,
     REFERENCE,

@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from agenticiqa.serve.mcp.pictures import PictureStore
+from agenticiqa.serve.mcp.replies import PictureStore
 
 
 def inline(letter: bytes, size: int = 100) -> str:

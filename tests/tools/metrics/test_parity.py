@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import pytest
 
-from agenticiqa.pictures.distortions import DISTORTIONS
+from agenticiqa.research.distortions import DISTORTIONS
 from agenticiqa.tools.metrics import METRICS, Views, filters, ssim, ssimulacra2
 
 PARITY = Path(__file__).resolve().parents[2] / "parity"

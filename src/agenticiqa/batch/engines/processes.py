@@ -22,11 +22,10 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
 
-from agenticiqa.batch.engines.base import LostWorkers, overtime
-from agenticiqa.batch.engines.worker import READY, serve
+from agenticiqa.batch.engines.base import READY, LostWorkers, overtime, serve
 from agenticiqa.batch.work import BatchJob, SampleOutcome, Task
 from agenticiqa.errors import ConfigError, WorkerDiedError
-from agenticiqa.runtime.scratch import ScratchFolder
+from agenticiqa.runtime.files import ScratchFolder
 
 TRIES = 2
 FAILED_STARTS = 3

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from agenticiqa._version import __version__
 from agenticiqa.errors import OutputError
 from agenticiqa.reports.look import colours
-from agenticiqa.runtime.files import whole_file, write_whole
+from agenticiqa.runtime.files import atomic_file, write_atomic
 
 Thumbnails = Literal["embedded", "folder"]
 EMBEDDED_AT_MOST = 20_000
@@ -96,7 +96,7 @@ def write_contact_sheet(
         "thumbnails": folder,
         "block": BLOCK,
     }
-    with whole_file(target) as file:
+    with atomic_file(target) as file:
         for piece in sheet_pieces(pictures, about, embedded=folder is None):
             file.write(piece)
 
@@ -150,7 +150,7 @@ def _write_thumbnails(target: Path, pictures: Pictures) -> str:
         raise OutputError(f"{str(folder)!r} is there already.", hint="Remove it, or choose another name for the sheet.")
     for place, picture in enumerate(pictures()):
         if picture.thumbnail:
-            write_whole(folder / str(place // 1000) / f"{place}.jpg", base64.b64decode(picture.thumbnail))
+            write_atomic(folder / str(place // 1000) / f"{place}.jpg", base64.b64decode(picture.thumbnail))
     return folder.name
 
 
@@ -184,3 +184,32 @@ def _words() -> dict[str, dict[str, str]]:
 
 def _source_hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+# --- A few pictures of an audit inside a notebook's page ---
+
+
+def notebook_sheet(pictures: Iterable[SheetPicture]) -> str:
+    """Small pictures with what was found in each, without any script."""
+    return (
+        '<div style="display:flex;flex-wrap:wrap;gap:10px;margin-top:10px">'
+        + "".join(_figure(picture) for picture in pictures)
+        + "</div>"
+    )
+
+
+def _figure(picture: SheetPicture) -> str:
+    row = picture.row
+    name = escape(str(row["path"]))
+    shown = (
+        f'<img alt="{name}" src="data:image/jpeg;base64,{picture.thumbnail}" '
+        'style="max-width:160px;max-height:120px;border-radius:4px">'
+        if picture.thumbnail
+        else '<span style="display:inline-block;width:160px;height:90px;border:1px dashed gray">does not open</span>'
+    )
+    score = f" · {row['score']:.2f}" if row.get("score") is not None else ""
+    found = escape(", ".join(row["findings"])) or "no finding"
+    return (
+        f'<figure style="margin:0;width:160px;font-size:12px;overflow-wrap:anywhere">{shown}'
+        f"<figcaption><strong>{name}</strong>{score}<br>{found}</figcaption></figure>"
+    )

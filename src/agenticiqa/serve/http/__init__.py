@@ -1,1 +1,3 @@
 """The HTTP service with its page."""
+
+from __future__ import annotations

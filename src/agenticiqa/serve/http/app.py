@@ -23,18 +23,12 @@ from starlette.types import Scope
 
 from agenticiqa._version import __version__
 from agenticiqa.errors import AgenticIQAError, ConfigError
-from agenticiqa.models.client import VLMClient
 from agenticiqa.runtime.config import ImageLimits, Settings
-from agenticiqa.runtime.room import Room
-from agenticiqa.serve.http.access_log import log_request
-from agenticiqa.serve.http.guard.key_rates import KeyRates
-from agenticiqa.serve.http.guard.keys import KeyFile
-from agenticiqa.serve.http.guard.origins import OriginGuard
-from agenticiqa.serve.http.guard.request_guard import RequestGuard
-from agenticiqa.serve.http.page.api_page import api_page
-from agenticiqa.serve.http.page.example_pictures import EXAMPLES
-from agenticiqa.serve.http.page.page_files import PageFiles
-from agenticiqa.serve.http.parts import Parts
+from agenticiqa.runtime.files import DiskSpace
+from agenticiqa.serve.http.app_state import AppState
+from agenticiqa.serve.http.keys import KeyFile, KeyRates
+from agenticiqa.serve.http.observing import ServiceMetrics, log_request
+from agenticiqa.serve.http.page.files import EXAMPLES, PageFiles, api_page
 from agenticiqa.serve.http.problems import (
     STORAGE_FULL,
     Problem,
@@ -44,39 +38,19 @@ from agenticiqa.serve.http.problems import (
     on_package_error,
     on_service_error,
 )
-from agenticiqa.serve.http.routes import (
-    audits as routes_audits,
-)
-from agenticiqa.serve.http.routes import (
-    batches as routes_batches,
-)
-from agenticiqa.serve.http.routes import (
-    catalogue as routes_catalogue,
-)
-from agenticiqa.serve.http.routes import (
-    operation as routes_operation,
-)
-from agenticiqa.serve.http.routes import (
-    run_pictures as routes_run_pictures,
-)
-from agenticiqa.serve.http.routes import (
-    runs as routes_runs,
-)
-from agenticiqa.serve.http.routes import (
-    work as routes_work,
-)
+from agenticiqa.serve.http.request_guard import OriginGuard, RequestGuard
+from agenticiqa.serve.http.routes import audits, batches, catalogue, operation, pictures, runs, work
 from agenticiqa.serve.http.routes.request_documents import COMPONENTS
-from agenticiqa.serve.http.service_metrics import ServiceMetrics
 from agenticiqa.serve.http.settings import ServiceSettings
 from agenticiqa.serve.http.store.expiry import forget_old_runs
 from agenticiqa.serve.http.store.job_record import JobOutcome, JobRecord
-from agenticiqa.serve.http.store.upload_store import HOUR, UploadStore
+from agenticiqa.serve.http.store.uploads import HOUR, UploadStore
 from agenticiqa.serve.http.wire import AssessBody, BatchBody, CompareBody, MeasureBody, PreviewBody
 from agenticiqa.serve.http.work.intake import RequestReader
 from agenticiqa.serve.http.work.jobs import JobQueue, ServiceJob, stopped_error
-from agenticiqa.serve.http.work.lanes import MemoryShares
+from agenticiqa.serve.http.work.lanes import MemoryShares, RenderQueue
 from agenticiqa.serve.http.work.pipeline_work import Pipeline
-from agenticiqa.serve.http.work.render_queue import RenderQueue
+from agenticiqa.vlm_client import VLMClient
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +66,9 @@ DESCRIPTION = (
 )
 
 
-def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLMClient] | None = None) -> Parts:
+def build_app_state(
+    service: ServiceSettings, settings: Settings, clients: Mapping[str, VLMClient] | None = None
+) -> AppState:
     """Open everything the server works with."""
     service.check()
     keys = KeyFile(service.api_keys_file) if service.api_keys_file else None
@@ -123,7 +99,7 @@ def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[s
     )
     batch_queue = JobQueue(record, workers=1, queue_length=WAITING_BATCHES, timeout_s=BATCH_S, shared=keys is not None)
     metrics = ServiceMetrics(queue, memory.budget, keys)
-    room = Room(service.data_folder)
+    room = DiskSpace(service.data_folder)
 
     def ended(job: ServiceJob, outcome: JobOutcome) -> None:
         metrics.job_ended(job, outcome)
@@ -131,7 +107,7 @@ def build_parts(service: ServiceSettings, settings: Settings, clients: Mapping[s
             room.note_full()
 
     queue.ended = batch_queue.ended = ended
-    return Parts(
+    return AppState(
         settings=service,
         pipeline=pipeline,
         record=record,
@@ -162,7 +138,7 @@ def _narrowed(settings: Settings, service: ServiceSettings, uploads: Path) -> Se
     return settings.model_copy(update={"pipeline": pipeline.model_copy(update=narrowed)})
 
 
-def create_app(parts: Parts) -> FastAPI:
+def create_app(parts: AppState) -> FastAPI:
     """The application over ready parts."""
 
     @asynccontextmanager
@@ -188,15 +164,7 @@ def create_app(parts: Parts) -> FastAPI:
         redoc_url=None,
     )
     app.state.parts = parts
-    for module in (
-        routes_work,
-        routes_runs,
-        routes_run_pictures,
-        routes_batches,
-        routes_audits,
-        routes_catalogue,
-        routes_operation,
-    ):
+    for module in (work, runs, pictures, batches, audits, catalogue, operation):
         app.include_router(module.router)
     _add_page(app)
     app.add_exception_handler(ServiceError, on_service_error)
@@ -209,12 +177,12 @@ def create_app(parts: Parts) -> FastAPI:
     return app
 
 
-async def drain(parts: Parts, grace_s: float) -> None:
+async def drain(parts: AppState, grace_s: float) -> None:
     """Let single runs finish; batches stop where they are, with what they have kept."""
     await asyncio.gather(parts.queue.drain(grace_s), parts.batch_queue.drain(0))
 
 
-def _add_guards(app: FastAPI, parts: Parts) -> None:
+def _add_guards(app: FastAPI, parts: AppState) -> None:
     """The last one added is the first to see a request."""
     settings = parts.settings
     if settings.allowed_origins:
@@ -250,7 +218,7 @@ def _add_page(app: FastAPI) -> None:
         return HTMLResponse(api_page(app.openapi()), headers={"Content-Security-Policy": API_PAGE_POLICY})
 
 
-async def _warm_up(parts: Parts) -> None:
+async def _warm_up(parts: AppState) -> None:
     """Load the model before the first request waits for it."""
     try:
         await asyncio.to_thread(_first_assessment, parts)
@@ -259,7 +227,7 @@ async def _warm_up(parts: Parts) -> None:
     parts.ready.append("warm")
 
 
-def _first_assessment(parts: Parts) -> None:
+def _first_assessment(parts: AppState) -> None:
     parts.uploads.sweep()
     parts.pipeline.assessor()
     if parts.pipeline.is_embedded:
@@ -267,7 +235,7 @@ def _first_assessment(parts: Parts) -> None:
         parts.pipeline.warm_up(parts.uploads.put(EXAMPLES["dandelion_compressed"].data(), "warm-up"))
 
 
-async def _sweep_now_and_then(parts: Parts) -> None:
+async def _sweep_now_and_then(parts: AppState) -> None:
     while True:
         await asyncio.sleep(SWEEP_EVERY_S)
         sweep = functools.partial(parts.uploads.sweep, parts.files_in_use())

@@ -29,9 +29,9 @@ from agenticiqa.errors import (
     RegionError,
     RunNotFoundError,
     ToolError,
-    told_to_clients,
+    client_messages,
 )
-from agenticiqa.runtime.room import is_out_of_space
+from agenticiqa.runtime.files import is_out_of_space
 
 logger = logging.getLogger(__name__)
 
@@ -201,7 +201,7 @@ def from_package_error(error: AgenticIQAError) -> ServiceError:
         # A broken configuration or database is for the server's log, not for its clients.
         logger.error("A request failed: %s", error)
         return internal_error()
-    with told_to_clients():
+    with client_messages():
         return ServiceError(status, error.kind, without_addresses(str(error)))
 
 

@@ -20,15 +20,15 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agenticiqa.errors import ConfigError
-from agenticiqa.models.client import VLMClient
 from agenticiqa.runtime.config import Settings
-from agenticiqa.serve.http.app import build_parts, create_app, drain
-from agenticiqa.serve.http.guard.request_guard import HEADERS
-from agenticiqa.serve.http.heap import share_arenas
-from agenticiqa.serve.http.parts import Parts
+from agenticiqa.serve.http.app import build_app_state, create_app, drain
+from agenticiqa.serve.http.app_state import AppState
+from agenticiqa.serve.http.observing import share_arenas
 from agenticiqa.serve.http.problems import MEDIA_TYPE, ServiceError
+from agenticiqa.serve.http.request_guard import HEADERS
 from agenticiqa.serve.http.settings import ServiceSettings
 from agenticiqa.serve.http.work.jobs import LAST_WORD_S
+from agenticiqa.vlm_client import VLMClient
 
 MAX_CONNECTIONS = 1000
 SWITCH_S = 0.001
@@ -102,7 +102,7 @@ def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
 class GracefulServer(uvicorn.Server):
     """Begins to drain as soon as it is asked to stop."""
 
-    def __init__(self, config: uvicorn.Config, parts: Parts) -> None:
+    def __init__(self, config: uvicorn.Config, parts: AppState) -> None:
         super().__init__(config)
         self._parts = parts
         self._draining: asyncio.Task[None] | None = None
@@ -126,7 +126,7 @@ class BoundServer:
     server: GracefulServer
     sock: socket.socket
     address: str
-    parts: Parts
+    parts: AppState
 
     def run(self) -> None:
         """Serve until told to stop."""
@@ -140,7 +140,7 @@ class BoundServer:
 
 def bind(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLMClient] | None = None) -> BoundServer:
     """Open everything and take the address; ``clients`` replace the models of the three roles."""
-    parts = build_parts(service, settings, clients)
+    parts = build_app_state(service, settings, clients)
     config = uvicorn.Config(
         create_app(parts),
         host=service.host,

@@ -1,4 +1,4 @@
-"""What can be set for the service, and its limits."""
+"""How a service is set up."""
 
 from __future__ import annotations
 

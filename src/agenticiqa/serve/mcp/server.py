@@ -30,24 +30,24 @@ from agenticiqa._version import __version__
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.api.comparison import compare_pictures
 from agenticiqa.api.measure import Measurer, Pair, Record
-from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, RunNotFoundError, told_to_clients
+from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, RunNotFoundError, client_messages
 from agenticiqa.nodes.results import Assessment
-from agenticiqa.nodes.run_state import PipelineEvent
-from agenticiqa.pictures.aligning import Align
+from agenticiqa.nodes.run_context import PipelineEvent
 from agenticiqa.pictures.images import load_image
-from agenticiqa.pictures.overlays import overlay
+from agenticiqa.pictures.inputs import Align
+from agenticiqa.pictures.regions import overlay
 from agenticiqa.reports.assessment import render_report, report_item
-from agenticiqa.reports.difference import difference_of, open_pictures
+from agenticiqa.reports.comparison import difference_of, open_pictures
 from agenticiqa.reports.look import thumbnail
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.runs import StopRun
 from agenticiqa.runtime.stopping import stoppable
-from agenticiqa.serve.mcp.pictures import PictureStore
 from agenticiqa.serve.mcp.replies import (
     RUN_URI,
     AssessReply,
     CompareReply,
     MeasureReply,
+    PictureStore,
     ToolsReply,
     answer_text,
     assess_reply,
@@ -347,7 +347,7 @@ async def _in_thread(
 @contextmanager
 def _plain_errors() -> Iterator[None]:
     """Errors of this package reach the caller as their message, in words that fit a caller; the rest stays a defect."""
-    with told_to_clients():
+    with client_messages():
         try:
             yield
         except AgenticIQAError as error:

@@ -14,8 +14,7 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, FloatArray
-from agenticiqa.tools.metrics.interruption import checkpoint
+from agenticiqa.tools.metrics.base import Array, FloatArray, checkpoint
 
 STRIP_PIXELS = 1 << 17
 ZERO = cv2.BORDER_CONSTANT  # OpenCV pads with zeros unless told otherwise

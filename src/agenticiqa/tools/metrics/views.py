@@ -16,9 +16,8 @@ from typing import Any, TypeVar, cast
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, ByteArray, FloatArray, MetricInputError, MetricSpec
+from agenticiqa.tools.metrics.base import Array, ByteArray, FloatArray, MetricInputError, MetricSpec, checkpoint
 from agenticiqa.tools.metrics.filters import NO_PADDING, Padding, average_pool, luma_of, luma_to_round, strips
-from agenticiqa.tools.metrics.interruption import checkpoint
 
 T = TypeVar("T")
 # Starting a thread takes a tenth of a millisecond; two very large pictures at once take twice the memory.

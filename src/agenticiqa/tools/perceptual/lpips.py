@@ -1,14 +1,104 @@
-"""LPIPS, version 0.1 on AlexNet; the weights travel with this package."""
+"""The networks as sessions of ONNX Runtime: opened when first needed, one per graph, weights and process."""
 
 from __future__ import annotations
 
+import threading
+from contextvars import copy_context
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 
+from agenticiqa.errors import ToolError, ToolUnavailableError
 from agenticiqa.tools.metrics import Array, FloatArray, Measurement, MetricInputError, MetricSpec, Picture, Views
-from agenticiqa.tools.perceptual.sessions import outputs
+from agenticiqa.tools.metrics.base import checkpoint
+from agenticiqa.vision.network import open_session
+
+LOOK_S = 0.2
+"""How often a run of a network asks whether to go on."""
+_lock = threading.Lock()
+_sessions: dict[tuple[Path, Path | None], Any] = {}
+
+
+def outputs(graph: Path, views: Views, weights: Path | None = None) -> list[FloatArray]:
+    """Everything that the network in ``graph`` says about a pair of pictures; ``weights`` for a graph without any."""
+    session = _session(graph, weights)
+    pictures = {"test": _planes(views.test.rgb()), "reference": _planes(views.reference.rgb())}
+    run = _StoppableRun()
+    try:
+        return [np.asarray(each, np.float32) for each in run.of(session, pictures)]
+    except Exception as error:
+        if run.stopped_by is not None:
+            raise run.stopped_by from None
+        # ONNX Runtime's errors share no base class of their own.
+        raise ToolError(f"The network failed: {error}.", hint="Measure a smaller region.") from error
+
+
+class _StoppableRun:
+    """A run of a network has no tiles: another thread asks whether to go on, and ends the run from outside."""
+
+    def __init__(self) -> None:
+        from onnxruntime import RunOptions
+
+        self.stopped_by: Exception | None = None
+        self._options = RunOptions()
+        self._done = threading.Event()
+
+    def of(self, session: Any, inputs: dict[str, FloatArray]) -> list[Any]:
+        watch = threading.Thread(target=copy_context().run, args=(self._watch,), name="watch network", daemon=True)
+        watch.start()
+        try:
+            found: list[Any] = session.run(None, inputs, self._options)
+            return found
+        finally:
+            self._done.set()
+            watch.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(LOOK_S):
+            try:
+                checkpoint()
+            except Exception as error:  # noqa: BLE001 - whoever measures decides what ends a measurement
+                self.stopped_by = error
+                self._options.terminate = True
+                return
+
+
+def forget(weights: Path) -> None:
+    """Drop the networks with weights from a file that will not stay."""
+    with _lock:
+        for key in [key for key in _sessions if key[1] == weights]:
+            del _sessions[key]
+
+
+def _session(graph: Path, weights: Path | None) -> Any:
+    with _lock:
+        if (graph, weights) not in _sessions:
+            _sessions[graph, weights] = _open(graph, weights)
+        return _sessions[graph, weights]
+
+
+def _open(graph: Path, weights: Path | None) -> Any:
+    try:
+        if weights is None:
+            return open_session(graph.read_bytes(), keeps_memory=False)
+        with np.load(weights, allow_pickle=False) as stored:
+            given = {name: stored[name] for name in stored.files}
+            return open_session(graph.read_bytes(), weights=given, keeps_memory=False)
+    except Exception as error:
+        raise ToolUnavailableError(
+            f"The weights in {str(weights or graph)!r} cannot be used: {error}.",
+            hint="Fetch them again with `agenticiqa tools fetch`." if weights else "Install the package again.",
+        ) from error
+
+
+def _planes(rgb: FloatArray) -> FloatArray:
+    return np.ascontiguousarray(rgb.transpose(2, 0, 1)[np.newaxis])
+
+
+# --- LPIPS, version 0.1 on AlexNet; the weights travel with this package ---
+
 
 GRAPH = Path(__file__).with_name("weights") / "lpips_alex.onnx"
 MAX_MEGAPIXELS = 50.0

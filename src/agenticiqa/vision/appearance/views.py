@@ -1,4 +1,4 @@
-"""Pixels as measurements of appearance want them: reduced, as luminance, in a perceptual colour space."""
+"""Views of a picture that numbers are read from."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from agenticiqa.serve.http.page.example_pictures import EXAMPLES
+from agenticiqa.serve.http.page.files import EXAMPLES
 from serve.http.browser.steps import answer_of, ask, drag, evidence_of, upload, zoom_of
 from support.http_service import PICTURE, REFERENCE, Running, encoded
 from support.pictures import scene

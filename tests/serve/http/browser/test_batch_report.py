@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from agenticiqa.evaluation.report import prepare, render_page
-from agenticiqa.evaluation.results import read_results
+from agenticiqa.research.report import prepare, render_page
+from agenticiqa.research.results import read_results
 from serve.http.browser.steps import overflow
 
 PICTURE = str(Path(__file__).resolve().parents[4] / "examples" / "pictures" / "dandelion_compressed.jpg")

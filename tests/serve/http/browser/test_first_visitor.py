@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from agenticiqa.serve.http.page.example_pictures import EXAMPLES
+from agenticiqa.serve.http.page.files import EXAMPLES
 from serve.http.browser.steps import answer_of, drop_from_disk, zoom_of
 
 Opener = Callable[..., Page]

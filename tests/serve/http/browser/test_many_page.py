@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from playwright.sync_api import Page, expect
 
-from agenticiqa.serve.http.page.example_pictures import EXAMPLES
+from agenticiqa.serve.http.page.files import EXAMPLES
 from serve.http.browser.test_first_minute import drop
 from support.http_service import PICTURE, REFERENCE, Running, encoded
 

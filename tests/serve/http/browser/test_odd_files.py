@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from agenticiqa.serve.http.page.example_pictures import EXAMPLES
+from agenticiqa.serve.http.page.files import EXAMPLES
 from serve.http.browser.steps import answer_of, upload
 from support.http_service import PICTURE, REFERENCE, Running, encoded
 

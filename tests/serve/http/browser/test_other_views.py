@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from agenticiqa.serve.http.guard.keys import KeyFile
+from agenticiqa.serve.http.keys import KeyFile
 from serve.http.browser.steps import answer_of, ask, drag, overflow, upload
 from support.http_service import PICTURE, REFERENCE, Gate, Running, serving
 from support.scripted import ScriptedClient, plan_reply

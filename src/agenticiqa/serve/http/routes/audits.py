@@ -14,17 +14,16 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 
 from agenticiqa.reports.contact_sheet.page import SheetLinks, sheet_policy
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.guard.access import BatchCaller, admit
-from agenticiqa.serve.http.parts import Parts, kept_picture, parts_of
+from agenticiqa.serve.http.access import BatchCaller, admit
+from agenticiqa.serve.http.app_state import AppState, app_state_of, kept_picture
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.many_pictures import ManyPictures, progress_of
-from agenticiqa.serve.http.routes.picture_views import shown_picture
+from agenticiqa.serve.http.routes.pictures import PNG, MaxSide, drawn, picture_gone, shown_picture
 from agenticiqa.serve.http.routes.request_documents import WORK_PROBLEMS, problems
-from agenticiqa.serve.http.routes.run_pictures import PNG, MaxSide, drawn, picture_gone
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import AuditList, AuditState
-from agenticiqa.serve.http.work.audits import AuditFiles, AuditIntake, carry_out, read_audit
 from agenticiqa.serve.http.work.jobs import ServiceJob
+from agenticiqa.serve.http.work.many import AuditFiles, AuditIntake, carry_out, read_audit
 
 router = APIRouter(prefix="/v1/audits", tags=["audits"])
 
@@ -59,7 +58,7 @@ _REQUEST_BODY: dict[str, Any] = {
     openapi_extra=_REQUEST_BODY,
 )
 async def make_audit(request: Request, caller: BatchCaller) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     admit(request, caller, parts.batch_queue)
     intake = await read_audit(request, parts.reader)
     audit_id, word = new_run_id(), secrets.token_urlsafe(18)
@@ -137,7 +136,7 @@ async def delete_audit(request: Request, audit_id: AuditId, caller: BatchCaller)
     },
 )
 async def audit_rows(request: Request, audit_id: AuditId, caller: BatchCaller) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     await jobs.row(parts, audit_id, caller)
     return FileResponse(_ended(AuditFiles(parts.batch_output(audit_id)).rows), media_type="application/jsonl")
 
@@ -151,7 +150,7 @@ def _ended(file: FilePath) -> FilePath:
 # --- the contact sheet, which a frame shows and which can send no key ---
 
 
-async def _row_by_pass(parts: Parts, audit_id: str, word: str) -> JobRow:
+async def _row_by_pass(parts: AppState, audit_id: str, word: str) -> JobRow:
     """The audit whose sheet's address this is part of: whoever was told the address may look."""
     row = await asyncio.to_thread(parts.record.find, audit_id, None)
     known = str(row.request.get("pass", "")) if row is not None and row.kind == KIND else ""
@@ -170,7 +169,7 @@ async def _row_by_pass(parts: Parts, audit_id: str, word: str) -> JobRow:
     },
 )
 async def audit_sheet(request: Request, audit_id: AuditId, word: Pass) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     await _row_by_pass(parts, audit_id, word)
     policy = f"{sheet_policy()}; frame-ancestors 'self'"
     headers = {"Content-Security-Policy": policy, "Cache-Control": "private, no-cache"}
@@ -190,7 +189,7 @@ async def audit_picture(
     name: Annotated[str, Query(max_length=1200, description="Its path on the sheet.")],
     max_side: MaxSide = 2048,
 ) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     row = await _row_by_pass(parts, audit_id, word)
     picture = kept_picture(parts, row.owner, f"{audit_id}/{name}")
     if picture is None or not picture.path.is_file():

@@ -9,14 +9,14 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.guard.access import BatchCaller, admit
-from agenticiqa.serve.http.parts import Parts, parts_of
+from agenticiqa.serve.http.access import BatchCaller, admit
+from agenticiqa.serve.http.app_state import AppState, app_state_of
 from agenticiqa.serve.http.routes.many_pictures import ManyPictures, progress_of
 from agenticiqa.serve.http.routes.request_documents import COMPONENTS, WORK_PROBLEMS, examples_of, problems
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import BatchBody, BatchList, BatchState
-from agenticiqa.serve.http.work.batches import BatchIntake, public_lines, read_batch, run_batch
 from agenticiqa.serve.http.work.jobs import ServiceJob
+from agenticiqa.serve.http.work.many import BatchIntake, public_lines, read_batch, run_batch
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"])
 
@@ -56,7 +56,7 @@ _REQUEST_BODY: dict[str, Any] = {
     openapi_extra=_REQUEST_BODY,
 )
 async def make_batch(request: Request, caller: BatchCaller) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     admit(request, caller, parts.batch_queue)
     intake = await read_batch(request, parts.reader)
     _check(parts, intake.body)
@@ -72,7 +72,7 @@ async def make_batch(request: Request, caller: BatchCaller) -> Response:
     )
 
 
-def _check(parts: Parts, body: BatchBody) -> None:
+def _check(parts: AppState, body: BatchBody) -> None:
     parts.pipeline.check_backend(body.backend)
     for query in (body.query, *(sample.query for sample in body.samples)):
         parts.pipeline.check_query(query)
@@ -146,7 +146,7 @@ async def delete_batch(request: Request, batch_id: BatchId, caller: BatchCaller)
     },
 )
 async def batch_results(request: Request, batch_id: BatchId, caller: BatchCaller) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     row = await jobs.row(parts, batch_id, caller)
     # A plain iterator is read in a thread, line by line.
     lines: Iterator[str] = public_lines(parts.batch_output(batch_id), row.request)

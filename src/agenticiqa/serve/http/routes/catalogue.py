@@ -9,11 +9,11 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import JSONResponse, Response
 
 from agenticiqa.errors import AgenticIQAError
-from agenticiqa.models.client import find_provider, provider_names
+from agenticiqa.models.backends import find_provider, provider_names
 from agenticiqa.pictures.formats import readable
-from agenticiqa.serve.http.guard.access import Caller
-from agenticiqa.serve.http.page.example_pictures import EXAMPLES
-from agenticiqa.serve.http.parts import Parts, parts_of
+from agenticiqa.serve.http.access import Caller
+from agenticiqa.serve.http.app_state import AppState, app_state_of
+from agenticiqa.serve.http.page.files import EXAMPLES
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.request_documents import problems
 from agenticiqa.serve.http.wire import BackendInfo, BackendList, ExampleInfo, ExampleList, ServiceLimits, ToolList
@@ -26,18 +26,18 @@ router = APIRouter(prefix="/v1", tags=["catalogue"])
 @router.get("/tools", summary="Every measuring tool, and whether it runs here", response_model=ToolList,
             responses=problems())  # fmt: skip
 async def list_tools(request: Request, _caller: Caller) -> Response:
-    settings = parts_of(request).pipeline.settings.pipeline.tools
+    settings = app_state_of(request).pipeline.settings.pipeline.tools
     facts = await asyncio.to_thread(all_facts, settings)
     return JSONResponse({"tools": presentable(facts, {})})
 
 
 @router.get("/backends", summary="Models a request may name", response_model=BackendList, responses=problems())
 async def list_backends(request: Request, _caller: Caller) -> Response:
-    listed = await asyncio.to_thread(_backends, parts_of(request))
+    listed = await asyncio.to_thread(_backends, app_state_of(request))
     return JSONResponse(listed.model_dump(mode="json"))
 
 
-def _backends(parts: Parts) -> BackendList:
+def _backends(parts: AppState) -> BackendList:
     pipeline = parts.pipeline
     return BackendList(
         default=pipeline.default_backends(),
@@ -46,7 +46,7 @@ def _backends(parts: Parts) -> BackendList:
     )
 
 
-def _provider(parts: Parts, name: str) -> BackendInfo:
+def _provider(parts: AppState, name: str) -> BackendInfo:
     try:
         provider = find_provider(name)
         ready = provider.readiness(parts.pipeline.settings.provider(name)).ready
@@ -57,7 +57,7 @@ def _provider(parts: Parts, name: str) -> BackendInfo:
 
 @router.get("/limits", summary="What pictures may be like", response_model=ServiceLimits, responses=problems())
 async def limits(request: Request, _caller: Caller) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     settings = parts.settings
     shown = ServiceLimits(
         max_upload_bytes=settings.max_upload_bytes,

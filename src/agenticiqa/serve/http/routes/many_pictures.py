@@ -12,9 +12,9 @@ from fastapi import Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 
-from agenticiqa.serve.http.guard.access import is_admin, place_for
-from agenticiqa.serve.http.parts import Parts, own_job, parts_of
-from agenticiqa.serve.http.routes.deleting import delete_ended
+from agenticiqa.serve.http.access import is_admin, place_for
+from agenticiqa.serve.http.app_state import AppState, app_state_of, own_job
+from agenticiqa.serve.http.routes.runs import delete_ended
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.work.jobs import ServiceJob, WorkResult
 
@@ -28,7 +28,7 @@ class ManyPictures(Generic[State]):
     kind: str
     state: Callable[[JobRow, ServiceJob | None], State]
 
-    async def row(self, parts: Parts, job_id: str, caller: str | None) -> JobRow:
+    async def row(self, parts: AppState, job_id: str, caller: str | None) -> JobRow:
         return await own_job(parts, job_id, caller, (self.kind,), self.kind)
 
     async def sent(
@@ -40,29 +40,29 @@ class ManyPictures(Generic[State]):
         asked: dict[str, Any],
         holds: Iterable[Path],
     ) -> Response:
-        parts = parts_of(request)
+        parts = app_state_of(request)
         with place_for(request, caller, parts.batch_queue) as slot:
             job = await parts.batch_queue.submit(slot, job_id, caller, self.kind, work, asked, holds)
         shown = self.state(await self.row(parts, job_id, caller), job).model_dump(mode="json")
         return JSONResponse(shown, 202, headers={"Location": shown["links"]["self"]})
 
     async def latest(self, request: Request, caller: str, limit: int) -> list[State]:
-        parts = parts_of(request)
+        parts = app_state_of(request)
         rows = await asyncio.to_thread(parts.record.latest, caller, (self.kind,), limit)
         return [self.state(row, parts.batch_queue.find(row.id)) for row in rows]
 
     async def shown(self, request: Request, job_id: str, caller: str) -> Response:
-        parts = parts_of(request)
+        parts = app_state_of(request)
         return self._told(await self.row(parts, job_id, caller), parts.batch_queue.find(job_id))
 
     async def cancelled(self, request: Request, job_id: str, caller: str) -> Response:
-        parts = parts_of(request)
+        parts = app_state_of(request)
         await self.row(parts, job_id, caller)
         job = parts.batch_queue.cancel(job_id)
         return self._told(await self.row(parts, job_id, caller), job)
 
     async def deleted(self, request: Request, job_id: str, caller: str) -> Response:
-        parts = parts_of(request)
+        parts = app_state_of(request)
         await delete_ended(parts, await self.row(parts, job_id, None if is_admin(request) else caller))
         return Response(status_code=204)
 

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from agenticiqa._version import __version__
-from agenticiqa.serve.http.guard.access import AdminCaller
-from agenticiqa.serve.http.parts import Parts, parts_of
+from agenticiqa.serve.http.access import AdminCaller
+from agenticiqa.serve.http.app_state import AppState, app_state_of
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.request_documents import problems
 from agenticiqa.serve.http.wire import Health, ReadinessReply
@@ -27,7 +27,7 @@ async def healthz() -> Response:
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", summary="Work is accepted", response_model=ReadinessReply, responses=problems(503))
 async def readyz(request: Request) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     running = parts.queue.running
     why = await asyncio.to_thread(_why_not, parts)
     if why:
@@ -48,7 +48,7 @@ async def readyz(request: Request) -> Response:
     return JSONResponse(shown.model_dump(mode="json"))
 
 
-def _why_not(parts: Parts) -> str | None:
+def _why_not(parts: AppState) -> str | None:
     if parts.queue.draining:
         return "stopping"
     if not parts.ready:
@@ -68,4 +68,4 @@ def _why_not(parts: Parts) -> str | None:
     },
 )
 async def metrics(request: Request, _caller: AdminCaller) -> Response:
-    return Response(parts_of(request).metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(app_state_of(request).metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

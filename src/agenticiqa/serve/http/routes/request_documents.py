@@ -1,4 +1,4 @@
-"""OpenAPI descriptions of bodies that come as JSON or as a form, and of what every route may answer."""
+"""What the routes tell about themselves."""
 
 from __future__ import annotations
 

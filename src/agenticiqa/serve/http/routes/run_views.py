@@ -1,4 +1,4 @@
-"""A recorded run as its owner sees it."""
+"""What a client is shown of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import Path
 
-from agenticiqa.serve.http.parts import Parts, own_job, public_request
+from agenticiqa.serve.http.app_state import AppState, own_job, public_request
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import Run, RunSummary
 from agenticiqa.serve.http.work.jobs import ServiceJob
@@ -16,7 +16,7 @@ RUN_KINDS = ("assess", "compare")
 RunId = Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="The run's id")]
 
 
-async def own_run(parts: Parts, run_id: str, caller: str | None) -> JobRow:
+async def own_run(parts: AppState, run_id: str, caller: str | None) -> JobRow:
     return await own_job(parts, run_id, caller, RUN_KINDS, "run")
 
 

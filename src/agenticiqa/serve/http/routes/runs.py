@@ -1,4 +1,4 @@
-"""Routes about runs: list, show, follow, cancel, pin, delete, and the page of each."""
+"""A recorded run as its owner sees it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,33 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingRes
 from agenticiqa.reports.assessment import render_report, report_item
 from agenticiqa.reports.comparison import render_page
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.serve.http.guard.access import AssessCaller, is_admin
-from agenticiqa.serve.http.parts import parts_of, stored_pictures
+from agenticiqa.serve.http.access import AssessCaller, is_admin
+from agenticiqa.serve.http.app_state import AppState, app_state_of, stored_pictures
 from agenticiqa.serve.http.problems import ServiceError
-from agenticiqa.serve.http.routes.deleting import delete_ended
-from agenticiqa.serve.http.routes.picture_views import drawing_need
+from agenticiqa.serve.http.routes.pictures import drawing_need
 from agenticiqa.serve.http.routes.request_documents import problems
 from agenticiqa.serve.http.routes.run_views import RUN_KINDS, RunId, own_run, run_summary, run_view
+from agenticiqa.serve.http.store.expiry import delete_run
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import Run, RunList
 from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.serve.http.work.pipeline_work import assessment_of, comparison_of
+
+# --- Deleting what has ended, for the routes of runs and of batches ---
+
+
+async def delete_ended(parts: AppState, row: JobRow) -> None:
+    """Remove a run or batch; one that is still being worked on must be cancelled first."""
+    job = parts.queue.find(row.id) or parts.batch_queue.find(row.id)
+    if job is not None and job.outcome is None:
+        raise ServiceError(409, "not_ended", "This is still being worked on: cancel it first.")
+    parts.queue.forget(row.id)
+    parts.batch_queue.forget(row.id)
+    await asyncio.to_thread(delete_run, parts, row)
+
+
+# --- Routes about runs: list, show, follow, cancel, pin, delete, and the page of each ---
+
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
 
@@ -55,7 +71,7 @@ async def list_runs(
     q: Annotated[str | None, Query(max_length=200, description="Words of questions, names or answers.")] = None,
     pinned: Annotated[bool | None, Query(description="Only pinned runs, or only others.")] = None,
 ) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     latest = partial(parts.record.latest, caller, RUN_KINDS, limit, before, words=q or None, pinned=pinned)
     rows = await asyncio.to_thread(latest)
     same = {"limit": limit, **({"q": q} if q else {}), **({} if pinned is None else {"pinned": str(pinned).lower()})}
@@ -66,7 +82,7 @@ async def list_runs(
 
 @router.get("/{run_id}", summary="One run with its result", response_model=Run, responses=problems(404, 422))
 async def show_run(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     row = await own_run(parts, run_id, caller)
     return JSONResponse(run_view(row, parts.queue.find(run_id)).model_dump(mode="json"))
 
@@ -75,7 +91,7 @@ async def show_run(request: Request, run_id: RunId, caller: AssessCaller) -> Res
     "/{run_id}/cancel", summary="Stop a run at its next step", response_model=Run, responses=problems(404, 422)
 )
 async def cancel_run(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     await own_run(parts, run_id, caller)
     job = parts.queue.cancel(run_id)
     row = await own_run(parts, run_id, caller)
@@ -91,7 +107,7 @@ async def cancel_run(request: Request, run_id: RunId, caller: AssessCaller) -> R
     responses=problems(404, 409, 422),
 )
 async def delete_run_route(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     row = await own_run(parts, run_id, None if is_admin(request) else caller)
     await delete_ended(parts, row)
     return Response(status_code=204)
@@ -110,7 +126,7 @@ async def unpin_run(request: Request, run_id: RunId, caller: AssessCaller) -> Re
 
 
 async def _pinned(request: Request, run_id: str, caller: str, *, pinned: bool) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     await own_run(parts, run_id, caller)
     await asyncio.to_thread(partial(parts.record.pin, run_id, pinned=pinned))
     return await show_run(request, run_id, caller)
@@ -136,7 +152,7 @@ async def run_events(
     caller: AssessCaller,
     last_event_id: Annotated[str | None, Header(description="Send only what came after this one.")] = None,
 ) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     row = await own_run(parts, run_id, caller)
     job = parts.queue.find(run_id)
     seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() and len(last_event_id) < 10 else 0
@@ -179,7 +195,7 @@ def _sse(event: dict[str, Any]) -> str:
     responses=problems(404, 409, 422, 429),
 )
 async def run_report(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     row = await own_run(parts, run_id, caller)
     if row.result is None:
         raise ServiceError(409, "no_result", "Only a run with a result has a report.")

@@ -1,4 +1,4 @@
-"""Routes that make work: assess, measure, compare."""
+"""OpenAPI descriptions of bodies that come as JSON or as a form, and of what every route may answer."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from fastapi.responses import JSONResponse, Response
 from agenticiqa.api.comparison import Comparison
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.guard.access import AssessCaller, admit, place_for
-from agenticiqa.serve.http.parts import Parts, kept_picture, parts_of
+from agenticiqa.serve.http.access import AssessCaller, admit, place_for
+from agenticiqa.serve.http.app_state import AppState, app_state_of, kept_picture
 from agenticiqa.serve.http.problems import ServiceError
-from agenticiqa.serve.http.routes.picture_views import drawing_need, preview
+from agenticiqa.serve.http.routes.pictures import PNG, drawing_need, preview
 from agenticiqa.serve.http.routes.request_documents import WORK_PROBLEMS, body_of
-from agenticiqa.serve.http.routes.run_pictures import PNG
 from agenticiqa.serve.http.routes.run_views import links_of, run_view
 from agenticiqa.serve.http.wire import (
     AssessBody,
@@ -36,6 +35,9 @@ from agenticiqa.serve.http.wire import (
 from agenticiqa.serve.http.work.intake import Intake
 from agenticiqa.serve.http.work.jobs import ServiceJob, StopReason, WorkResult, stopped_error
 from agenticiqa.serve.http.work.pipeline_work import failure_of, failures_by_sent_name
+
+# --- Routes that make work: assess, measure, compare ---
+
 
 router = APIRouter(prefix="/v1", tags=["work"])
 
@@ -67,7 +69,7 @@ Async = Annotated[bool, Depends(_wants_async)]
     openapi_extra=body_of(AssessBody, AssessFields, ASSESS_PICTURES),
 )
 async def assess(request: Request, caller: AssessCaller, respond_async: Async) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     admit(request, caller, parts.queue)
     intake = await parts.reader.read(
         request, AssessFields, AssessBody, ASSESS_PICTURES, partial(kept_picture, parts, caller)
@@ -83,7 +85,7 @@ async def assess(request: Request, caller: AssessCaller, respond_async: Async) -
     openapi_extra=body_of(CompareBody, CompareFields, COMPARE_PICTURES),
 )
 async def compare(request: Request, caller: AssessCaller, respond_async: Async) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     admit(request, caller, parts.queue)
     intake = await parts.reader.read(
         request, CompareFields, CompareBody, COMPARE_PICTURES, partial(kept_picture, parts, caller)
@@ -99,7 +101,7 @@ async def compare(request: Request, caller: AssessCaller, respond_async: Async) 
     openapi_extra=body_of(MeasureBody, MeasureFields, ASSESS_PICTURES),
 )
 async def measure(request: Request, caller: AssessCaller) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     admit(request, caller, parts.queue)
     intake = await parts.reader.read(
         request, MeasureFields, MeasureBody, ASSESS_PICTURES, partial(kept_picture, parts, caller)
@@ -129,7 +131,7 @@ async def measure(request: Request, caller: AssessCaller) -> Response:
     openapi_extra=body_of(PreviewBody, PreviewFields, PREVIEW_PICTURES),
 )
 async def make_preview(request: Request, caller: AssessCaller) -> Response:
-    parts = parts_of(request)
+    parts = app_state_of(request)
     admit(request, caller, parts.queue)
     intake = await parts.reader.read(
         request, PreviewFields, PreviewBody, PREVIEW_PICTURES, partial(kept_picture, parts, caller)
@@ -151,7 +153,7 @@ async def _asked(
     respond_async: bool,
 ) -> Response:
     """A question to the agents: recorded, and answered when it is done or at once with where to follow it."""
-    parts: Parts = parts_of(request)
+    parts: AppState = app_state_of(request)
     parts.pipeline.check_query(intake.fields.query)
     parts.pipeline.check_backend(intake.fields.backend)
     asked = {
@@ -176,7 +178,7 @@ async def _asked(
 
 async def _finished(request: Request, job: ServiceJob) -> None:
     """Until the job has ended; tells it to stop when the client leaves or its time is over."""
-    parts = parts_of(request)
+    parts = app_state_of(request)
     ended = asyncio.ensure_future(job.done.wait())
     left = asyncio.ensure_future(_client_left(request))
     try:

@@ -1,4 +1,4 @@
-"""Runs and batches that are forgotten, with everything that was kept of them: after a time, or when somebody asks."""
+"""Runs and batches that are forgotten."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from agenticiqa.serve.http.parts import Parts
+from agenticiqa.serve.http.app_state import AppState
 from agenticiqa.serve.http.store.job_record import JobRow
 
 logger = logging.getLogger(__name__)
 
 
-def forget_old_runs(parts: Parts) -> int:
+def forget_old_runs(parts: AppState) -> int:
     """Remove what has been kept long enough; returns how many runs and batches went."""
     oldest_kept = datetime.now(tz=timezone.utc) - timedelta(days=parts.settings.keep_runs_days)
     gone = parts.record.forget_ended_before(oldest_kept)
@@ -24,14 +24,14 @@ def forget_old_runs(parts: Parts) -> int:
     return len(gone)
 
 
-def delete_run(parts: Parts, row: JobRow) -> None:
+def delete_run(parts: AppState, row: JobRow) -> None:
     """Remove one run or batch that has ended, and its pictures unless another run shows them too."""
     parts.record.delete(row.id)
     _forget_what_was_kept(parts, [row])
     logger.info("Deleted %s %s", row.kind, row.id)
 
 
-def _forget_what_was_kept(parts: Parts, gone: Sequence[JobRow]) -> None:
+def _forget_what_was_kept(parts: AppState, gone: Sequence[JobRow]) -> None:
     for row in gone:
         results = parts.batch_output(row.id)
         for file in results.parent.glob(f"{row.id}.*"):

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agenticiqa.errors import AgenticIQAError, ConfigError
-from agenticiqa.runtime.files import make_private, make_private_folder
-from agenticiqa.runtime.room import is_out_of_space
+from agenticiqa.runtime.files import is_out_of_space, make_private, make_private_folder
 from agenticiqa.runtime.runs import INTERRUPTED, open_database, record_failure
 
 _SCHEMA = """

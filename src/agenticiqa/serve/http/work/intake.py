@@ -27,10 +27,10 @@ from starlette.requests import ClientDisconnect
 from agenticiqa.errors import ImageError
 from agenticiqa.pictures.images import check_allowed, check_header
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.serve.http.page.example_pictures import EXAMPLES
+from agenticiqa.serve.http.page.files import EXAMPLES
 from agenticiqa.serve.http.problems import ServiceError, invalid_fields
 from agenticiqa.serve.http.settings import ServiceSettings
-from agenticiqa.serve.http.store.upload_store import StoredPicture, UploadStore
+from agenticiqa.serve.http.store.uploads import StoredPicture, UploadStore
 from agenticiqa.serve.http.wire import PictureSource
 
 MAX_FIELDS = 128

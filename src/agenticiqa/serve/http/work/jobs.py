@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from agenticiqa.errors import AgenticIQAError, told_to_clients
+from agenticiqa.errors import AgenticIQAError, client_messages
 from agenticiqa.runtime.runs import INTERRUPTED, StopRun
 from agenticiqa.runtime.stopping import stoppable
 from agenticiqa.serve.http.problems import ServiceError, failed, from_package_error
 from agenticiqa.serve.http.store.job_record import QUEUED, JobOutcome, JobRecord, now
-from agenticiqa.serve.http.work.lanes import Lane, MemoryShares, step_back
+from agenticiqa.serve.http.work.lanes import Lane, MemoryShares, lower_priority
 
 logger = logging.getLogger(__name__)
 
@@ -336,7 +336,7 @@ class JobQueue:
     # --- workers ---
 
     def _serve_large(self) -> None:
-        step_back()
+        lower_priority()
         self._serve(self._large)
 
     def _serve(self, lane: Lane) -> None:
@@ -355,7 +355,7 @@ class JobQueue:
 
     def _carried_out(self, job: ServiceJob) -> JobOutcome:
         try:
-            with stoppable(job.checkpoint), told_to_clients(), self._admitted(job):
+            with stoppable(job.checkpoint), client_messages(), self._admitted(job):
                 job.checkpoint()
                 job.loop.call_soon_threadsafe(self._start, job)
                 result = job.work(job)

@@ -19,6 +19,14 @@ from agenticiqa.runtime.memory import MemoryBudget, given
 
 if TYPE_CHECKING:
     from agenticiqa.serve.http.work.jobs import ServiceJob
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from typing import TypeVar
+
+from agenticiqa.errors import client_messages
+from agenticiqa.serve.http.problems import ServiceError
 
 SMALL_SHARE = 1 / 3
 """Of the memory for work: what small runs have for themselves."""
@@ -105,7 +113,43 @@ class MemoryShares:
             yield
 
 
-def step_back() -> None:
+def lower_priority() -> None:
     """Let the calling thread, and threads it starts, go behind others; where the system has no such thing, nothing."""
     with suppress(AttributeError, OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWER_PRIORITY)
+
+
+# --- Draws pictures ---
+
+
+MOST_WAITING = 32
+Drawn = TypeVar("Drawn")
+
+
+class RenderQueue:
+    """One thread with a bounded queue."""
+
+    def __init__(self, most_waiting: int = MOST_WAITING, memory: MemoryShares | None = None) -> None:
+        self._memory = memory
+        self._most_waiting = most_waiting
+        self._waiting = 0
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="render_queue")
+
+    async def draw(self, work: Callable[[], Drawn], need: Callable[[], int] = lambda: 0) -> Drawn:
+        """``need`` says what the work takes of memory; asked in the thread, because it may look at files."""
+        if self._waiting >= self._most_waiting:
+            raise ServiceError(
+                429, "queue_full", "Too many pictures are being drawn. Try again.", headers={"Retry-After": "2"}
+            )
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, self._drawn, work, need)
+        finally:
+            self._waiting -= 1
+
+    def _drawn(self, work: Callable[[], Drawn], need: Callable[[], int]) -> Drawn:
+        with client_messages(), self._memory.admitted(need()) if self._memory else nullcontext():
+            return work()
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)

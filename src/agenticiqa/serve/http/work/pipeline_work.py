@@ -20,21 +20,21 @@ from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.api.comparison import Comparison, compare_pictures
 from agenticiqa.api.measure import Measurer, Pair, choose_tools
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, QueryError, RegionError
-from agenticiqa.models.client import BackendName, VLMClient, choose_backend, find_provider
+from agenticiqa.models.backends import BackendName, choose_backend, find_provider
 from agenticiqa.nodes.results import Assessment
-from agenticiqa.nodes.run_context import EMBEDDED
-from agenticiqa.nodes.run_state import PipelineEvent
-from agenticiqa.pictures.aligning import Align, aligned
+from agenticiqa.nodes.run_context import EMBEDDED, PipelineEvent
 from agenticiqa.pictures.images import Box, LoadedImage, decode_image, load_image, png_bytes
+from agenticiqa.pictures.inputs import Align, aligned
 from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.config import ROLES, Settings
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.serve.http.problems import ServiceError, status_of_kind, without_addresses
-from agenticiqa.serve.http.store.upload_store import StoredPicture
+from agenticiqa.serve.http.store.uploads import StoredPicture
 from agenticiqa.serve.http.wire import AssessFields, CompareFields, MeasureFields
 from agenticiqa.serve.http.work.intake import Intake
 from agenticiqa.serve.http.work.jobs import ServiceJob, WorkResult
 from agenticiqa.tools.needs import assessing_need, measuring_need
+from agenticiqa.vlm_client import VLMClient
 
 
 class Pipeline:

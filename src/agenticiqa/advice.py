@@ -1,0 +1,89 @@
+"""The rules of advice (``rules.yaml``), and how they are applied to what was found in a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from agenticiqa._data import read_data
+from agenticiqa.state import Advice, DistortionAnalysis
+from agenticiqa.vocabulary import SEVERITIES
+
+SLIGHT = 1
+
+
+@dataclass(frozen=True)
+class AdviceCase:
+    """Something to be mended: what it is, how bad (0 none to 4 extreme), and the amounts that were measured of it."""
+
+    names: tuple[str, ...]
+    """What rules may call it, the most particular name first: a flaw ("motion_blur"), then its category ("Blurs")."""
+    because: str
+    """The finding in words."""
+    severity: float
+    amounts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One entry of the file."""
+
+    when: str
+    do: str
+    source: str
+    needs: frozenset[str] = frozenset()
+    least: int = SLIGHT
+
+    def fits(self, finding: AdviceCase) -> bool:
+        return (
+            self.when in finding.names
+            and round(finding.severity) >= self.least
+            and all(finding.amounts.get(name) for name in self.needs)
+        )
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """All rules, in the order in which they are tried."""
+    return tuple(_rule(entry) for entry in read_data("advice.yaml"))
+
+
+def _rule(entry: dict[str, Any]) -> Rule:
+    return Rule(**{**entry, "needs": frozenset(entry.get("needs", ()))})
+
+
+def advise(findings: Iterable[AdviceCase]) -> list[Advice]:
+    """What to do about each finding that a rule speaks of, what matters most first; the same advice only once."""
+    advised: dict[str, Advice] = {}
+    for finding in sorted(findings, key=lambda each: -each.severity):
+        rule = _fitting(finding)
+        if rule is not None:
+            text = rule.do.format(**finding.amounts)
+            advised.setdefault(text, Advice(do=text, because=finding.because, source=rule.source))
+    return list(advised.values())
+
+
+def _fitting(finding: AdviceCase) -> Rule | None:
+    """The most particular name decides first."""
+    for name in finding.names:
+        found = next((rule for rule in rules() if rule.when == name and rule.fits(finding)), None)
+        if found is not None:
+            return found
+    return None
+
+
+def advice_from_analysis(analysis: Mapping[str, Sequence[DistortionAnalysis]]) -> list[Advice]:
+    """Advice without amounts, from what any model said of a picture's distortions.
+
+    >>> judged = DistortionAnalysis(type="Noise", severity="severe", explanation="Coarse grain in the sky.")
+    >>> advice_from_analysis({"Global": [judged]})[0].do
+    'Denoise it, or take it again with more light or a longer exposure.'
+    """
+    return advise(
+        AdviceCase((each.type,), each.explanation, SEVERITIES.index(each.severity))
+        for entries in analysis.values()
+        for each in entries
+        if each.severity != "none" and not each.uncertain
+    )

@@ -1,0 +1,203 @@
+"""What is done with one picture of an audit: opened once, measured, looked at, and made small."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from math import sqrt
+from pathlib import Path
+from typing import Any, Literal
+
+from agenticiqa._version import __version__
+from agenticiqa.auditing.findings import Findings, in_order, measured, measured_findings, pixel_digest, sharpness
+from agenticiqa.batch.remote_pictures import is_url, picture_at
+from agenticiqa.batch.results import read_results
+from agenticiqa.batch.sample import Sample
+from agenticiqa.pictures.file_facts import capture_time
+from agenticiqa.pictures.formats import find_format, format_named
+from agenticiqa.pictures.images import LoadedImage
+from agenticiqa.pictures.likeness import Fingerprints, SmallView, as_text, from_text
+from agenticiqa.runtime.config import ImageLimits
+from agenticiqa.runtime.memory import MemoryBudget, process_budget
+from agenticiqa.tools.needs import LOOKING_BYTES, OPENING_BYTES, PICTURE_BYTES
+
+Depth = Literal["quick", "full"]
+AUDIT_VERSION = 1
+"""Of what a record holds: records of another version are made anew."""
+
+
+@dataclass(frozen=True)
+class Auditor:
+    """Looks at pictures, one after the other; the model is loaded with the first that needs it."""
+
+    depth: Depth
+    limits: ImageLimits
+    memory: MemoryBudget = field(default_factory=lambda: process_budget(None))
+
+    def audit(self, sample: Sample, run_id: str) -> dict[str, Any]:
+        """The picture's record; raises when it cannot be opened."""
+        started = time.perf_counter()
+        given = picture_at(sample.image_path)
+        size = given.peek(self.limits) if given.peek else None
+        need = (PICTURE_BYTES + max(OPENING_BYTES, LOOKING_BYTES)) * (size[0] * size[1] if size else 0)
+        with self.memory.hold(need, "Looking at a picture of this size"):
+            record = self._record(sample.image_path, given.open(self.limits))
+        return {
+            "status": "ok",
+            "image_path": sample.image_path,
+            "error": None,
+            "picture": record | file_state(sample.image_path),
+            "metadata": {
+                "run_id": run_id,
+                "error_kind": None,
+                "timings": {"total": round(time.perf_counter() - started, 4)},
+                "versions": {"agenticiqa": __version__},
+            },
+        }
+
+    def _record(self, path: str, image: LoadedImage) -> dict[str, Any]:
+        numbers, small = measured(image)
+        findings = measured_findings(numbers, image.size) | _ending(path, image)
+        record: dict[str, Any] = {
+            "width": image.size[0],
+            "height": image.size[1],
+            "format": image.format,
+            "bytes": len(image.data),
+            "taken": _taken(image),
+            "notes": list(image.notes),
+            "sha256": image.sha256,
+            "pixels": pixel_digest(image),
+            "sharpness": round(sharpness(numbers), 4),
+            **{name: round(float(value), 4) for name, value in asdict(numbers).items()},
+        }
+        if self.depth == "full":
+            from agenticiqa.auditing.findings import seen
+
+            found = seen(image)
+            if found is not None:
+                findings = found.findings | findings
+                record |= {key: value for key, value in asdict(found).items() if key != "findings"}
+        return {
+            **record,
+            "findings": in_order(findings),
+            "fingerprint": as_text(small.prints),
+            "thumbnail": base64.b64encode(small.thumbnail).decode("ascii"),
+        }
+
+
+def file_state(path: str) -> dict[str, Any]:
+    """What tells whether a file is still the one that was looked at."""
+    if is_url(path):
+        return {}
+    found = os.stat(path)
+    return {"file": [found.st_size, found.st_mtime_ns]}
+
+
+def _ending(path: str, image: LoadedImage) -> Findings:
+    named = format_named(path)
+    if named is None or image.format in (named.code, "MPO"):
+        return {}
+    return {"wrong_ending": f"it is {_format_name(image.format)}, its name says {named.name}"}
+
+
+def _format_name(code: str) -> str:
+    try:
+        return find_format(code).name
+    except StopIteration:
+        return code
+
+
+def _taken(image: LoadedImage) -> str | None:
+    taken = capture_time(image.data, image.format)
+    return taken.isoformat() if taken else None
+
+
+# --- What grouping needs of every picture ---
+
+
+KEPT_VIEWS = 400
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One picture that was opened, as its group and the best of it are found."""
+
+    position: int
+    path: str
+    pixels: str
+    """Digest of the pixels."""
+    prints: Fingerprints
+    taken: datetime | None
+    width: int
+    height: int
+    bytes: int
+    detail: float
+    brightness: float
+    score: float | None
+    blank: bool
+    offset: int
+    """Where its record is in the file."""
+    length: int
+
+    @property
+    def area(self) -> int:
+        return self.width * self.height
+
+    @property
+    def side(self) -> float:
+        return sqrt(self.area)
+
+
+def entries_in(lines: Path) -> Iterator[Entry]:
+    """Every picture of a records file that was opened, by its position among all records."""
+    for position, line in enumerate(read_results(lines)):
+        picture = line.record.get("picture")
+        if picture:
+            yield _entry(position, line.record["sample_id"], picture, line.offset, line.length)
+
+
+def _entry(position: int, path: str, picture: Mapping[str, Any], offset: int, length: int) -> Entry:
+    return Entry(
+        position=position,
+        path=path,
+        pixels=picture["pixels"],
+        prints=from_text(picture["fingerprint"]),
+        taken=datetime.fromisoformat(picture["taken"]) if picture["taken"] else None,
+        width=picture["width"],
+        height=picture["height"],
+        bytes=picture["bytes"],
+        detail=picture["detail"],
+        brightness=picture["brightness"],
+        score=picture.get("score"),
+        blank="blank" in picture["findings"],
+        offset=offset,
+        length=length,
+    )
+
+
+class PictureViews:
+    """Small views of pictures, read when they are compared; those used last are kept."""
+
+    def __init__(self, lines: Path) -> None:
+        self._file = lines.open("rb")
+        self._kept: OrderedDict[int, SmallView] = OrderedDict()
+
+    def of(self, entry: Entry) -> SmallView:
+        found = self._kept.pop(entry.position, None)
+        if found is None:
+            self._file.seek(entry.offset)
+            record = json.loads(self._file.read(entry.length))
+            found = SmallView(base64.b64decode(record["picture"]["thumbnail"]), entry.prints)
+        self._kept[entry.position] = found
+        if len(self._kept) > KEPT_VIEWS:
+            self._kept.popitem(last=False)
+        return found
+
+    def close(self) -> None:
+        self._file.close()

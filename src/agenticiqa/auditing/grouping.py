@@ -1,0 +1,286 @@
+"""Which pictures of a folder belong together: the same pixels, versions of one shot, shots of one scene."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import takewhile
+from pathlib import Path
+
+import numpy as np
+
+from agenticiqa.auditing.collecting import Entry, PictureViews, entries_in
+from agenticiqa.auditing.findings import odd_sizes
+from agenticiqa.pictures.likeness import Match, close_pairs, matched, tone_departure
+
+SAME_SHOT = 0.96
+"""Likeness from which two pictures are versions of one shot: 99 % of copies lie above, other shots below."""
+ONE_STOP = 2 ** (1 / 2.2)
+"""Ratio of brightness from which two pictures are rather two exposures than one that was brightened."""
+SAME_EXPOSURE = 2 ** (1 / 6 / 2.2)
+"""Ratio of brightness up to which they were exposed alike: half of a third of a stop, the smallest step of cameras."""
+ANOTHER_CURVE = 0.03
+"""Departure of tones from a mere brightening, from which two pictures are two exposures; 99 % of copies lie below."""
+SAME_SCENE = 0.85
+"""Likeness from which two pictures of unknown time show one scene; of different scenes hardly any is above 0.8."""
+SAME_SCENE_AT_ONCE = 0.5
+"""Likeness that is enough where a camera says that they were taken within seconds."""
+BURST_S = 3.0
+"""At most so long lies between two shots of a burst."""
+SAME_MOMENT_S = 0.02
+"""Times that differ by less are those of one shot."""
+NEXT_SHOTS = 3
+
+Pair = tuple[Entry, Entry]
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class GroupPlace:
+    """Where one picture stands among the others."""
+
+    exact_group: int | None = None
+    near_group: int | None = None
+    burst_group: int | None = None
+    keep: bool = True
+    why: str = ""
+    odd_size: bool = False
+
+
+@dataclass
+class Groups:
+    """Sets of pictures that belong together, by position; and the place of every picture that has one."""
+
+    exact: list[list[int]] = field(default_factory=list)
+    near: list[list[int]] = field(default_factory=list)
+    bursts: list[list[int]] = field(default_factory=list)
+    places: dict[int, GroupPlace] = field(default_factory=dict)
+    best: dict[int, str] = field(default_factory=dict)
+    """The best of each burst by position, and why."""
+
+    def place(self, position: int) -> GroupPlace:
+        return self.places.get(position, GroupPlace())
+
+
+def group(lines: Path, on_progress: Progress = lambda _done, _of: None) -> Groups:
+    """Read the records and find all groups. Pictures are numbered by their position in the file."""
+    entries = list(entries_in(lines))
+    groups = Groups()
+    _note_odd_sizes(entries, groups)
+    originals = _note_exact(entries, groups)
+    near, bursts = _Sets(len(originals)), _Sets(len(originals))
+    with closing(PictureViews(lines)) as views:
+        pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in _pairs(originals)))
+        for number, (one, other) in enumerate(pairs):
+            on_progress(number, len(pairs))
+            if near.same(one, other):
+                continue
+            found = relation(originals[one], originals[other], views)
+            if found == "shot":
+                near.join(one, other)
+            if found is not None:
+                bursts.join(one, other)
+    _note_near(originals, near, groups)
+    _note_bursts(originals, near, bursts, groups)
+    return groups
+
+
+def relation(one: Entry, other: Entry, views: PictureViews) -> str | None:
+    """``shot``: versions of one shot; ``scene``: shots of one scene; None: neither."""
+    between = abs((one.taken - other.taken).total_seconds()) if one.taken and other.taken else None
+    if between is not None and between > BURST_S:
+        return None
+    match = matched(views.of(one), views.of(other))
+    if between is not None and between > SAME_MOMENT_S:
+        return "scene" if match.likeness >= SAME_SCENE_AT_ONCE else None
+    if match.likeness >= SAME_SHOT and not _exposed_otherwise(one, other, match):
+        return "shot"
+    return "scene" if match.likeness >= (SAME_SCENE if between is None else SAME_SCENE_AT_ONCE) else None
+
+
+def _exposed_otherwise(one: Entry, other: Entry, match: Match) -> bool:
+    """Much brighter, or brighter in another way than a file is brightened."""
+    darker, brighter = sorted((one.brightness, other.brightness))
+    if brighter <= SAME_EXPOSURE * darker:
+        return False
+    return brighter > ONE_STOP * darker or tone_departure(match) > ANOTHER_CURVE
+
+
+def _pairs(originals: Sequence[Entry]) -> Iterator[tuple[int, int]]:
+    """Numbers of originals that may belong together: by their looks, and by the time they were taken."""
+    shown = [number for number, entry in enumerate(originals) if not entry.blank]
+    if len(shown) < 2:
+        return
+    prints = np.stack([originals[number].prints for number in shown])
+    for one, other in close_pairs(prints):
+        yield shown[one], shown[other]
+    timed = sorted(
+        (entry.taken.timestamp(), number) for number, entry in enumerate(originals) if entry.taken and not entry.blank
+    )
+    for place, (when, number) in enumerate(timed):
+        following = timed[place + 1 : place + 1 + NEXT_SHOTS]
+        for _, other in takewhile(lambda shot: shot[0] - when <= BURST_S, following):  # noqa: B023 - used at once
+            yield number, other
+
+
+# --- what the sets say of each picture ---
+
+
+def _note_odd_sizes(entries: Sequence[Entry], groups: Groups) -> None:
+    for entry, odd in zip(entries, odd_sizes([entry.side for entry in entries]), strict=True):
+        if odd:
+            _place(groups, entry.position).odd_size = True
+
+
+def _note_exact(entries: Iterable[Entry], groups: Groups) -> list[Entry]:
+    """The pictures that are left when of equal ones only the best is."""
+    equal: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        equal[entry.pixels].append(entry)
+    originals = []
+    for members in equal.values():
+        chosen = best_of_equals(members)
+        originals.append(chosen.best)
+        if len(members) > 1:
+            number = len(groups.exact)
+            groups.exact.append([member.position for member in members])
+            for member in members:
+                _place(groups, member.position).exact_group = number
+            _drop(groups, members, chosen)
+    return originals
+
+
+def _note_near(originals: Sequence[Entry], near: _Sets, groups: Groups) -> None:
+    for members in near.sets():
+        number = len(groups.near)
+        versions = [originals[member] for member in members]
+        groups.near.append(_with_equals(versions, groups))
+        for position in groups.near[-1]:
+            _place(groups, position).near_group = number
+        _drop(groups, versions, best_of_versions(versions))
+
+
+def _note_bursts(originals: Sequence[Entry], near: _Sets, bursts: _Sets, groups: Groups) -> None:
+    for members in bursts.sets():
+        if len({near.root(member) for member in members}) < 2:
+            # All are versions of one shot.
+            continue
+        number = len(groups.bursts)
+        shots = [originals[member] for member in members]
+        groups.bursts.append(_with_equals(shots, groups))
+        for position in groups.bursts[-1]:
+            _place(groups, position).burst_group = number
+        kept = [shot for shot in shots if groups.place(shot.position).keep]
+        chosen = best_of_burst(kept)
+        groups.best[chosen.best.position] = chosen.why
+        _drop(groups, kept, chosen)
+
+
+def _with_equals(entries: Iterable[Entry], groups: Groups) -> list[int]:
+    """Positions of these pictures and of those with the same pixels."""
+    found: set[int] = set()
+    for entry in entries:
+        equal = groups.place(entry.position).exact_group
+        found.update([entry.position] if equal is None else groups.exact[equal])
+    return sorted(found)
+
+
+def _drop(groups: Groups, members: Iterable[Entry], chosen: Choice) -> None:
+    for member in members:
+        place = _place(groups, member.position)
+        if member is chosen.best:
+            place.why = "; ".join(filter(None, (place.why, chosen.why)))
+        else:
+            place.keep, place.why = False, f"{chosen.instead} {chosen.best.path}"
+
+
+def _place(groups: Groups, position: int) -> GroupPlace:
+    return groups.places.setdefault(position, GroupPlace())
+
+
+class _Sets:
+    """Numbers that are joined to sets."""
+
+    def __init__(self, count: int) -> None:
+        self._above = list(range(count))
+
+    def root(self, number: int) -> int:
+        while self._above[number] != number:
+            self._above[number] = number = self._above[self._above[number]]
+        return number
+
+    def same(self, one: int, other: int) -> bool:
+        return self.root(one) == self.root(other)
+
+    def join(self, one: int, other: int) -> None:
+        self._above[self.root(other)] = self.root(one)
+
+    def sets(self) -> list[list[int]]:
+        """Those of more than one, in order."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for number in range(len(self._above)):
+            found[self.root(number)].append(number)
+        return [members for members in found.values() if len(members) > 1]
+
+
+# --- Which of several pictures that belong together to keep, and why, in words ---
+
+
+CLOSE_SCORES = 0.1
+"""Scores nearer than this say the same."""
+CLOSE_AREAS = 0.98
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The picture to keep."""
+
+    best: Entry
+    why: str
+    instead: str
+    """What is said of the others, before the name of the best."""
+
+
+def best_of_equals(members: Sequence[Entry]) -> Choice:
+    """The one with the shortest path: copies are named "photo (1)", or lie deeper."""
+    best = min(members, key=lambda entry: (len(entry.path), entry.path))
+    return Choice(best, f"kept of {len(members)} equal pictures" if len(members) > 1 else "", "the same pixels as")
+
+
+def best_of_versions(members: Sequence[Entry]) -> Choice:
+    """The largest version; of several, the one that was least compressed or scores best."""
+    largest = max(entry.area for entry in members)
+    large = [entry for entry in members if entry.area >= CLOSE_AREAS * largest]
+    count = f"of {len(members)} versions"
+    if len(large) == 1:
+        return Choice(large[0], f"largest {count} ({large[0].width}×{large[0].height})", "another version of")
+    if leader := _clear_leader(large, lambda entry: entry.score, CLOSE_SCORES):
+        return Choice(leader, f"best score {count} ({leader.score:.1f})", "another version of")
+    heaviest = max(large, key=lambda entry: (entry.bytes, entry.path))
+    return Choice(heaviest, f"least compressed {count}", "another version of")
+
+
+def best_of_burst(shots: Sequence[Entry]) -> Choice:
+    """The shot with the best score; where scores say the same, or there are none, the sharpest."""
+    count = f"of {len(shots)} shots"
+    sharpest = max(shots, key=lambda entry: entry.detail)
+    leader = _clear_leader(shots, lambda entry: entry.score, CLOSE_SCORES)
+    if leader is None:
+        softest = min(shots, key=lambda entry: entry.detail)
+        why = f"sharpest {count} (detail {sharpest.detail:.0f}, others from {softest.detail:.0f})"
+        return Choice(sharpest, why, "the same scene as")
+    others = [entry.score for entry in shots if entry is not leader and entry.score is not None]
+    also = " and sharpest" if leader is sharpest else ""
+    why = f"best score{also} {count} ({leader.score:.1f}, others {min(others):.1f} to {max(others):.1f})"
+    return Choice(leader, why, "the same scene as")
+
+
+def _clear_leader(members: Sequence[Entry], worth: Callable[[Entry], float | None], close: float) -> Entry | None:
+    """The one that is better than all others by more than ``close``; None where there is none."""
+    known = [(value, entry) for entry in members if (value := worth(entry)) is not None]
+    if len(known) < max(2, len(members)):
+        return None
+    (first, leader), (second, _), *_ = sorted(known, key=lambda each: each[0], reverse=True)
+    return leader if first - second > close else None

@@ -1,0 +1,209 @@
+"""The verb: :func:`audit` of a folder, from Python or for the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from agenticiqa.auditing.collecting import Depth, file_state
+from agenticiqa.auditing.grouping import Groups, Progress, group
+from agenticiqa.auditing.report import AuditReport, Counting, audit_rows
+from agenticiqa.batch.engines.base import Engine, ThreadEngine
+from agenticiqa.batch.engines.processes import ProcessEngine, usable_cores
+from agenticiqa.batch.manifest import Manifest, RowsManifest, open_manifest
+from agenticiqa.batch.results import read_results
+from agenticiqa.batch.runner import Batch, BatchSummary, ProgressListener, StopSwitch
+from agenticiqa.batch.work import BatchJob
+from agenticiqa.runtime.config import Settings, load_settings
+from agenticiqa.runtime.files import ScratchFolder, atomic_file, locked
+
+PicturePath = str | PathLike[str]
+FEW = 24
+"""Up to so many pictures, starting processes takes longer than the work."""
+
+
+@dataclass(frozen=True)
+class AuditRequest:
+    """What to audit, how, and where its records go."""
+
+    pictures: PicturePath | Iterable[PicturePath]
+    quick: bool = False
+    records: Path | None = None
+    """The file that grows while the audit runs, and that ``resume`` continues; None: a temporary one."""
+    resume: bool = False
+    overwrite: bool = False
+    workers: int | None = None
+    timeout_s: float = 600.0
+    memory: str | None = None
+    config: Path | None = None
+    settings: Settings | None = None
+    """Those of a program that has read its own already; ``config`` and ``memory`` then count for nothing."""
+    in_threads: bool = False
+    """Start no processes, however many pictures there are: for a program that serves others besides."""
+    on_progress: ProgressListener = field(default=lambda _: None)
+    on_grouping: Progress = field(default=lambda _done, _of: None)
+    stop: StopSwitch = field(default_factory=StopSwitch)
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A finished audit: its report, and how the pass over the pictures ended."""
+
+    report: AuditReport
+    batch: BatchSummary
+
+
+def audit(
+    pictures: PicturePath | Iterable[PicturePath],
+    *,
+    quick: bool = False,
+    records: PicturePath | None = None,
+    resume: bool = True,
+    overwrite: bool = False,
+    workers: int | None = None,
+    on_progress: ProgressListener | None = None,
+) -> AuditReport:
+    """Look through a folder (or a list of pictures): findings, duplicates, bursts, and what to keep.
+
+    ``quick`` leaves out the vision model: no score and no sort of picture, but every check that needs neither.
+    ``records`` names a file that keeps what was found picture by picture: with ``resume`` an audit that was killed
+    continues, and pictures that were added or changed since are looked at anew. Without it nothing is left on disk.
+    ``report.summary()`` is for people, ``report.to_dataframe()`` for programs.
+    """
+    request = AuditRequest(
+        pictures,
+        quick=quick,
+        records=Path(fspath(records)) if records is not None else None,
+        resume=resume and not overwrite,
+        overwrite=overwrite,
+        workers=workers,
+        on_progress=on_progress or (lambda _: None),
+    )
+    return run_audit(request).report
+
+
+async def aaudit(
+    pictures: PicturePath | Iterable[PicturePath],
+    *,
+    quick: bool = False,
+    records: PicturePath | None = None,
+    resume: bool = True,
+    overwrite: bool = False,
+    workers: int | None = None,
+    on_progress: ProgressListener | None = None,
+) -> AuditReport:
+    """:func:`audit` for programs with an event loop."""
+    return await asyncio.to_thread(
+        audit,
+        pictures,
+        quick=quick,
+        records=records,
+        resume=resume,
+        overwrite=overwrite,
+        workers=workers,
+        on_progress=on_progress,
+    )
+
+
+def run_audit(request: AuditRequest) -> Audited:
+    """The pass over all pictures, then over their records."""
+    started = time.monotonic()
+    job = _job(request)
+    source, manifest = _opened(request.pictures)
+    temporary = ScratchFolder("audit") if request.records is None else None
+    lines = request.records if temporary is None else temporary.path / "records.jsonl"
+    if lines is None:
+        raise AssertionError("records are named, or temporary")
+    try:
+        if request.resume and lines.exists():
+            with locked(lines):
+                _drop_stale(lines)
+        batch = _batch(request, job, manifest, lines).run()
+        groups = group(lines, request.on_grouping) if request.stop.asked == 0 else Groups()
+        report = _report(lines, groups, source, request, batch, time.monotonic() - started, temporary)
+    except BaseException:
+        if temporary is not None:
+            temporary.close()
+        raise
+    finally:
+        manifest.close()
+    return Audited(report, batch)
+
+
+def _job(request: AuditRequest) -> BatchJob:
+    # Nothing but the records is written: no log, no cache.
+    overrides: dict[str, Any] = {"pipeline.runs.enabled": False, "pipeline.memory": request.memory}
+    depth: Depth = "quick" if request.quick else "full"
+    settings = request.settings or load_settings(request.config, overrides)
+    return BatchJob(settings, backends={}, audit=depth, timeout_s=request.timeout_s, leaves_nothing=True)
+
+
+def _opened(pictures: PicturePath | Iterable[PicturePath]) -> tuple[Path, Manifest]:
+    """Where paths start, and the pictures."""
+    if isinstance(pictures, (str, PathLike)):
+        source = Path(fspath(pictures))
+        return source if source.is_dir() else Path(), open_manifest(fspath(pictures))
+    return Path(), RowsManifest({"image_path": fspath(each), "sample_id": fspath(each)} for each in pictures)
+
+
+def _batch(request: AuditRequest, job: BatchJob, manifest: Manifest, lines: Path) -> Batch:
+    return Batch(
+        manifest=manifest,
+        job=job,
+        output=lines,
+        make_engine=lambda: _engine(job, request.workers, manifest, in_threads=request.in_threads),
+        resume=request.resume,
+        overwrite=request.overwrite,
+        on_progress=request.on_progress,
+        stop=request.stop,
+    )
+
+
+def _engine(job: BatchJob, workers: int | None, manifest: Manifest, *, in_threads: bool) -> Engine:
+    count = workers or usable_cores()
+    rows = sum(1 for _ in zip(range(FEW + 1), manifest.rows()))  # noqa: B905 - the shorter one ends it
+    return ProcessEngine(job, count) if rows > FEW and not in_threads else ThreadEngine(job, count)
+
+
+def _drop_stale(lines: Path) -> None:
+    """Forget records of pictures that are gone or changed since; the pass then looks at what is there now."""
+    with lines.open("rb") as before, atomic_file(lines) as kept:
+        for line in read_results(lines):
+            if _is_current(line.record):
+                before.seek(line.offset)
+                kept.write(before.read(line.length))
+
+
+def _is_current(record: Mapping[str, Any]) -> bool:
+    picture = record.get("picture")
+    if picture is None:
+        # It failed, and is tried again anyway.
+        return False
+    with suppress(OSError):
+        return bool(file_state(record["image_path"]).get("file") == picture.get("file"))
+    return False
+
+
+def _report(
+    lines: Path,
+    groups: Groups,
+    source: Path,
+    request: AuditRequest,
+    batch: BatchSummary,
+    seconds: float,
+    temporary: ScratchFolder | None,
+) -> AuditReport:
+    counting = Counting()
+    for row in audit_rows(lines, groups):
+        counting.add(row)
+    shown = fspath(request.pictures) if isinstance(request.pictures, (str, PathLike)) else "the list"
+    summary = counting.summary(
+        shown, groups, quick=request.quick, not_done=batch.not_done, seconds=seconds, skipped=batch.skipped
+    )
+    return AuditReport(lines, groups, summary, source, temporary)

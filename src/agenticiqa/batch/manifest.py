@@ -1,0 +1,475 @@
+"""From one row of a manifest (JSON values or CSV texts) to a sample."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import re
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, Literal, Protocol
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from pydantic import ValidationError
+
+from agenticiqa.answers import lettered, parse_choice, parse_options
+from agenticiqa.batch.remote_pictures import is_url, open_remote
+from agenticiqa.batch.sample import Sample
+from agenticiqa.errors import ManifestError, QueryError, RegionError, without_credentials
+from agenticiqa.pictures.formats import (
+    STANDARD_INPUT,
+    Skipped,
+    as_text,
+    has_picture_name,
+    is_pattern,
+    listed_paths,
+    pictures_below,
+    pictures_matching,
+)
+from agenticiqa.pictures.regions import parse_region
+from agenticiqa.runtime.files import ScratchFolder
+
+KNOWN_FIELDS = frozenset(Sample.model_fields) - {"carried"}
+# "s3://", "zip://a.png::s3://"; a Windows drive ("C:\\") has one letter.
+
+# Halves of characters, and the end of a C string: no file name or question holds them.
+_NO_TEXT = re.compile("[\ud800-\udfff\0]")
+
+
+def resolved_path(path: str, base: str) -> str:
+    """Where a manifest's path leads: relative ones start at the manifest's folder, which may be a URL itself.
+
+    >>> resolved_path("a.png", "/data"), resolved_path("/b.png", "/data"), resolved_path("s3://x/c.png", "/data")
+    ('/data/a.png', '/b.png', 's3://x/c.png')
+    >>> resolved_path("file:///tmp/a%20b.png", "/data"), resolved_path("a.png", "s3://bucket/set")
+    ('/tmp/a b.png', 's3://bucket/set/a.png')
+    """
+    if path.startswith("file://"):
+        return url2pathname(urlsplit(path).path)
+    if is_url(path):
+        return path
+    if is_url(base):
+        return path if path.startswith("/") else f"{base.rstrip('/')}/{PurePosixPath(path)}"
+    return path if base in ("", ".") else os.path.join(base, path)
+
+
+def sample_from_row(row: Mapping[str, Any], base: str) -> Sample:
+    """The sample a row describes; ManifestError says what is wrong with it."""
+    values = {key: value for key, value in row.items() if value is not None and value != ""}
+    image = _text(values, "image_path")
+    if image is None:
+        raise ManifestError("image_path is missing.")
+    known: dict[str, Any] = {
+        # Of several questions about one picture without ids, all but the first get numbers: see checking.py.
+        "sample_id": _text(values, "sample_id") or without_credentials(image),
+        "image_path": resolved_path(image, base),
+        "query": _text(values, "query"),
+        "answer": _text(values, "answer"),
+        "task_type": _text(values, "task_type"),
+        "mos": _number(values, "mos"),
+        "options": _options(values.get("options")),
+        "regions": _regions(values.get("regions")),
+    }
+    _check_answer(known["answer"], known["options"], known["query"])
+    reference = _text(values, "reference_path")
+    known["reference_path"] = resolved_path(reference, base) if reference else None
+    carried = {key: value for key, value in row.items() if key not in KNOWN_FIELDS}
+    try:
+        return Sample(**known, carried=carried)
+    except ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+        raise ManifestError(f"{problems}.") from None
+
+
+def _text(values: Mapping[str, Any], key: str) -> str | None:
+    value = values.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise ManifestError(f"{key} is {json.dumps(value)}, which is not text.")
+    text = str(value)
+    if _NO_TEXT.search(text):
+        raise ManifestError(f"{key} holds characters that are not valid text.")
+    return text
+
+
+def _number(values: Mapping[str, Any], key: str) -> float | None:
+    value = values.get(key)
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ManifestError(f"{key} is {value!r}, which is not a number.") from None
+    except OverflowError:
+        raise ManifestError(f"{key} is too large a number.") from None
+    if isinstance(value, bool) or not math.isfinite(number):
+        raise ManifestError(f"{key} is {value!r}, which is not a number.")
+    return number
+
+
+def _options(value: Any) -> list[str] | None:
+    """A list, a JSON list as text, or texts divided by bars: ``A. blur|B. noise``."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = _json(value, "options") if value.lstrip().startswith("[") else value.split("|")
+    if not isinstance(value, list) or not all(isinstance(each, (str, int, float)) for each in value):
+        raise ManifestError("options are neither a list of texts nor texts divided by '|'.")
+    options = [str(each).strip() for each in value]
+    if len(options) < 2 or not all(options):
+        raise ManifestError("options need at least two texts, none of them empty.")
+    return options
+
+
+def _check_answer(answer: str | None, given: list[str] | None, query: str | None) -> None:
+    """A right answer that nobody can choose would only be noticed when everything is paid for."""
+    try:
+        options = lettered(given) if given else parse_options(query or "")
+    except QueryError as error:
+        raise ManifestError(f"options: {error.message}") from None
+    if options and answer and answer.strip() and parse_choice(answer, options) is None:
+        raise ManifestError(f"answer is {answer!r}, which is none of the options {list(options.values())}.")
+
+
+def _regions(value: Any) -> dict[str, list[int]] | None:
+    """An object of boxes, the same as JSON text, or ``NAME=x,y,width,height`` divided by semicolons."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str) and not value.lstrip().startswith("{"):
+            return {name: box.as_list() for name, box in map(parse_region, value.split(";"))}
+        boxes = _json(value, "regions") if isinstance(value, str) else value
+        if not isinstance(boxes, dict) or not all(isinstance(box, list) for box in boxes.values()):
+            raise ManifestError('regions are not an object of the form {"NAME": [x, y, width, height]}.')
+        pairs = [parse_region(f"{name}={','.join(map(str, box))}") for name, box in boxes.items()]
+    except RegionError as error:
+        raise ManifestError(f"regions: {error}") from None
+    return {name: box.as_list() for name, box in pairs} or None
+
+
+def _json(text: str, key: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ManifestError(f"{key} is not valid JSON ({error}).") from None
+    # JSON within a text: its escapes have not been looked at before.
+    if _NO_TEXT.search(json.dumps(value, ensure_ascii=False)):
+        raise ManifestError(f"{key} holds characters that are not valid text.")
+    return value
+
+
+# --- One row of a manifest: a sample, or what is wrong with it ---
+
+
+Record = bytes | Mapping[str, Any] | str
+"""A line of JSON, the cells of a row by column, or what is wrong with the row."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One sample, or what is wrong with the line that should hold one; read when somebody asks."""
+
+    line: int
+    record: Record
+    base: str
+
+    @property
+    def sample(self) -> Sample | None:
+        return self._read if isinstance(self._read, Sample) else None
+
+    @property
+    def problem(self) -> str | None:
+        return self._read if isinstance(self._read, str) else None
+
+    @property
+    def has_id(self) -> bool:
+        """Whether it brings an id; without one, a path serves."""
+        return isinstance(self._fields, Mapping) and self._fields.get("sample_id") not in (None, "")
+
+    @cached_property
+    def _fields(self) -> Mapping[str, Any] | str:
+        return _json_fields(self.record) if isinstance(self.record, bytes) else self.record
+
+    @cached_property
+    def _read(self) -> Sample | str:
+        try:
+            return self._fields if isinstance(self._fields, str) else sample_from_row(self._fields, self.base)
+        except ManifestError as error:
+            return error.message
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process reads the line for itself: the runner then need not."""
+        return {"line": self.line, "record": self.record, "base": self.base}
+
+
+class Manifest(Protocol):
+    """Samples in a fixed order; may be read any number of times."""
+
+    name: str
+    file: Path | None
+    """The file that the rows are read from, where it is the user's own."""
+    skipped: Skipped
+    """Files that stand beside the samples' pictures and are none of them."""
+
+    def rows(self) -> Iterator[Row]: ...
+
+    def close(self) -> None: ...
+
+
+def _json_fields(text: bytes) -> dict[str, Any] | str:
+    try:
+        fields = _JSON.decode(text.decode())
+        readable = b"\\u" not in text or _is_text(fields)
+    except (ValueError, RecursionError) as error:
+        return f"not valid JSON ({error})."
+    if not readable:
+        return "holds halves of characters, which are not valid text."
+    return fields if isinstance(fields, dict) else "not a JSON object."
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _is_text(fields: Any) -> bool:
+    """Whether it can be written again: a lone half of a character can be an escape in JSON, and nothing else."""
+    try:
+        json.dumps(fields, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+# --- Read samples from a manifest ---
+
+
+def open_manifest(*sources: str) -> Manifest:
+    """One manifest (a file, its address, ``-`` for standard input), or any number of pictures, folders and patterns."""
+    if len(sources) == 1 and (stream := _stream(sources[0])) is not None:
+        return stream
+    path, skipped = Path(sources[0]), Skipped()
+    if len(sources) == 1 and path.is_dir():
+        return PicturesManifest(pictures_below(path, skipped), sources[0], str(path), skipped=skipped, in_order=False)
+    if len(sources) == 1 and path.is_file() and not _is_picture(path):
+        return FileManifest(path, sources[0], str(path.parent))
+    name = sources[0] if len(sources) == 1 else f"the {len(sources)} inputs"
+    return PicturesManifest(_pictures_of(sources, skipped), name, skipped=skipped)
+
+
+def _stream(source: str) -> Manifest | None:
+    """A manifest that can be read only once, and so is copied."""
+    if source == STANDARD_INPUT:
+        return _spooled(sys.stdin.buffer, "standard input", os.getcwd())
+    if is_url(source) and not has_picture_name(source):
+        with open_remote(source) as stream:
+            return _spooled(stream, source, source.rpartition("/")[0])
+    if Path(source).is_fifo():
+        # What a shell writes for <(command).
+        with open(source, "rb") as stream:
+            return _spooled(stream, source, os.getcwd())
+    return None
+
+
+def _pictures_of(sources: Sequence[str], skipped: Skipped) -> Iterator[str]:
+    for source in sources:
+        path = Path(source)
+        if is_pattern(source):
+            yield from pictures_matching(source, skipped)
+        elif path.is_dir():
+            yield from sorted(str(path / below) for below in pictures_below(path, skipped))
+        elif is_url(source) or (path.is_file() and _is_picture(path)):
+            yield source
+        elif source == STANDARD_INPUT or path.is_file():
+            raise ManifestError(f"{source!r} stands beside other inputs.", hint="A manifest or a list is read alone.")
+        else:
+            raise ManifestError(f"There is no file or folder {source!r}.", hint="Check the path.")
+
+
+def _is_picture(path: Path) -> bool:
+    """By its name, or because no manifest holds such bytes."""
+    if has_picture_name(path):
+        return True
+    with path.open("rb") as file:
+        return path.suffix.lower() not in MANIFEST_SUFFIXES and b"\0" in file.read(SNIFFED)
+
+
+def _spooled(stream: IO[bytes], name: str, base: str) -> FileManifest:
+    """A copy on disk: the rows are read twice, once to check them and once to work on them."""
+    folder = ScratchFolder("manifest")
+    copy = folder.path / "rows"
+    with copy.open("wb") as file:
+        shutil.copyfileobj(stream, file)
+    return FileManifest(copy, name, base, scratch=folder)
+
+
+class PicturesManifest:
+    """Pictures by their paths. Each stands once, and its path is also its id; sorted where they come in no order."""
+
+    file: Path | None = None
+
+    def __init__(
+        self,
+        paths: Iterable[str],
+        name: str,
+        base: str = "",
+        *,
+        skipped: Skipped | None = None,
+        in_order: bool = True,
+    ) -> None:
+        self.name = name
+        self.skipped = skipped or Skipped()
+        self._base = base
+        self._order = "rowid" if in_order else "path"
+        # An empty name makes a database on disk that is gone once it is closed.
+        self._paths = sqlite3.connect("", check_same_thread=False)
+        self._paths.execute("CREATE TABLE paths (path TEXT UNIQUE)")
+        self._paths.executemany("INSERT OR IGNORE INTO paths VALUES (?)", ((as_text(path),) for path in paths))
+
+    def rows(self) -> Iterator[Row]:
+        with closing(self._paths.execute(f"SELECT path FROM paths ORDER BY {self._order}")) as cursor:  # noqa: S608 - a word of ours
+            for number, (path,) in enumerate(cursor, 1):
+                yield Row(number, {"sample_id": without_credentials(path), "image_path": path}, self._base)
+
+    def close(self) -> None:
+        self._paths.close()
+
+
+class RowsManifest:
+    """Rows that are in memory already."""
+
+    file: Path | None = None
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self.name = "the list"
+        self.skipped = Skipped()
+        self._rows = list(rows)
+
+    def rows(self) -> Iterator[Row]:
+        for number, row in enumerate(self._rows, 1):
+            yield Row(number, row, "")
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def close(self) -> None:
+        self._rows = []
+
+
+# --- Manifest files ---
+
+LONGEST_CELL = 16 * 1024 * 1024
+SNIFFED = 4096
+Format = Literal["jsonl", "csv", "paths"]
+MANIFEST_SUFFIXES: dict[str, Format] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
+
+
+class FileManifest:
+    """A JSONL or CSV file, or a list of paths."""
+
+    def __init__(self, path: Path, name: str, base: str, *, scratch: ScratchFolder | None = None) -> None:
+        self.name = name
+        self._path = path
+        self.file: Path | None = None if scratch else path
+        self.skipped = Skipped()
+        self._base = base
+        self._scratch = scratch
+        self._format = _format_of(path, name, base)
+        self._seen: tuple[int, int] | None = None
+
+    def rows(self) -> Iterator[Row]:
+        with self._path.open("rb") as file:
+            self._refuse_change(file)
+            records = _READERS[self._format](file, self.name)
+            for line, record in records:
+                yield Row(line, record, self._base)
+
+    def _refuse_change(self, file: IO[bytes]) -> None:
+        """Rows are counted once and worked on later: they must stay what they were."""
+        found = os.fstat(file.fileno())
+        seen = (found.st_size, found.st_mtime_ns)
+        if self._seen not in (None, seen):
+            raise ManifestError(f"{self.name} was changed while it was being worked on.", hint="Start again.")
+        self._seen = seen
+
+    def close(self) -> None:
+        if self._scratch is not None:
+            self._scratch.close()
+
+
+def _format_of(path: Path, name: str, base: str) -> Format:
+    ending = Path(name).suffix.lower()
+    if ending in MANIFEST_SUFFIXES:
+        return MANIFEST_SUFFIXES[ending]
+    with path.open("rb") as file:
+        start = file.read(SNIFFED).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith(b"{"):
+        return "jsonl"
+    # A header has the column we need; one that was meant to be a header has columns. Anything else is a path.
+    first = os.fsdecode(start.split(b"\n")[0].strip())
+    has_columns = any(mark in first for mark in ",;\t") and not os.path.exists(resolved_path(first, base))
+    return "csv" if "image_path" in first or has_columns else "paths"
+
+
+def _json_records(file: IO[bytes], _: str) -> Iterator[tuple[int, Record]]:
+    for number, raw in enumerate(file, 1):
+        text = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+        if text.strip():
+            yield number, text
+
+
+def _csv_records(file: IO[bytes], name: str) -> Iterator[tuple[int, Record]]:
+    csv.field_size_limit(LONGEST_CELL)
+    with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+        reader = csv.reader(text, strict=True)
+        columns = _columns(reader, name)
+        while True:
+            line = reader.line_num + 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except (csv.Error, UnicodeDecodeError) as error:
+                # Where one cell ends is unknown from here on: whatever follows would be guesswork.
+                yield line, f"not valid CSV from here on ({error})."
+                return
+            if cells and len(cells) <= len(columns):
+                yield line, dict(zip(columns, cells, strict=False))
+            elif cells:
+                yield line, f"{len(cells)} cells, but the header names {len(columns)} columns."
+
+
+def _path_records(file: IO[bytes], _: str) -> Iterator[tuple[int, Record]]:
+    for number, path in enumerate(listed_paths(file), 1):
+        yield number, {"image_path": as_text(path)}
+
+
+_READERS = {"jsonl": _json_records, "csv": _csv_records, "paths": _path_records}
+
+
+def _columns(reader: Iterator[list[str]], name: str) -> list[str]:
+    try:
+        columns = [cell.strip() for cell in next(reader, [])]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ManifestError(f"The header of {name} is not valid CSV ({error}).") from None
+    twice = sorted({column for column in columns if columns.count(column) > 1})
+    if twice:
+        raise ManifestError(f"{name} has more than one column {twice[0]!r}.", hint="Rename or remove one.")
+    if columns and "image_path" not in columns:
+        divided = len(columns) == 1 and any(mark in columns[0] for mark in ";\t")
+        hint = "Divide columns by commas." if divided else "Rename the right one."
+        raise ManifestError(f"{name} has no column image_path; its columns are {', '.join(columns)}.", hint=hint)
+    return columns

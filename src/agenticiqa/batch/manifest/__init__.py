@@ -1,1 +1,0 @@
-"""What is asked: read, checked, pictures fetched."""

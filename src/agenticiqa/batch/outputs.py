@@ -1,0 +1,254 @@
+"""Results as rows of a table: what people filter by in columns of its own, everything nested as JSON text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+from agenticiqa.batch.results import FREE_SPACE, read_results
+from agenticiqa.errors import MissingExtraError, OutputError
+from agenticiqa.runtime.files import atomic_file, locked
+
+Rows = Callable[[], Iterable[Mapping[str, Any]]]
+"""Makes the rows anew each time: a table's columns are known only when all rows were seen, before any is written."""
+
+
+def flat_rows(lines: Path) -> Rows:
+    """The rows of a results file, read as they are needed."""
+    return lambda: (flat_row(line.record) for line in read_results(lines))
+
+
+def flat_row(record: Mapping[str, Any]) -> dict[str, Any]:
+    """One row: ``final_answer``, ``quality_score``, ``error_kind``, ``cost_usd`` and one column per tool lifted out.
+
+    >>> flat_row({"sample_id": "1", "measurements": [{"tool": "PSNR", "region": None, "raw": 31.5}]})["PSNR"]
+    31.5
+    """
+    row = {whole_text(key): _cell(value) for key, value in record.items()}
+    summary = record.get("summarizer_result") or {}
+    about = record.get("metadata") or {}
+    lifted = {
+        "final_answer": _cell(summary.get("final_answer")) if record.get("status") != "error" else None,
+        "quality_score": summary.get("quality_score"),
+        "score_low": (summary.get("score_interval") or [None, None])[0],
+        "score_high": (summary.get("score_interval") or [None, None])[1],
+        "error_kind": about.get("error_kind"),
+        "cost_usd": about.get("cost_usd"),
+    }
+    for each in record.get("measurements") or []:
+        where = f"{each['tool']}@{each['region']}" if each.get("region") else each["tool"]
+        lifted[whole_text(where)] = each.get("raw")
+    # A column of the manifest keeps its name; what was lifted out makes way.
+    return {**{f"result_{name}" if name in row else name: value for name, value in lifted.items()}, **row}
+
+
+def _cell(value: Any) -> Any:
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value
+    return whole_text(text) if isinstance(text, str) else text
+
+
+def whole_text(text: str) -> str:
+    """JSON can hold halves of characters, a table cannot: there they are question marks."""
+    return text.encode(errors="replace").decode()
+
+
+def column_names(names: Iterable[str]) -> list[str]:
+    """sample_id first, then in the order in which columns were met."""
+    return sorted(dict.fromkeys(names), key=lambda name: name != "sample_id")
+
+
+# --- A table as Parquet: written row group by row group, so that memory does not grow with it ---
+
+
+EXTRA = "parquet"
+ROWS_PER_GROUP = 5000
+# From the narrowest to the widest: a column takes the widest kind that occurs in it.
+_KINDS = ("null", "bool", "int", "float", "text")
+
+
+def check_installed() -> None:
+    _pyarrow()
+
+
+def write_parquet(rows: Rows, target: Path) -> None:
+    """The whole table or nothing."""
+    arrow = _pyarrow()
+    import pyarrow.parquet as writer_module
+
+    schema = _schema(arrow, _column_kinds(rows))
+    unfinished = target.with_name(target.name + ".unfinished")
+    try:
+        with writer_module.ParquetWriter(unfinished, schema) as writer:
+            for group in _groups(rows):
+                writer.write_table(
+                    arrow.Table.from_pylist([_fitted(row, schema, arrow) for row in group], schema=schema)
+                )
+        unfinished.replace(target)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise OutputError(f"{str(target)!r} cannot be written: {error}.", hint=FREE_SPACE) from error
+
+
+def _groups(rows: Rows) -> Iterator[list[Mapping[str, Any]]]:
+    left = iter(rows())
+    while group := list(islice(left, ROWS_PER_GROUP)):
+        yield group
+
+
+def _column_kinds(rows: Rows) -> dict[str, str]:
+    kinds: dict[str, str] = {}
+    for row in rows():
+        for name, value in row.items():
+            kind = _kind(value)
+            kinds[name] = max(kinds.get(name, "null"), kind, key=_KINDS.index)
+    return kinds
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        return "int" if -(2**63) <= value < 2**63 else "text"
+    return "float" if isinstance(value, float) else "text"
+
+
+def _schema(arrow: ModuleType, kinds: Mapping[str, str]) -> Any:
+    types = {
+        "null": arrow.string(),
+        "bool": arrow.bool_(),
+        "int": arrow.int64(),
+        "float": arrow.float64(),
+        "text": arrow.string(),
+    }
+    return arrow.schema([arrow.field(name, types[kinds[name]]) for name in column_names(kinds)])
+
+
+def _fitted(row: Mapping[str, Any], schema: Any, arrow: ModuleType) -> dict[str, Any]:
+    """Values as their column wants them: a column with texts and numbers is text."""
+    fitted: dict[str, Any] = {}
+    for name, value in row.items():
+        kind = schema.field(name).type
+        if value is None or isinstance(value, str):
+            fitted[name] = value
+        elif kind == arrow.string():
+            fitted[name] = json.dumps(value)
+        else:
+            fitted[name] = int(value) if kind == arrow.int64() else float(value) if kind == arrow.float64() else value
+    return fitted
+
+
+def _pyarrow() -> ModuleType:
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError("A .parquet file needs pyarrow.", hint=f"pip install 'agenticiqa[{EXTRA}]'") from None
+    module: ModuleType = pyarrow
+    return module
+
+
+# --- Where results go and in which form, by the name of the output: JSON Lines, CSV or Parquet ---
+
+
+Format = Literal["jsonl", "csv", "parquet"]
+FORMATS: dict[str, Format] = {
+    "": "jsonl",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".parquet": "parquet",
+}
+
+
+def format_of(path: Path) -> Format:
+    """
+    >>> format_of(Path("results.CSV")), format_of(Path("results"))
+    ('csv', 'jsonl')
+    """
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        raise OutputError(
+            f"{str(path)!r}: results are not written as {ending}.", hint="Name it .jsonl, .csv or .parquet."
+        )
+    return FORMATS[ending]
+
+
+@dataclass(frozen=True)
+class BatchOutput:
+    """Lines that a batch appends to, and the table that is made of them when it ends.
+
+    A table can be written only as a whole: its lines stay beside it, for --resume.
+    """
+
+    path: Path
+    format: Format
+
+    @classmethod
+    def named(cls, path: Path, given: Format | None = None) -> BatchOutput:
+        return cls(path, given or format_of(path))
+
+    @property
+    def lines(self) -> Path:
+        return self.path if self.format == "jsonl" else self.path.with_name(self.path.name + ".jsonl")
+
+    @property
+    def table(self) -> Path | None:
+        """The file that is made of the lines, where they are not the result themselves."""
+        return None if self.format == "jsonl" else self.path
+
+    @contextmanager
+    def held(self, *, resume: bool, overwrite: bool) -> Iterator[None]:
+        """Refuses what cannot be written before anything is spent; makes the table once the block ends well."""
+        if self.format == "jsonl":
+            # The batch looks after its lines itself.
+            yield
+            return
+        if self.format == "parquet":
+            from agenticiqa.batch.outputs import check_installed
+
+            check_installed()
+        if self.path.exists() and not (resume or overwrite):
+            raise OutputError(
+                f"{str(self.path)!r} is there already.", hint="--resume continues it, --overwrite starts afresh."
+            )
+        with locked(self.path):
+            yield
+            write_table(flat_rows(self.lines), self.path, self.format)
+
+
+def write_table(rows: Rows, target: Path, form: Format) -> None:
+    """The rows as a file of this form, whole or not at all."""
+    if form == "parquet":
+        from agenticiqa.batch.outputs import write_parquet
+
+        write_parquet(rows, target)
+    elif form == "csv":
+        _write_csv(rows, target)
+    else:
+        with atomic_file(target) as file:
+            for row in rows():
+                file.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+
+
+def _write_csv(rows: Rows, target: Path) -> None:
+    columns = column_names(name for row in rows() for name in row)
+    with atomic_file(target) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        writer = csv.writer(text)
+        writer.writerow(columns)
+        writer.writerows([_csv_cell(row.get(name)) for name in columns] for row in rows())
+        # Whoever opened the file closes it.
+        text.detach()
+
+
+def _csv_cell(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value

@@ -1,1 +1,0 @@
-"""What comes out: lines, files, Parquet."""

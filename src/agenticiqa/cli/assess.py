@@ -1,0 +1,455 @@
+"""How a run and its result look in a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.panel import Panel
+from rich.status import Status
+from rich.table import Table
+
+from agenticiqa.cli.options import (
+    AlignOption,
+    BackendOption,
+    ConfigOption,
+    JsonOption,
+    MapsOption,
+    MaxReplanOption,
+    MemoryOption,
+    ModeOption,
+    NoCacheOption,
+    OverwriteOption,
+    ProfileOption,
+    QuietOption,
+    ReferenceOption,
+    RegionsOption,
+    WithoutOption,
+    check_outputs,
+    chosen_align,
+    chosen_mode,
+    exit_code,
+    finite,
+    interruptible,
+    open_assessor,
+    parts_left_out,
+    run_with_progress,
+    show,
+    unless_full,
+)
+from agenticiqa.cli.terminal import error_console
+from agenticiqa.nodes.results import Assessment
+from agenticiqa.nodes.run_context import PipelineEvent
+from agenticiqa.score_interval import COVERED
+from agenticiqa.state import ExecutorOutput
+from agenticiqa.vocabulary import (
+    DEFAULT_QUERY,
+    LETTER_LEVELS,
+    LEVEL_NAMES,
+    damage_in_words,
+    part_in_words,
+    severity_in_words,
+)
+
+if TYPE_CHECKING:
+    from agenticiqa.api.assessor import AgenticIQA
+    from agenticiqa.nodes.results import Assessment
+    from agenticiqa.pictures.images import Box
+    from agenticiqa.pictures.inputs import PictureInput
+    from agenticiqa.runtime.config import ImageLimits
+    from agenticiqa.tools.maps import MapFolder
+from agenticiqa.cli.terminal import print_json
+
+if TYPE_CHECKING:
+    from agenticiqa.embedded.language.meaning.reader import Meaning, OptionMeaning
+
+
+_NEXT = {"planner": "Executor: collecting evidence", "executor": "Summarizer: answering", "summarizer": "Finishing"}
+_SEVERITY_STYLE = {"none": "green", "slight": "green", "moderate": "yellow", "severe": "red", "extreme": "bold red"}
+
+
+class StepLines:
+    """One line for each step as it ends, and a spinner for the one under way."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status = Status("Planner: reading the question", console=console)
+        self._started = time.perf_counter()
+
+    def __enter__(self) -> StepLines:
+        self._status.start()
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _tb: TracebackType | None
+    ) -> None:
+        self._status.stop()
+
+    def show(self, event: PipelineEvent, prefix: str = "") -> None:
+        if event.kind == "step":
+            elapsed = time.perf_counter() - self._started
+            line = escape(_describe_step(event.name, event.details))
+            self._console.print(f"[dim]{elapsed:6.1f} s[/]  {prefix}{'  ' if prefix else ''}{line}", highlight=False)
+        elif event.kind == "node":
+            self._status.update(_NEXT.get(event.name, event.name))
+
+
+def _describe_step(name: str, details: Any) -> str:
+    if name == "plan":
+        return _describe_plan(details["plan"])
+    if name == "detection":
+        found = "; ".join(
+            f"{part_in_words(part)}: {', '.join(map(damage_in_words, kinds)) or 'nothing'}"
+            for part, kinds in details["distortions"].items()
+        )
+        return f"detected    {found or 'nothing'}"
+    if name == "analysis":
+        parts = [
+            f"{_finding(entry['severity'], entry['type'])} ({part_in_words(part)})"
+            for part, entries in details["analysis"].items()
+            for entry in entries
+        ]
+        return f"analysed    {', '.join(parts) or 'nothing to analyse'}"
+    if name == "selection":
+        chosen = [pair for by in (details["tools"] or {}).values() for pair in by.items()]
+        parts = [f"{damage_in_words(kind)} → {tool}" for kind, tool in chosen]
+        return f"selected    {', '.join(parts) or 'no tool'}"
+    if name == "tools":
+        parts = [f"{log['tool']} {_score(log['calibrated_score'])}" for log in details["logs"]]
+        return f"measured    {', '.join(parts) or 'nothing'}"
+    result = details["result"]
+    again = f"; planning again: {result['replan_reason']}" if result["need_replan"] else ""
+    return f"answered    {result['final_answer']}{again}"
+
+
+def _describe_plan(plan: Any) -> str:
+    scope = [plan["query_scope"]] if isinstance(plan["query_scope"], str) else plan["query_scope"]
+    about = "quality" if plan["query_type"] == "IQA" else "something else"
+    parts = ", ".join(map(part_in_words, scope))
+    steps = [name.replace("_", " ") for name, on in plan["plan"].items() if on]
+    reference = "with a reference" if plan["reference_mode"] == "Full-Reference" else "no reference"
+    return f"planned     about {about}: {parts}, {reference}; steps: {', '.join(steps) or 'none'}"
+
+
+def _finding(severity: str, kind: str) -> str:
+    """ "severe blur"; "no blur" where it was looked for and not found."""
+    return f"no {damage_in_words(kind)}" if severity == "none" else severity_in_words(severity, kind)
+
+
+def _score(value: float | None) -> str:
+    return "failed" if value is None else f"{value:.2f}"
+
+
+def print_assessment(console: Console, result: Assessment) -> None:
+    """Answer, score, reasons and the evidence table."""
+    console.print(Panel(_headline(result), title="Answer", title_align="left", expand=False))
+    console.print(escape(result.reasoning), highlight=False)
+    # An answer that is advice says it already; a question about colours or the file did not ask for any.
+    about_quality = result.plan is None or result.plan.query_type == "IQA"
+    if result.advice and about_quality and result.advice[0].do != result.answer:
+        console.print(f"[bold]What to do first:[/] {escape(result.advice[0].do)}", highlight=False)
+    if result.executor_evidence:
+        print_evidence(console, result.executor_evidence)
+    for note in _notes(result):
+        console.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
+    console.print(f"[dim]{escape(_footer(result))}[/]", highlight=False)
+
+
+def print_evidence(console: Console, evidence: ExecutorOutput) -> None:
+    if evidence.distortion_analysis or evidence.tool_logs:
+        console.print(_evidence_table(evidence))
+        for line in _explanations(evidence):
+            console.print(f"[dim]•[/] {escape(line)}", highlight=False)
+
+
+def _headline(result: Assessment) -> str:
+    answer = result.answer
+    text = f"[bold]{escape(answer)}[/]"
+    if result.conflict:
+        return f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}) says the model; {escape(result.score_text)}"
+    if result.score is not None and answer in LETTER_LEVELS:
+        asked = result.asked_scale
+        text = f"[bold]{escape(asked)}[/], that is {text}" if asked else text
+        score = f"score [bold]{result.score:.2f}[/] of 5{_interval(result.score_interval)}"
+        return f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}), {score}"
+    options = ((result.summarizer_result.used_evidence if result.summarizer_result else None) or {}).get("options", {})
+    return f"{text}. {escape(options[answer])}" if answer in options else text
+
+
+def _interval(found: tuple[float, float] | None) -> str:
+    """Older records have none."""
+    return "" if found is None else f" ({COVERED * 100:.0f} % interval {found[0]:.1f} to {found[1]:.1f})"
+
+
+def _evidence_table(evidence: ExecutorOutput) -> Table:
+    table = Table(title="Evidence", title_justify="left")
+    for column in ("Part", "Damage", "Severity", "Tool", "Raw", "1..5"):
+        table.add_column(column, overflow="fold")
+    scores = evidence.quality_scores or {}
+    raw = {(log.object, log.tool): log.raw_score for log in evidence.tool_logs}
+    shown: set[tuple[str, str]] = set()
+    for name, entries in (evidence.distortion_analysis or {}).items():
+        for entry in entries:
+            tool, score = scores.get(name, {}).get(entry.type, ("", None))
+            shown.add((name, entry.type))
+            severity = f"[{_SEVERITY_STYLE[entry.severity]}]{entry.severity}[/]"
+            table.add_row(*_row(name, entry.type, severity, tool, raw.get((name, tool)), score))
+    for name, by_kind in scores.items():
+        for kind, (tool, score) in by_kind.items():
+            if (name, kind) not in shown:
+                table.add_row(*_row(name, kind, "", tool, raw.get((name, tool)), score))
+    return table
+
+
+def _row(name: str, kind: str, severity: str, tool: str, raw: float | None, score: float | None) -> list[str]:
+    words = escape(part_in_words(name)), escape(damage_in_words(kind))
+    return [*words, severity, escape(tool), _raw(raw), "" if score is None else f"{score:.2f}"]
+
+
+def _explanations(evidence: ExecutorOutput) -> list[str]:
+    return [
+        f"{damage_in_words(entry.type).capitalize()} ({part_in_words(name)}): {entry.explanation}"
+        for name, entries in (evidence.distortion_analysis or {}).items()
+        for entry in entries
+    ]
+
+
+def _raw(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def _notes(result: Assessment) -> list[str]:
+    notes: list[str] = []
+    if result.error:
+        notes.append(result.error)
+    evidence = result.executor_evidence
+    if evidence:
+        notes += evidence.errors
+        notes += [log.note for log in evidence.tool_logs if log.note]
+    summary = result.summarizer_result
+    notes += (summary.used_evidence or {}).get("evidence_gaps", []) if summary else []
+    notes += result.metadata.get("image_notes", [])
+    return list(dict.fromkeys(notes))
+
+
+def _footer(result: Assessment) -> str:
+    meta = result.metadata
+    backends = "/".join(dict.fromkeys(str(name) for name in meta["backend"].values()))
+    cost = "cost unknown" if meta["cost_usd"] is None else f"${meta['cost_usd']:.4f}"
+    return (
+        f"{result.status}; run {meta['run_id']}; {_way(meta)}{backends}; {meta['calls']} calls, {cost}; "
+        f"{meta['replans']} replans; {meta['timings'].get('total', 0):.1f} s"
+    )
+
+
+def _way(meta: Mapping[str, Any]) -> str:
+    """How the run differed from the usual one; results of earlier versions do not say."""
+    if meta.get("mode") == "direct":
+        return "the model alone; "
+    return f"without {', '.join(meta['without'])}; " if meta.get("without") else ""
+
+
+# --- ``agenticiqa assess``: one question about one picture ---
+
+
+ImageArgument = Annotated[
+    str,
+    typer.Argument(
+        help="The picture to judge: a file, an address (https://, s3://, …), or - for standard input.",
+        show_default=False,
+    ),
+]
+QueryOption = Annotated[
+    str, typer.Option("--query", "-q", help="The question. Options may be part of it: 'Which? A. Blur B. Noise'.")
+]
+OptionsOption = Annotated[
+    list[str] | None, typer.Option("--option", "-o", help="An answer option; give one for each.", show_default=False)
+]
+FailUnderOption = Annotated[
+    float | None,
+    typer.Option(
+        "--fail-under",
+        callback=finite,
+        min=1,
+        max=5,
+        help="Exit with code 3 when the score is below this; in a conflict the lower reading counts.",
+    ),
+]
+ReportOption = Annotated[Path | None, typer.Option("--report", help="Also write the result as one HTML page.")]
+
+
+def assess(
+    image: ImageArgument,
+    query: QueryOption = DEFAULT_QUERY,
+    reference: ReferenceOption = None,
+    align: AlignOption = "none",
+    option: OptionsOption = None,
+    region: RegionsOption = None,
+    backend: BackendOption = None,
+    max_replan: MaxReplanOption = None,
+    mode: ModeOption = None,
+    without: WithoutOption = None,
+    profile: ProfileOption = None,
+    fail_under: FailUnderOption = None,
+    json_output: JsonOption = False,
+    quiet: QuietOption = False,
+    report: ReportOption = None,
+    maps: MapsOption = None,
+    overwrite: OverwriteOption = False,
+    no_cache: NoCacheOption = False,
+    memory: MemoryOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Answer a question about a picture: rate it, explain it, choose an option."""
+    from agenticiqa.tools.maps import MapFolder
+
+    if json_output and quiet:
+        raise typer.BadParameter("--json and --quiet contradict each other: choose one.")
+    if option is not None and len(option) < 2:
+        raise typer.BadParameter("one --option leaves no choice: give at least two.")
+    scaling, chosen, left_out = chosen_align(align), chosen_mode(mode), parts_left_out(without)
+    inputs = [image, reference, *_mask_files(region or [])]
+    check_outputs(report, inputs=inputs, overwrite=overwrite)
+    with (
+        open_assessor(backend, config, no_cache=no_cache, quiet=quiet, memory=memory, profile=profile) as assessor,
+        interruptible(json_output=json_output),
+    ):
+        # Of a picture that is scaled, regions count in its reference's pixels.
+        masked = str(reference) if reference and scaling == "resize" else image
+        boxes = [_region(text, masked, assessor.limits) for text in region or []]
+        regions = {name: box.as_list() for name, box in boxes}
+        if len(regions) < len(boxes):
+            raise typer.BadParameter("two --region options have the same name.")
+        result = run_with_progress(
+            assessor,
+            quiet=quiet or json_output,
+            image=_picture(image),
+            query=query,
+            reference=reference,
+            options=option,
+            regions=regions or None,
+            max_replan_iterations=max_replan,
+            align=scaling,
+            mode=chosen,
+            without=left_out,
+        )
+        # Shown first: an answer is not lost because a file cannot be written.
+        show(result, json_output=json_output, quiet=quiet)
+        if maps is not None:
+            folder = MapFolder(maps, inputs=inputs, overwrite=overwrite)
+            _write_maps(assessor, result, folder, quiet=quiet or json_output)
+        if report is not None:
+            _write_report(result, report, assessor.limits, quiet=quiet or json_output)
+    raise typer.Exit(unless_full(exit_code(result, fail_under), assessor))
+
+
+def _picture(image: str) -> PictureInput:
+    """What the argument names; an address is fetched within the limits that batches have."""
+    from agenticiqa.batch.remote_pictures import picture_at
+    from agenticiqa.pictures.formats import STANDARD_INPUT
+
+    if image == STANDARD_INPUT:
+        return sys.stdin.buffer.read()
+    return picture_at(image)
+
+
+def _region(text: str, image: str, limits: ImageLimits) -> tuple[str, Box]:
+    from agenticiqa.pictures.regions import parse_region, read_region
+
+    # A mask is compared with the picture's size, which only a file gives before the run.
+    return read_region(text, Path(image), limits) if Path(image).is_file() else parse_region(text)
+
+
+def _mask_files(regions: list[str]) -> list[str]:
+    """What stands behind NAME=; a box is no file, and matches none."""
+    return [text.partition("=")[2] for text in regions]
+
+
+def _write_report(result: Assessment, path: Path, limits: ImageLimits, *, quiet: bool) -> None:
+    from agenticiqa.reports.assessment import report_item, write_report
+
+    write_report(path, [report_item(result, limits)])
+    if not quiet:
+        error_console().print(f"Report: {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _write_maps(assessor: AgenticIQA, result: Assessment, maps: MapFolder, *, quiet: bool) -> None:
+    from agenticiqa.reports.scale import write_maps
+
+    written = write_maps(result, assessor.tools, maps, assessor.limits)
+    if not quiet:
+        line = f"Maps: {len(written)} in {maps.folder}" if written else "Maps: none of the tools that ran has one"
+        error_console().print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+# --- ``agenticiqa ask``: what a question means to the embedded backend, without a picture ---
+
+
+app = typer.Typer(help="See how a question is understood.", no_args_is_help=True)
+
+_FORMS = {"yes_no": "yes or no", "open": "in words", "which": "which", "where": "where", "compare": "compare parts"}
+
+
+@app.callback()
+def ask() -> None:
+    """A group, though it holds one command so far."""
+
+
+@app.command("explain")
+def explain(
+    question: Annotated[str, typer.Argument(help="The question; options may stand in it.", show_default=False)],
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-o", help="An answer option; give one for each.", show_default=False),
+    ] = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Print what a question means: property, part, form, and what each option claims. No picture is needed."""
+    from agenticiqa.embedded.language.question import understand
+
+    understood = understand(question, option)
+    if json_output:
+        print_json(understood.meaning.as_dict() | {"language": understood.language})
+        return
+    for name, text in [*_lines(understood.meaning), ("Language", understood.language or "unknown")]:
+        typer.echo(f"{name:<11} {text}")
+
+
+def _lines(meaning: Meaning) -> list[tuple[str, str]]:
+    known = meaning.known()
+    lines = [("Question", meaning.text)]
+    lines.append(("Property", f"{known.title}. {known.sentence}" if known else "none that is known: outside the field"))
+    lines.append(("Part", ", ".join(part.name for part in meaning.parts) or "the whole picture"))
+    lines.append(("Form", _FORMS.get(meaning.form, meaning.form)))
+    if known and meaning.form == "yes_no":
+        lines.append(("Yes means", _claimed_by_yes(meaning)))
+    if known:
+        lines.append(("Answered by", ", ".join(f"{kind}: {name}" for kind, name in known.reading.items())))
+    return lines + [(f"Option {each.letter}", f"{each.text!r}: {_option(each)}") for each in meaning.options]
+
+
+def _claimed_by_yes(meaning: Meaning) -> str:
+    from agenticiqa.embedded.language.meaning.properties import properties
+
+    if meaning.value:
+        return meaning.value.replace("_", " ")
+    said = [
+        f"{'much' if each.polarity > 0 else 'little or no'} {properties()[each.property].title}"
+        for each in meaning.statements
+    ]
+    return f" {meaning.joined or 'and'} ".join(said)
+
+
+def _option(option: OptionMeaning) -> str:
+    from agenticiqa.embedded.language.meaning.properties import properties
+
+    if option.property and option.amount is not None:
+        return f"{option.amount:.0%} {properties()[option.property].title}"
+    return (option.claim or "nothing known").replace("_", " ")

@@ -1,0 +1,100 @@
+"""``agenticiqa config``: what the settings are and whether they are right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agenticiqa.cli.options import ConfigOption, JsonOption
+from agenticiqa.cli.terminal import print_json
+
+app = typer.Typer(help="Show and check the configuration; trust that of a folder.", no_args_is_help=True)
+
+
+@app.command("show")
+def show(json_output: JsonOption = False, config: ConfigOption = None) -> None:
+    """Print the settings in force after defaults, files and environment; keys are masked."""
+    import yaml
+
+    from agenticiqa.runtime.config import effective_settings, load_settings
+
+    settings = effective_settings(load_settings(config))
+    if json_output:
+        print_json(settings)
+    else:
+        typer.echo(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True).rstrip())
+
+
+@app.command("check")
+def check(json_output: JsonOption = False, config: ConfigOption = None) -> None:
+    """Check the configuration files; a wrong key is named with its file and line."""
+    from agenticiqa.errors import ConfigError
+    from agenticiqa.models.backends import BackendName, find_provider
+    from agenticiqa.nodes.prompts import SHIPPED, read_prompts
+    from agenticiqa.runtime.config import load_settings
+
+    settings = load_settings(config)
+    read_prompts(settings.pipeline.prompts, SHIPPED)
+    for role in ("planner", "executor", "summarizer"):
+        for backend in (settings.role(role).backend, settings.role(role).fallback_backend):
+            if backend:
+                try:
+                    find_provider(BackendName.parse(backend).provider)
+                except Exception as error:
+                    raise ConfigError(f"{role}: {error}") from error
+    if json_output:
+        print_json({"ok": True})
+    else:
+        typer.echo("The configuration is right.")
+
+
+@app.command("prompts")
+def prompts(
+    folder: Annotated[Path, typer.Argument(help="A folder for the files; it may be new.", show_default=False)],
+    json_output: JsonOption = False,
+) -> None:
+    """Write the shipped prompts as files, one for each step, to change and use with `prompts: FOLDER`."""
+    from agenticiqa.nodes.prompts import SHIPPED, write_prompts
+
+    written = write_prompts(folder, SHIPPED)
+    if json_output:
+        print_json({"files": [str(file) for file in written]})
+        return
+    for file in written:
+        typer.echo(str(file))
+    typer.echo(f"Use them with `prompts: {folder}` in pipeline.yaml. Delete those that you do not change.")
+
+
+@app.command("trust")
+def trust(
+    forget: Annotated[bool, typer.Option("--forget", help="Trust them no longer.")] = False,
+    json_output: JsonOption = False,
+) -> None:
+    """Use the files in ./configs of this folder, as they are now.
+
+    Without this they are left alone: whoever wrote them would decide which model sees your pictures. A file that
+    changes must be trusted anew. Hosts and keys are never taken from here.
+    """
+    from agenticiqa.runtime.config import forget_working_folder, trust_working_folder
+
+    if forget:
+        _print_forgotten([str(file) for file in forget_working_folder()], json_output=json_output)
+        return
+    trusted = trust_working_folder()
+    if json_output:
+        print_json({"trusted": {str(file.resolve()): values for file, values in trusted.items()}})
+        return
+    import yaml
+
+    for file, values in trusted.items():
+        typer.echo(f"Trusted as it is now: {file.resolve()}")
+        typer.echo(yaml.safe_dump(values, sort_keys=False, allow_unicode=True).rstrip())
+
+
+def _print_forgotten(files: list[str], *, json_output: bool) -> None:
+    if json_output:
+        print_json({"forgotten": files})
+    else:
+        typer.echo(f"Trusted no longer: {', '.join(files)}" if files else "Nothing in ./configs was trusted.")

@@ -1,1 +1,0 @@
-"""Commands about many pictures and about results."""

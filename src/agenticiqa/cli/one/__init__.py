@@ -1,1 +1,0 @@
-"""Commands about one picture or a few."""

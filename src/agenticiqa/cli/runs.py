@@ -1,0 +1,140 @@
+"""``agenticiqa runs``: what was asked before."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agenticiqa.cli.options import (
+    BackendOption,
+    ConfigOption,
+    JsonOption,
+    NoCacheOption,
+    exit_code,
+    interruptible,
+    open_assessor,
+    show,
+    unless_full,
+)
+from agenticiqa.cli.terminal import EXIT_ERROR, error_console, output_console, print_json
+
+if TYPE_CHECKING:
+    from agenticiqa.runtime.runs import RunRecord, RunStore
+
+app = typer.Typer(help="List, show, replay and resume recorded runs.", no_args_is_help=True)
+RunArgument = Annotated[str, typer.Argument(help="The run's id, or its beginning.", show_default=False)]
+
+
+def _store(config: Path | None) -> RunStore:
+    from agenticiqa.runtime.config import load_settings
+    from agenticiqa.runtime.runs import RunStore
+
+    return RunStore(load_settings(config).runs_database)
+
+
+@app.command("list")
+def list_runs(
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many, newest first.")] = 20,
+    json_output: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """List recorded runs, newest first."""
+    records = _store(config).latest(count)
+    if json_output:
+        print_json([_summary(record) for record in records])
+        return
+    if not records:
+        typer.echo("No runs are recorded yet. `agenticiqa assess photo.jpg` makes one.")
+        return
+    console = output_console()
+    console.print(_table(records, console.width))
+
+
+def _summary(record: RunRecord) -> dict[str, object]:
+    return {key: value for key, value in asdict(record).items() if key not in ("request", "result")}
+
+
+def _table(records: list[RunRecord], width: int) -> object:
+    """What tells runs apart is always there in full; picture and question share what room is left."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    known = {"Run": 12, "Started": 11, "Answer": 15}
+    left = max(width - sum(known.values()) - 2 * len(known) - 2, 24)
+    for column, wide in {**known, "Picture": left * 4 // 9, "Question": left - left * 4 // 9}.items():
+        table.add_column(column, overflow="ellipsis", no_wrap=True, width=wide)
+    for record in records:
+        table.add_row(
+            record.id,
+            record.started_at[5:16].replace("T", " "),
+            escape(_outcome(record)),
+            escape(Path(record.image_path).name),
+            escape(record.query),
+        )
+    return table
+
+
+def _outcome(record: RunRecord) -> str:
+    """The answer with its score; what else became of the run where there is none, or not a whole one."""
+    if not record.answer:
+        return record.status
+    answered = record.answer if record.score is None else f"{record.answer} {record.score:.2f}"
+    return answered if record.status == "ok" else f"{answered}, {record.status}"
+
+
+@app.command("show")
+def show_run(run: RunArgument, json_output: JsonOption = False, config: ConfigOption = None) -> None:
+    """Show one recorded run: plan, evidence, answer, calls, cost and timings."""
+    from agenticiqa.nodes.results import Assessment
+
+    record = _store(config).find(run)
+    if record.result is None:
+        if json_output:
+            print_json({**_summary(record), "request": record.request})
+        else:
+            error_console().print(
+                f"Run {record.id} did not finish. `agenticiqa runs resume {record.id}` continues it.",
+                highlight=False,
+                soft_wrap=True,
+            )
+        raise typer.Exit(EXIT_ERROR)
+    show(Assessment.model_validate(record.result), json_output=json_output, quiet=False)
+
+
+@app.command("replay")
+def replay(
+    run: RunArgument,
+    backend: BackendOption = None,
+    json_output: JsonOption = False,
+    no_cache: NoCacheOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Ask a recorded question again, on the backend that was named for it, and say whether the answer changed."""
+    with (
+        open_assessor(backend, config, no_cache=no_cache, quiet=json_output) as assessor,
+        interruptible(json_output=json_output),
+    ):
+        record, result = assessor.replay(run)
+    show(result, json_output=json_output, quiet=False)
+    if not json_output and result.status != "error":
+        same = result.answer == record.answer
+        typer.echo("The answer is the same as before." if same else f"The answer before was {record.answer}.")
+    raise typer.Exit(unless_full(exit_code(result, None), assessor))
+
+
+@app.command("resume")
+def resume(
+    run: RunArgument, backend: BackendOption = None, json_output: JsonOption = False, config: ConfigOption = None
+) -> None:
+    """Continue an interrupted run at the agent where it stopped, on the backend that was named for it."""
+    with (
+        open_assessor(backend, config, no_cache=False, quiet=json_output) as assessor,
+        interruptible(json_output=json_output),
+    ):
+        result = assessor.resume(run)
+    show(result, json_output=json_output, quiet=False)
+    raise typer.Exit(unless_full(exit_code(result, None), assessor))

@@ -1,0 +1,283 @@
+"""``agenticiqa serve``: the HTTP service, and the keys to it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MemoryOption, finite
+from agenticiqa.cli.terminal import error_console, output_console, print_json
+from agenticiqa.errors import ConfigError
+from agenticiqa.runtime.logs import LogForm, log_to_standard_error
+
+if TYPE_CHECKING:
+    from agenticiqa.serve.http.keys import KeyFile
+
+from agenticiqa.errors import BackendUnavailableError
+
+app = typer.Typer(help="Serve AgenticIQA over HTTP, with a web page.", invoke_without_command=True)
+keys_app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+app.add_typer(keys_app, name="keys")
+
+KeysFileOption = Annotated[
+    Path | None,
+    typer.Option("--api-keys-file", help="Keys that are let in; needed unless serving on a loopback address."),
+]
+NameArgument = Annotated[str, typer.Argument(help="Whose key it is.", show_default=False)]
+
+
+@app.callback()
+def serve(
+    context: typer.Context,
+    host: Annotated[str, typer.Option("--host", help="Address to serve on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = 8000,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Runs at the same time.")] = 2,
+    queue: Annotated[int, typer.Option("--queue", min=0, help="Runs that may wait; then 429.")] = 16,
+    timeout: Annotated[
+        float, typer.Option("--timeout", callback=finite, min=1, help="Seconds from acceptance to answer.")
+    ] = 120,
+    grace: Annotated[
+        float,
+        typer.Option("--grace", callback=finite, min=0, help="Seconds that accepted runs get to finish when stopping."),
+    ] = 30,
+    max_upload_mb: Annotated[int, typer.Option("--max-upload-mb", min=1, help="Limit on a request's body.")] = 32,
+    max_megapixels: Annotated[
+        float, typer.Option("--max-megapixels", callback=finite, min=0.01, help="Limit on a picture.")
+    ] = 50,
+    api_keys_file: KeysFileOption = None,
+    allowed_origin: Annotated[
+        list[str] | None,
+        typer.Option("--allowed-origin", help="A web origin whose pages may call; one for each.", show_default=False),
+    ] = None,
+    allowed_root: Annotated[
+        list[Path] | None,
+        typer.Option("--allowed-root", help="A folder whose pictures may be named by path.", show_default=False),
+    ] = None,
+    allow_backend: Annotated[
+        list[str] | None,
+        typer.Option("--allow-backend", help="A further backend that requests may name.", show_default=False),
+    ] = None,
+    keep_uploads_hours: Annotated[
+        float,
+        typer.Option("--keep-uploads-hours", callback=finite, min=0, help="How long pictures that were sent are kept."),
+    ] = 24,
+    keep_runs_days: Annotated[
+        float, typer.Option("--keep-runs-days", callback=finite, min=1, help="How long questions and results are kept.")
+    ] = 90,
+    memory: MemoryOption = None,
+    log_format: Annotated[
+        str, typer.Option("--log-format", help="How the log on standard error is written: text or json.")
+    ] = "text",
+    access_log: Annotated[
+        bool, typer.Option("--access-log/--no-access-log", help="A line on standard error for every request.")
+    ] = True,
+    backend: BackendOption = None,
+    json_output: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Serve over HTTP until interrupted. On a loopback address no key is needed; elsewhere keys are a must."""
+    if context.invoked_subcommand is not None:
+        return
+    if log_format not in ("text", "json"):
+        raise typer.BadParameter("--log-format is 'text' or 'json'.")
+    _require_extra()
+    from agenticiqa.runtime.config import load_settings
+    from agenticiqa.runtime.files import clear_abandoned
+    from agenticiqa.serve.http.server import bind
+    from agenticiqa.serve.http.settings import MEGABYTE, ServiceSettings
+
+    settings = load_settings(config, {"backend": backend, "pipeline.memory": memory})
+    service = ServiceSettings(
+        data_folder=settings.home / "service",
+        host=host,
+        port=port,
+        workers=workers,
+        queue=queue,
+        timeout_s=timeout,
+        grace_s=grace,
+        max_upload_bytes=max_upload_mb * MEGABYTE,
+        max_pixels=round(max_megapixels * 1_000_000),
+        keep_uploads_hours=keep_uploads_hours,
+        keep_runs_days=keep_runs_days,
+        api_keys_file=api_keys_file,
+        allowed_origins=tuple(allowed_origin or ()),
+        allowed_roots=(*settings.pipeline.allowed_roots, *(allowed_root or ())),
+        allowed_backends=tuple(allow_backend or ()),
+    )
+    service.check()
+    # Whatever the service writes (uploads, results, what a form spools to the disk) is for its own user alone.
+    os.umask(0o077)
+    clear_abandoned()
+
+    form: LogForm = "json" if log_format == "json" else "text"
+    with log_to_standard_error(form, settings.pipeline.logging.level, settings.secrets, access=access_log):
+        bound = bind(service, settings)
+        if json_output:
+            print_json({"url": bound.address})
+            sys.stdout.flush()
+        else:
+            error_console().print(f"Serving on {bound.address} (Ctrl+C stops)", highlight=False, soft_wrap=True)
+        bound.run()
+
+
+def _require_extra() -> None:
+    from importlib.util import find_spec
+
+    missing = [name for name in ("fastapi", "uvicorn", "prometheus_client", "python_multipart") if not find_spec(name)]
+    if missing:
+        raise ConfigError(
+            f"The service needs {', '.join(missing)}, not installed here.", hint="pip install 'agenticiqa[serve]'"
+        )
+
+
+def _key_file(path: Path | None) -> KeyFile:
+    from agenticiqa.runtime.config import home_folder
+    from agenticiqa.serve.http.keys import KeyFile
+
+    return KeyFile(path or home_folder() / "service" / "keys.json")
+
+
+@keys_app.command("add")
+def add_key(
+    name: NameArgument,
+    api_keys_file: KeysFileOption = None,
+    role: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--role",
+            help="What it may do, one for each: assess (also measure and compare), batch, admin (metrics, deleting "
+            "anybody's runs). Default: assess and batch.",
+            show_default=False,
+        ),
+    ] = None,
+    days: Annotated[
+        float | None,
+        typer.Option("--days", callback=finite, min=0.0001, help="It expires after so many days.", show_default=False),
+    ] = None,
+    at_once: Annotated[
+        int | None,
+        typer.Option("--at-once", min=1, help="Runs it may have waiting or running at a time.", show_default=False),
+    ] = None,
+    per_minute: Annotated[
+        int | None, typer.Option("--per-minute", min=1, help="Runs it may ask for in a minute.", show_default=False)
+    ] = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Make a key and print it, once: only its hash is kept."""
+    from agenticiqa.serve.http.keys import USUAL_ROLES, known_roles
+
+    file = _key_file(api_keys_file)
+    roles = known_roles(role) if role else USUAL_ROLES
+    key = file.add(name, roles=roles, days=days, at_once=at_once, per_minute=per_minute)
+    if json_output:
+        print_json({"name": name, "key": key, "file": str(file.path)})
+        return
+    typer.echo(key)
+    error_console().print(
+        f"Kept as a hash in {file.path}. This is the only time the key is shown.", highlight=False, soft_wrap=True
+    )
+
+
+@keys_app.command("list")
+def list_keys(api_keys_file: KeysFileOption = None, json_output: JsonOption = False) -> None:
+    """List keys: names and dates, never the keys themselves."""
+    records = _key_file(api_keys_file).records()
+    if json_output:
+        print_json([{k: v for k, v in asdict(record).items() if k != "sha256"} for record in records])
+        return
+    if not records:
+        typer.echo("There are no keys yet. `agenticiqa serve keys add NAME` makes one.")
+        return
+    from rich.table import Table
+
+    table = Table("Name", "Id", "Roles", "Made", "Expires", "Limits", "Revoked")
+    for record in records:
+        limits = [
+            f"{record.at_once} at once" if record.at_once else "",
+            f"{record.per_minute}/min" if record.per_minute else "",
+        ]
+        table.add_row(
+            record.name,
+            record.id,
+            ", ".join(record.roles),
+            record.created_at,
+            f"{record.expires_at or ''}{' (expired)' if record.has_expired else ''}",
+            ", ".join(filter(None, limits)),
+            record.revoked_at or "",
+        )
+    output_console().print(table)
+
+
+@keys_app.command("revoke")
+def revoke_key(name: NameArgument, api_keys_file: KeysFileOption = None, json_output: JsonOption = False) -> None:
+    """Revoke a key; a running server refuses it from its next request on."""
+    record = _key_file(api_keys_file).revoke(name)
+    if json_output:
+        print_json({"name": record.name, "id": record.id, "revoked_at": record.revoked_at})
+    else:
+        typer.echo(f"Revoked {record.name}.")
+
+
+# --- ``agenticiqa mcp``: serve the tools to other agents ---
+
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+HttpOption = Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input and output.")]
+HostOption = Annotated[str, typer.Option("--host", help="Address for --http; loopback only.")]
+PortOption = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port for --http.")]
+RootOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--allowed-root",
+        help="Folder whose pictures may be opened by path; give one for each. Default with standard input: the "
+        "client's roots, or the working folder where it names none; with --http: none.",
+        show_default=False,
+    ),
+]
+
+
+def mcp(
+    http: HttpOption = False,
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 8001,
+    allowed_root: RootOption = None,
+    backend: BackendOption = None,
+    memory: MemoryOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Serve assess_image, measure_image, compare_images and list_tools through the Model Context Protocol."""
+    if http and host not in LOOPBACK:
+        raise ConfigError(
+            f"--host {host} would let others on the network use this machine.",
+            hint="Keep to loopback and put a reverse proxy that asks for a key in front of it; see docs/mcp.md.",
+        )
+    try:
+        from agenticiqa.serve.mcp.server import build_server
+    except ImportError as error:
+        raise BackendUnavailableError(
+            "The MCP server is not installed.", hint="pip install 'agenticiqa[mcp]'"
+        ) from error
+    from agenticiqa.api.assessor import AgenticIQA
+    from agenticiqa.runtime.files import ScratchFolder
+    from agenticiqa.serve.mcp.replies import MAX_REQUEST_BYTES, PictureStore
+
+    # Pictures that clients send are for this user alone.
+    os.umask(0o077)
+    roots = allowed_root or ([] if http else None)
+    with (
+        ScratchFolder("mcp") as folder,
+        AgenticIQA(backend, config_dir=config, overrides={"pipeline.memory": memory}) as own,
+    ):
+        pictures = PictureStore(folder, roots)
+        server = build_server(own, pictures)
+        error_console().print(pictures.allowed_folders(), highlight=False, markup=False, soft_wrap=True)
+        if http:
+            server.run("streamable-http", host=host, port=port, max_request_body_size=MAX_REQUEST_BYTES)
+        else:
+            server.run("stdio")

@@ -1,0 +1,174 @@
+"""Bounds in a question: "Is the score above 4?", "Is the quality at least 70 percent?"."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from agenticiqa.embedded.answering.problem import (
+    AnswerProblem,
+)
+from agenticiqa.embedded.language.meaning.properties import GENERAL, Property
+from agenticiqa.embedded.readings.base import PLACES, PropertyReading
+
+_BOUND = re.compile(
+    r"\b(?P<word>above|over|more than|higher than|greater than|better than|exceeds?|at least|no less than|below|under|"
+    r"less than|lower than|worse than|at most|no more than)\s+(?:a\s+|an\s+)?(?P<number>\d+(?:\.\d+)?)"
+    r"\s*(?P<scale>%|per ?cent|/\s*\d+|out of \d+|of \d+)?",
+    re.IGNORECASE,
+)
+_UPWARD = ("above", "over", "more", "higher", "greater", "better", "exceed", "at least", "no less")
+_OF_SCORE = re.compile(r"\b(?:score|mark|grade|number|mos)\b", re.IGNORECASE)
+# How far people's mean opinion of a picture lies from the score that is read.
+_SPREAD = 0.25
+
+
+def names_bound(text: str) -> bool:
+    """Whether a question names a bound."""
+    return bool(_BOUND.search(text))
+
+
+def bound_answer(problem: AnswerProblem) -> tuple[float, tuple[str, ...]] | None:
+    """The chance of yes with the sentence that says the score; None where no bound of quality is asked for."""
+    found = _BOUND.search(problem.meaning.text)
+    told = problem.told("quality") if problem.meaning.property == "quality" and found else None
+    if found is None or told is None or "score" not in told.numbers:
+        return None
+    top = _top(float(found["number"]), found["scale"])
+    low = 0.0 if top == 100 else 1.0
+    bound = 1 + 4 * (float(found["number"]) - low) / (top - low)
+    score = float(told.numbers["score"])
+    above = 1 / (1 + math.exp(-max(-50.0, min(50.0, (score - bound) / _SPREAD))))
+    if _OF_SCORE.search(problem.meaning.text):
+        # What is asked for is the number, and that is known.
+        above = float(score > bound)
+    upward = found["word"].lower().startswith(_UPWARD)
+    shown = low + (score - 1) / 4 * (top - low)
+    other = "" if top == 5 else f", that is {shown:.{0 if top == 100 else 1}f} of {top:g}"
+    side = "above" if score > bound else "below"
+    sentence = f"The score is {score:.2f} of 5{other}: {side} {found['number']}."
+    return (above if upward else 1 - above), (sentence,)
+
+
+def _top(number: float, scale: str | None) -> float:
+    """The end of the scale that is meant: as it is said, else the first that holds the number."""
+    if scale and (said := re.search(r"\d+", scale)):
+        return float(said[0])
+    if scale:
+        return 100
+    return next(top for top in (5, 10, 100) if number <= top or top == 100)
+
+
+# --- From the chances of five places on an axis to the chance that a claim about it is right ---
+
+
+FLOOR = 1e-3
+MIDDLE = 0.5
+# A word of amount stands for places about this far from it.
+_REACH = 0.08
+# From here on an amount claims an end as a plain word does ("blurry"), nearer to the middle it claims a degree.
+_PLAIN_END = 0.3
+
+
+def is_damage(asked: Property, told: PropertyReading) -> bool:
+    """Whether one end was read as damage: then the least of it that is visible is a yes."""
+    read_so = "chance_of_damage" in told.numbers or bool({"damage", "kind"} & asked.reading.keys())
+    return asked.good == "little" or read_so
+
+
+def claim_chance(told: PropertyReading, asked: Property, end: int) -> float | None:
+    """The chance that a viewer would agree to a plain word for one end of an axis.
+
+    Visible damage counts as damage, however slight. Elsewhere the places beyond the middle count; the middle itself is
+    neither bright nor dark, neither good nor bad, and of other properties half.
+    """
+    if told.amounts is None:
+        return None
+    if is_damage(asked, told):
+        visible = told.presence or 0.0
+        if asked.good == "much":
+            visible = 1 - told.amounts[-1]
+        bad = 1 if asked.good == "little" else -1
+        return visible if end == bad else 1 - visible
+    on_side = sum(c for place, c in zip(PLACES, told.amounts, strict=True) if (place - MIDDLE) * end > 0)
+    between = told.amounts[len(PLACES) // 2]
+    neither = asked.good == "middle" or asked.weight < GENERAL
+    return on_side if neither else on_side + between / 2
+
+
+def excess_chance(amounts: Sequence[float]) -> float:
+    """The chance that there is more of it than people want: of "too colourful?", "oversaturated?"."""
+    return amounts[-1] + amounts[-2] / 4
+
+
+def chance_from(told: PropertyReading, least: float) -> float:
+    """The chance of at least an amount; each place stands for what lies half way to its neighbours.
+
+    >>> round(chance_from(PropertyReading("", (0.0, 0.5, 0.5, 0.0, 0.0)), 0.375), 2)
+    0.5
+    """
+    half = (PLACES[1] - PLACES[0]) / 2
+    beyond = (min(1.0, max(0.0, (place + half - least) / (2 * half))) for place in PLACES)
+    return sum(share * chance for share, chance in zip(beyond, told.amounts or (), strict=True))
+
+
+def severity(told: PropertyReading, asked: Property) -> float:
+    """How bad it is, 0 to 4."""
+    amount = told.amount or 0.0
+    return 4 * (1 - amount if asked.good == "much" else amount)
+
+
+def on_axis(told: PropertyReading, asked: Property, amounts: Mapping[str, float]) -> dict[str, float]:
+    """The chance of each of several amounts, by what was read.
+
+    >>> from agenticiqa.embedded.language.meaning.properties import properties
+    >>> told = PropertyReading("Severe noise.", (0.0, 0.1, 0.1, 0.7, 0.1))
+    >>> shares = on_axis(told, properties()["noisy"], {"A": 0.0, "B": 0.4, "C": 0.96})
+    >>> max(shares, key=lambda letter: shares[letter])
+    'C'
+    """
+    if told.amounts is None:
+        return {}
+    ends = _two_ends(amounts)
+    if ends:
+        low, high = ends
+        raw = {low: claim_chance(told, asked, -1) or 0.0, high: claim_chance(told, asked, 1) or 0.0}
+        return normalised(raw)
+    shares = dict.fromkeys(amounts, 0.0)
+    for place, chance in zip(PLACES, told.amounts, strict=True):
+        for letter, share in _meant_by(place, amounts).items():
+            shares[letter] += chance * share
+    return normalised(shares)
+
+
+def lies_between(told: PropertyReading, asked: Property, amounts: Mapping[str, float]) -> bool:
+    """Whether only the two ends are offered and neither would be agreed to: "bright or dark?" of a medium one."""
+    if told.amounts is None or _two_ends(amounts) is None:
+        return False
+    return max(claim_chance(told, asked, end) or 0.0 for end in (-1, 1)) < MIDDLE
+
+
+def _two_ends(amounts: Mapping[str, float]) -> tuple[str, str] | None:
+    if len(amounts) != 2:
+        return None
+    low, high = sorted(amounts, key=lambda letter: amounts[letter])
+    plain = amounts[low] <= _PLAIN_END and amounts[high] >= 1 - _PLAIN_END
+    return (low, high) if plain else None
+
+
+def _meant_by(place: float, amounts: Mapping[str, float]) -> dict[str, float]:
+    """Which amounts a viewer would name for one place; five of them are the five places."""
+    distinct = sorted(set(amounts.values()))
+    if len(distinct) == len(PLACES) == len(amounts):
+        at = dict(zip(distinct, PLACES, strict=True))
+        return {letter: float(at[amount] == place) for letter, amount in amounts.items()}
+    nearest = min(abs(amount - place) for amount in amounts.values())
+    return normalised({k: math.exp((nearest - abs(amount - place)) / _REACH) for k, amount in amounts.items()})
+
+
+def normalised(weights: Mapping[str, float]) -> dict[str, float]:
+    """Sums to one; nothing is quite impossible."""
+    floored = {key: max(FLOOR, weight) for key, weight in weights.items()}
+    total = sum(floored.values())
+    return {key: weight / total for key, weight in floored.items()}

@@ -1,0 +1,272 @@
+"""Where something shows most, and which of several parts has more of it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from agenticiqa.embedded.answering.chances import MIDDLE, claim_chance, is_damage, severity
+from agenticiqa.embedded.answering.problem import (
+    AnswerProblem,
+    EmbeddedAnswer,
+    close_call,
+    guessed,
+    property_named,
+    unable,
+    unread,
+)
+from agenticiqa.embedded.language.meaning.properties import Property
+from agenticiqa.embedded.language.meaning.reader import OptionMeaning
+from agenticiqa.embedded.readings.base import PropertyReading
+from agenticiqa.embedded.readings.file import NOTICED_ALONE
+from agenticiqa.vocabulary import GLOBAL
+
+ON_THE_WHOLE = ("quality", "flaw")
+POSITIONS = ("top left", "top right", "bottom left", "bottom right", "center")
+# From a difference of one severity between two places to odds of e².
+SHARPNESS_OF_CHOICE = 2.0
+# Beside severities, what a part out of focus adds to being the most blurred one.
+FOCUS_WEIGHT = 2.0
+NOTICED = 0.5
+"""A difference of severity, 0 to 4, that makes one part worse than another."""
+_LEAST = re.compile(r"\b(?:least|fewest|lowest)\b", re.IGNORECASE)
+_ASKS_WHETHER = re.compile(r"^\W*(?:is|are|was|were|does|do|did|has|have|isn't|aren't)\b", re.IGNORECASE)
+_THAN = re.compile(r"\bthan\b", re.IGNORECASE)
+_SAYS_EQUAL = re.compile(r"\b(?:equally|same|alike|equal)\b", re.IGNORECASE)
+
+
+@dataclass
+class Found:
+    """How strongly each option's part has what is asked about, with the sentence that says so."""
+
+    weights: dict[str, tuple[float, str]] = field(default_factory=dict)
+    doubts: list[str] = field(default_factory=list)
+
+
+def amount_in(problem: AnswerProblem, asked: Property, part: str) -> float | None:
+    """How much of what the question names is in a part, 0 to 4; of "which is sharpest" how little blur."""
+    told = problem.evidence.told(asked.name, part)
+    if told is None or told.amounts is None:
+        return None
+    if not is_damage(asked, told):
+        much = 4 * (told.amount or 0.0)
+        return much if wants_much(problem) else 4 - much
+    worst = severity(told, asked)
+    in_focus = told.numbers.get("in_focus")
+    if asked.name in ("sharp", "in_focus") and isinstance(in_focus, float):
+        worst += FOCUS_WEIGHT * (1 - in_focus)
+    return worst if _wants_damage(problem, asked) else 4 - worst
+
+
+def _wants_damage(problem: AnswerProblem, asked: Property) -> bool:
+    return wants_much(problem) == (asked.good == "little")
+
+
+def wants_much(problem: AnswerProblem) -> bool:
+    """Whether the part with much of the property is asked for; "least sharp" asks for the other."""
+    least = bool(_LEAST.search(problem.meaning.text))
+    return (problem.meaning.polarity > 0) != least
+
+
+# --- where ---
+
+
+def where(problem: AnswerProblem) -> EmbeddedAnswer:
+    """The part of the frame where what is asked about shows most; nowhere, where it shows in none."""
+    asked = problem.asked
+    whole = problem.told(asked.name) if asked else None
+    if asked is None or whole is None:
+        return unable(unread(asked))
+    if not asked.has_scale:
+        return EmbeddedAnswer(whole.sentence.removesuffix("."), (), doubts=(guessed(asked),) if whole.guess else ())
+    return _at_worst_place(problem, asked, whole) or _in_worst_part(problem, asked, whole)
+
+
+def _at_worst_place(problem: AnswerProblem, asked: Property, whole: PropertyReading) -> EmbeddedAnswer | None:
+    """Quality on the whole is worst where the map of it is, which is what the page and reports mark."""
+    on_the_whole = asked.name in ON_THE_WHOLE and problem.parts == (GLOBAL,) and not _asks_for_corner(problem)
+    place = problem.evidence.worst_place() if on_the_whole and _wants_damage(problem, asked) else None
+    if place is None:
+        return None
+    box, position = place.box, _said_position(place.position)
+    scores = (
+        f"{box.width} × {box.height} pixels at {box.x}, {box.y} score {place.score:.1f} of 5, "
+        f"the picture on average {place.whole:.1f}."
+    )
+    if place.score >= NOTICED_ALONE and (claim_chance(whole, asked, _end(problem)) or 0.0) < MIDDLE:
+        nearest = () if place.even else (f"The nearest to it is {position}: {scores}",)
+        return EmbeddedAnswer("Nowhere", (f"{_nothing_like_it(problem, asked)} can be seen in any part.", *nearest))
+    if place.even:
+        return EmbeddedAnswer("Evenly over the picture", (f"No place is clearly worse: {scores}", whole.sentence))
+    return EmbeddedAnswer(f"Mostly {position}", (f"There {scores}", whole.sentence))
+
+
+def _in_worst_part(problem: AnswerProblem, asked: Property, whole: PropertyReading) -> EmbeddedAnswer:
+    places = [name for name in POSITIONS if name != "center" or not _asks_for_corner(problem)]
+    amounts = {name: amount for name in places if (amount := amount_in(problem, asked, name)) is not None}
+    if not amounts:
+        return unable(unread(asked))
+    doubts = (guessed(asked),) if whole.guess else ()
+    worst = max(amounts, key=lambda name: amounts[name])
+    spread = amounts[worst] - min(amounts.values())
+    if _nowhere(problem, asked, whole, amounts):
+        nearest = f" The {worst} comes nearest to it." if spread >= NOTICED else ""
+        nothing = f"{_nothing_like_it(problem, asked)} can be seen in any part.{nearest}"
+        return EmbeddedAnswer("Nowhere", (nothing, whole.sentence), doubts=doubts)
+    if spread < NOTICED:
+        return EmbeddedAnswer("Evenly over the picture", (whole.sentence,), doubts=doubts)
+    told = problem.evidence.told(asked.name, worst)
+    there: tuple[str, ...] = (f"In the {worst}: {told.sentence}",) if told else ()
+    if is_damage(asked, whole) and (claim_chance(whole, asked, _end(problem)) or 0.0) < MIDDLE:
+        there += ("The picture as a whole does not look damaged by it: there it may be meant.",)
+    return EmbeddedAnswer(f"Mostly in the {worst}", there, doubts=doubts)
+
+
+def _asks_for_corner(problem: AnswerProblem) -> bool:
+    return "corner" in problem.meaning.text.casefold()
+
+
+def _said_position(position: str) -> str:
+    """
+    >>> _said_position("top left"), _said_position("left"), _said_position("top")
+    ('in the top left', 'on the left', 'at the top')
+    """
+    before = {"left": "on", "right": "on", "top": "at", "bottom": "at"}.get(position, "in")
+    return f"{before} the {position}"
+
+
+def _nothing_like_it(problem: AnswerProblem, asked: Property) -> str:
+    return f"No {asked.title}" if asked.good == "little" else f"Nothing {asked.word(_end(problem))}"
+
+
+def _end(problem: AnswerProblem) -> int:
+    return 1 if wants_much(problem) else -1
+
+
+def _nowhere(problem: AnswerProblem, asked: Property, whole: PropertyReading, places: Iterable[str]) -> bool:
+    """Damage that is seen neither in the whole picture nor in any part of it."""
+    if not is_damage(asked, whole) or not _wants_damage(problem, asked):
+        return False
+    every = [whole, *(told for name in places if (told := problem.evidence.told(asked.name, name)))]
+    return max(claim_chance(told, asked, _end(problem)) or 0.0 for told in every) < MIDDLE
+
+
+# --- which of several parts ---
+
+
+def compares(problem: AnswerProblem) -> bool:
+    """Whether a yes says that one part has more of something than another."""
+    return len(problem.parts) > 1 and bool(_THAN.search(problem.meaning.text))
+
+
+def compare(problem: AnswerProblem) -> EmbeddedAnswer:
+    """Which of the named parts has more of it, in words or with yes or no."""
+    asked = problem.asked
+    names = problem.parts
+    if asked is None or len(names) < 2:
+        return unable(unread(asked))
+    absent = [name for name in names if not problem.evidence.located(name)]
+    missing = tuple(text.replace(", so the whole picture was judged", "") for text in problem.missing_parts(absent))
+    amounts = [amount_in(problem, asked, name) for name in names]
+    known = [amount for amount in amounts if amount is not None]
+    if missing or len(known) < len(names):
+        return unable(*(missing or (unread(asked),)))
+    lead = known[0] - max(known[1:])
+    word = asked.word(_end(problem))
+    told = [found for name in names if (found := problem.evidence.told(asked.name, name))]
+    said = tuple(f"{name.capitalize()}: {each.sentence}" for name, each in zip(names, told, strict=True))
+    doubts = (*problem.missing_parts(names), *((guessed(asked),) if any(each.guess for each in told) else ()))
+    if _ASKS_WHETHER.search(problem.meaning.text):
+        equal = bool(_SAYS_EQUAL.search(problem.meaning.text))
+        yes = _logistic(NOTICED - abs(lead)) if equal else _logistic(lead - NOTICED / 2 if lead > 0 else lead)
+        chances = {"Yes": yes, "No": 1 - yes}
+        return EmbeddedAnswer("Yes" if yes >= MIDDLE else "No", said, chances, (*doubts, *close_call(chances)))
+    best = max(range(len(names)), key=lambda at: known[at])
+    second = max(known[:best] + known[best + 1 :])
+    if known[best] - second < NOTICED / 2:
+        return EmbeddedAnswer("About the same", said, doubts=doubts)
+    return EmbeddedAnswer(
+        names[best].capitalize(), (f"More {word} than the rest: {names[best]}.", *said), doubts=doubts
+    )
+
+
+def _logistic(lead: float) -> float:
+    return 1 / (1 + math.exp(-SHARPNESS_OF_CHOICE * lead))
+
+
+# --- options ---
+
+
+def option_weights(problem: AnswerProblem) -> Found:
+    """Options that name places or parts."""
+    found, asked = Found(), problem.asked or property_named("flaw")
+    amounts: dict[str, float] = {}
+    if problem.meaning.form == "compare" and (said := _first_beside_second(problem)) is not None:
+        return said
+    for option in problem.meaning.options:
+        place = place_of(problem, option)
+        if place is None:
+            continue
+        found.doubts += problem.missing_parts([place])
+        if not problem.evidence.located(place):
+            continue
+        amount = amount_in(problem, asked, place)
+        told = problem.evidence.told(asked.name, place)
+        if amount is None or told is None:
+            continue
+        amounts[option.letter] = amount
+        # Parts of a sound picture differ little: the difference counts, not the level.
+        found.weights[option.letter] = math.exp(SHARPNESS_OF_CHOICE * amount), f"{place.capitalize()}: {told.sentence}"
+        if told.guess:
+            found.doubts.append(guessed(asked))
+    if not amounts:
+        return found
+    ranked = sorted(amounts.values(), reverse=True)
+    spread = ranked[0] - ranked[1] if len(ranked) > 1 else ranked[0]
+    most = math.exp(SHARPNESS_OF_CHOICE * ranked[0])
+    for option in problem.meaning.options:
+        if option.claim in ("same", "both", "all") and len(amounts) > 1:
+            found.weights[option.letter] = most * (2 if spread < NOTICED / 2 else 0.2), ""
+        elif option.claim == "none":
+            found.weights[option.letter] = _none_weight(problem, asked, most), ""
+    return found
+
+
+def _first_beside_second(problem: AnswerProblem) -> Found | None:
+    """ "How sharp is the background compared with the subject? Sharper / Blurrier": said of the first part."""
+    claims = {o.letter: o.amount for o in problem.meaning.options if o.property == problem.meaning.property}
+    asked = problem.asked
+    if asked is None or len(problem.parts) != 2 or len(claims) < 2 or None in claims.values():
+        return None
+    found = Found(doubts=list(problem.missing_parts()))
+    amounts = [told.amount for part in problem.parts if (told := problem.evidence.told(asked.name, part))]
+    if found.doubts or len(amounts) < 2 or None in amounts:
+        return found
+    lead = 4 * ((amounts[0] or 0.0) - (amounts[1] or 0.0))
+    said = f"{problem.parts[0].capitalize()} {'more' if lead > 0 else 'less'} {asked.word(1)} by {abs(lead):.1f} of 4."
+    for option in problem.meaning.options:
+        if option.letter in claims:
+            more = (claims[option.letter] or 0.0) > MIDDLE
+            found.weights[option.letter] = _logistic(lead - NOTICED / 2 if more else -lead - NOTICED / 2), said
+        elif option.claim == "same":
+            found.weights[option.letter] = _logistic(NOTICED - abs(lead)), said
+    return found
+
+
+def _none_weight(problem: AnswerProblem, asked: Property, most: float) -> float:
+    told = problem.evidence.told(asked.name)
+    there = (claim_chance(told, asked, _end(problem)) if told else None) or 0.0
+    return most * (1 - there) / max(there, 0.05)
+
+
+def place_of(problem: AnswerProblem, option: OptionMeaning) -> str | None:
+    """The place or part that an option names."""
+    for each in problem.claims:
+        if each.letter == option.letter and each.claim.region is not None:
+            return each.claim.region.name
+    named = [part for part in problem.parts if option.claim and part.casefold() == option.claim.casefold()]
+    if named:
+        return named[0]
+    return option.claim if option.claim in (*POSITIONS, "left", "right", "top", "bottom") else None

@@ -1,0 +1,164 @@
+"""The embedded backend: plays the three agents with a vision model, a question parser and measurements."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any
+
+from agenticiqa.embedded import findings, steps
+from agenticiqa.embedded.advising import advice_for
+from agenticiqa.embedded.findings import Seen
+from agenticiqa.embedded.language.phrases import parse_object
+from agenticiqa.embedded.language.question import ParsedQuestion, read_question, understand
+from agenticiqa.embedded.looking import Look, Looker, beside
+from agenticiqa.embedded.places import locate
+from agenticiqa.errors import BackendError, PictureTooSmallError
+from agenticiqa.pictures.images import LoadedImage
+from agenticiqa.pictures.regions import find_region
+from agenticiqa.runtime.config import ProviderSettings
+from agenticiqa.state import ExecutorOutput, PlannerOutput
+from agenticiqa.tools import aiqa_fr, aiqa_nr
+from agenticiqa.vision.network import WEIGHTS, Vision, load_vision, weights_version
+from agenticiqa.vlm_client import (
+    Analysis,
+    Distortions,
+    Images,
+    Mode,
+    OfferedTool,
+    Provider,
+    Question,
+    Readiness,
+    Selection,
+    TypedBackend,
+    Verdict,
+    VLMClient,
+)
+from agenticiqa.vocabulary import GLOBAL
+
+# One cell of the vision model: less holds nothing to judge.
+SMALLEST_SIDE = 32
+
+
+class EmbeddedBackend(TypedBackend):
+    """Reads its question once, and looks at each object of it once."""
+
+    own_tools = frozenset({aiqa_nr.SPEC.name, aiqa_fr.SPEC.name})
+
+    def __init__(self, asked: Question, looker: Looker, name: str) -> None:
+        self.name = name
+        self._asked = asked
+        self._looker = looker
+        self._found: dict[str, Seen] = {}
+        self._lock = threading.RLock()
+
+    @cached_property
+    def _question(self) -> ParsedQuestion:
+        asked = self._asked
+        if asked.options:
+            return read_question(asked.question, asked.options, has_reference=asked.has_reference)
+        return understand(asked.query, has_reference=asked.has_reference)
+
+    def prefetch(self) -> None:
+        self._look_for(GLOBAL)
+
+    def plan(self, previous: PlannerOutput | None = None) -> PlannerOutput:
+        plan = steps.plan_for(self._question, has_reference=self._asked.has_reference)
+        return steps.widened(plan) if plan == previous else plan
+
+    def detect(self, scope: Sequence[str]) -> Distortions:
+        return findings.detect(scope, self._find)
+
+    def analyse(self, distortions: Mapping[str, Sequence[str]]) -> Analysis:
+        return findings.analyse(distortions, self._find)
+
+    def select(self, distortions: Mapping[str, Sequence[str]], tools: Sequence[OfferedTool]) -> Selection:
+        return findings.select(distortions, tools, has_reference=self._asked.has_reference)
+
+    def answer(self, mode: Mode, plan: PlannerOutput, evidence: ExecutorOutput) -> Verdict:
+        reference = self._asked.reference if plan.reference_mode == "Full-Reference" else None
+        find = self._find if reference is None else partial(self._find_beside, reference, evidence)
+        verdict = steps.answer(steps.AnswerTask(self._asked, self._question, mode, plan, evidence, find))
+        # Of the whole picture, whichever part was asked about: that is what can be taken again or exported anew.
+        return verdict if verdict.advice else replace(verdict, advice=advice_for(self._find(GLOBAL).look))
+
+    # --- looking ---
+
+    def _find(self, name: str) -> Seen:
+        with self._lock:
+            if name not in self._found:
+                self._found[name] = self._look_for(name)
+            return self._found[name]
+
+    def _find_beside(self, reference: LoadedImage, evidence: ExecutorOutput, name: str) -> Seen:
+        seen = self._find(name)
+        return replace(seen, look=beside(seen.look, reference, name, evidence))
+
+    def _look_for(self, name: str) -> Seen:
+        image = self._asked.image
+        if min(image.size) < SMALLEST_SIDE:
+            raise PictureTooSmallError(
+                f"The picture is {image.size[0]}×{image.size[1]} pixels; the embedded backend judges none below "
+                f"{SMALLEST_SIDE}×{SMALLEST_SIDE}."
+            )
+        if name == GLOBAL:
+            return _seen(self._looker.look(image))
+        box = find_region(name, self._asked.regions)
+        if box is not None:
+            return _seen(self._looker.look(image, box))
+        named = {item.name.casefold(): item for item in self._question.scope}
+        place = locate(named.get(name.casefold()) or parse_object(name), image)
+        return _seen(self._looker.look(image, place.box), place.note, guess=place.guess)
+
+
+def _seen(look: Look, note: str | None = None, *, guess: bool = False) -> Seen:
+    """With a note on pictures that are not photographs."""
+    return Seen(look, "; ".join(filter(None, (note, look.facts.note))) or None, guess)
+
+
+# --- How the embedded backend is found and made ---
+
+
+class EmbeddedClient(VLMClient):
+    """Brings a typed backend instead of a language model. Safe to use from several threads."""
+
+    cacheable = False
+
+    def __init__(self, backend: str, vision: Vision) -> None:
+        self.backend = backend
+        self._vision = vision
+        self._looker = Looker(vision)
+
+    @property
+    def identity(self) -> str:
+        return f"{self.backend}@{weights_version()}"
+
+    def typed_backend_for(self, asked: Question) -> EmbeddedBackend:
+        return EmbeddedBackend(asked, self._looker, str(self._vision.about["name"]))
+
+    def generate(self, prompt: str, images: Images = None, **kwargs: Any) -> str:  # noqa: ARG002 - no prompt can be read
+        raise BackendError(
+            "The embedded backend is no language model: it needs a picture and cannot read a free prompt.",
+            hint="Ask it through assess, or use a vision-language model.",
+        )
+
+
+def _create(backend: str, model: str, settings: ProviderSettings) -> EmbeddedClient:  # noqa: ARG001 - every provider is made alike
+    return EmbeddedClient(backend, load_vision())
+
+
+def _readiness(settings: ProviderSettings) -> Readiness:  # noqa: ARG001 - every provider is made alike
+    if not (WEIGHTS / "model.json").is_file():
+        return Readiness(ready=False, reason="its weights are missing: install agenticiqa again")
+    return Readiness(ready=True, reason="runs here, without key, GPU or network")
+
+
+PROVIDER = Provider(
+    name="embedded",
+    description="A vision model of our own on this machine: no key, no GPU, no network",
+    create=_create,
+    readiness=_readiness,
+    local=True,
+)

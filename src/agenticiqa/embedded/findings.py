@@ -1,0 +1,163 @@
+"""What is found in a picture, and the sentences that say so: the executor's work without a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from agenticiqa.embedded.looking import Look
+from agenticiqa.embedded.measures import describe
+from agenticiqa.state import DistortionAnalysis, ExecutorOutput
+from agenticiqa.vlm_client import Analysis, Distortions, OfferedTool, Selection
+from agenticiqa.vocabulary import CATEGORIES, CATEGORY_WORDS, LEVEL_NAMES, severity_in_words
+
+NAMES = CATEGORY_WORDS
+# A slight one of these may be style: shallow focus, a grade, a low key.
+MAY_BE_MEANT = ("Blurs", "Color distortions", "Brightness change", "Contrast")
+MOST_FINDINGS = 3
+LOW_SCORE = 3.0
+"""Below this something must be wrong, even where nothing is found."""
+CLEAR_SHARE = 0.5
+"""A finer kind is named when it holds at least this share of what speaks for its category."""
+
+
+def finding(category: str, look: Look) -> str:
+    """'Severe blur, most like motion blur.'; 'Slight colour distortion, a hint only: it may be meant.'"""
+    severity = look.severity_name(category)
+    if severity == "none":
+        return f"No visible {NAMES[category]}."
+    title, share = look.scene.likeliest_kind(category, look.reading)
+    kind = f", most like {in_sentence(title)}" if title and share >= CLEAR_SHARE else ""
+    hint = ", a hint only: it may be meant" if severity == "slight" and category in MAY_BE_MEANT else ""
+    words = severity_in_words(severity, category)
+    return f"{words[0].upper()}{words[1:]}{kind}{hint}."
+
+
+def in_sentence(title: str) -> str:
+    """A title in the middle of a sentence; names such as JPEG keep their capitals.
+
+    >>> in_sentence("Motion blur"), in_sentence("JPEG compression"), in_sentence("WebP")
+    ('motion blur', 'JPEG compression', 'WebP')
+    """
+    first = title.split(maxsplit=1)[0]
+    return title if first[1:] != first[1:].lower() else title[0].lower() + title[1:]
+
+
+def findings(look: Look) -> list[str]:
+    """The worst things seen, or that nothing stands out; what was measured of each follows."""
+    visible = look.visible()[:MOST_FINDINGS]
+    if not visible:
+        first = f"{unknown_cause(look)}." if look.reading.score < LOW_SCORE else "No distortion stands out."
+        return [first, *(text for name in ("Blurs", "Noise") for text in described(name, look)[:1])]
+    measured = [text for category in visible for text in described(category, look)[:1]]
+    return [*(finding(category, look) for category in visible), *measured]
+
+
+def described(category: str, look: Look) -> list[str]:
+    """What was measured for a category, told so that it agrees with whether the category was found."""
+    return describe(category, look.measures, found=look.severity_name(category) != "none")
+
+
+def unknown_cause(look: Look) -> str:
+    """Of a low score without a finding: nothing is clear enough to be called the cause, but something is likeliest."""
+    likeliest = max(CATEGORIES, key=look.reading.presence)
+    chance = look.reading.presence(likeliest)
+    return f"The cause of the low score is not known; the likeliest is {NAMES[likeliest]} ({chance:.0%})"
+
+
+def level_sentence(look: Look) -> str:
+    """The mean of the levels, which is what is fused, with the level it falls on, and the two likeliest levels."""
+    probabilities = look.reading.level_probabilities
+    mean = sum(level * chance for level, chance in probabilities.items())
+    likeliest = sorted(probabilities, key=lambda level: -probabilities[level])[:2]
+    chances = ", ".join(f"{LEVEL_NAMES[level].lower()} {probabilities[level]:.0%}" for level in likeliest)
+    return f"On the whole {LEVEL_NAMES[level_at(mean)].lower()}: {mean:.2f} of 5 ({chances})."
+
+
+def level_at(score: float) -> int:
+    """The level that a score falls on, halves upwards.
+
+    >>> level_at(3.49), level_at(3.5), level_at(5.0)
+    (3, 4, 5)
+    """
+    return min(5, max(1, int(score + 0.5)))
+
+
+def tool_sentences(evidence: ExecutorOutput) -> list[str]:
+    """What the tools measured, each tool once, in one sentence."""
+    said = {}
+    for log in evidence.tool_logs:
+        if log.calibrated_score is not None and log.raw_score is not None:
+            where = "" if log.region is None else f" on {log.object}"
+            same = abs(log.raw_score - log.calibrated_score) < 0.005
+            raw = "" if same else f"{log.raw_score:.4g}, that is "
+            said[log.tool, where] = f"{log.tool}{where} {raw}{log.calibrated_score:.2f} of 5"
+    return [f"Measured: {'; '.join(said.values())}."] if said else []
+
+
+# --- The executor's work without a language model ---
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A look at an object, and a note where the object could not be found."""
+
+    look: Look
+    note: str | None = None
+    guess: bool = False
+    """Whether what was looked at is only perhaps the object."""
+
+
+Finder = Callable[[str], Seen]
+"""From an object's name to a look at it."""
+
+
+def detect(scope: Sequence[str], find: Finder) -> Distortions:
+    return {name: find(name).look.visible() for name in scope}
+
+
+def analyse(distortions: Mapping[str, Sequence[str]], find: Finder) -> Analysis:
+    return {name: [_judged(category, find(name)) for category in kinds] for name, kinds in distortions.items()}
+
+
+def _judged(category: str, seen: Seen) -> DistortionAnalysis:
+    known = category in seen.look.reading.severity
+    return DistortionAnalysis.model_validate(
+        {
+            "type": category,
+            "severity": seen.look.severity_name(category) if known else "none",
+            "explanation": explanation(category, seen),
+            "uncertain": not known,
+        }
+    )
+
+
+def explanation(category: str, seen: Seen) -> str:
+    """What was measured, the likeliest kind, and where it was looked for."""
+    if category not in seen.look.reading.severity:
+        return f"This backend does not measure {category!r}."
+    found = seen.look.severity_name(category) != "none"
+    sentences = [kind_sentence(category, seen.look), *describe(category, seen.look.measures, found=found)]
+    if seen.note:
+        sentences.append(f"{seen.note[0].upper()}{seen.note[1:]}.")
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def kind_sentence(category: str, look: Look) -> str:
+    """Names the finer kind where it is seen and likely."""
+    if look.severity_name(category) == "none":
+        return ""
+    title, share = look.scene.likeliest_kind(category, look.reading)
+    if title is None or share < CLEAR_SHARE:
+        return ""
+    return f"Most like {in_sentence(title)} ({share:.0%})."
+
+
+def select(distortions: Mapping[str, Sequence[str]], tools: Sequence[OfferedTool], *, has_reference: bool) -> Selection:
+    fitting = [tool for tool in tools if tool.needs_reference == has_reference] or tools
+    return {name: {kind: best_tool(kind, fitting).name for kind in kinds} for name, kinds in distortions.items()}
+
+
+def best_tool(kind: str, tools: Sequence[OfferedTool]) -> OfferedTool:
+    """The first tool (they come best first) that is good at the distortion."""
+    return next((tool for tool in tools if kind in tool.good_at), tools[0])

@@ -1,0 +1,262 @@
+"""What can be measured in a picture or a part of it, and the sentence that says so.
+
+The vision model says how bad something is; these numbers say what it is made of, so that a reader can check it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from agenticiqa.tools.metrics import METRICS, Array, Measurement, MetricInputError, Views
+from agenticiqa.vision.sampling import pixel_grid, windows
+
+# What a good photograph measures, from the pristine photographs that the calibration was fitted on.
+SHARP_EDGE_PX = 1.7
+SHARP_EDGE_LIMIT_PX = 2.0
+SMEARED_EDGE_PX = 2.5
+CLEAN_NOISE = 3.0
+BLOCK_FREE = 0.15
+DARK, BRIGHT = 80, 170
+FLAT_CONTRAST, HARD_CONTRAST = 0.12, 0.30
+GREYISH, GARISH = 0.12, 0.65
+STRONG_CAST = 1.2
+CLIPPED_PERCENT = 1.0
+HAZY = 0.45
+BANDED_PERCENT = 1.0
+
+# With their hue angles in CIE Lab, in degrees, further down.
+HUES = ("red", "orange", "yellow", "green", "cyan", "blue", "purple", "magenta")
+
+
+# Probes of single pixels: a grid of pixels tells them as well as all do.
+_OF_PIXELS = frozenset({"brightness", "contrast", "clipping", "colourfulness", "saturation", "colour_cast"})
+
+
+@dataclass(frozen=True)
+class LookMeasures:
+    """Probes of one region, each computed when first asked for; of a large one on samples of it."""
+
+    pixels: Array
+
+    @cached_property
+    def _grid(self) -> list[Views]:
+        return [Views(pixel_grid(self.pixels))]
+
+    @cached_property
+    def _windows(self) -> list[Views]:
+        return [Views(window) for window in windows(self.pixels)]
+
+    def probe(self, name: str) -> Measurement | None:
+        """A probe's measurement, of several windows the middle one; None when the region is too small for it."""
+        found = []
+        for views in self._grid if name in _OF_PIXELS else self._windows:
+            try:
+                found.append(METRICS[name].measure(views))
+            except MetricInputError:
+                continue
+        found.sort(key=lambda each: each.value)
+        return found[len(found) // 2] if found else None
+
+    def value(self, name: str) -> float | None:
+        found = self._probes.get(name)
+        if name not in self._probes:
+            found = self._probes[name] = self.probe(name)
+        return found.value if found else None
+
+    def detail(self, name: str, key: str) -> float | None:
+        if self.value(name) is None:
+            return None
+        found = self._probes[name]
+        return found.details.get(key) if found else None
+
+    @cached_property
+    def _probes(self) -> dict[str, Measurement | None]:
+        return {}
+
+
+@dataclass(frozen=True)
+class Said:
+    """A number in a sentence (without its full stop), and whether it is one that a sound picture has."""
+
+    text: str
+    usual: bool | None = None
+    """None where the number speaks neither for nor against a fault."""
+
+
+def describe(category: str, measures: LookMeasures, *, found: bool | None = None) -> list[str]:
+    """Sentences that cite what was measured for a category, the most telling first; empty where nothing could be.
+
+    ``found`` says whether the category is seen in the picture: a number that seems to say otherwise is explained, and
+    one that only tells of a fault is left out where there is none.
+    """
+    said = [each for say in _SENTENCES.get(category, ()) if (each := say(measures))]
+    if found is False:
+        said = [each for place, each in enumerate(said) if place == 0 or each.usual is not False]
+    return [f"{each.text}{_explained(category, each, found)}." for each in said]
+
+
+def _explained(category: str, said: Said, found: bool | None) -> str:
+    if found is None or said.usual is None or said.usual != found:
+        return ""
+    return (_FOUND_THOUGH_USUAL if found else _SOUND_THOUGH_UNUSUAL).get(category, "")
+
+
+_SOUND_THOUGH_UNUSUAL = {
+    "Blurs": "; the picture has few sharp edges, and nothing in it looks blurred by mistake",
+    "Noise": "; here that is texture, not noise",
+    "Compression": "; that is too faint to be seen",
+    "Spatial distortions": "; that is too faint to be seen",
+    "Brightness change": "; the scene itself is so, it does not look wrongly exposed",
+    "Contrast": "; the scene itself is so",
+    "Color distortions": "; that looks meant, as in a black-and-white or a graded picture",
+}
+_FOUND_THOUGH_USUAL = {
+    "Blurs": "; the blur is in other parts than the strongest edges",
+    "Noise": "; what is seen is coarser than this measures, or only in places",
+    "Compression": "; the damage is of another kind than blocks",
+    "Spatial distortions": "; the damage is of another kind than blocks",
+    "Brightness change": "; not the mean is wrong but how the light is spread",
+    "Contrast": "; not the amount is wrong but how the tones are spread",
+    "Color distortions": "; not the strength of the colours is wrong but the colours are",
+}
+
+
+# --- one sentence each ---
+
+
+def _edges(m: LookMeasures) -> Said | None:
+    width = m.value("sharpness")
+    if width is None:
+        return None
+    usual = True if width <= SHARP_EDGE_LIMIT_PX else False if width >= SMEARED_EDGE_PX else None
+    return Said(f"Edges are {width:.1f} px wide, about {SHARP_EDGE_PX:.1f} px in a sharp picture", usual)
+
+
+def _edges_only(m: LookMeasures) -> Said | None:
+    """Of a picture asked about oversharpening: wide edges are no sign of it and none against it."""
+    said = _edges(m)
+    return Said(said.text) if said else None
+
+
+def _smear(m: LookMeasures) -> Said | None:
+    length = m.value("motion_blur")
+    angle = m.detail("motion_blur", "degrees")
+    width = m.value("sharpness")
+    # A scene with one dominant direction passes for a smeared one; where edges are sharp it is none.
+    if not length or angle is None or width is None or width < SMEARED_EDGE_PX:
+        return None
+    return Said(f"Detail is smeared over about {length:.0f} px at {angle:.0f}° to the horizontal", usual=False)
+
+
+def _grain(m: LookMeasures) -> Said | None:
+    sigma = m.value("noise")
+    if sigma is None:
+        return None
+    colours = [m.detail("noise", f"sigma_{name}") or 0.0 for name in ("red", "green", "blue")]
+    uneven = max(colours) > 1.5 * min(colours) + 1
+    note = ", stronger in some colours than in others" if uneven else ""
+    return Said(
+        f"Grain has a standard deviation of {sigma:.1f} of 255 levels{note} "
+        f"(clean, smooth pictures: below about {CLEAN_NOISE:.0f})",
+        usual=sigma < CLEAN_NOISE,
+    )
+
+
+def _blocks(m: LookMeasures) -> Said | None:
+    steps = m.value("blockiness")
+    if steps is None:
+        return None
+    if steps < BLOCK_FREE:
+        return Said(f"Steps along an 8×8 grid are only {steps:.2f} above those elsewhere: no block pattern", usual=True)
+    return Said(f"Steps along an 8×8 grid are {1 + steps:.1f} times those elsewhere", usual=False)
+
+
+def _ripples(m: LookMeasures) -> Said | None:
+    ripple = m.value("ringing")
+    return None if ripple is None else Said(f"Ripple beside strong edges is {ripple:.1f} levels above that of the rest")
+
+
+def _bands(m: LookMeasures) -> Said | None:
+    share = m.value("banding")
+    if share is None or share < BANDED_PERCENT:
+        return None
+    return Said(f"{share:.1f} % of the pixels lie on contours of flat steps", usual=False)
+
+
+def _exposure(m: LookMeasures) -> Said | None:
+    mean = m.value("brightness")
+    if mean is None:
+        return None
+    where = "below" if mean < DARK else "above" if mean > BRIGHT else "within"
+    text = f"Mean brightness is {mean:.0f} of 255, {where} the usual {DARK} to {BRIGHT}"
+    return Said(text, usual=where == "within")
+
+
+def _clipped(m: LookMeasures) -> Said | None:
+    highlights, shadows = m.detail("clipping", "highlights"), m.detail("clipping", "shadows")
+    if highlights is None or shadows is None:
+        return None
+    parts = [
+        f"{share:.1f} % of the pixels are pure {name}"
+        for share, name in ((highlights, "white"), (shadows, "black"))
+        if share >= CLIPPED_PERCENT
+    ]
+    return Said(" and ".join(parts), usual=False) if parts else None
+
+
+def _contrast(m: LookMeasures) -> Said | None:
+    rms = m.value("contrast")
+    if rms is None:
+        return None
+    word = "flat" if rms < FLAT_CONTRAST else "hard" if rms > HARD_CONTRAST else "ordinary"
+    text = f"RMS contrast is {rms:.2f} ({word}; {FLAT_CONTRAST:.2f} to {HARD_CONTRAST:.2f} is usual)"
+    return Said(text, usual=word == "ordinary")
+
+
+def _haze(m: LookMeasures) -> Said | None:
+    dark = m.value("haze")
+    if dark is None or dark < HAZY:
+        return None
+    return Said(f"Even the darkest channel averages {dark:.2f} of 1: a veil lies over the picture", usual=False)
+
+
+def _saturation(m: LookMeasures) -> Said | None:
+    mean = m.value("saturation")
+    if mean is None:
+        return None
+    word = "weak" if mean < GREYISH else "very strong" if mean > GARISH else "moderate"
+    return Said(f"Mean colour saturation is {mean:.2f} of 1 ({word})", usual=word == "moderate")
+
+
+def _cast(m: LookMeasures) -> Said | None:
+    factor, angle = m.detail("colour_cast", "cast_factor"), m.detail("colour_cast", "hue_degrees")
+    if factor is None or angle is None or factor < STRONG_CAST:
+        return None
+    return Said(
+        f"The colours lean towards {hue_name(angle)}: their mean is {factor:.1f} times as far from grey as they spread",
+        usual=False,
+    )
+
+
+def hue_name(degrees: float) -> str:
+    """The name of a direction in the a-b plane of CIE Lab.
+
+    >>> hue_name(30), hue_name(95), hue_name(270)
+    ('red', 'yellow', 'blue')
+    """
+    centres = dict(zip(HUES, (30, 60, 95, 140, 200, 270, 305, 335), strict=True))
+    return min(centres, key=lambda name: abs((degrees - centres[name] + 180) % 360 - 180))
+
+
+_SENTENCES: dict[str, tuple[Callable[[LookMeasures], Said | None], ...]] = {
+    "Blurs": (_edges, _smear),
+    "Sharpness": (_edges_only, _ripples),
+    "Noise": (_grain,),
+    "Compression": (_blocks, _ripples, _bands),
+    "Brightness change": (_exposure, _clipped),
+    "Contrast": (_contrast, _haze),
+    "Color distortions": (_saturation, _cast),
+    "Spatial distortions": (_blocks, _bands),
+}

@@ -1,0 +1,223 @@
+"""From a place or object named in a question to pixels, as far as that can be had by measurement.
+
+Sides, halves, corners and the centre follow from the frame, the sky from its colour, smoothness and height, faces from
+a detector, the subject and the background from what stands out, objects of everyday kinds from a second detector where
+that is installed. Beyond them a part is found by what the phrase says of its look ("the red flowers", "the bright
+window", "the dark corner"). Anything else cannot be located here: the caller then judges the whole picture and says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from agenticiqa.embedded.language.phrases import ScopeObject, labels_meant, look_meant
+from agenticiqa.embedded.language.words import word_set
+from agenticiqa.pictures.images import Box, LoadedImage, UInt8Image
+from agenticiqa.pictures.regions import Mask, bounding_box, inner_box
+from agenticiqa.vision.appearance.segments import corner_by_light, find_segment
+from agenticiqa.vision.locators import load_locators
+from agenticiqa.vision.objects import EXTRA, load_detector
+from agenticiqa.vision.saliency_map import saliency_map
+
+SKY_WORDS = frozenset({"sky", "skies", "heaven"})
+FACE_WORDS = word_set("face faces")
+SUBJECT_WORDS = word_set("subject subjects main_subject main_object foreground")
+BACKGROUND_WORDS = word_set("background backgrounds backdrop surroundings")
+PLACE_WORDS = word_set("corner side half part area edge")
+STANDS_OUT = 0.5
+SMALLEST_SUBJECT, LARGEST_SUBJECT = 0.02, 0.85
+"""Shares of the frame between which something stands out from the rest."""
+SMALLEST_INNER = 64
+"""Pixels per side: an inner box smaller than this holds too little to judge."""
+SMALLEST_CORE = 48
+MIDDLE = 0.7
+"""Share of an object's width and height that is taken for its inner part."""
+LEAST_CONFIDENCE = 0.35
+"""Of an area that only looks as the phrase says."""
+# Less than this share of the frame is no sky to judge.
+SMALLEST_SKY = 0.08
+
+
+@dataclass(frozen=True)
+class ObjectPlace:
+    """Where something is, ``note`` saying how it was found; ``box`` None stands for the whole picture."""
+
+    box: Box | None
+    note: str | None = None
+    guess: bool = False
+    """Whether it was taken for what was named by its looks alone."""
+
+
+def locate(item: ScopeObject, image: LoadedImage) -> ObjectPlace:
+    """The region a question means, or the whole picture with a note that says so."""
+    noun = item.noun.casefold()
+    found: ObjectPlace | None = None
+    if noun in SKY_WORDS:
+        box = sky_box(image.rgb)
+        found = ObjectPlace(box) if box else None
+    elif noun in FACE_WORDS:
+        found = face_place(item.name, image.rgb)
+    elif noun in SUBJECT_WORDS or (item.is_region and item.position == "foreground"):
+        found = salient_place(item.name, image.rgb, inside=True)
+    elif noun in BACKGROUND_WORDS or (item.is_region and item.position == "background"):
+        found = salient_place(item.name, image.rgb, inside=False)
+    elif item.position and (item.is_region or noun in PLACE_WORDS):
+        box = side_box(item.position, *image.size)
+        found = ObjectPlace(box) if box else lit_corner(item, image.rgb)
+    elif labels := labels_meant(item):
+        found = object_place(item, labels, image)
+    else:
+        found = place_by_look(item, image)
+    return found or _not_located(item)
+
+
+def _not_located(item: ScopeObject, more: str = "") -> ObjectPlace:
+    return ObjectPlace(None, f"{item.name!r} cannot be located by this backend, so the whole picture was judged{more}")
+
+
+def lit_corner(item: ScopeObject, rgb: UInt8Image) -> ObjectPlace | None:
+    """ "The dark corner": the darkest of the four."""
+    light = look_meant(item).light
+    if item.position != "corners" or light is None:
+        return None
+    name, box = corner_by_light(rgb, light)
+    most = "brightest" if light == "bright" else "darkest"
+    return ObjectPlace(box, f"{item.name!r} was taken for the {most} corner, at the {name}")
+
+
+def place_by_look(item: ScopeObject, image: LoadedImage) -> ObjectPlace | None:
+    """The area that looks as the phrase says; None where it says nothing of that, or no area looks so."""
+    wanted = look_meant(item)
+    if not wanted.colours and not wanted.light:
+        return None
+    wanted = replace(wanted, side=side_box(item.position or "", *image.size))
+    found = find_segment(image.rgb, wanted, saliency_map(image))
+    if found is None or found.confidence < LEAST_CONFIDENCE:
+        return ObjectPlace(None, f"no {wanted.words} area was found for {item.name!r}, so the whole picture was judged")
+    return ObjectPlace(
+        found.box,
+        f"{item.name!r} was taken for the {wanted.words} area that stands out most ({found.share:.0%} of the frame, "
+        f"a guess of {found.confidence:.0%}), judged {'inside' if found.inside else 'in the box around'} it, at "
+        f"{_coordinates(found.box)}",
+        guess=True,
+    )
+
+
+def object_place(item: ScopeObject, labels: frozenset[str], image: LoadedImage) -> ObjectPlace:
+    """The largest object of the kind, on the side that the question names if it names one."""
+    detector, rgb = load_detector(), image.rgb
+    if detector is None:
+        by_look = place_by_look(item, image)
+        if by_look and by_look.box:
+            return by_look
+        return _not_located(item, f" (pip install 'agenticiqa[{EXTRA}]' adds a detector that may find it)")
+    finds = detector.find(rgb, labels)
+    side = side_box(item.position or "", rgb.shape[1], rgb.shape[0])
+    if side is not None:
+        finds = [find for find in finds if _has_its_centre_in(side, find.box)]
+    if not finds:
+        return ObjectPlace(None, f"{item.name!r} was not found in the picture, so the whole picture was judged")
+    largest = finds[0]
+    core = _core(rgb, largest.box)
+    which = f"the largest of {len(finds)} found" if len(finds) > 1 else "what was found"
+    taken_for = f"{largest.label}, chance {largest.chance:.2f}"
+    return ObjectPlace(
+        core, f"{item.name!r} was judged in the inner part of {which} ({taken_for}), at {_coordinates(core)}"
+    )
+
+
+def _core(rgb: UInt8Image, box: Box) -> Box:
+    """The part of a find that is surely the object: what stands out in it, or its middle. The rest of a box shows what
+    is around the object, which may be sharp where the object is not.
+    """
+    stands_out = np.zeros(rgb.shape[:2], bool)
+    stands_out[box.rows, box.columns] = (load_locators().saliency(rgb) >= STANDS_OUT)[box.rows, box.columns]
+    inner = inner_box(stands_out)
+    if inner and min(inner.width, inner.height) >= SMALLEST_CORE:
+        return inner
+    wide, high = (max(min(side, SMALLEST_CORE), round(side * MIDDLE)) for side in (box.width, box.height))
+    return Box(box.x + (box.width - wide) // 2, box.y + (box.height - high) // 2, wide, high)
+
+
+def _has_its_centre_in(side: Box, box: Box) -> bool:
+    x, y = box.x + box.width / 2, box.y + box.height / 2
+    return side.x <= x < side.x + side.width and side.y <= y < side.y + side.height
+
+
+def face_place(name: str, rgb: UInt8Image) -> ObjectPlace | None:
+    """The largest face that the detector is sure of."""
+    faces = load_locators().faces(rgb)
+    if not faces:
+        return None
+    box = max(faces, key=lambda face: face.width * face.height)
+    which = f"the largest of {len(faces)} faces found" if len(faces) > 1 else "the face found"
+    return ObjectPlace(box, f"{name!r} was judged in {which}, at {_coordinates(box)}")
+
+
+def salient_place(name: str, rgb: UInt8Image, *, inside: bool) -> ObjectPlace | None:
+    """What stands out, or the rest: the largest box that holds nothing else, so that the other does not mix in."""
+    stands_out: Mask = np.asarray(load_locators().saliency(rgb) >= STANDS_OUT)
+    share = float(stands_out.mean())
+    if not SMALLEST_SUBJECT <= share <= LARGEST_SUBJECT:
+        return None
+    mask = stands_out if inside else ~stands_out
+    of_frame = f"{share if inside else 1 - share:.0%} of the frame by what stands out"
+    inner = inner_box(mask)
+    if inner and min(inner.width, inner.height) >= SMALLEST_INNER:
+        return ObjectPlace(inner, f"{name!r} ({of_frame}) was judged in its largest box, at {_coordinates(inner)}")
+    around = bounding_box(mask)
+    if around is None or not inside:
+        return None
+    return ObjectPlace(around, f"{name!r} ({of_frame}) was judged in the box around it, with what else is there")
+
+
+def _coordinates(box: Box) -> str:
+    return f"x {box.x}, y {box.y}, {box.width}×{box.height} pixels"
+
+
+def side_box(position: str, width: int, height: int) -> Box | None:
+    """The part of the frame that position words mean; None for corners, edges, fore- and background.
+
+    >>> side_box("top left", 300, 200)
+    Box(x=0, y=0, width=150, height=100)
+    >>> side_box("center", 300, 200)
+    Box(x=75, y=50, width=150, height=100)
+    """
+    words = set(position.split())
+    if not words or words - {"left", "right", "top", "bottom", "center"}:
+        return None
+    half_w, half_h = max(1, width // 2), max(1, height // 2)
+    if words == {"center"}:
+        return Box((width - half_w) // 2, (height - half_h) // 2, half_w, half_h)
+    x, box_width = 0, width
+    if "left" in words or "right" in words:
+        x, box_width = (0 if "left" in words else width - half_w), half_w
+    y, box_height = 0, height
+    if "top" in words or "bottom" in words:
+        y, box_height = (0 if "top" in words else height - half_h), half_h
+    return Box(x, y, box_width, box_height)
+
+
+def sky_box(rgb: UInt8Image) -> Box | None:
+    """The upper part of the frame that is smooth, bright and not green, as long as it is large enough."""
+    scale = 128 / max(rgb.shape[:2])
+    small = cv2.resize(rgb, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else rgb
+    rows = _sky_rows(np.asarray(small, np.float32))
+    if rows < SMALLEST_SKY * small.shape[0]:
+        return None
+    height = max(1, round(rows / small.shape[0] * rgb.shape[0]))
+    return Box(0, 0, rgb.shape[1], height)
+
+
+def _sky_rows(small: npt.NDArray[np.float32]) -> int:
+    """How many rows from the top look like sky over most of their width."""
+    red, green, blue = (small[..., i] for i in range(3))
+    luma = 0.299 * red + 0.587 * green + 0.114 * blue
+    rough = cv2.blur(np.abs(cv2.Laplacian(luma, cv2.CV_32F)), (5, 5))
+    skyish = (rough < 8) & (luma > 90) & (green < np.maximum(blue, red) + 8)
+    covered = skyish.mean(axis=1) > 0.6
+    return int(np.argmin(covered)) if not covered.all() else len(covered)

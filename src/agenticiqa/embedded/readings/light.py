@@ -1,0 +1,331 @@
+"""How strong the colours are, whether they lean one way, which they are and how they go together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import cv2
+import numpy as np
+
+from agenticiqa.embedded.looking import Look
+from agenticiqa.embedded.measures import HUES, hue_name
+from agenticiqa.embedded.readings.base import (
+    PropertyReading,
+    chance_above,
+    chances_at,
+    pixels_of,
+    place_name,
+    placed,
+    reader,
+    word_at,
+)
+from agenticiqa.embedded.readings.detail import READ, damage_told
+from agenticiqa.pictures.images import UInt8Image
+from agenticiqa.vision.appearance.colours import Palette, hue_reach, light_spread, opposite_shares, palette
+from agenticiqa.vision.appearance.views import light_of_codes, lightness, reduced
+from agenticiqa.vision.sampling import clipped
+
+COLOURFULNESS = (4.0, 15.0, 30.0, 55.0, 95.0)
+"""Hasler and Süsstrunk's measure at none, slight, moderate, quite and very colourful; their own names are near these
+(15 slightly, 33 moderately, 59 quite, 82 highly, 109 extremely)."""
+CAST = (0.25, 0.85, 1.2, 1.6, 2.2)
+"""How far light edges lean, in stops between the channels."""
+MONOCHROME = 0.02
+"""Chroma in OKLab that nearly no pixel of a black-and-white picture reaches."""
+_COLOUR_WORDS = ("No colour", "Muted colours", "Moderate colours", "Strong colours", "Very strong colours")
+
+
+@reader("colourful")
+def colourful(look: Look) -> PropertyReading | None:
+    """By degree."""
+    strength = look.measures.value("colourfulness")
+    if strength is None:
+        return None
+    amount = placed(strength, COLOURFULNESS)
+    return PropertyReading(
+        f"{word_at(_COLOUR_WORDS, amount)}: colourfulness is {strength:.0f} (33 is moderate, 82 high).",
+        amounts=chances_at(amount),
+        numbers={"colourfulness": round(strength, 2)},
+    )
+
+
+@reader("colour_cast")
+def colour_cast(look: Look) -> PropertyReading:
+    """A grade that is meant and a cast that is none look alike: a guess, unless there is no colour at all."""
+    seen = palette(pixels_of(look))
+    if seen.strongest_chroma < MONOCHROME:
+        return PropertyReading("No colour cast: the picture is black and white.", amounts=(1.0, 0.0, 0.0, 0.0, 0.0))
+    lean, hue = edge_lean(pixels_of(look))
+    amount = placed(lean, CAST)
+    said = f"The colours lean towards {hue}" if amount > 0.125 else "The colours hardly lean any way"
+    return PropertyReading(
+        f"{said}: light edges are {lean:.1f} stops off grey; it may be meant or be the scene's own.",
+        amounts=chances_at(amount, 0.2),
+        values=_hue_chances(hue, 1 - chances_at(amount, 0.2)[0]),
+        guess=True,
+        numbers={"stops_off_grey": round(lean, 2), "hue": hue},
+    )
+
+
+def _hue_chances(hue: str, there: float) -> dict[str, float]:
+    """People call a cast towards magenta pink as well."""
+    values = dict.fromkeys(HUES, 0.0) | {hue: there}
+    return values | {"pink": values["magenta"]}
+
+
+def edge_lean(rgb: UInt8Image) -> tuple[float, str]:
+    """How far the mean of strong edges is from grey, and towards which hue (the grey-edge assumption: van de Weijer,
+    Gevers and Gijsenij, IEEE TIP 2007).
+    """
+    light = cv2.GaussianBlur(light_of_codes()[reduced(rgb, 128)], (0, 0), 1.0)
+    steps = np.hypot(cv2.Sobel(light, cv2.CV_32F, 1, 0), cv2.Sobel(light, cv2.CV_32F, 0, 1))
+    red, green, blue = (float((steps[..., at] ** 5).mean() ** 0.2) + 1e-4 for at in range(3))
+    stops = np.log2([red / green, blue / green])
+    code = np.clip(np.array([red, green, blue]) / max(red, green, blue), 0, 1) ** (1 / 2.2)
+    shown = np.full((1, 1, 3), np.rint(255 * code), np.float32) / 255
+    lab = cv2.cvtColor(np.asarray(shown, np.float32), cv2.COLOR_RGB2LAB)[0, 0]
+    return float(np.hypot(*stops)), hue_name(math.degrees(math.atan2(float(lab[2]), float(lab[1]))) % 360)
+
+
+@reader("colour_scheme")
+def colour_scheme(look: Look) -> PropertyReading:
+    """The main colours by name, and how they go together."""
+    seen = palette(pixels_of(look))
+    return PropertyReading(
+        _scheme_sentence(seen),
+        values=scheme_chances(seen),
+        numbers={name: round(share, 3) for name, share in seen.shares.items() if share >= 0.05},
+    )
+
+
+def scheme_chances(seen: Palette) -> dict[str, float]:
+    """Each value by itself: a picture may be warm, mostly red, and monochromatic."""
+    grey = chance_above(-seen.strongest_chroma, -MONOCHROME, 0.005)
+    coloured = 1 - grey
+    strong = chance_above(seen.chroma, 0.03, 0.01)
+    reach = hue_reach(seen.hues)
+    one_hue = coloured * chance_above(-reach, -45, 8)
+    sepia_hue = float(seen.hues[5:10].sum())
+    sepia = one_hue * chance_above(-seen.strongest_chroma, -0.12, 0.02) * chance_above(sepia_hue, 0.85, 0.05)
+    opposite = opposite_shares(seen.hues)
+    mixed_warmth = 1 - abs(2 * seen.warm - 1)
+    many = coloured * strong * chance_above(reach, 200, 30)
+    light = chance_above(seen.lightness, 0.78, 0.04)
+    of_names = {name: _name_chance(name, seen) for name in seen.shares}
+    return {
+        **of_names,
+        "monochrome": grey,
+        "sepia": sepia,
+        "monochromatic": one_hue * (1 - sepia),
+        "analogous": coloured * chance_above(-reach, -100, 20) * (1 - one_hue),
+        "complementary": coloured * strong * chance_above(opposite, 0.2, 0.05),
+        "warm": coloured * chance_above(seen.warm, 0.6, 0.08),
+        "cool": coloured * chance_above(-seen.warm, -0.4, 0.08),
+        "mixed": max(many, coloured * strong * chance_above(mixed_warmth, 0.7, 0.1)),
+        "neutral": chance_above(-seen.chroma, -0.03, 0.01),
+        "pastel": coloured * light * chance_above(-seen.strongest_chroma, -0.13, 0.02),
+    }
+
+
+def _name_chance(name: str, seen: Palette) -> float:
+    """The chance that people call it the main colour: they leave black, grey and white out where there is colour."""
+    greys = ("black", "gray", "white")
+    colours = sum(share for each, share in seen.shares.items() if each not in greys)
+    if name in greys:
+        return seen.shares[name] * (0.4 if colours > 0.4 else 1.0)
+    return min(1.0, seen.shares[name] / max(colours, 0.5))
+
+
+def _scheme_sentence(seen: Palette) -> str:
+    shares = ", ".join(f"{name} {seen.shares[name]:.0%}" for name in seen.main if name in seen.shares)
+    if seen.strongest_chroma < MONOCHROME:
+        return f"Black and white; tones: {shares}."
+    tone = "warm" if seen.warm > 0.62 else "cool" if seen.warm < 0.38 else "both warm and cool"
+    named = [name for name in seen.main if name in seen.shares]
+    return f"Mainly {' and '.join(named[:2])}, {tone} on the whole ({shares} of the frame)."
+
+
+# --- Brightness, evenness of the light, dark corners, contrast ---
+
+
+SIDE = 256
+BRIGHTNESS = (0.08, 0.24, 0.50, 0.76, 0.92)
+"""Mean lightness (CIE L*, 0 to 1) at very dark, dark, medium, bright, very bright."""
+CONTRAST = (0.03, 0.07, 0.115, 0.20, 0.30)
+"""Standard deviation of the lightness at none, low, ordinary, high, hard contrast."""
+EVENNESS = (6.0, 4.0, 2.5, 1.2, 0.4)
+"""Stops between the darkest and the brightest ninth of the frame at patchy to even light."""
+NIGHT = 0.27
+"""Mean lightness below which a picture looks as if taken at night."""
+CORNERS = (0.2, 0.6, 1.2, 2.0, 3.0)
+"""Stops by which the corners are darker than the middle."""
+_BRIGHT_WORDS = ("Very dark", "Dark", "Of medium brightness", "Bright", "Very bright")
+_CONTRAST_WORDS = ("Hardly any contrast", "Low contrast", "Ordinary contrast", "High contrast", "Hard contrast")
+
+
+def brightness_told(look: Look) -> PropertyReading:
+    """The mean lightness of the part."""
+    mean = float(lightness(reduced(pixels_of(look), SIDE)).mean())
+    amount = placed(mean, BRIGHTNESS)
+    word = word_at(_BRIGHT_WORDS, amount)
+    return PropertyReading(
+        f"{word}: the mean lightness of the {place_name(look)} is {100 * mean:.0f} of 100.",
+        amounts=chances_at(amount, 0.1),
+        numbers={"lightness": round(mean, 4)},
+    )
+
+
+reader("bright")(brightness_told)
+
+
+@reader("contrasty")
+def contrasty(look: Look) -> PropertyReading:
+    """How far light and dark tones lie apart."""
+    light = lightness(reduced(pixels_of(look), SIDE))
+    spread = float(light.std())
+    low, high = (float(each) for each in np.percentile(light, (2, 98)))
+    amount = placed(spread, CONTRAST)
+    return PropertyReading(
+        f"{word_at(_CONTRAST_WORDS, amount)}: tones run from {100 * low:.0f} to {100 * high:.0f} of 100 in lightness.",
+        amounts=chances_at(amount),
+        numbers={"lightness_deviation": round(spread, 4), "darkest": round(low, 3), "lightest": round(high, 3)},
+    )
+
+
+@reader("evenly_lit")
+def evenly_lit(look: Look) -> PropertyReading:
+    """Things differ in how much light they throw back: what is dark may also be a dark thing, so this is a guess."""
+    found = light_spread(pixels_of(look))
+    amount = placed(found.across, EVENNESS)
+    said = "The light looks even" if amount > 0.6 else "The light differs over the frame"
+    return PropertyReading(
+        f"{said}: from the {found.darkest} to the {found.brightest} it changes by {found.across:.1f} stops.",
+        amounts=chances_at(amount, 0.2),
+        guess=True,
+        numbers={"stops": round(found.across, 2)},
+    )
+
+
+@reader("time_of_day")
+def time_of_day(look: Look) -> PropertyReading:
+    """Dark pictures are taken at night more often than by day, and inside more often than either: a guess."""
+    mean = float(lightness(reduced(look.image.rgb, SIDE)).mean())
+    night = chance_above(-mean, -NIGHT, 0.05)
+    word = "Perhaps night" if night > 0.5 else "Perhaps day"
+    return PropertyReading(
+        f"{word}, by its lightness alone: {100 * mean:.0f} of 100.",
+        values={"day": 1 - night, "night": night},
+        guess=True,
+        numbers={"lightness": round(mean, 4)},
+    )
+
+
+@reader("vignetted")
+def vignetted(look: Look) -> PropertyReading:
+    """Whether the lens or the scene darkens the corners cannot be told: a guess. Of a part: how dark it is."""
+    if look.box is not None:
+        part = brightness_told(look)
+        return replace(part, amounts=tuple(reversed(part.amounts or ())))
+    found = light_spread(pixels_of(look))
+    amount = placed(found.corners, CORNERS)
+    if found.corners > 0.3:
+        said = f"All corners are darker than the middle, by at least {found.corners:.1f} stops; the scene may be so."
+    else:
+        said = "The corners are not all darker than the middle."
+    return PropertyReading(
+        said, amounts=chances_at(amount, 0.15), guess=True, numbers={"corner_stops": round(found.corners, 2)}
+    )
+
+
+# --- Exposure ---
+
+
+MUCH_WHITE = 5.0
+"""Percent of the pixels."""
+
+
+@reader("overexposed")
+def overexposed(look: Look) -> PropertyReading:
+    """A yes is right nearly always; where much is white and nothing else is clipped, a no is a guess."""
+    told = damage_told(look, READ["overexposed"])
+    if (told.presence or 0.0) >= 0.5:
+        return told
+    found = clipped(pixels_of(look))
+    if found.white < MUCH_WHITE:
+        return told
+    numbers = {**told.numbers, "pure_white_percent": round(found.white, 2), "partly_clipped": round(found.partly, 3)}
+    may_be = f"{found.white:.0f} % of it is pure white, which may be the scene or too much light."
+    return replace(told, sentence=f"{told.sentence} {may_be}", guess=True, numbers=numbers)
+
+
+# --- Mood words from light and colour: always a guess ---
+
+
+class _Impression:
+    """Light and colour on axes from 0 to 1."""
+
+    def __init__(self, look: Look) -> None:
+        rgb = pixels_of(look)
+        light, colours = lightness(reduced(rgb, SIDE)), palette(rgb)
+        self.bright = placed(float(light.mean()), BRIGHTNESS)
+        self.contrast = placed(float(light.std()), CONTRAST)
+        self.colour = placed(look.measures.value("colourfulness") or 0.0, COLOURFULNESS)
+        coloured = min(1.0, colours.chroma / 0.04)
+        self.warm = 0.5 + (colours.warm - 0.5) * coloured
+
+    @property
+    def words(self) -> str:
+        light = "dark" if self.bright < 0.4 else "light" if self.bright > 0.6 else "of medium brightness"
+        tone = "warm" if self.warm > 0.6 else "cool" if self.warm < 0.4 else "neither warm nor cool"
+        strength = "muted" if self.colour < 0.35 else "strong" if self.colour > 0.6 else "moderate"
+        return f"it is {light}, {tone}, with {strength} colours"
+
+
+@reader("mood")
+def mood(look: Look) -> PropertyReading:
+    """Words for moods by how light, warm, colourful and contrasty the picture is."""
+    seen = _Impression(look)
+    dark, muted, soft, cool = 1 - seen.bright, 1 - seen.colour, 1 - seen.contrast, 1 - seen.warm
+    weights = {
+        "cheerful": seen.bright * seen.colour * (0.5 + seen.warm / 2),
+        "exciting": seen.colour * seen.contrast,
+        "calm": soft * (0.5 + muted / 2) * (0.4 + seen.bright / 2),
+        "gloomy": dark * muted,
+        "sad": 0.6 * dark * muted * (0.5 + cool / 2),
+        "lonely": 0.5 * muted * cool,
+        "tense": 0.5 * dark * seen.contrast,
+        "mysterious": 0.6 * dark * (0.5 + cool / 2),
+        "dramatic": dark * seen.contrast * 0.9,
+        "cosy": seen.warm * dark * 0.8,
+        "romantic": 0.5 * seen.warm * soft,
+        "nostalgic": 0.5 * seen.warm * muted,
+        "dreamy": 0.8 * seen.bright * soft,
+        "neutral": 0.25,
+    }
+    total = sum(weights.values())
+    values = {name: weight / total for name, weight in weights.items()}
+    likeliest = max(values, key=lambda name: values[name])
+    return PropertyReading(f"Perhaps {likeliest}, by light and colour alone: {seen.words}.", values=values, guess=True)
+
+
+@reader("cosy")
+def cosy(look: Look) -> PropertyReading:
+    """Warm in colour, not glaring."""
+    seen = _Impression(look)
+    return PropertyReading(
+        f"By light and colour alone a guess: {seen.words}.",
+        amounts=chances_at(0.7 * seen.warm + 0.3 * (1 - seen.bright), 0.2),
+        guess=True,
+    )
+
+
+@reader("dreamy")
+def dreamy(look: Look) -> PropertyReading:
+    """Light and soft."""
+    seen = _Impression(look)
+    return PropertyReading(
+        f"By light and colour alone a guess: {seen.words}.",
+        amounts=chances_at(0.5 * seen.bright + 0.5 * (1 - seen.contrast), 0.2),
+        guess=True,
+    )

@@ -1,0 +1,146 @@
+"""Finding, choosing and making backends: which provider a name means, and whether it works here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module, metadata
+
+from agenticiqa.errors import BackendUnavailableError
+from agenticiqa.runtime.config import RoleSettings, Settings, load_settings
+from agenticiqa.vlm_client import Provider, Readiness, VLMClient
+
+
+@dataclass(frozen=True)
+class BackendName:
+    """``provider.model``, split at the first dot.
+
+    >>> BackendName.parse("anthropic.claude-3.5-sonnet")
+    BackendName(provider='anthropic', model='claude-3.5-sonnet')
+    >>> BackendName.parse("qwen2.5-vl-local")
+    BackendName(provider='qwen', model='')
+    """
+
+    provider: str
+    model: str
+
+    @classmethod
+    def parse(cls, name: str) -> BackendName:
+        if name in _WHOLE_NAMES:
+            return cls(_WHOLE_NAMES[name], "")
+        provider, _, model = name.partition(".")
+        return cls(provider, model)
+
+
+# Names that hold a dot or no model at all.
+_WHOLE_NAMES = {"qwen2.5-vl-local": "qwen"}
+
+ENTRY_POINT_GROUP = "agenticiqa.backends"
+
+
+# The modules are imported when a backend is first used: each pulls in a heavy SDK.
+_BUILT_IN = {
+    "openai": "agenticiqa.models.openai",
+    "anthropic": "agenticiqa.models.anthropic",
+    "google": "agenticiqa.models.google",
+    "compatible": "agenticiqa.models.compatible",
+    "qwen": "agenticiqa.models.qwen",
+    "embedded": "agenticiqa.embedded.backend",
+}
+
+
+def provider_names() -> list[str]:
+    """Built-in providers first, then those that other packages add."""
+    return [*_BUILT_IN, *(point.name for point in _plug_ins() if point.name not in _BUILT_IN)]
+
+
+def _plug_ins() -> list[metadata.EntryPoint]:
+    return list(metadata.entry_points(group=ENTRY_POINT_GROUP))
+
+
+def find_provider(name: str) -> Provider:
+    """The provider of that name, built in or added by a plug-in."""
+    if name in _BUILT_IN:
+        provider: Provider = import_module(_BUILT_IN[name]).PROVIDER
+        return provider
+    for point in _plug_ins():
+        if point.name == name:
+            loaded = point.load()
+            if isinstance(loaded, Provider):
+                return loaded
+            raise BackendUnavailableError(
+                f"The plug-in {point.value!r} does not give an agenticiqa.vlm_client.Provider.",
+                hint="Report this to the plug-in's authors.",
+            )
+    raise BackendUnavailableError(
+        f"There is no backend provider {name!r}.",
+        hint=f"Known: {', '.join(provider_names())}. Write PROVIDER.MODEL, for example openai.gpt-4o.",
+    )
+
+
+def create_vlm_client(backend: str | RoleSettings, settings: Settings | None = None) -> VLMClient:
+    """A client for a backend name such as ``openai.gpt-4o``, or for a role's settings."""
+    name = backend.backend if isinstance(backend, RoleSettings) else backend
+    settings = settings or load_settings()
+    parsed = BackendName.parse(name)
+    provider = find_provider(parsed.provider)
+    provider_settings = settings.provider(parsed.provider)
+    readiness = provider.readiness(provider_settings)
+    if not readiness.ready:
+        raise BackendUnavailableError(f"The backend {name!r} cannot be used: {readiness.reason}.")
+    client = provider.create(name, parsed.model or provider_settings.model or "", provider_settings)
+    client.backend = client.backend or name
+    return client
+
+
+@dataclass(frozen=True)
+class BackendChoice:
+    """The backend a role will run on and, where it is not the configured one, why."""
+
+    backend: str
+    reason: str | None = None
+    is_default: bool = False
+    """The keyless backend where nobody chose another: nothing that a run would have to warn of."""
+
+
+def choose_backend(role: str, settings: Settings) -> BackendChoice:
+    """The configured backend; where it has no key here, its fallback; where that has none either, the keyless one.
+
+    A backend named on the command line or in the environment gives way only to a fallback named beside it: the user
+    asked for it.
+    """
+    wanted = settings.role(role)
+    parsed = BackendName.parse(wanted.backend)
+    readiness = find_provider(parsed.provider).readiness(settings.provider(parsed.provider))
+    if readiness.ready:
+        return BackendChoice(wanted.backend)
+    reason = f"{wanted.backend} cannot be used: {readiness.reason}"
+    if wanted.fallback_backend and readiness_of(wanted.fallback_backend, settings).ready:
+        return BackendChoice(wanted.fallback_backend, reason)
+    if role in settings.chosen_explicitly:
+        return BackendChoice(wanted.backend)
+    keyless = settings.keyless_backend
+    if keyless is None:
+        raise BackendUnavailableError(f"The {role}'s backend {wanted.backend!r} cannot be used: {readiness.reason}.")
+    keyless_readiness = readiness_of(keyless, settings)
+    if not keyless_readiness.ready:
+        raise BackendUnavailableError(
+            f"The {role}'s backend {wanted.backend!r} cannot be used: {readiness.reason}. "
+            f"Neither can the keyless backend {keyless!r}: {keyless_readiness.reason}.",
+            hint=WAYS_TO_A_BACKEND,
+        )
+    return BackendChoice(keyless, reason, is_default=role not in settings.chosen)
+
+
+def readiness_of(backend: str, settings: Settings) -> Readiness:
+    """Whether a backend can be used here: its provider is installed and has its key or address."""
+    name = BackendName.parse(backend).provider
+    if name not in provider_names():
+        return Readiness(ready=False, reason="it is not installed")
+    return find_provider(name).readiness(settings.provider(name))
+
+
+WAYS_TO_A_BACKEND = (
+    "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GOOGLE_API_KEY; or set COMPATIBLE_BASE_URL to an OpenAI-compatible "
+    "server (vLLM, Ollama, llama.cpp, LM Studio) and use --backend compatible.MODEL; or set QWEN_MODEL to a local "
+    "Qwen2.5-VL and use --backend qwen2.5-vl-local. `agenticiqa doctor` shows what works here."
+)

@@ -1,0 +1,161 @@
+"""From what a provider's SDK raises to this package's errors. Key material never enters a message."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from tenacity import RetryCallState, Retrying, retry_if_exception
+
+from agenticiqa.errors import (
+    AuthenticationError,
+    BackendConnectionError,
+    BackendError,
+    BackendServerError,
+    BackendTimeoutError,
+    RateLimitError,
+    RequestRejectedError,
+)
+
+MAX_DETAIL = 500
+
+
+def scrubbed(text: str, secret: str | None) -> str:
+    """A provider's words without the key, on one line and of bounded length.
+
+    >>> scrubbed("bad key sk-123 given", "sk-123")
+    'bad key *** given'
+    """
+    if secret:
+        text = text.replace(secret, "***")
+    text = " ".join(text.split())
+    return text if len(text) <= MAX_DETAIL else f"{text[:MAX_DETAIL]}…"
+
+
+def error_for_status(
+    provider: str, status: int, detail: str, *, retry_after: float | None = None, secret: str | None = None
+) -> BackendError:
+    """The error for an HTTP status outside 2xx."""
+    words = scrubbed(detail, secret) or "no reason given"
+    if status in (401, 403):
+        # Providers like to quote a part of the key in these messages, so none of their words are repeated.
+        return AuthenticationError(f"{provider} refused the API key (HTTP {status}).")
+    if status == 429:
+        return RateLimitError(f"{provider} asks to slow down: {words}", retry_after=retry_after)
+    if status == 408:
+        return BackendTimeoutError(f"{provider} gave up waiting (HTTP 408): {words}")
+    if status >= 500:
+        return BackendServerError(f"{provider} failed (HTTP {status}): {words}")
+    return RequestRejectedError(f"{provider} rejected the request (HTTP {status}): {words}")
+
+
+def quota_used_up(provider: str) -> RateLimitError:
+    """A 429 that no waiting will cure."""
+    error = RateLimitError(f"The quota of this {provider} account is used up.", hint="Check its plan and billing.")
+    error.retryable = False
+    return error
+
+
+def connection_error(provider: str, error: BaseException, *, secret: str | None = None) -> BackendConnectionError:
+    """A connection that failed or broke. One that nobody accepts is not worth another try: the server is not there."""
+    causes = list(_chain(error))
+    innermost = causes[-1]
+    words = scrubbed(str(innermost) or type(innermost).__name__, secret)
+    mapped = BackendConnectionError(f"The connection to {provider} failed: {words}.")
+    if any(_is_unreachable(cause) for cause in causes):
+        mapped.retryable = False
+    return mapped
+
+
+def timeout_or_unreachable(provider: str, error: BaseException, seconds: float) -> BackendError:
+    """No answer in time; or, where not even the connection came about, no such server."""
+    if any(type(cause).__name__ == "ConnectTimeout" for cause in _chain(error)):
+        unreachable = BackendConnectionError(f"{provider} cannot be reached.")
+        unreachable.retryable = False
+        return unreachable
+    return timeout_error(provider, seconds)
+
+
+def timeout_error(provider: str, seconds: float) -> BackendTimeoutError:
+    return BackendTimeoutError(f"{provider} did not answer within {seconds:.3g} s.")
+
+
+def _is_unreachable(cause: BaseException) -> bool:
+    if isinstance(cause, socket.gaierror):
+        return cause.errno != socket.EAI_AGAIN
+    return isinstance(cause, ConnectionRefusedError) or (
+        isinstance(cause, OSError) and cause.errno in (errno.ECONNREFUSED, errno.EHOSTUNREACH)
+    )
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__
+
+
+def retry_after_seconds(headers: Mapping[str, str] | None, now: datetime | None = None) -> float | None:
+    """The provider's own figure: ``retry-after-ms``, or ``retry-after`` in seconds or as a date.
+
+    >>> retry_after_seconds({"retry-after": "7"})
+    7.0
+    """
+    if headers is None:
+        return None
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after")
+    seconds = _number(value)
+    return seconds if seconds is not None else _seconds_until(value, now)
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if 0 <= number < float("inf") else None
+
+
+def _seconds_until(value: str | None, now: datetime | None) -> float | None:
+    try:
+        moment = parsedate_to_datetime(value or "")
+    except (TypeError, ValueError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    return max(0.0, (moment - (now or datetime.now(timezone.utc))).total_seconds())
+
+
+# --- One way to try again: whoever sends requests says when to stop and how long to wait ---
+
+
+def failure_of(state: RetryCallState) -> BaseException | None:
+    """What the last attempt ended with."""
+    return state.outcome.exception() if state.outcome else None
+
+
+def attempts(
+    *,
+    stop: Callable[[RetryCallState], bool],
+    wait: Callable[[RetryCallState], float],
+    sleep: Callable[[float], None],
+    before_sleep: Callable[[RetryCallState], None],
+) -> Retrying:
+    """Repeats a call whose failure may pass; the last failure is raised as it is."""
+    return Retrying(
+        retry=retry_if_exception(lambda error: isinstance(error, BackendError) and error.retryable),
+        stop=stop,
+        wait=wait,
+        sleep=sleep,
+        before_sleep=before_sleep,
+        reraise=True,
+    )

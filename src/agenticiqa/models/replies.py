@@ -1,0 +1,243 @@
+"""How sure the model is of its letter: read from the token probabilities of its JSON reply.
+
+The reply is a list of tokens, each with the most likely alternatives at that place. One of them carries the value of
+``final_answer``; the alternatives at that place are what the model might have answered instead.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel
+
+from agenticiqa.vocabulary import LEVEL_LETTERS, LEVEL_NAMES
+
+LEVEL_WORDS: Mapping[str, str] = {name.lower(): LEVEL_LETTERS[level] for level, name in LEVEL_NAMES.items()}
+# A probability below this is noise of the provider's rounding.
+SMALLEST_MASS = 1e-12
+
+_KEY = re.compile(r'(?<!\\)"final_answer"\s*:\s*')
+_OPENING = re.compile(r'[\s:"\'(\[*]*')
+_CLOSING = " \t\r\n\"'.,:;)]}*"
+
+
+@dataclass(frozen=True)
+class ReplyToken:
+    """A piece of the reply, and what else might have stood in its place."""
+
+    text: str
+    logprob: float
+    alternatives: tuple[tuple[str, float], ...] = ()
+    """(text, log-probability) pairs; may or may not contain the token itself."""
+
+
+@dataclass(frozen=True)
+class _Value:
+    """Where the answer starts in the joined text, and what it says."""
+
+    start: int
+    text: str
+
+
+def answer_logprobs(tokens: Sequence[ReplyToken], letters: Sequence[str]) -> dict[str, float] | None:
+    """Log-probability of each allowed letter, or None when no token of the reply carries one.
+
+    >>> place = ReplyToken("C", -0.2, (("C", -0.2), ("B", -2.0)))
+    >>> found = answer_logprobs([ReplyToken('{"final_answer": "', 0.0), place, ReplyToken('"}', 0.0)], ["B", "C"])
+    >>> found == {"B": -2.0, "C": -0.2}
+    True
+    """
+    if not letters:
+        return None
+    text = "".join(token.text for token in tokens)
+    for value in reversed(list(_values(text))):
+        found = _token_at(tokens, value.start)
+        if found is None:
+            continue
+        token, offset = found
+        reader = _LetterReader(letters, value.text, token.text, offset)
+        if reader.letter_of(token.text) is not None:
+            return _letter_logprobs(token, reader)
+    return None
+
+
+def _values(text: str) -> Iterable[_Value]:
+    for key in _KEY.finditer(text):
+        opening = _OPENING.match(text, key.end())
+        start = opening.end() if opening else key.end()
+        end = text.find('"', start)
+        yield _Value(start, text[start : end if end >= 0 else len(text)].strip(_CLOSING))
+
+
+def _token_at(tokens: Sequence[ReplyToken], position: int) -> tuple[ReplyToken, int] | None:
+    begin = 0
+    for token in tokens:
+        if begin <= position < begin + len(token.text):
+            return token, position - begin
+        begin += len(token.text)
+    return None
+
+
+class _LetterReader:
+    """Which letter a token at the answer's place stands for."""
+
+    def __init__(self, letters: Sequence[str], answer: str, token: str, offset: int) -> None:
+        self.before_answer = token[:offset]
+        self.letters = {letter.casefold(): letter for letter in letters}
+        self.words = LEVEL_WORDS if set(letters) == set(LEVEL_LETTERS.values()) else {}
+        # The whole answer decides what a first piece means: the E of "E" is Bad, the E of "E|xcellent" is Excellent.
+        self.answer_is_word = answer.casefold() in self.words
+        self.one_character_pieces = len(self._piece(token)) == 1
+        self.answer_letter = self._whole(answer)
+
+    def letter_of(self, token: str) -> str | None:
+        if self.answer_letter is None:
+            return None
+        piece = self._piece(token)
+        if not piece:
+            return None
+        if len(piece) == 1 and self.answer_is_word and self.one_character_pieces:
+            return self._beginning_of_word(piece) or self.letters.get(piece)
+        return self.letters.get(piece) or (self._beginning_of_word(piece) if len(piece) > 1 else None)
+
+    def _piece(self, token: str) -> str:
+        """The part of a token that belongs to the answer."""
+        inside = _OPENING.sub("", token.removeprefix(self.before_answer), count=1)
+        return inside.partition('"')[0].rstrip(_CLOSING).casefold()
+
+    def _whole(self, answer: str) -> str | None:
+        folded = answer.casefold()
+        if folded in self.words:
+            return self.words[folded]
+        # "C. Fair" and "C) Fair" are the letter with its text behind it.
+        head = re.split(r"[\s.,:;)\]-]", folded, maxsplit=1)[0]
+        return self.letters.get(folded) or self.letters.get(head)
+
+    def _beginning_of_word(self, piece: str) -> str | None:
+        return next((letter for word, letter in self.words.items() if word.startswith(piece)), None)
+
+
+def _letter_logprobs(token: ReplyToken, reader: _LetterReader) -> dict[str, float]:
+    places = [(text, logprob) for text, logprob in token.alternatives if math.isfinite(logprob)]
+    if all(text != token.text for text, _ in places) and math.isfinite(token.logprob):
+        places.append((token.text, token.logprob))
+    heard: dict[str, list[float]] = {}
+    for text, logprob in places:
+        letter = reader.letter_of(text)
+        if letter is not None:
+            heard.setdefault(letter, []).append(logprob)
+    missing = len(reader.letters) - len(heard)
+    floor = _floor([logprob for _, logprob in places], missing)
+    return {letter: logsumexp(heard[letter]) if letter in heard else floor for letter in reader.letters.values()}
+
+
+def _floor(logprobs: Sequence[float], missing: int) -> float:
+    """For letters outside the alternatives: not above the least likely one, nor above a share of what is left."""
+    left = max(SMALLEST_MASS, 1.0 - sum(math.exp(min(0.0, value)) for value in logprobs))
+    return min([*logprobs, math.log(left / max(1, missing))])
+
+
+def logsumexp(values: Sequence[float]) -> float:
+    """The log of a sum of probabilities that are given as logs.
+
+    >>> round(logsumexp([math.log(0.2), math.log(0.3)]), 6) == round(math.log(0.5), 6)
+    True
+    """
+    highest = max(values)
+    return highest + math.log(sum(math.exp(value - highest) for value in values))
+
+
+# --- The JSON schema a provider enforces, made from a Pydantic model ---
+
+
+_KEPT = ("type", "enum", "description", "$ref")
+_LIMITS = ("minLength", "maxLength", "minItems", "maxItems")
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ReplySchema:
+    """A schema for the wire. Not ``strict`` when it holds a map with free keys, which strict modes cannot express."""
+
+    name: str
+    schema: Schema
+    strict: bool
+
+    @property
+    def instruction(self) -> str:
+        """The same in words, for a model whose provider does not enforce schemas."""
+        compact = json.dumps(self.schema, ensure_ascii=False, separators=(",", ":"))
+        return f"Reply with one JSON object and nothing else. It must fit this JSON schema:\n{compact}"
+
+
+@lru_cache(maxsize=64)
+def reply_schema(model: type[BaseModel], *, limits: bool = False) -> ReplySchema:
+    """The enforceable schema of a model's replies; ``limits`` keeps the limits on lengths as well."""
+    full = model.model_json_schema()
+    kept = (*_KEPT, *_LIMITS) if limits else _KEPT
+    schema = _converted(full, kept)
+    if "$defs" in full:
+        schema["$defs"] = {name: _converted(part, kept) for name, part in full["$defs"].items()}
+    return ReplySchema(model.__name__, schema, strict=not _has_map(schema))
+
+
+def _converted(part: Mapping[str, Any], kept: tuple[str, ...]) -> Schema:
+    if "$ref" in part:
+        # Providers refuse any other keyword beside a reference.
+        return {"$ref": part["$ref"]}
+    if len(part.get("allOf", ())) == 1:
+        return _converted(part["allOf"][0], kept)
+    result: Schema = {key: part[key] for key in kept if key in part}
+    if "const" in part:
+        result["enum"] = [part["const"]]
+    choices = part.get("anyOf") or part.get("oneOf")
+    if choices:
+        result["anyOf"] = [_converted(choice, kept) for choice in choices]
+    if part.get("type") == "array":
+        result["items"] = _items(part, kept)
+    if part.get("type") == "object":
+        result.update(_object(part, kept))
+    return result
+
+
+def _object(part: Mapping[str, Any], kept: tuple[str, ...]) -> Schema:
+    required = part.get("required", ())
+    properties = {
+        name: _converted(value, kept)
+        for name, value in part.get("properties", {}).items()
+        if name in required or not _is_free_form(value)
+    }
+    values = part.get("additionalProperties", False)
+    if properties or values is False:
+        return {"properties": properties, "required": list(properties), "additionalProperties": False}
+    return {"additionalProperties": _converted(values, kept) if isinstance(values, dict) else True}
+
+
+def _items(part: Mapping[str, Any], kept: tuple[str, ...]) -> Schema:
+    if "prefixItems" not in part:
+        return _converted(part.get("items", {}), kept)
+    # Tuples: the order of the types cannot be expressed, the set of types can.
+    choices: list[Schema] = []
+    for item in (_converted(each, kept) for each in part["prefixItems"]):
+        if item not in choices:
+            choices.append(item)
+    return choices[0] if len(choices) == 1 else {"anyOf": choices}
+
+
+def _is_free_form(value: Mapping[str, Any]) -> bool:
+    """A map of anything: it says nothing about the reply, so an optional one is not asked for."""
+    parts = value.get("anyOf", [value])
+    return any(part.get("additionalProperties") is True and "properties" not in part for part in parts)
+
+
+def _has_map(part: Any) -> bool:
+    if isinstance(part, dict):
+        is_map = part.get("additionalProperties", False) is not False
+        return is_map or any(_has_map(value) for value in part.values())
+    return isinstance(part, list) and any(_has_map(value) for value in part)

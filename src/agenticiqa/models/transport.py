@@ -1,0 +1,359 @@
+"""What every remote backend shares: pictures made ready, retries, a time limit, and features a model does not take.
+
+A provider's module implements :meth:`TransportClient._call`: one request, no retries, errors already mapped.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import threading
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+from urllib.parse import urlsplit
+
+from tenacity import RetryCallState, wait_exponential, wait_random
+
+from agenticiqa.errors import (
+    AuthenticationError,
+    BackendUnavailableError,
+    BadResponseError,
+    RateLimitError,
+    RefusalError,
+    RequestRejectedError,
+    TruncatedReplyError,
+)
+from agenticiqa.models.faults import attempts, failure_of, timeout_error
+from agenticiqa.models.known_models import Feature, known_provider
+from agenticiqa.models.replies import ReplySchema, reply_schema
+from agenticiqa.pictures.images import EncodedImage
+from agenticiqa.runtime.config import ProviderSettings
+from agenticiqa.runtime.stopping import OverdueError, pause, run_cancellable
+from agenticiqa.vlm_client import ModelReply, ModelRequest, Readiness, RichVLMClient
+
+logger = logging.getLogger(__name__)
+
+TOP_LOGPROBS = 20
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 30.0
+# A host that drops packets should not use up a whole call's time before it counts as unreachable.
+CONNECT_LIMIT_S = 10.0
+
+
+_SCHEMA_WORDS = (
+    "response_format", "response format", "json_schema", "structured output", "output_config", "output_format",
+    "output format", "responsejsonschema", "response_json_schema", "responseschema", "response_schema",
+    "responsemimetype", "response_mime_type", "response mime type", "json mode", "json_object",
+)  # fmt: skip
+
+# How providers name a feature when they refuse it. top_p first: "temperature and top_p cannot both be given".
+_WORDS: tuple[tuple[Feature, tuple[str, ...]], ...] = (
+    (Feature.TOP_P, ("top_p", "topp", "top-p")),
+    (Feature.TEMPERATURE, ("temperature",)),
+    (Feature.LOGPROBS, ("logprob",)),
+    (Feature.THINKING_BUDGET, ("thinking", "budget")),
+    (Feature.JSON_SCHEMA, _SCHEMA_WORDS),
+    (Feature.JSON_OBJECT, _SCHEMA_WORDS),
+)
+
+
+def feature_named_in(words: str) -> bool:
+    """Whether a provider's message is about a feature rather than about, say, the key."""
+    folded = words.casefold()
+    return any(word in folded for _, names in _WORDS for word in names)
+
+
+class JsonMode(Enum):
+    """How the reply's shape is asked for."""
+
+    NONE = "none"
+    SCHEMA = "schema"
+    OBJECT = "object"
+    PROMPT = "prompt"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request made ready for the wire."""
+
+    request: ModelRequest
+    images: tuple[tuple[str, EncodedImage], ...]
+    notes: tuple[str, ...]
+    without: frozenset[Feature]
+    timeout_s: float
+    schema_limits: bool = False
+
+    @property
+    def schema(self) -> ReplySchema | None:
+        return reply_schema(self.request.schema, limits=self.schema_limits) if self.request.schema else None
+
+    @property
+    def json_mode(self) -> JsonMode:
+        if self.request.schema is None:
+            return JsonMode.NONE
+        if Feature.JSON_SCHEMA not in self.without:
+            return JsonMode.SCHEMA
+        return JsonMode.PROMPT if Feature.JSON_OBJECT in self.without else JsonMode.OBJECT
+
+    def user_text(self, mode: JsonMode) -> str:
+        """The user's text, with the schema in words where nothing enforces it."""
+        if self.schema is None or mode is JsonMode.SCHEMA:
+            return self.request.user
+        return f"{self.request.user}\n\n{self.schema.instruction}"
+
+    @property
+    def temperature(self) -> float | None:
+        return None if Feature.TEMPERATURE in self.without else self.request.temperature
+
+    @property
+    def top_p(self) -> float | None:
+        return None if Feature.TOP_P in self.without else self.request.top_p
+
+    @property
+    def wants_logprobs(self) -> bool:
+        return bool(self.request.answer_letters) and Feature.LOGPROBS not in self.without
+
+
+class TransportClient(RichVLMClient):
+    """A remote model. Safe to use from several threads: the SDK's client is made once and shared."""
+
+    provider = ""
+    cancellable = True
+    schema_limits = False
+    """Whether a schema may limit lengths. Servers with grammars take that, the large providers refuse it."""
+
+    def __init__(
+        self,
+        backend: str,
+        model: str,
+        settings: ProviderSettings,
+        *,
+        sleep: Callable[[float], None] = pause,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if not model:
+            raise BackendUnavailableError(
+                f"The backend {backend!r} names no model.", hint=f"Write {self.provider}.MODEL."
+            )
+        self.backend = backend
+        known = known_provider(self.provider)
+        self.model = known.model_id(model)
+        self._features = frozenset(Feature) - known.cannot_take
+        facts = known.find(self.model)
+        self.settings = settings
+        self.key = _checked_key(backend, settings.key)
+        self.base_url = _checked_address(backend, settings.base_url)
+        self._sleep = sleep
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._refused: set[Feature] = set(facts.cannot_take) if facts else set()
+        self._sdk_client: Any = None
+
+    # --- for providers -----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _make_sdk_client(self) -> Any:
+        """The SDK's client, its own retries switched off."""
+
+    @abstractmethod
+    def _call(self, call: Call) -> ModelReply:
+        """One request. Raises this package's errors only."""
+
+    @property
+    def _sdk(self) -> Any:
+        with self._lock:
+            if self._sdk_client is None:
+                self._sdk_client = self._make_sdk_client()
+            return self._sdk_client
+
+    # --- the face ----------------------------------------------------------------------------------------
+
+    @property
+    def identity(self) -> str:
+        where = urlsplit(self.base_url or "")
+        # A password inside the address does not change what the server answers.
+        address = where._replace(netloc=where.netloc.rpartition("@")[2]).geturl()
+        limits = f"{self.settings.max_image_side or ''}/{self.settings.max_image_bytes or ''}"
+        return "|".join((self.backend, self.model, address, limits))
+
+    def close(self) -> None:
+        with self._lock:
+            client, self._sdk_client = self._sdk_client, None
+        if client is not None and hasattr(client, "close"):
+            client.close()
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        deadline = self._clock() + request.timeout_s
+        call = self._prepared(request)
+
+        def give_up(state: RetryCallState) -> bool:
+            enough = state.attempt_number > self.settings.max_retries
+            return enough or self._clock() + state.upcoming_sleep >= deadline
+
+        retrying = attempts(stop=give_up, wait=_wait, sleep=self._sleep, before_sleep=self._log_retry)
+        reply = retrying(self._call_without_refused, call, deadline)
+        return replace(reply, transport_attempts=retrying.statistics["attempt_number"])
+
+    # --- one attempt -------------------------------------------------------------------------------------
+
+    def _prepared(self, request: ModelRequest) -> Call:
+        images = []
+        notes = []
+        for item in request.images:
+            encoded = item.image.encode(max_side=self.settings.max_image_side, max_bytes=self.settings.max_image_bytes)
+            images.append((item.label, encoded))
+            if encoded.note:
+                notes.append(f"{item.label}: {encoded.note}")
+                logger.warning("%s: %s %s", self.backend, item.label, encoded.note)
+        return Call(request, tuple(images), tuple(notes), frozenset(), request.timeout_s, self.schema_limits)
+
+    def _call_without_refused(self, call: Call, deadline: float) -> ModelReply:
+        """Ask; when the model refuses a parameter, remember that and ask again without it."""
+        while True:
+            with self._lock:
+                without = frozenset(self._refused)
+            left = deadline - self._clock()
+            if left <= 0:
+                raise timeout_error(self.backend, call.request.timeout_s)
+            ready = replace(call, without=without, timeout_s=left)
+            try:
+                reply = self._call_within(left, ready)
+            except RequestRejectedError as error:
+                feature = self._refused_feature(error, ready)
+                if feature is None:
+                    raise
+                logger.warning("%s does not take %s: asking again without it", self.backend, feature.value)
+                with self._lock:
+                    self._refused.add(feature)
+            else:
+                return replace(reply, notes=(*ready.notes, *self._feature_notes(ready), *reply.notes))
+
+    def _call_within(self, seconds: float, call: Call) -> ModelReply:
+        """The reply, or a timeout error; an abandoned call ends on its own in a daemon thread.
+
+        SDK timeouts limit each read from the socket. A server that sends one byte now and then never meets them.
+        """
+        try:
+            return run_cancellable(lambda: self._call(call), seconds, f"call-{self.backend}")
+        except OverdueError:
+            raise timeout_error(self.backend, call.request.timeout_s) from None
+
+    def _refused_feature(self, error: RequestRejectedError, call: Call) -> Feature | None:
+        words = error.message.casefold()
+        in_use = self._in_use(call)
+        return next((f for f, names in _WORDS if f in in_use and any(name in words for name in names)), None)
+
+    def _in_use(self, call: Call) -> set[Feature]:
+        """The features of this call that were sent and could be left out."""
+        wanted = self._wanted(call.request) - call.without
+        # The two ways to ask for JSON are used one after the other.
+        if Feature.JSON_SCHEMA in wanted:
+            wanted.discard(Feature.JSON_OBJECT)
+        return wanted
+
+    def _wanted(self, request: ModelRequest) -> set[Feature]:
+        wanted = {
+            Feature.TEMPERATURE: request.temperature is not None,
+            Feature.TOP_P: request.top_p is not None,
+            Feature.LOGPROBS: bool(request.answer_letters),
+            Feature.JSON_SCHEMA: request.schema is not None,
+            Feature.JSON_OBJECT: request.schema is not None,
+            Feature.THINKING_BUDGET: True,
+        }
+        return {feature for feature, yes in wanted.items() if yes and feature in self._features}
+
+    def _feature_notes(self, call: Call) -> tuple[str, ...]:
+        missing = self._wanted(call.request) & call.without
+        return tuple(f"{self.model} does not take {feature.value}" for feature in Feature if feature in missing)
+
+    def _log_retry(self, state: RetryCallState) -> None:
+        logger.warning(
+            "%s: attempt %d of %d failed, next in %.2f s: %s",
+            self.backend,
+            state.attempt_number,
+            self.settings.max_retries + 1,
+            state.upcoming_sleep,
+            failure_of(state),
+        )
+
+
+_backoff = wait_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S) + wait_random(0, FIRST_WAIT_S)
+
+
+def _wait(state: RetryCallState) -> float:
+    """The provider's own figure where it gave one, else exponential backoff with jitter."""
+    error = failure_of(state)
+    if isinstance(error, RateLimitError) and error.retry_after:
+        return error.retry_after
+    return _backoff(state)
+
+
+def _checked_key(backend: str, key: str | None) -> str | None:
+    """The key without stray blanks. One that cannot stand in a header would be quoted by the HTTP library's error."""
+    if key is None:
+        return None
+    key = key.strip()
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise AuthenticationError(f"The API key of {backend} holds characters that no key has.")
+    return key
+
+
+def _checked_address(backend: str, address: str | None) -> str | None:
+    if address is None:
+        return None
+    try:
+        parts = urlsplit(address)
+        complete = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        complete = False
+    if not complete:
+        raise BackendUnavailableError(
+            f"The base_url of {backend} is not a web address.", hint="Write for example http://127.0.0.1:8000/v1."
+        )
+    return address
+
+
+# --- judging a reply -------------------------------------------------------------------------------------
+
+
+def checked_text(backend: str, text: Any, *, truncated: bool, refusal: str | None) -> str:
+    """The reply's text, or the error that says why there is none."""
+    written = text if isinstance(text, str) else ""
+    if refusal is not None:
+        raise RefusalError(f"{backend} declined to answer: {refusal or 'no reason given'}.", output=written)
+    if truncated:
+        raise TruncatedReplyError(f"The reply of {backend} was cut off at the token limit.", output=written)
+    if text is not None and not isinstance(text, str):
+        raise BadResponseError(f"The reply of {backend} is not text.", output=repr(text)[:2000])
+    if not written.strip():
+        raise BadResponseError(f"The reply of {backend} is empty.", output=written)
+    return written
+
+
+def token_count(value: Any) -> int | None:
+    """A usage figure; anything that is not a count is treated as not given."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+# --- readiness -------------------------------------------------------------------------------------------
+
+
+def installed(module: str) -> bool:
+    """Whether a module could be imported, without importing it."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ModuleNotFoundError, ValueError):
+        return False
+
+
+def sdk_readiness(module: str, extra: str, *, missing: str | None) -> Readiness:
+    """Ready, or the first thing that is missing: the SDK, then a setting."""
+    if not installed(module):
+        return Readiness(ready=False, reason=f"the extra is missing: pip install 'agenticiqa[{extra}]'")
+    if missing:
+        return Readiness(ready=False, reason=f"{missing} is not set")
+    return Readiness(ready=True, reason="ready")

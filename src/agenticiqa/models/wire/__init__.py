@@ -1,1 +1,0 @@
-"""What the providers share: sending, faults, reply schemas, log-probabilities, model names."""

@@ -1,0 +1,384 @@
+"""Lengths that a model's reply is asked to keep to.
+
+Servers with grammars enforce them, so that a small model cannot ramble until its tokens run out. They are requests,
+not rules: a longer reply is still read.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import BaseModel, Field, ValidationError
+
+from agenticiqa.errors import AgenticIQAError, BackendError, BackendTimeoutError, BadResponseError
+from agenticiqa.models.known_models import estimate_cost
+from agenticiqa.runtime.cache import DiskCache, content_key
+from agenticiqa.runtime.logs import redact
+from agenticiqa.runtime.runs import StopRun
+from agenticiqa.runtime.stopping import checkpoint, run_cancellable
+from agenticiqa.vlm_client import ModelReply, ModelRequest, TokenUsage, TypedBackend, VLMClient
+
+Name = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": 80})]
+Sentences = Annotated[str, Field(min_length=1, json_schema_extra={"maxLength": 800})]
+
+T = TypeVar("T")
+Few = Annotated[list[T], Field(json_schema_extra={"maxItems": 16})]
+
+
+# --- Ask a model until its reply can be used ---
+
+
+logger = logging.getLogger(__name__)
+
+M = TypeVar("M", bound=BaseModel)
+
+STRICTER = "Return ONLY valid JSON"
+LOGGED_REPLY_CHARS = 2000
+
+
+@dataclass(frozen=True)
+class CallRecord:
+    """One call of a model, for the run's accounts."""
+
+    role: str
+    step: str
+    backend: str
+    model: str
+    seconds: float
+    usage: TokenUsage
+    cost_usd: float | None
+    cached_cost_usd: float | None = 0.0
+    """What the reply cost when it was first asked for, where it now came from the cache."""
+    cached: bool = False
+    error: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class CallLog:
+    """All calls of a run; agents write to it from several threads."""
+
+    records: list[CallRecord] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def add(self, record: CallRecord) -> None:
+        with self._lock:
+            self.records.append(record)
+
+    @property
+    def made(self) -> list[CallRecord]:
+        """Calls that really reached a backend."""
+        return [record for record in self.records if not record.cached]
+
+
+@dataclass(frozen=True)
+class Step(Generic[T]):
+    """One thing that an agent wants to know: as a prompt for a language model, or as a call of a typed backend.
+
+    Only one of the two is ever made. ``parse`` raises BadResponseError or ValidationError for a reply that is worth
+    asking again for, with the words of ``stricter`` added.
+    """
+
+    name: str
+    request: Callable[[], ModelRequest]
+    parse: Callable[[ModelReply], T]
+    typed_call: Callable[[TypedBackend], T]
+    stricter: str = STRICTER
+    about: str = ""
+    """What it is asked with, in a few words for the log of failed attempts."""
+
+
+@dataclass(frozen=True)
+class Answered(Generic[T]):
+    """What a step found out, and which backend answered."""
+
+    value: T
+    backend: str
+    attempts: int
+
+
+class Deadline:
+    """How much of an agent's time is left."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def remaining(self) -> float:
+        return self._end - time.monotonic()
+
+
+@dataclass
+class ModelCaller:
+    """Everything one agent needs to ask its model."""
+
+    role: str
+    clients: Sequence[VLMClient]
+    """The role's own client first, then fallbacks."""
+    typed_backend_of: Callable[[VLMClient], TypedBackend | None]
+    """The typed backend that a client brings instead of a language model; one per client and run."""
+    calls: CallLog
+    cache: DiskCache | None
+    attempts: int = 3
+    deadline: Deadline | None = None
+    secrets: Sequence[str] = ()
+    """Keys that a provider's words may repeat; they are taken out before a failure is told to anybody."""
+
+    def ask(self, step: Step[T], *, call_budget: int | None = None) -> Answered[T]:
+        """What the step wants to know, from the first client that can say it.
+
+        Each client gets ``attempts`` tries; ``call_budget`` limits the calls over all clients, keeping one for each
+        fallback. Where all fail, the failure is the first one's, which is the one to mend.
+        """
+        left = call_budget if call_budget is not None else self.attempts * len(self.clients)
+        failure: BackendError | None = None
+        for position, client in enumerate(self.clients):
+            reserved = len(self.clients) - position - 1
+            tries = min(self.attempts, max(0, left - reserved))
+            if position:
+                logger.warning("%s: falling back to %s after: %s", self.role, client.backend, failure)
+            try:
+                backend = self.typed_backend_of(client)
+                if backend is not None:
+                    return Answered(self._call_typed(client, backend, step), client.backend, 1)
+                return self._prompt(client, step, tries)
+            except BackendError as error:
+                left -= tries
+                if failure is None:
+                    failure = error
+                else:
+                    failure.message += f" Its fallback {client.backend} failed too: {error.message}"
+        raise failure or BadResponseError(f"The {self.role} has no backend to ask.")
+
+    def _call_typed(self, client: VLMClient, backend: TypedBackend, step: Step[T]) -> T:
+        started = time.perf_counter()
+        failure: BackendError | None = None
+        try:
+            return step.typed_call(backend)
+        except BackendError as error:
+            failure = error
+            raise
+        except (AgenticIQAError, StopRun):
+            raise
+        except Exception as error:
+            failure = _third_party(client, error)
+            raise failure from error
+        finally:
+            self._record(
+                client, step.name, time.perf_counter() - started, ModelReply("", model=backend.name), error=failure
+            )
+
+    def _prompt(self, client: VLMClient, step: Step[T], tries: int) -> Answered[T]:
+        failure: BadResponseError | None = None
+        request = step.request()
+        for attempt in range(1, tries + 1):
+            asked = request if attempt == 1 else replace(request, user=f"{request.user}\n\n{step.stricter}")
+            reply: ModelReply | None = None
+            try:
+                reply = self._reply(client, asked, step.name)
+                value = step.parse(reply)
+            except (BadResponseError, ValidationError) as error:
+                failure = _as_bad_response(error)
+                # What the model wrote belongs to the failure, whoever found it.
+                failure.output = failure.output or (reply.text if reply else "")
+                self._log_attempt(step, attempt, tries, error, failure.message)
+                continue
+            except BackendError as error:
+                self._log_attempt(step, attempt, tries, error, error.message)
+                raise
+            self._remember(client, asked, reply)
+            return Answered(value, client.backend, attempt)
+        raise failure or BadResponseError(f"No call was left to ask {client.backend}.")
+
+    def _log_attempt(self, step: Step[T], attempt: int, tries: int, error: Exception, message: str) -> None:
+        logger.warning(
+            "%s %s: attempt %d of %d%s failed: %s: %s",
+            self.role, step.name, attempt, tries, step.about and f" on {step.about}", type(error).__name__, message,
+        )  # fmt: skip
+
+    # --- one call ---
+
+    def _reply(self, client: VLMClient, request: ModelRequest, step: str) -> ModelReply:
+        logger.debug("%s %s prompt:\n%s", self.role, step, request.full_prompt)
+        cached = self.cache.get(self._key(client, request)) if self.cache and client.cacheable else None
+        if cached is not None:
+            reply = _reply_from_json(cached)
+            self._record(client, step, 0.0, reply, cached=True)
+        else:
+            reply = self._call(client, request, step)
+        logger.debug("%s %s reply: %s", self.role, step, _shortened(reply.text))
+        return reply
+
+    def _call(self, client: VLMClient, request: ModelRequest, step: str) -> ModelReply:
+        checkpoint()
+        timeout = self._time_left(request)
+        started = time.perf_counter()
+        try:
+            reply = _complete(client, replace(request, timeout_s=timeout))
+        except BackendError as error:
+            error.message = redact(error.message, self.secrets)
+            self._record(client, step, time.perf_counter() - started, ModelReply(""), error=error)
+            raise
+        self._record(client, step, time.perf_counter() - started, reply)
+        return reply
+
+    def _time_left(self, request: ModelRequest) -> float:
+        if self.deadline is None:
+            return request.timeout_s
+        left = self.deadline.remaining()
+        if left <= 0:
+            raise BackendTimeoutError(
+                f"The {self.role} used up its time.", hint=f"Raise {self.role}.node_timeout_s in model_backends.yaml."
+            )
+        return min(left, request.timeout_s)
+
+    def _record(
+        self,
+        client: VLMClient,
+        step: str,
+        seconds: float,
+        reply: ModelReply,
+        *,
+        cached: bool = False,
+        error: BackendError | None = None,
+    ) -> None:
+        usage = TokenUsage(0, 0) if cached else reply.usage
+        price = estimate_cost(client.backend, reply.usage)
+        self.calls.add(
+            CallRecord(
+                role=self.role,
+                step=step,
+                backend=client.backend,
+                model=reply.model,
+                seconds=seconds,
+                usage=usage,
+                cost_usd=0.0 if cached else price,
+                cached_cost_usd=price if cached else 0.0,
+                cached=cached,
+                error=error.kind if error else None,
+                notes=reply.notes,
+            )
+        )
+
+    # --- cache ---
+
+    def _key(self, client: VLMClient, request: ModelRequest) -> str:
+        """Query, feedback and prompt version are all inside the prompt text."""
+        return content_key(
+            "reply",
+            {
+                "client": client.identity,
+                "system": request.system,
+                "user": request.user,
+                "images": [(item.label, item.image.sha256) for item in request.images],
+                "schema": request.schema.model_json_schema() if request.schema else None,
+                "letters": request.answer_letters,
+                "parameters": [request.temperature, request.top_p, request.max_tokens],
+            },
+        )
+
+    def _remember(self, client: VLMClient, request: ModelRequest, reply: ModelReply) -> None:
+        if self.cache and client.cacheable:
+            self.cache.put(self._key(client, request), _reply_to_json(reply))
+
+
+def _complete(client: VLMClient, request: ModelRequest) -> ModelReply:
+    """The reply; whatever a third party's client raises becomes one of our types."""
+    try:
+        if client.cancellable:
+            return client.complete(request)
+        # Somebody else's code: it is waited for as long as it takes, unless the run is stopped.
+        return run_cancellable(lambda: client.complete(request), math.inf, f"call-{client.backend}")
+    except (BackendError, StopRun):
+        raise
+    except TimeoutError as error:
+        raise BackendTimeoutError(f"{client.backend or 'The backend'} did not answer in time.") from error
+    except Exception as error:
+        raise _third_party(client, error) from error
+
+
+def _third_party(client: VLMClient, error: Exception) -> BackendError:
+    name = client.backend or type(client).__name__
+    return BackendError(f"The backend {name} failed: {type(error).__name__}: {error}.")
+
+
+def _as_bad_response(error: BadResponseError | ValidationError) -> BadResponseError:
+    if isinstance(error, BadResponseError):
+        return error
+    problems = "; ".join(
+        f"{'.'.join(map(str, item['loc'])) or 'reply'}: {item['msg']}" for item in error.errors(include_url=False)[:5]
+    )
+    return BadResponseError(f"The reply does not have the required form ({problems}).")
+
+
+def _shortened(text: str) -> str:
+    extra = len(text) - LOGGED_REPLY_CHARS
+    return text if extra <= 0 else f"{text[:LOGGED_REPLY_CHARS]}… ({extra} more characters)"
+
+
+def _reply_to_json(reply: ModelReply) -> dict[str, Any]:
+    return {
+        "text": reply.text,
+        "answer_logprobs": dict(reply.answer_logprobs) if reply.answer_logprobs else None,
+        "model": reply.model,
+        "notes": list(reply.notes),
+        "tokens": [reply.usage.prompt, reply.usage.completion],
+    }
+
+
+def _reply_from_json(stored: dict[str, Any]) -> ModelReply:
+    return ModelReply(
+        text=stored["text"],
+        answer_logprobs=stored["answer_logprobs"],
+        model=stored["model"],
+        notes=tuple(stored["notes"]),
+        # Replies of earlier versions were kept without their tokens.
+        usage=TokenUsage(*stored.get("tokens", (None, None))),
+    )
+
+
+# --- reading JSON replies ---
+
+_FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
+
+
+def parse_json_object(text: str) -> dict[str, Any]:
+    """The JSON object in a reply, with or without a code fence or words around it.
+
+    >>> parse_json_object('Sure! ```json\\n{"a": 1}\\n```')
+    {'a': 1}
+    """
+    if not text.strip():
+        raise BadResponseError("The reply is empty.", output=text)
+    fenced = _FENCE.search(text)
+    for candidate in (text, fenced[1] if fenced else "", _outermost_braces(text)):
+        try:
+            value = json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            return value
+    raise BadResponseError("The reply is not a JSON object.", output=text)
+
+
+def _outermost_braces(text: str) -> str:
+    return text[text.find("{") : text.rfind("}") + 1]
+
+
+def parse_as(model: type[M]) -> Callable[[ModelReply], M]:
+    """A parser for a :class:`Step` that validates against a Pydantic model and keeps the model's own words."""
+
+    def parse(reply: ModelReply) -> M:
+        try:
+            return model.model_validate(parse_json_object(reply.text))
+        except ValidationError as error:
+            raise BadResponseError(_as_bad_response(error).message, output=reply.text) from error
+
+    return parse

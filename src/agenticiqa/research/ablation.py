@@ -1,0 +1,171 @@
+"""What the parts of the pipeline contribute, as far as stored results can tell.
+
+A stored line keeps the tool scores, the weights α made of them, the model's level probabilities p, and the fused
+score. From these the score without one side is computed exactly. What a model would have said without ever seeing the
+tool scores, or what the first pass of a replanned run had answered, is not in the file: such an ablation says so and
+how to run it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agenticiqa.research.agreement import Agreement, FigureSettings, agreement
+from agenticiqa.research.results import EvaluationError, Result
+
+ABLATIONS = ("fusion", "tools", "replan")
+Rescore = Callable[[Mapping[str, Any]], float | None]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One re-scored version of the results. ``lacking`` answered samples hold too little to re-score."""
+
+    ablation: str
+    name: str
+    figures: Agreement | None
+    lacking: int
+    note: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "ablation": self.ablation,
+            "name": self.name,
+            "lacking": self.lacking,
+            "note": self.note,
+            "figures": self.figures.as_dict() if self.figures else None,
+        }
+
+
+def ablate(results: Sequence[Result], wanted: Sequence[str], settings: FigureSettings | None = None) -> list[Variant]:
+    """The variants of the wanted ablations, beside the results as they are."""
+    unknown = [name for name in wanted if name not in ABLATIONS]
+    if unknown:
+        raise EvaluationError(
+            f"There is no ablation {', '.join(map(repr, unknown))}.", hint=f"Choose from {', '.join(ABLATIONS)}."
+        )
+    scored = [result for result in results if result.is_scored]
+    settings = settings or FigureSettings()
+    variants = [Variant("as stored", "fused score", agreement(scored, settings), 0)]
+    for name in dict.fromkeys(wanted):
+        variants += _VARIANTS[name](scored, settings)
+    return variants
+
+
+# --- the stored pieces -----------------------------------------------------------------------------------
+
+
+def _fusion(line: Mapping[str, Any]) -> Mapping[str, Any]:
+    used = (line.get("summarizer_result") or {}).get("used_evidence") or {}
+    fusion = used.get("fusion")
+    return fusion if isinstance(fusion, Mapping) else {}
+
+
+def tools_only(line: Mapping[str, Any]) -> float | None:
+    """The mean of the calibrated tool scores.
+
+    >>> tools_only({"summarizer_result": {"used_evidence": {"fusion": {"tool_mean": 2.5}}}})
+    2.5
+    """
+    mean = _fusion(line).get("tool_mean")
+    return float(mean) if isinstance(mean, (int, float)) else None
+
+
+def model_only(line: Mapping[str, Any]) -> float | None:
+    """The expected level of the model's probabilities."""
+    p = _fusion(line).get("p")
+    return sum(int(level) * float(share) for level, share in p.items()) if p else None
+
+
+def fused(line: Mapping[str, Any], *, normalize: bool) -> float | None:
+    """The fusion formula over the stored α and p, normalised or as the paper prints it."""
+    alpha, p = _fusion(line).get("alpha"), _fusion(line).get("p")
+    if not alpha or not p:
+        return None
+    products = {int(level): float(alpha[level]) * float(p[level]) for level in alpha if level in p}
+    weighted, total = sum(level * product for level, product in products.items()), sum(products.values())
+    if not normalize:
+        return weighted
+    return weighted / total if total > 0 else None
+
+
+def model_letter(line: Mapping[str, Any]) -> float | None:
+    """The level of the model's own letter, without probabilities."""
+    from agenticiqa.answers import parse_level
+
+    answer = (line.get("summarizer_result") or {}).get("final_answer")
+    level = parse_level(answer) if isinstance(answer, str) else None
+    return None if level is None else float(level)
+
+
+# --- variants --------------------------------------------------------------------------------------------
+
+
+def _rescored(
+    ablation: str,
+    name: str,
+    results: Sequence[Result],
+    rescore: Rescore,
+    settings: FigureSettings,
+    note: str | None = None,
+) -> Variant:
+    """Only answered samples are re-scored: a failed run keeps having no score."""
+    new = [replace(result, score=None if result.score is None else rescore(result.line)) for result in results]
+    lacking = sum(old.score is not None and fresh.score is None for old, fresh in zip(results, new, strict=True))
+    if all(result.score is None for result in new):
+        return Variant(ablation, name, None, lacking, "the file does not hold what this needs")
+    return Variant(ablation, name, agreement(new, settings), lacking, note)
+
+
+def _without_fusion(results: Sequence[Result], settings: FigureSettings) -> list[Variant]:
+    source = _probability_source(results)
+    return [
+        _rescored("fusion", "tool mean only", results, tools_only, settings),
+        _rescored("fusion", "model probabilities only", results, model_only, settings, source),
+        _rescored("fusion", "model's letter only", results, model_letter, settings),
+        _rescored(
+            "fusion", "printed formula, not normalised", results, lambda line: fused(line, normalize=False), settings
+        ),
+    ]
+
+
+def _probability_source(results: Sequence[Result]) -> str | None:
+    bare = sum(_fusion(result.line).get("p_source") == "classification" for result in results)
+    return f"{bare} samples have no real probabilities: p was spread around the model's letter" if bare else None
+
+
+def _without_tools(results: Sequence[Result], settings: FigureSettings) -> list[Variant]:
+    saw_tools = sum(bool(_fusion(result.line).get("tool_scores")) for result in results)
+    note = None
+    if saw_tools:
+        note = (
+            f"in {saw_tools} samples the model had read the tool scores before it answered; what it says without them "
+            "only a new run with --without tools tells"
+        )
+    return [_rescored("tools", "without tool scores", results, model_only, settings, note)]
+
+
+def _first_pass(results: Sequence[Result], settings: FigureSettings) -> list[Variant]:
+    replanned = sum(_replans(result.line) > 0 for result in results)
+    if not replanned:
+        return [Variant("replan", "first pass only", agreement(results, settings), 0, "no sample was planned again")]
+    kept = [replace(result, score=None if _replans(result.line) > 0 else result.score) for result in results]
+    note = (
+        f"{replanned} samples were planned again and their first answer is not stored, so they are left out; run "
+        "`agenticiqa batch` anew with --without replan and compare the two files"
+    )
+    return [Variant("replan", "first pass only", agreement(kept, settings), replanned, note)]
+
+
+def _replans(line: Mapping[str, Any]) -> int:
+    count = (line.get("metadata") or {}).get("replans")
+    return count if isinstance(count, int) else len(line.get("replan_history") or [])
+
+
+_VARIANTS: dict[str, Callable[[Sequence[Result], FigureSettings], list[Variant]]] = {
+    "fusion": _without_fusion,
+    "tools": _without_tools,
+    "replan": _first_pass,
+}

@@ -1,0 +1,344 @@
+"""Agreement of predicted scores with people's opinion, over all samples and in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from agenticiqa.research.results import EvaluationError, Result, ResultFile
+from agenticiqa.research.statistics import (
+    DEFAULT_RESAMPLES,
+    FEWEST_SAMPLES,
+    IntervalEstimate,
+    Parameters,
+    Statistic,
+    ZTest,
+    bootstrap,
+    fit_logistic,
+    kendall,
+    mcnemar,
+    pearson,
+    root_mean_square,
+    spearman,
+    steiger,
+)
+
+Floats = npt.NDArray[np.float64]
+WORST_SCORE = 1.0
+
+# Of four samples, scores drawn at random have a rank correlation of +1 or -1 once in twelve times: no order of so few
+# could be told from chance at the usual 5 %. Of five it is once in sixty.
+FEWEST_FOR_CORRELATION = 5
+
+
+@dataclass(frozen=True)
+class FigureSettings:
+    """How figures are computed."""
+
+    parameters: Parameters = 5
+    resamples: int = DEFAULT_RESAMPLES
+    failed_as_worst: bool = False
+    """Give samples without a score the worst one instead of leaving them out of the figures."""
+    cluster: str | None = None
+    """A column whose values are drawn as wholes for intervals, such as ``reference_path``."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """``used`` of ``asked`` samples entered the figures; the others have no score."""
+
+    asked: int
+    used: int
+    srcc: IntervalEstimate
+    plcc: IntervalEstimate
+    krcc: IntervalEstimate
+    plcc_fitted: IntervalEstimate
+    rmse_fitted: IntervalEstimate
+    fit: tuple[float, ...] | None
+    note: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "asked": self.asked,
+            "used": self.used,
+            "srcc": self.srcc.as_dict(),
+            "plcc": self.plcc.as_dict(),
+            "krcc": self.krcc.as_dict(),
+            "plcc_fitted": self.plcc_fitted.as_dict(),
+            "rmse_fitted": self.rmse_fitted.as_dict(),
+            "fit": list(self.fit) if self.fit else None,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Predictions and opinions of the samples that have both; ``asked`` samples have an opinion."""
+
+    predicted: Floats
+    opinions: Floats
+    asked: int
+    clusters: list[str] | None = None
+
+
+def pairs(results: Iterable[Result], settings: FigureSettings | None = None) -> Pairs:
+    """The numbers to compare.
+
+    ``failed_as_worst`` fills in what is missing with the worst score of the file or 1, whichever is lower.
+    """
+    settings = settings or FigureSettings()
+    judged = [result for result in results if result.truth is not None]
+    known = [result.score for result in judged if result.score is not None]
+    worst = min([WORST_SCORE, *known])
+    kept = [result for result in judged if result.score is not None or settings.failed_as_worst]
+    return Pairs(
+        predicted=np.array([worst if result.score is None else result.score for result in kept], np.float64),
+        opinions=np.array([result.truth for result in kept], np.float64),
+        asked=len(judged),
+        clusters=cluster_names(kept, settings.cluster),
+    )
+
+
+def cluster_names(results: Sequence[Result], column: str | None) -> list[str] | None:
+    """The group of each result; one without the column stands for itself."""
+    if column is None:
+        return None
+    return [result.group(column) or f"only {result.sample_id}" for result in results]
+
+
+def agreement(results: Iterable[Result], settings: FigureSettings | None = None) -> Agreement:
+    """The figures of some results."""
+    settings = settings or FigureSettings()
+    return agreement_of(pairs(results, settings), settings)
+
+
+def agreement_of(compared: Pairs, settings: FigureSettings) -> Agreement:
+    """The figures of paired numbers.
+
+    Intervals of the fitted figures hold the curve fixed: they cover the choice of pictures, not the fit itself.
+    """
+    predicted, opinions = compared.predicted, compared.opinions
+
+    missing = why_no_correlation(predicted, opinions)
+
+    def estimate(statistic: Statistic, values: Floats) -> IntervalEstimate:
+        if missing:
+            return IntervalEstimate(None)
+        return bootstrap(statistic, values, opinions, resamples=settings.resamples, clusters=compared.clusters)
+
+    fit = fit_logistic(predicted, opinions, settings.parameters)
+    mapped = fit(predicted) if fit else None
+    nothing = IntervalEstimate(None)
+    srcc = estimate(spearman, predicted)
+    return Agreement(
+        asked=compared.asked,
+        used=int(predicted.size),
+        srcc=srcc,
+        plcc=estimate(pearson, predicted),
+        krcc=estimate(kendall, predicted),
+        plcc_fitted=nothing if mapped is None else estimate(pearson, mapped),
+        rmse_fitted=nothing if mapped is None else estimate(root_mean_square, mapped),
+        fit=fit.coefficients if fit else None,
+        note=missing or _notes(srcc, fit is not None),
+    )
+
+
+def _notes(srcc: IntervalEstimate, fitted: bool) -> str | None:
+    notes = [] if fitted else [f"no curve is fitted to fewer than {FEWEST_SAMPLES} samples"]
+    highest = srcc.value if srcc.high is None else srcc.high
+    if highest is not None and highest < 0:
+        notes.append("scores fall where opinions rise: a lower value must be the better one in one of the two")
+    return "; ".join(notes) or None
+
+
+def why_no_correlation(predicted: Floats, opinions: Floats) -> str | None:
+    """Why these numbers have no correlation worth printing; None when they have one."""
+    if predicted.size < FEWEST_FOR_CORRELATION:
+        return f"{predicted.size} scored samples are too few for a correlation (at least {FEWEST_FOR_CORRELATION})"
+    if np.ptp(predicted) == 0:
+        return "every prediction is the same: there is no correlation"
+    if np.ptp(opinions) == 0:
+        return "every opinion is the same: there is no correlation"
+    return None
+
+
+def grouped(results: Sequence[Result], column: str) -> dict[str, list[Result]]:
+    """Results by a carried column, in the order of first appearance; lines without the column stay out."""
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        name = result.group(column)
+        if name is not None:
+            groups.setdefault(name, []).append(result)
+    return groups
+
+
+# --- Compare two result files on the samples that both hold ---
+
+
+@dataclass(frozen=True)
+class ScoreComparison:
+    """Correlations of both files over the samples that both scored; ``difference`` is the first minus the second.
+
+    ``note`` says why a correlation is missing.
+    """
+
+    dataset: str | None
+    common: int
+    used: int
+    srcc: tuple[float | None, float | None]
+    plcc: tuple[float | None, float | None]
+    srcc_difference: IntervalEstimate
+    plcc_difference: IntervalEstimate
+    steiger: ZTest | None
+    note: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "dataset": self.dataset,
+            "common": self.common,
+            "used": self.used,
+            "srcc": list(self.srcc),
+            "plcc": list(self.plcc),
+            "srcc_difference": self.srcc_difference.as_dict(),
+            "plcc_difference": self.plcc_difference.as_dict(),
+            "steiger": {"z": self.steiger.z, "p": self.steiger.p} if self.steiger else None,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class ChoiceComparison:
+    """Right answers over the common questions; a sample without an answer is not right."""
+
+    common: int
+    both_right: int
+    only_first: int
+    only_second: int
+    neither: int
+    p: float
+
+    def as_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class PairedComparison:
+    first: str
+    second: str
+    only_in_first: int
+    only_in_second: int
+    scores: list[ScoreComparison]
+    choices: ChoiceComparison | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "first": self.first,
+            "second": self.second,
+            "only_in_first": self.only_in_first,
+            "only_in_second": self.only_in_second,
+            "scores": [score.as_dict() for score in self.scores],
+            "choices": self.choices.as_dict() if self.choices else None,
+        }
+
+
+Pair = tuple[Result, Result]
+
+
+def compare(first: ResultFile, second: ResultFile, settings: FigureSettings | None = None) -> PairedComparison:
+    """Both files sample by sample."""
+    settings = settings or FigureSettings()
+    others = {result.sample_id: result for result in second.results}
+    common = [(result, others[result.sample_id]) for result in first.results if result.sample_id in others]
+    if not common:
+        raise EvaluationError(
+            f"{first.path} and {second.path} have no sample in common.", hint="Compare runs over the same manifest."
+        )
+    for one, other in common:
+        if one.truth != other.truth or one.line.get("answer") != other.line.get("answer"):
+            raise EvaluationError(
+                f"Sample {one.sample_id!r} has another opinion or right answer in {second.path}.",
+                hint="Compare runs over the same manifest.",
+            )
+    return PairedComparison(
+        first=f"{first.path} ({first.score})",
+        second=f"{second.path} ({second.score})",
+        only_in_first=len(first.results) - len(common),
+        only_in_second=len(second.results) - len(common),
+        scores=_scores(common, settings),
+        choices=_choices([pair for pair in common if pair[0].is_choice]),
+    )
+
+
+def _scores(common: Sequence[Pair], settings: FigureSettings) -> list[ScoreComparison]:
+    """One comparison per dataset: opinions of different sets are on different scales."""
+    by_dataset: dict[str | None, list[Pair]] = {}
+    for pair in common:
+        if pair[0].is_scored:
+            by_dataset.setdefault(pair[0].group("dataset"), []).append(pair)
+    return [_compare_scores(name, pairs, settings) for name, pairs in by_dataset.items()]
+
+
+def _compare_scores(dataset: str | None, pairs: Sequence[Pair], settings: FigureSettings) -> ScoreComparison:
+    usable = [(one, other) for one, other in pairs if None not in (one.score, other.score)]
+    numbers = [(one.score, other.score, one.truth) for one, other in usable]
+    first, second, opinions = np.array(numbers, np.float64).reshape(-1, 3).T
+    clusters = cluster_names([one for one, _ in usable], settings.cluster)
+    missing = [why_no_correlation(scores, opinions) for scores in (first, second)]
+
+    def difference(statistic: Statistic) -> IntervalEstimate:
+        if any(missing):
+            return IntervalEstimate(None)
+        return bootstrap(statistic, first, second, opinions, resamples=settings.resamples, clusters=clusters)
+
+    plcc = _correlation(pearson, first, opinions), _correlation(pearson, second, opinions)
+    between = _correlation(pearson, first, second)
+    known = plcc[0] is not None and plcc[1] is not None and between is not None
+    return ScoreComparison(
+        dataset=dataset,
+        common=len(pairs),
+        used=len(usable),
+        srcc=(_correlation(spearman, first, opinions), _correlation(spearman, second, opinions)),
+        plcc=plcc,
+        srcc_difference=difference(_difference_of_ranks),
+        plcc_difference=difference(_difference),
+        steiger=steiger(plcc[0] or 0.0, plcc[1] or 0.0, between or 0.0, len(usable)) if known else None,
+        note=_note(*missing),
+    )
+
+
+def _correlation(statistic: Statistic, x: Floats, y: Floats) -> float | None:
+    return None if why_no_correlation(x, y) else bootstrap(statistic, x, y, resamples=0).value
+
+
+def _note(first: str | None, second: str | None) -> str | None:
+    if first == second:
+        return first
+    sides = (("first", first), ("second", second))
+    return "; ".join(f"{side} file: {missing}" for side, missing in sides if missing)
+
+
+def _difference(first: Floats, second: Floats, opinions: Floats, axis: int = -1) -> Floats:
+    return np.asarray(pearson(first, opinions, axis) - pearson(second, opinions, axis))
+
+
+def _difference_of_ranks(first: Floats, second: Floats, opinions: Floats, axis: int = -1) -> Floats:
+    return np.asarray(spearman(first, opinions, axis) - spearman(second, opinions, axis))
+
+
+def _choices(pairs: Sequence[Pair]) -> ChoiceComparison | None:
+    if not pairs:
+        return None
+    right = [(one.correct, other.correct) for one, other in pairs]
+    only_first, only_second = right.count((True, False)), right.count((False, True))
+    return ChoiceComparison(
+        common=len(pairs),
+        both_right=right.count((True, True)),
+        only_first=only_first,
+        only_second=only_second,
+        neither=right.count((False, False)),
+        p=mcnemar(only_first, only_second),
+    )

@@ -1,0 +1,157 @@
+"""Sets of questions with answer options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from agenticiqa.answers import lettered, parse_choice
+from agenticiqa.batch.sample import Sample
+from agenticiqa.errors import QueryError
+from agenticiqa.research.datasets.folder import Dataset, DatasetFolder, first_key, joined, json_records
+
+# --- Q-Bench LLVisionQA ----------------------------------------------------------------------------------
+
+_QUESTION_TYPES = {"0": "yes-or-no", "1": "what", "2": "how"}
+_CONCERNS = {"0": "distortion", "1": "other", "2": "in-context distortion", "3": "in-context other"}
+_LLVISIONQA_FILES = {
+    "dev": ("llvisionqa_dev.json", "llvisionqa_qbench_dev.json"),
+    "test": ("llvisionqa_test.json", "llvisionqa_qbench_test.json"),
+}
+
+
+def _read_llvisionqa(folder: DatasetFolder, subset: str) -> Iterator[Sample]:
+    file = folder.file(*_LLVISIONQA_FILES[subset])
+    pictures = folder.folder("images", "images_llvisionqa", f"llvisionqa_qbench_{subset}", ".")
+    for place, record in enumerate(json_records(folder, file)):
+        kind, concern = str(record.get("type", "")), str(record.get("concern", ""))
+        yield _question(
+            folder,
+            file,
+            sample_id=f"llvisionqa/{subset}/{place:04}",
+            image=joined(pictures, _text(folder, file, record, ("img_path", "image", "image_path"))),
+            record=record,
+            carried={
+                "dataset": "llvisionqa",
+                "split": subset,
+                "question_type": _QUESTION_TYPES.get(kind, kind or None),
+                "concern": _CONCERNS.get(concern, concern or None),
+            },
+        )
+
+
+LLVISIONQA = Dataset(
+    name="llvisionqa",
+    title="Q-Bench LLVisionQA",
+    kind="questions",
+    counts={"dev": 1495, "test": 1495},
+    scale="one right option per question; the published test split may come without answers",
+    layout="llvisionqa_dev.json, llvisionqa_test.json (question, candidates, correct_ans, img_path, …), images/",
+    citation="Wu et al., Q-Bench: A benchmark for general-purpose foundation models on low-level vision, 2024",
+    obtain="Search for 'LLVisionQA-QBench' on Hugging Face or 'Q-Future/Q-Bench' on GitHub.",
+    caution="Not tried on the original download; names of type and concern are in the paper's order.",
+    read=_read_llvisionqa,
+)
+
+# --- AgenticIQA-Eval -------------------------------------------------------------------------------------
+
+_TASKS = ("planner", "executor-distortion", "executor-tool", "summarizer")
+
+
+def _read_agenticiqa_eval(folder: DatasetFolder, subset: str) -> Iterator[Sample]:
+    """One JSON or JSON Lines file with the task in each record, or one file for each task."""
+    whole = folder.optional_file("agenticiqa_eval.json", "agenticiqa_eval.jsonl", "AgenticIQA-Eval.json")
+    sources: list[tuple[str | None, Path]] = [(None, whole)] if whole else []
+    for name in () if whole else _TASKS:
+        stems = (name, name.replace("-", "_"))
+        sources.append((name, folder.file(*(f"{stem}{suffix}" for stem in stems for suffix in (".json", ".jsonl")))))
+    pictures = folder.folder("images", ".")
+    for task, file in sources:
+        for place, record in enumerate(json_records(folder, file)):
+            own = task or _task_name(_text(folder, file, record, ("task", "task_type", "agent", "category")))
+            if subset not in ("all", own):
+                continue
+            reference = first_key(record, ["reference_path", "reference", "ref_path"])
+            yield _question(
+                folder,
+                file,
+                sample_id=f"agenticiqa-eval/{own}/{place:04}",
+                image=joined(pictures, _text(folder, file, record, ("img_path", "image_path", "image"))),
+                record=record,
+                reference=joined(pictures, str(reference)) if reference else None,
+                carried={"dataset": "agenticiqa-eval", "task": own},
+            )
+
+
+def _task_name(text: str) -> str:
+    return "-".join(text.casefold().replace("_", " ").replace("-", " ").split())
+
+
+AGENTICIQA_EVAL = Dataset(
+    name="agenticiqa-eval",
+    title="AgenticIQA-Eval",
+    kind="questions",
+    counts={"all": 1000, **dict.fromkeys(_TASKS, 250)},
+    scale="one right option per question",
+    layout="agenticiqa_eval.json, or planner.json … summarizer.json; records: question, options, answer, image, task",
+    citation="AgenticIQA, arXiv 2509.26006",
+    obtain="Search for 'AgenticIQA-Eval'; the authors announce it with their paper.",
+    caution="No public copy was at hand: field names are guesses that a rename fits to; counts are the paper's.",
+    read=_read_agenticiqa_eval,
+)
+
+# --- both ------------------------------------------------------------------------------------------------
+
+
+def _question(
+    folder: DatasetFolder,
+    file: Path,
+    *,
+    sample_id: str,
+    image: str,
+    record: dict[str, Any],
+    carried: dict[str, Any],
+    reference: str | None = None,
+) -> Sample:
+    options = first_key(record, ["candidates", "options", "choices"])
+    if isinstance(options, dict):
+        options = list(options.values())
+    if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
+        raise folder.malformed(file, f"{sample_id} has no list of answer options")
+    return Sample(
+        sample_id=sample_id,
+        image_path=image,
+        reference_path=reference,
+        query=_text(folder, file, record, ("question", "query")),
+        options=options,
+        answer=_right_answer(folder, file, sample_id, record, options),
+        task_type="choice",
+        carried={key: value for key, value in carried.items() if value is not None},
+    )
+
+
+def _right_answer(
+    folder: DatasetFolder, file: Path, sample_id: str, record: dict[str, Any], options: list[str]
+) -> str | None:
+    """The letter of the right option; None where the record does not tell it."""
+    answer = first_key(record, ["correct_ans", "answer", "correct_answer"])
+    if answer is None or not str(answer).strip():
+        return None
+    try:
+        letter = parse_choice(str(answer), lettered(options))
+    except QueryError as error:
+        raise folder.malformed(file, f"{sample_id}: {error.message}") from error
+    if letter is None:
+        raise folder.malformed(file, f"{sample_id}: the right answer {answer!r} is none of {options}")
+    return letter
+
+
+def _text(folder: DatasetFolder, file: Path, record: dict[str, Any], names: Sequence[str]) -> str:
+    value = first_key(record, names)
+    if not isinstance(value, str) or not value.strip():
+        raise folder.malformed(file, f"a record has no {' or '.join(names)}")
+    return value.strip()
+
+
+DATASETS = (LLVISIONQA, AGENTICIQA_EVAL)

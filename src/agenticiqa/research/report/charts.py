@@ -1,0 +1,258 @@
+"""Charts as SVG: no script, readable in print, described for those who cannot see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+
+from agenticiqa.reports.look import LEVEL_COLOURS
+from agenticiqa.score_fusion import ScoreFusion
+from agenticiqa.vocabulary import LEVEL_NAMES
+
+Floats = npt.NDArray[np.float64]
+
+WIDTH, HEIGHT = 640, 300
+LEFT, RIGHT, TOP, BOTTOM = 48, 12, 12, 40
+BINS = 20
+MOST_DOTS = 4000
+"""More dots hide each other and make the page heavy; a seeded choice is drawn."""
+
+
+def histogram(scores: Sequence[float]) -> str:
+    """How the scores are spread over 1..5."""
+    counts, edges = np.histogram(np.clip(scores, 1, 5), bins=BINS, range=(1, 5))
+    level_of = ScoreFusion().level_of
+    tallest = max(int(counts.max()), 1)
+    x, y = axis(1, 5, LEFT, WIDTH - RIGHT), axis(0, tallest, HEIGHT - BOTTOM, TOP)
+    bars = "".join(
+        f'<rect x="{x(left) + 1:.1f}" y="{y(count):.1f}" width="{x(right) - x(left) - 2:.1f}" '
+        f'height="{y(0) - y(count):.1f}" fill="{LEVEL_COLOURS[level_of((left + right) / 2)]}">'
+        f"<title>{count} between {left:.1f} and {right:.1f}</title></rect>"
+        for count, left, right in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+    )
+    anchors = {1: "start", 5: "end"}
+    names = "".join(
+        x_tick(x(level), f"{level} {LEVEL_NAMES[level]}", anchors.get(level, "middle")) for level in range(1, 6)
+    )
+    lines = "".join(y_tick(y(value), f"{value:.0f}") for value in ticks(0, tallest) if value == round(value))
+    return svg(lines + bars + names, f"Distribution of {len(scores)} scores over the scale from 1 to 5")
+
+
+def scatter(scores: Sequence[float], opinions: Sequence[float], curve: Callable[[Floats], Floats] | None = None) -> str:
+    """Every sample's score against people's opinion, and the fitted curve where there is one."""
+    points = np.column_stack([scores, opinions])
+    shown = points
+    if len(points) > MOST_DOTS:
+        shown = points[np.random.default_rng(0).choice(len(points), MOST_DOTS, replace=False)]
+    low, high = points.min(axis=0), points.max(axis=0)
+    x = axis(*widened(low[0], high[0]), LEFT, WIDTH - RIGHT)
+    y = axis(*widened(low[1], high[1]), HEIGHT - BOTTOM, TOP)
+    dots = "".join(f'<circle cx="{x(px):.1f}" cy="{y(py):.1f}" r="3"></circle>' for px, py in shown.tolist())
+    parts = [y_tick(y(value), f"{value:g}") for value in ticks(low[1], high[1])]
+    parts += [x_tick(x(value), f"{value:g}") for value in ticks(low[0], high[0])]
+    parts.append(f'<g fill="#3b6fd4" fill-opacity="0.45">{dots}</g>')
+    if curve is not None:
+        along = np.linspace(low[0], high[0], 60)
+        path = " ".join(f"{x(a):.1f},{y(b):.1f}" for a, b in zip(along, curve(along), strict=True))
+        parts.append(f'<polyline points="{path}" fill="none" stroke="#b3261e" stroke-width="2"></polyline>')
+    parts.append(f'<text x="{(LEFT + WIDTH) / 2:.0f}" y="{HEIGHT - 4}" text-anchor="middle">score</text>')
+    parts.append(f'<text x="12" y="{HEIGHT / 2:.0f}" transform="rotate(-90 12 {HEIGHT / 2:.0f})">opinion</text>')
+    missing = f"; {MOST_DOTS} of them drawn" if len(points) > MOST_DOTS else ""
+    return svg("".join(parts), f"Scores of {len(points)} samples against people's opinion{missing}")
+
+
+def heat_colour(score: float) -> str:
+    """A level's colour, mixed towards the next one."""
+    low = min(max(int(np.floor(score)), 1), 4)
+    share = min(max(score - low, 0.0), 1.0)
+    first, second = (_rgb(LEVEL_COLOURS[level]) for level in (low, low + 1))
+    mixed = [round(a + (b - a) * share) for a, b in zip(first, second, strict=True)]
+    return "#{:02x}{:02x}{:02x}".format(*mixed)
+
+
+def ink_on(colour: str) -> str:
+    """Black or white, whichever reads better on a colour.
+
+    >>> ink_on("#b3261e"), ink_on("#5aa02c")
+    ('#fff', '#000')
+    """
+    linear = [((c / 255 + 0.055) / 1.055) ** 2.4 if c > 10 else c / 255 / 12.92 for c in _rgb(colour)]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#fff" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "#000"
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def axis(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+    """From values to places on a chart."""
+    span = (high - low) or 1.0
+    return lambda value: start + (value - low) / span * (end - start)
+
+
+def widened(low: float, high: float) -> tuple[float, float]:
+    """With a little room at both ends."""
+    margin = (high - low) * 0.04 or 0.5
+    return low - margin, high + margin
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """A handful of round numbers.
+
+    >>> ticks(0, 9)
+    [0.0, 2.0, 4.0, 6.0, 8.0]
+    """
+    if high <= low:
+        return [low]
+    rough = (high - low) / 5
+    power = 10 ** np.floor(np.log10(rough))
+    step = float(min((1, 2, 5, 10), key=lambda each: abs(each * power - rough)) * power)
+    first = np.ceil(low / step) * step
+    return [float(round(value, 10)) for value in np.arange(first, high + step * 1e-9, step)]
+
+
+def x_tick(x: float, label: str, anchor: str = "middle") -> str:
+    """A number below the chart."""
+    return f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="{anchor}">{escape(label)}</text>'
+
+
+def y_tick(y: float, label: str) -> str:
+    """A line across the chart, and its number."""
+    line = f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"></line>'
+    return f'{line}<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{escape(label)}</text>'
+
+
+def svg(content: str, label: str, *, height: float = HEIGHT) -> str:
+    """A chart of the usual width, with its words for those who cannot see it."""
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(label)}">'
+        f"<title>{escape(label)}</title>{content}</svg>"
+    )
+
+
+# --- Charts that set methods beside each other, as SVG like the other charts ---
+
+
+OURS, PUBLISHED = "#3b6fd4", "#8a929c"
+BAR, GAP = 18, 8
+NAMES = 250
+"""Width of the column with the methods' names."""
+LONGEST_NAME = 35
+LETTER, LINE = 6.6, 13
+"""About the size of a letter, to see which names would cover each other."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A method's figure with its interval; ``published`` ones are drawn in another colour."""
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    published: bool = False
+
+
+@dataclass(frozen=True)
+class Point:
+    """A method by what it costs and what it reaches."""
+
+    name: str
+    cost: float
+    value: float
+
+
+def interval_bars(bars: Sequence[Bar], label: str) -> str:
+    """Horizontal bars from zero, intervals as whiskers."""
+    reached = [edge for bar in bars for edge in (bar.value, bar.low, bar.high) if edge is not None]
+    low, high = min([0.0, *reached]), max([*reached, 0.0])
+    x = axis(low, high or 1.0, NAMES, WIDTH - 60)
+    height = TOP + len(bars) * (BAR + GAP) + 24
+    parts = [
+        f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{TOP}" y2="{height - 24}" class="grid"></line>'
+        f'<text x="{x(tick):.1f}" y="{height - 8}" text-anchor="middle">{tick:g}</text>'
+        for tick in ticks(low, high)
+    ]
+    for place, bar in enumerate(bars):
+        parts.append(_bar(bar, TOP + place * (BAR + GAP), x(0.0), x(bar.value)))
+        if bar.low is not None and bar.high is not None:
+            parts.append(_whisker(x(bar.low), x(bar.high), TOP + place * (BAR + GAP) + BAR / 2))
+    return svg("".join(parts), label, height=height)
+
+
+def _bar(bar: Bar, top: float, start: float, end: float) -> str:
+    colour = PUBLISHED if bar.published else OURS
+    left, width = min(start, end), max(abs(end - start), 1.0)
+    interval = "" if bar.low is None or bar.high is None else f" [{bar.low:.3f}, {bar.high:.3f}]"
+    said = escape(f"{bar.name}: {bar.value:.3f}{interval}")
+    return (
+        f'<text x="{NAMES - 8}" y="{top + BAR * 0.72:.1f}" text-anchor="end">{escape(_short(bar.name))}</text>'
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{BAR}" fill="{colour}" fill-opacity="0.75">'
+        f"<title>{said}</title></rect>"
+        f'<text x="{WIDTH - 54}" y="{top + BAR * 0.72:.1f}">{bar.value:.3f}</text>'
+    )
+
+
+def _whisker(left: float, right: float, y: float) -> str:
+    ends = "".join(f"M{x:.1f} {y - 5:.1f}V{y + 5:.1f}" for x in (left, right))
+    return f'<path d="M{left:.1f} {y:.1f}H{right:.1f}{ends}" class="whisker" fill="none"></path>'
+
+
+def _short(name: str) -> str:
+    """Names that are too long lose their middle: beginning and end tell methods apart.
+
+    >>> len(_short("AgenticIQA, openai.gpt-4o-mini, without detection"))
+    35
+    """
+    if len(name) <= LONGEST_NAME:
+        return name
+    tail = LONGEST_NAME // 2
+    return f"{name[: LONGEST_NAME - tail - 1]}…{name[-tail:]}"
+
+
+def cost_against(points: Sequence[Point], label: str, value_name: str) -> str:
+    """What methods reach against what a thousand samples cost; what is free stands at the left edge."""
+    costs = [point.cost for point in points]
+    values = [point.value for point in points]
+    x = axis(0.0, (max(costs) or 1.0) * 1.05, LEFT + 10, WIDTH - RIGHT - 10)
+    spread = (max(values) - min(values)) or 0.1
+    y = axis(min(values) - 0.1 * spread, max(values) + 0.1 * spread, HEIGHT - BOTTOM, TOP)
+    parts = [y_tick(y(tick), f"{tick:g}") for tick in ticks(min(values), max(values))]
+    parts += [x_tick(x(tick), f"{tick:g}") for tick in ticks(0.0, max(costs))]
+    taken: list[tuple[float, float, float]] = []
+    for point in sorted(points, key=lambda each: -each.value):
+        px, py = x(point.cost), y(point.value)
+        parts.append(
+            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="5" fill="{OURS}">'
+            f"<title>{escape(f'{point.name}: {point.value:.3f}, ${point.cost:.2f} per 1,000')}</title></circle>"
+        )
+        parts.append(_name_beside(point.name, px, py, taken))
+    parts.append(f'<text x="{(LEFT + WIDTH) / 2:.0f}" y="{HEIGHT - 4}" text-anchor="middle">US$ per 1,000</text>')
+    middle = f"{HEIGHT / 2:.0f}"
+    parts.append(f'<text x="12" y="{middle}" transform="rotate(-90 12 {middle})">{escape(value_name)}</text>')
+    return svg("".join(parts), label)
+
+
+def _name_beside(name: str, x: float, y: float, taken: list[tuple[float, float, float]]) -> str:
+    """To the side that has room; a name that would cover another one is left to the point's title."""
+    shown = _short(name)
+    width = len(shown) * LETTER + 8
+    left, right = (x - 6, x + width) if x < WIDTH / 2 else (x - width, x + 6)
+    if any(abs(y - other) < LINE and left < end and start < right for start, end, other in taken):
+        return ""
+    taken.append((left, right, y))
+    side, anchor = (8, "start") if x < WIDTH / 2 else (-8, "end")
+    return f'<text x="{x + side:.1f}" y="{y + 4:.1f}" text-anchor="{anchor}">{escape(shown)}</text>'
+
+
+def thinned(values: Sequence[float], others: Sequence[float], most: int) -> tuple[list[float], list[float]]:
+    """At most so many of these pairs, the same ones every time: a page with many charts must stay light."""
+    if len(values) <= most:
+        return list(values), list(others)
+    kept = np.sort(np.random.default_rng(0).choice(len(values), most, replace=False))
+    return [values[i] for i in kept], [others[i] for i in kept]

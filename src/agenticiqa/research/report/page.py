@@ -1,0 +1,613 @@
+"""Every sample of a batch as data for the page's table: ten thousand rows are there at once, some dozens are drawn."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib import resources
+from statistics import fmean, median
+from typing import Any, get_args
+
+from PIL import Image
+from pydantic import ValidationError
+
+from agenticiqa.errors import ImageError
+from agenticiqa.nodes.results import Assessment
+from agenticiqa.pictures.images import load_image
+from agenticiqa.reports.assessment import picture_article, report_item
+from agenticiqa.reports.look import models_of, page, quiet, shown_name, table, without_folders
+from agenticiqa.research.agreement import FigureSettings, grouped, pairs
+from agenticiqa.research.evaluate import Evaluation, ScoreReport, evaluate
+from agenticiqa.research.report.charts import heat_colour, histogram, ink_on, scatter
+from agenticiqa.research.results import Result, ResultFile, Status
+from agenticiqa.research.statistics import LogisticFit
+from agenticiqa.research.tables import Table, tables
+from agenticiqa.runtime.config import ImageLimits
+from agenticiqa.runtime.logs import markdown_text
+
+MOST_ROWS = 50_000
+MOST_THUMBNAILS = 10_000
+THUMBNAIL = (120, 88)
+"""Twice as fine as it is shown, for screens with small pixels."""
+COLUMNS = ("", "Sample", "Status", "Score", "Opinion", "Answer", "Distortion", "Question")
+WIDTHS = (5, 16, 5, 4.5, 5, 9, 9, 14)
+
+Progress = Callable[[str], None]
+
+
+def samples_table(results: Sequence[Result], file_name: str) -> str:
+    """The table's head and the tools above it; the page's script fills it."""
+    if not results:
+        return ""
+    columns = _columns_with_values(results[:MOST_ROWS])
+    widths = "".join(f'<col style="width:{WIDTHS[column]}rem">' for column in columns)
+    head = "".join(_head(column) for column in columns)
+    more = len(results) - MOST_ROWS
+    note = quiet(f"The first {MOST_ROWS:,} of {len(results):,} samples; all are in {file_name}.") if more > 0 else ""
+    return (
+        '<div class="tools"><label>Filter <input id="filter" type="search" placeholder="words"></label>'
+        '<label>Status <select id="status"><option value="">all</option><option>ok</option><option>partial</option>'
+        '<option>error</option></select></label><span id="shown" class="dim" role="status"></span></div>'
+        f'<div id="window" tabindex="0"><table id="samples"><colgroup>{widths}</colgroup><thead><tr>{head}</tr></thead>'
+        "<tbody></tbody></table></div>"
+        f"<noscript>{quiet('The table needs JavaScript; the file holds the same.')}</noscript>{note}"
+    )
+
+
+def _columns_with_values(results: Sequence[Result]) -> list[int]:
+    """Those that tell something of these samples; picture, name, status and score are always there."""
+    rows = [_row(result, "", "") for result in results]
+    return [column for column in range(len(COLUMNS)) if column < 4 or any(row[column] is not None for row in rows)]
+
+
+def _head(column: int) -> str:
+    name = COLUMNS[column]
+    if not name:
+        return f'<th data-column="{column}"></th>'
+    return f'<th scope="col" data-column="{column}"><button type="button">{name}</button></th>'
+
+
+def samples_data(
+    results: Sequence[Result], limits: ImageLimits, progress: Progress | None = None, *, thumbnails: bool = True
+) -> str:
+    """The rows as JSON inside the page. A browser runs nothing of it, and no text in it can end it."""
+    shown = results[:MOST_ROWS]
+    common = _common_folder([str(result.sample_id) for result in shown])
+    rows = []
+    for number, result in enumerate(shown):
+        if progress and number % 100 == 0:
+            progress(f"thumbnails: {number:,} of {len(shown):,}")
+        picture = _thumbnail(result, limits) if thumbnails and number < MOST_THUMBNAILS else ""
+        rows.append(_row(result, common, picture))
+    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return f'<script type="application/json" id="rows">{text}</script>'
+
+
+def _row(result: Result, common: str, picture: str) -> list[Any]:
+    """In the order of the columns."""
+    line = result.line
+    return [
+        picture,
+        str(result.sample_id).removeprefix(common),
+        result.status,
+        result.score,
+        result.truth,
+        answer_text(result),
+        result.group("distortion"),
+        line.get("query"),
+    ]
+
+
+def answer_text(result: Result) -> str | None:
+    """The answer, with the score on the scale that the question asks for: "B (8.2 of 10)"."""
+    summary = (result.line.get("summarizer_result") or {}) if result.status != "error" else {}
+    answer, asked = summary.get("final_answer"), (summary.get("used_evidence") or {}).get("asked_scale")
+    return f"{answer} ({asked})" if asked else answer
+
+
+def shown_ids(results: Sequence[Result]) -> Callable[[Result], str]:
+    """How samples are called in a report: as they are, without the folders that all of them share.
+
+    A lone absolute path is a file's name; ids that are no paths stay.
+    """
+    common = _common_folder([str(result.sample_id) for result in results])
+    return lambda result: str(result.sample_id).removeprefix(common)
+
+
+def _common_folder(ids: Sequence[str]) -> str:
+    absolute = [each for each in ids if os.path.isabs(each)]
+    if not absolute or len(absolute) < len(ids):
+        return ""
+    if len(absolute) == 1:
+        return absolute[0].removesuffix(shown_name(absolute[0]))
+    return os.path.commonpath([os.path.dirname(each) for each in absolute]).rstrip("/\\") + os.sep
+
+
+def _thumbnail(result: Result, limits: ImageLimits) -> str:
+    """A small copy of the picture; nothing where it is gone or does not open."""
+    path = str(result.line.get("image_path") or "")
+    if not path or not os.path.isfile(path):
+        return ""
+    try:
+        picture = load_image(path, limits).pil
+    except ImageError:
+        return ""
+    small = picture.convert("RGB").copy()
+    small.thumbnail(THUMBNAIL, Image.Resampling.BILINEAR, reducing_gap=2.0)
+    buffer = io.BytesIO()
+    small.save(buffer, "WEBP", quality=55, method=0)
+    return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+# --- What a result file says as a whole: the facts that the page and the Markdown text share ---
+
+
+CASES = 4
+AGENTS = ("planner", "executor", "summarizer")
+
+
+@dataclass(frozen=True)
+class AgentCost:
+    """What one agent took over all samples; money is None when a price is unknown."""
+
+    agent: str
+    seconds: float
+    calls: int
+    tokens: int
+    usd: float | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One kind of distortion at one level, or over all levels."""
+
+    count: int
+    score: float | None
+    opinion: float | None
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sample worth looking at, and why it is shown."""
+
+    result: Result
+    why: str
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """Everything a report shows."""
+
+    file: ResultFile
+    title: str
+    evaluation: Evaluation | None
+    scores: list[float]
+    agents: list[AgentCost]
+    usd: float | None
+    heat: dict[str, dict[str, Cell]]
+    """Distortion → level → cell; the level ``all`` is always there."""
+    cases: dict[str, list[Case]]
+    errors: list[Result]
+    error_kinds: dict[str, int]
+
+    @property
+    def mean_score(self) -> float | None:
+        return fmean(self.scores) if self.scores else None
+
+    @property
+    def median_score(self) -> float | None:
+        return median(self.scores) if self.scores else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report's facts for other programs; pictures and charts are in the page alone."""
+        return {
+            "title": self.title,
+            "score": self.file.score,
+            "samples": len(self.file.results),
+            **{status: self.file.count(status) for status in get_args(Status)},
+            "mean_score": self.mean_score,
+            "median_score": self.median_score,
+            "cost_usd": self.usd,
+            "errors": self.error_kinds,
+            "evaluation": self.evaluation.as_dict() if self.evaluation else None,
+        }
+
+
+def prepare(file: ResultFile, *, title: str | None = None, cases: int = CASES, resamples: int = 1000) -> BatchReport:
+    """Collect what the report shows; agreement with people only where the results hold opinions or right answers."""
+    judged = any(result.is_scored or result.is_choice for result in file.results)
+    answered = [result for result in file.results if result.score is not None]
+    errors = [result for result in file.results if result.status == "error"]
+    agents = _agents(file.results)
+    return BatchReport(
+        file=file,
+        title=title or f"Quality report: {file.path.name}",
+        evaluation=evaluate(file, settings=FigureSettings(resamples=resamples)) if judged else None,
+        scores=[result.score for result in answered if result.score is not None],
+        agents=agents,
+        usd=_sum_or_none(_metadata(result).get("cost_usd") for result in file.results if _metadata(result)),
+        heat=_heat(file.results),
+        cases=_cases(file.results, answered, cases),
+        errors=errors,
+        error_kinds=dict(Counter(error_kind(result) for result in errors).most_common()),
+    )
+
+
+def error_kind(result: Result) -> str:
+    """The machine-readable name of a failure."""
+    return str(_metadata(result).get("error_kind") or result.line.get("error_kind") or "unknown")
+
+
+def _metadata(result: Result) -> Mapping[str, Any]:
+    found = result.line.get("metadata")
+    return found if isinstance(found, Mapping) else {}
+
+
+# --- cost ---
+
+
+def _agents(results: Iterable[Result]) -> list[AgentCost]:
+    metadata = [_metadata(result) for result in results]
+    return [cost for cost in (_agent(name, metadata) for name in AGENTS) if cost.seconds or cost.calls]
+
+
+def _agent(name: str, metadata: list[Mapping[str, Any]]) -> AgentCost:
+    calls = [call for each in metadata for call in each.get("call_log") or [] if call.get("role") == name]
+    return AgentCost(
+        agent=name,
+        seconds=sum(float((each.get("timings") or {}).get(name, 0.0)) for each in metadata),
+        calls=len(calls),
+        tokens=sum(count or 0 for call in calls for count in (call.get("tokens") or {}).values()),
+        usd=_sum_or_none(call.get("cost_usd") for call in calls),
+    )
+
+
+def _sum_or_none(values: Iterable[Any]) -> float | None:
+    known = list(values)
+    return None if not known or None in known else float(sum(known))
+
+
+# --- distortions ---
+
+
+def _heat(results: list[Result]) -> dict[str, dict[str, Cell]]:
+    kinds = grouped(results, "distortion")
+    return {kind: {"all": _cell(own), **_levels(own)} for kind, own in sorted(kinds.items())}
+
+
+def _levels(results: list[Result]) -> dict[str, Cell]:
+    levels = grouped(results, "level")
+    return {name: _cell(own) for name, own in sorted(levels.items(), key=lambda item: (len(item[0]), item[0]))}
+
+
+def _cell(results: list[Result]) -> Cell:
+    scores = [result.score for result in results if result.score is not None]
+    opinions = [result.truth for result in results if result.truth is not None]
+    return Cell(len(results), fmean(scores) if scores else None, fmean(opinions) if opinions else None)
+
+
+# --- cases ---
+
+
+def _cases(results: list[Result], answered: list[Result], count: int) -> dict[str, list[Case]]:
+    """The best and the worst pictures, and where opinion and score part most."""
+    ranked = sorted(answered, key=lambda result: result.score or 0.0)
+    found = {
+        "Lowest scores": [Case(result, f"score {result.score:.2f}") for result in ranked[:count]],
+        # A small batch has each picture once.
+        "Highest scores": [Case(result, f"score {result.score:.2f}") for result in ranked[count:][::-1][:count]],
+    }
+    wrong = [result for result in results if result.is_choice and not result.correct and result.status != "error"]
+    if wrong:
+        found["Wrong choices"] = [Case(r, f"chose {r.choice or 'nothing'}, right is {r.right}") for r in wrong[:count]]
+    apart = _furthest_apart(answered, count)
+    if apart:
+        found["Furthest from people"] = apart
+    return {title: own for title, own in found.items() if own}
+
+
+def _furthest_apart(answered: list[Result], count: int) -> list[Case]:
+    """By the difference of ranks: opinions may be on any scale."""
+    both = [result for result in answered if result.truth is not None]
+    if len(both) < 3:
+        return []
+    by_score = {r.sample_id: place for place, r in enumerate(sorted(both, key=lambda r: r.score or 0.0))}
+    by_truth = {r.sample_id: place for place, r in enumerate(sorted(both, key=lambda r: r.truth or 0.0))}
+    apart = sorted(both, key=lambda r: -abs(by_score[r.sample_id] - by_truth[r.sample_id]))
+    return [
+        Case(
+            r,
+            f"rank {by_score[r.sample_id] + 1} of {len(both)} by score, {by_truth[r.sample_id] + 1} by people "
+            f"(score {r.score:.2f}, opinion {r.truth:.4g})",
+        )
+        for r in apart[:count]
+        if by_score[r.sample_id] != by_truth[r.sample_id]
+    ]
+
+
+# --- The same facts as Markdown, for a pull request or a wiki ---
+
+
+MOST_ERRORS_AS_TEXT = 50
+
+
+def render_markdown(report: BatchReport) -> str:
+    """Summary, figures, distortions, cost, cases and errors."""
+    parts = [f"# {markdown_text(report.title)}\n", *(each.markdown() for each in _tables(report))]
+    return "\n".join(parts)
+
+
+def _tables(report: BatchReport) -> list[Table]:
+    file = report.file
+    found = [
+        Table(
+            "Summary",
+            ["Samples", "Complete", "Partial", "Failed", "Mean score", "Median", "Cost (US$)"],
+            [
+                [
+                    str(len(file.results)),
+                    str(file.count("ok")),
+                    str(file.count("partial")),
+                    str(file.count("error")),
+                    _number(report.mean_score),
+                    _number(report.median_score),
+                    "unknown" if report.usd is None else f"{report.usd:.4f}",
+                ]
+            ],
+        )
+    ]
+    if report.evaluation:
+        found += [each for each in tables(report.evaluation) if each.title != "Samples"]
+    if report.heat:
+        rows = [
+            [kind, str(c["all"].count), _number(c["all"].score), _number(c["all"].opinion)]
+            for kind, c in report.heat.items()
+        ]
+        found.append(Table("By distortion", ["Distortion", "Samples", "Mean score", "Mean opinion"], rows))
+    if report.agents:
+        rows = [
+            [a.agent, f"{a.seconds:.1f}", str(a.calls), "unknown" if a.usd is None else f"{a.usd:.4f}"]
+            for a in report.agents
+        ]
+        found.append(Table("Time and cost", ["Agent", "Seconds", "Calls", "US$"], rows))
+    for title, cases in report.cases.items():
+        rows = [[case.result.sample_id, answer_text(case.result) or "–", case.why] for case in cases]
+        found.append(Table(title, ["Sample", "Answer", "Why"], rows))
+    if report.errors:
+        rows = [
+            [r.sample_id, error_kind(r), str(r.line.get("error") or "")] for r in report.errors[:MOST_ERRORS_AS_TEXT]
+        ]
+        left = len(report.errors) - len(rows)
+        notes = [f"{left} more are in {file.path.name}."] if left else []
+        found.append(Table("Errors", ["Sample", "Kind", "What happened"], rows, notes))
+    return found
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+# --- The page of a batch ---
+
+
+DEFAULT_LIMITS = ImageLimits()
+MOST_ERRORS = 200
+
+
+def render_page(
+    report: BatchReport,
+    progress: Progress | None = None,
+    limits: ImageLimits = DEFAULT_LIMITS,
+    *,
+    thumbnails: bool = True,
+) -> str:
+    """The page as text; ``progress`` is told which case or thumbnail is drawn, because that takes time."""
+    results = report.file.results
+    sections = [
+        _section("summary", "Summary", _facts(report) + _outcomes(report)),
+        _section(
+            "distribution", "Scores", histogram(report.scores) if report.scores else quiet("No sample has a score.")
+        ),
+        _section("agreement", "Agreement with people", _agreement(report)),
+        _section("distortions", "By distortion", _heat_chart(report)),
+        _section("cost", "Time and cost", _cost(report)),
+        _section("cases", "Cases", "".join(_case_list(report, progress, limits))),
+        _section("errors", "Errors", _errors(report)),
+        _section("all", "All samples", samples_table(results, report.file.path.name)),
+    ]
+    contents = "".join(f'<a href="#{name}">{title}</a>' for name, title, body in sections if body)
+    body = "".join(_framed(*section) for section in sections)
+    return page(
+        report.title,
+        f"<nav>{contents}</nav>{body}",
+        _models(results),
+        script=resources.files(__package__).joinpath("samples.js").read_text(encoding="utf-8"),
+        data=samples_data(results, limits, progress, thumbnails=thumbnails),
+    )
+
+
+def _models(results: Sequence[Result]) -> Iterator[str]:
+    for result in results:
+        yield from models_of(result.line.get("metadata") or {})
+
+
+def _section(name: str, title: str, body: str) -> tuple[str, str, str]:
+    return name, title, body
+
+
+def _framed(name: str, title: str, body: str) -> str:
+    return f'<section id="{name}"><h2>{title}</h2>{body}</section>\n' if body else ""
+
+
+# --- summary ---
+
+
+def _facts(report: BatchReport) -> str:
+    results = report.file.results
+    facts = [
+        (f"{len(results):,}", "samples"),
+        (f"{len(report.errors):,}", "failed"),
+        (_shown(report.mean_score), "mean score"),
+        (_shown(report.median_score), "median score"),
+        ("unknown" if report.usd is None else f"${report.usd:,.2f}", "cost"),
+    ]
+    cells = "".join(f'<div class="fact"><strong>{value}</strong><span>{name}</span></div>' for value, name in facts)
+    return f'<div class="facts">{cells}</div>'
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _outcomes(report: BatchReport) -> str:
+    file = report.file
+    rows = [(name, str(file.count(name))) for name in ("ok", "partial", "error")]
+    notes = []
+    if file.superseded:
+        notes.append(f"{file.superseded} earlier lines were replaced by a later attempt.")
+    if file.torn:
+        notes.append("The last line is cut off: the run was killed or still goes on.")
+    remarks = "".join(quiet(note) for note in [f"{file.path.name}; judged: {file.score}", *notes])
+    return table(("Status", "Samples"), rows) + remarks
+
+
+# --- agreement ---
+
+
+def _agreement(report: BatchReport) -> str:
+    evaluation = report.evaluation
+    if evaluation is None:
+        return ""
+    found = [_scatter(report, scores) for scores in evaluation.scores]
+    for each in tables(evaluation):
+        if each.title != "Samples":
+            notes = "".join(quiet(note) for note in each.notes)
+            found.append(f"<h3>{escape(each.title)}</h3>{table(each.columns, each.rows)}{notes}")
+    return "".join(found)
+
+
+def _scatter(report: BatchReport, scores: ScoreReport) -> str:
+    own = [r for r in report.file.results if scores.dataset is None or r.group("dataset") in (scores.dataset, None)]
+    compared = pairs(own)
+    if compared.predicted.size < 2:
+        return ""
+    curve = LogisticFit(scores.figures.fit, squared_error=0.0) if scores.figures.fit else None
+    name = f" on {scores.dataset}" if scores.dataset else ""
+    caption = f"Score against opinion{name}; red: the fitted curve." if curve else f"Score against opinion{name}."
+    drawn = scatter(compared.predicted.tolist(), compared.opinions.tolist(), curve)
+    return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+# --- distortions ---
+
+
+def _heat_chart(report: BatchReport) -> str:
+    if not report.heat:
+        return ""
+    levels = list(dict.fromkeys(level for cells in report.heat.values() for level in cells if level != "all"))
+    columns = [*levels, "all"]
+    head = "".join(f"<th>{escape(column)}</th>" for column in ["Distortion", *columns])
+    rows = "".join(
+        f'<tr><td class="name">{escape(kind)}</td>{"".join(_heat_cell(cells.get(column)) for column in columns)}</tr>'
+        for kind, cells in report.heat.items()
+    )
+    return (
+        f'<div class="scroll" tabindex="0"><table class="heat"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+        '<p class="dim">Mean score by kind and level; people\'s mean opinion, on its own scale, below it.</p>'
+    )
+
+
+def _heat_cell(cell: Cell | None) -> str:
+    if cell is None or cell.score is None:
+        return '<td class="none">–</td>'
+    opinion = "" if cell.opinion is None else f"<br><small>{cell.opinion:.3g}</small>"
+    title = f"{cell.count} samples"
+    colour = heat_colour(cell.score)
+    style = f"background:{colour};color:{ink_on(colour)}"
+    return f'<td style="{style}" title="{title}">{cell.score:.2f}{opinion}</td>'
+
+
+# --- cost ---
+
+
+def _cost(report: BatchReport) -> str:
+    samples = max(len(report.file.results), 1)
+    rows = [
+        (
+            cost.agent,
+            f"{cost.seconds:.1f}",
+            f"{cost.seconds / samples:.3f}",
+            f"{cost.calls:,}",
+            f"{cost.tokens:,}" if cost.tokens else "–",
+            "unknown" if cost.usd is None else f"{cost.usd:.4f}",
+        )
+        for cost in report.agents
+    ]
+    return table(("Agent", "Seconds", "Seconds per sample", "Calls", "Tokens", "US$"), rows)
+
+
+# --- cases ---
+
+
+def _case_list(report: BatchReport, progress: Progress | None, limits: ImageLimits) -> Iterator[str]:
+    name_of = shown_ids(report.file.results)
+    for title, cases in report.cases.items():
+        yield f"<h3>{escape(title)}</h3>"
+        for case in cases:
+            name = name_of(case.result)
+            if progress:
+                progress(f"{title}: {name}")
+            yield f'<div class="case">{quiet(f"{name}: {case.why}")}{_article(case, limits)}</div>'
+
+
+def _article(case: Case, limits: ImageLimits) -> str:
+    line = case.result.line
+    if line.get("summarizer_result") is None and line.get("plan") is None:
+        return _measured(case.result)
+    try:
+        found = Assessment.model_validate(line)
+    except ValidationError as error:
+        lacks = f"{error.error_count()} fields are missing or malformed"
+        return f"<article>{quiet(f'The line is no complete result ({lacks}): no details are shown.')}</article>"
+    return picture_article(report_item(found, limits))
+
+
+def _measured(result: Result) -> str:
+    """A sample that was measured without agents."""
+    rows = [
+        (
+            str(entry.get("tool")),
+            _shown(entry.get("raw")),
+            _shown(entry.get("calibrated")),
+            str(entry.get("error") or ""),
+        )
+        for entry in result.line.get("measurements") or []
+    ]
+    name = shown_name(str(result.line.get("image_path") or ""))
+    return f"<article>{quiet(name)}{table(('Tool', 'Raw', '1..5', ''), rows)}</article>"
+
+
+# --- errors ---
+
+
+def _errors(report: BatchReport) -> str:
+    if not report.errors:
+        return ""
+    kinds = table(("Kind", "Samples"), [(kind, str(count)) for kind, count in report.error_kinds.items()])
+    name_of = shown_ids(report.file.results)
+    rows = [(name_of(each), error_kind(each), _what_happened(each)) for each in report.errors[:MOST_ERRORS]]
+    more = len(report.errors) - len(rows)
+    note = quiet(f"{more} more are in {report.file.path.name}.") if more else ""
+    return kinds + table(("Sample", "Kind", "What happened"), rows) + note
+
+
+def _what_happened(result: Result) -> str:
+    line = result.line
+    return without_folders(str(line.get("error") or ""), line.get("image_path"), line.get("reference_path"))

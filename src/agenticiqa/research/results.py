@@ -1,0 +1,274 @@
+"""Read result files: one JSON object per line, as `agenticiqa batch` writes them.
+
+A line is read generously (columns people carried along stay reachable) but never leniently: a line that is no JSON
+object, or a file without samples, is an error that names the line.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from agenticiqa.answers import lettered, parse_choice, parse_options
+from agenticiqa.errors import AgenticIQAError, QueryError
+from agenticiqa.vocabulary import UNABLE_TO_DETERMINE, same_name
+
+Status = Literal["ok", "partial", "error"]
+FUSED = "quality_score"
+TOOL_PREFIX = "tool:"
+RAW_PREFIX = "raw:"
+
+
+class EvaluationError(AgenticIQAError):
+    """Results cannot be evaluated."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One sample's result. ``score`` and ``choice`` are None unless the run really gave them."""
+
+    sample_id: str
+    status: Status
+    score: float | None
+    truth: float | None
+    choice: str | None
+    """The letter chosen, or the words where the question has no options."""
+    right: str | None
+    line: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def is_choice(self) -> bool:
+        return self.right is not None
+
+    @property
+    def is_scored(self) -> bool:
+        return self.truth is not None
+
+    @property
+    def correct(self) -> bool:
+        return self.choice is not None and self.choice == self.right
+
+    def group(self, column: str) -> str | None:
+        """The value of a carried column, as text; None where the line has none."""
+        value = self.line.get(column, self.line.get(f"input_{column}"))
+        return None if value is None or isinstance(value, (dict, list)) else str(value)
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """A file's results, one for each sample."""
+
+    path: Path
+    results: list[Result]
+    superseded: int = 0
+    """Earlier lines of samples that a later line tried again."""
+    torn: bool = False
+    """The last line is cut off, as a run that was killed, or still runs, leaves it."""
+    score: str = FUSED
+    truth: str = "mos"
+
+    def count(self, status: Status) -> int:
+        return sum(result.status == status for result in self.results)
+
+
+def read_results(path: str | Path, *, score: str = FUSED, truth: str = "mos") -> ResultFile:
+    """All results of a file. A sample that was tried again counts once, with its last line.
+
+    ``score`` is ``quality_score``, ``tool:NAME`` for one tool's calibrated score, ``raw:NAME`` for its raw value, or a
+    dotted path into the line. ``truth`` is the column with people's opinion.
+    """
+    file = Path(path)
+    latest: dict[str, Result] = {}
+    lines, torn = 0, False
+    try:
+        with file.open(encoding="utf-8") as stream:
+            for number, text in enumerate(stream, 1):
+                torn = not text.endswith("\n") and not _is_json(text)
+                if text.strip() and not torn:
+                    result = _read_line(text, f"{file}, line {number}", score, truth)
+                    latest.pop(result.sample_id, None)
+                    latest[result.sample_id] = result
+                    lines += 1
+    except (OSError, UnicodeDecodeError) as error:
+        raise EvaluationError(f"{file} cannot be read: {error}.", hint="Give a result file in JSON Lines.") from error
+    if not latest:
+        raise EvaluationError(f"{file} holds no results.", hint="`agenticiqa batch` makes such a file.")
+    return ResultFile(file, list(latest.values()), lines - len(latest), torn, score, truth)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _read_line(text: str, where: str, score: str, truth: str) -> Result:
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise EvaluationError(f"{where} is not JSON: {error}.", hint="Was the file cut off?") from error
+    if not isinstance(line, dict) or not _is_id(line.get("sample_id")):
+        raise EvaluationError(f"{where} is no result: it has no sample_id.", hint="Give a file of `agenticiqa batch`.")
+    status = line.get("status")
+    if status not in ("ok", "partial", "error"):
+        raise EvaluationError(f"{where} has the status {status!r}.", hint="It must be ok, partial or error.")
+    _check_shape(line, where)
+    options = _options(line)
+    return Result(
+        sample_id=str(line["sample_id"]),
+        status=status,
+        # Whatever a failed run left behind is not an answer.
+        score=None if status == "error" else score_of(line, score),
+        truth=_opinion(line.get(truth)),
+        choice=None if status == "error" else _chosen(line, options),
+        right=_right(line, options, where),
+        line=line,
+    )
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
+_OBJECTS = (("plan",), ("executor_evidence",), ("summarizer_result",), ("metadata",), ("metadata", "timings"))
+_LISTS = (("measurements",), ("executor_evidence", "tool_logs"), ("metadata", "call_log"))
+
+
+def _check_shape(line: Mapping[str, Any], where: str) -> None:
+    """Where a part has another form than a batch writes, nobody further on could say whose fault that is."""
+    for path in _OBJECTS:
+        if not isinstance(_at(line, path), (Mapping, type(None))):
+            raise EvaluationError(f"{where}: {'.'.join(path)} is no object.", hint="Give a file of `agenticiqa batch`.")
+    for path in _LISTS:
+        found = _at(line, path)
+        if found is not None and not (isinstance(found, list) and all(isinstance(each, Mapping) for each in found)):
+            raise EvaluationError(
+                f"{where}: {'.'.join(path)} is no list of objects.", hint="Give a file of `agenticiqa batch`."
+            )
+
+
+# --- scores ----------------------------------------------------------------------------------------------
+
+
+def score_of(line: Mapping[str, Any], name: str) -> float | None:
+    """A line's prediction by the name of :func:`read_results`."""
+    if name == FUSED:
+        return _number(_at(line, ["summarizer_result", "quality_score"]))
+    for prefix, key in ((TOOL_PREFIX, "calibrated"), (RAW_PREFIX, "raw")):
+        if name.startswith(prefix):
+            return _tool_score(line, name.removeprefix(prefix), key)
+    return _number(_at(line, name.split(".")))
+
+
+def lower_reading(line: Mapping[str, Any]) -> float | None:
+    """Of a line whose tools and model contradict each other: the worse of the two; None for every other line."""
+    conflict = _at(line, ["summarizer_result", "conflict"])
+    readings = [_number(_at(conflict, [name])) for name in ("tools", "model")]
+    return min((each for each in readings if each is not None), default=None)
+
+
+def _tool_score(line: Mapping[str, Any], tool: str, key: str) -> float | None:
+    """From a measured line, or from the evidence of an assessed one; the whole picture's score, not a region's."""
+    for entries, name in (
+        (line.get("measurements"), key),
+        (_at(line, ["executor_evidence", "tool_logs"]), f"{key}_score"),
+    ):
+        for entry in entries if isinstance(entries, list) else []:
+            if str(entry.get("tool", "")).casefold() == tool.casefold() and entry.get("region") is None:
+                return _number(entry.get(name))
+    return None
+
+
+def tools_in(results: Iterable[Result]) -> list[str]:
+    """Tools that scored the whole picture of some sample."""
+    names = (entry.get("tool") for result in results for entry in tool_entries(result) if entry.get("region") is None)
+    return list(dict.fromkeys(str(name) for name in names))
+
+
+def refuse_unknown_score(file: ResultFile, judged: Iterable[Result]) -> None:
+    """Samples that worked, no question with a right answer among them, and not one score: the wrong one was named."""
+    worked = [result for result in judged if result.status != "error"]
+    if worked and not any(result.is_choice or result.score is not None for result in worked):
+        tools = tools_in(worked)
+        others = f" The results hold {', '.join(f'tool:{name}' for name in tools)}." if tools else ""
+        raise EvaluationError(
+            f"No result of {file.path} has the score {file.score!r}.", hint=f"--score names another one.{others}"
+        )
+
+
+def tool_entries(result: Result) -> list[Mapping[str, Any]]:
+    """What tools said, in measured lines and in the evidence of assessed ones."""
+    return [*(_at(result.line, ["measurements"]) or []), *(_at(result.line, ["executor_evidence", "tool_logs"]) or [])]
+
+
+def _at(line: Any, path: Iterable[str]) -> Any:
+    for key in path:
+        line = line.get(key) if isinstance(line, Mapping) else None
+    return line
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _opinion(value: Any) -> float | None:
+    """Columns of a CSV manifest arrive as texts."""
+    try:
+        return _number(float(value)) if isinstance(value, str) else _number(value)
+    except ValueError:
+        return None
+
+
+# --- choices ---------------------------------------------------------------------------------------------
+
+
+def _options(line: Mapping[str, Any]) -> dict[str, str]:
+    given = line.get("options") or _at(line, ["metadata", "options"])
+    if isinstance(given, list) and all(isinstance(option, str) for option in given):
+        try:
+            return lettered(given)
+        except QueryError:
+            return {}
+    return parse_options(str(line.get("query") or ""))
+
+
+def _chosen(line: Mapping[str, Any], options: Mapping[str, str]) -> str | None:
+    answer = _at(line, ["summarizer_result", "final_answer"])
+    if not isinstance(answer, str) or same_name(answer, UNABLE_TO_DETERMINE):
+        return None
+    return parse_choice(answer, options) if options else _comparable(answer)
+
+
+def _right(line: Mapping[str, Any], options: Mapping[str, str], where: str) -> str | None:
+    answer = line.get("answer")
+    if answer is None or not str(answer).strip():
+        return None
+    if not options:
+        return _comparable(str(answer))
+    letter = parse_choice(str(answer), options)
+    if letter is None:
+        raise EvaluationError(
+            f"{where}: the right answer {answer!r} is none of the options {list(options.values())}.",
+            hint="Correct `answer` or `options` in the manifest: the option's letter or its text.",
+        )
+    return letter
+
+
+def _comparable(text: str) -> str:
+    """An open answer without what makes no difference: case, blanks around it, its full stop."""
+    if len(text.strip()) == 1:
+        # A bare letter: the run failed before it noted the options.
+        return text.strip().upper()
+    return " ".join(text.casefold().split()).strip(" .!\"'")

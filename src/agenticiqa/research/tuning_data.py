@@ -1,0 +1,388 @@
+"""Tells a finished run again as conversations: the very prompts its agents would send, and the replies that led there.
+
+Nothing is asked and nothing measured. The agents run as they always do, on a client that answers from the record and
+keeps what it was asked; so samples can never drift from what the pipeline really says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from agenticiqa.answers import lettered, parse_choice, parse_level, split_question
+from agenticiqa.batch.manifest import open_manifest
+from agenticiqa.errors import AgenticIQAError, QueryError
+from agenticiqa.models.qwen import chat_messages
+from agenticiqa.nodes.direct import direct_node
+from agenticiqa.nodes.executor import executor_node
+from agenticiqa.nodes.planner import planner_node
+from agenticiqa.nodes.prompts import PromptBook
+from agenticiqa.nodes.run_context import CONTEXT_KEY, RunContext, initial_state
+from agenticiqa.nodes.summarizer import NO_EVIDENCE_SENTENCE, summarizer_node
+from agenticiqa.research.results import EvaluationError, Result, read_results
+from agenticiqa.runtime.config import ROLES, Settings
+from agenticiqa.runtime.files import write_atomic
+from agenticiqa.state import AgenticIQAState, ExecutorOutput, PlannerOutput
+from agenticiqa.tools.registry import ToolRegistry
+from agenticiqa.vlm_client import ModelReply, ModelRequest, RichVLMClient, VLMClient
+from agenticiqa.vocabulary import DEFAULT_QUERY, LETTER_LEVELS, LEVEL_LETTERS, LEVEL_NAMES
+
+# What the summarizer adds to a model's own words.
+_ADDED = re.compile(
+    r"\s*The fused score [\d.]+ corresponds to [A-E] \(\w+\), the model chose [A-E] \(\w+\)\."
+    r"|\s*" + re.escape(NO_EVIDENCE_SENTENCE)
+)
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """One question of one agent and its right reply, as chat trainers of transformers and TRL read them."""
+
+    role: str
+    step: str
+    messages: list[dict[str, Any]]
+
+    def as_line(self, images: Sequence[str], sample_id: str) -> str:
+        content = {"messages": self.messages, "images": list(images), "role": self.role, "step": self.step}
+        return json.dumps({**content, "sample_id": sample_id}, ensure_ascii=False) + "\n"
+
+
+@dataclass
+class _Recorded(RichVLMClient):
+    """Answers each step from the record, and keeps what it was asked."""
+
+    replies: Mapping[str, Any]
+    backend: str = "recorded"
+    asked: dict[str, tuple[ModelRequest, str]] = field(default_factory=dict)
+    cacheable = False
+    cancellable = True
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        kind = request.schema.__name__ if request.schema else ""
+        text = json.dumps(self.replies[kind], ensure_ascii=False)
+        self.asked[kind] = (request, text)
+        return ModelReply(text=text, model=self.backend)
+
+
+_STEPS = {
+    "PlanReply": ("planner", "plan"),
+    "DetectionReply": ("executor", "detection"),
+    "AnalysisReply": ("executor", "analysis"),
+    "SelectionReply": ("executor", "selection"),
+    "SummaryReply": ("summarizer", "answer"),
+}
+"""Role and step by the form of the reply."""
+
+
+class ConversationBuilder:
+    """Tells runs again under one configuration: its prompts, and the tools that are offered to a model."""
+
+    def __init__(self, settings: Settings, tools: ToolRegistry, prompts: PromptBook) -> None:
+        self._settings, self._tools, self._prompts = settings, tools, prompts
+
+    def conversations_of(self, line: Mapping[str, Any]) -> list[Conversation]:
+        """The conversations of a finished run, by its line of a result file."""
+        state = _state_of(line)
+        if (line.get("metadata") or {}).get("mode") == "direct":
+            return self._told(direct_node, state, {"SummaryReply": _answer(line)}, "direct")
+        plan = PlannerOutput.model_validate(line["plan"])
+        evidence = ExecutorOutput.model_validate(line["executor_evidence"])
+        told: list[Conversation] = []
+        # What was asked on later passes, with which gap, is not on record: of those runs only the answer can be told.
+        if not (line.get("metadata") or {}).get("replans"):
+            # A plan with parts left out on purpose is none to learn.
+            if not {*state.get("without", [])} - {"fusion", "replan"}:
+                told += self._told(planner_node, state, {"PlanReply": _plan(plan)})
+            # Measuring again would cost time and tell nothing.
+            unmeasured = plan.model_copy(update={"plan": plan.plan.model_copy(update={"tool_execution": False})})
+            told += self._told(executor_node, {**state, "plan": unmeasured}, _evidence(evidence))
+        ready: AgenticIQAState = {**state, "plan": plan, "executor_evidence": evidence}
+        return told + self._told(summarizer_node, ready, {"SummaryReply": _answer(line)})
+
+    def asked_directly(self, line: Mapping[str, Any], answer: str, reasoning: str) -> list[Conversation]:
+        """The bare model's conversation about a question whose right answer is known."""
+        reply = {"final_answer": answer, "quality_reasoning": reasoning}
+        return self._told(direct_node, _state_of(line), {"SummaryReply": reply}, "direct")
+
+    def _told(
+        self, node: Any, state: AgenticIQAState, replies: Mapping[str, Any], step: str | None = None
+    ) -> list[Conversation]:
+        client = _Recorded(replies)
+        clients: dict[str, VLMClient] = dict.fromkeys(ROLES, client)
+        context = RunContext(settings=self._settings, clients=clients, tools=self._tools, prompts=self._prompts)
+        config: RunnableConfig = {"configurable": {CONTEXT_KEY: context}}
+        update = node(state, config)
+        failure = _failure(update)
+        if failure:
+            raise RetellingError(f"The run cannot be told again: {failure}", hint="Is its configuration in force?")
+        return [
+            Conversation(_STEPS[kind][0], step or _STEPS[kind][1], _conversation(request, text))
+            for kind, (request, text) in client.asked.items()
+        ]
+
+
+class RetellingError(AgenticIQAError):
+    """A record does not lead to the same run under this configuration."""
+
+
+def _failure(update: Mapping[str, Any]) -> str | None:
+    evidence, result = update.get("executor_evidence"), update.get("summarizer_result")
+    errors = evidence.errors if evidence is not None else []
+    return update.get("error") or (result.error if result is not None else None) or (errors[0] if errors else None)
+
+
+def _conversation(request: ModelRequest, reply: str) -> list[dict[str, Any]]:
+    labels = [item.label for item in request.images]
+    return [
+        *chat_messages(request, labels, with_schema=False),
+        {"role": "assistant", "content": [{"type": "text", "text": reply}]},
+    ]
+
+
+# --- from a record to replies ---
+
+
+def _state_of(line: Mapping[str, Any]) -> AgenticIQAState:
+    about = line.get("metadata") or {}
+    return initial_state(
+        line["query"],
+        line["image_path"],
+        line.get("reference_path"),
+        options=line.get("options") or about.get("options"),
+        regions=line.get("regions") or about.get("regions"),
+        without=about.get("without") or (),
+    )
+
+
+def _plan(plan: PlannerOutput) -> dict[str, Any]:
+    written = plan.model_dump(mode="json", exclude={"extra_tools"})
+    by_object = plan.distortions or {}
+    return {
+        **written,
+        "distortions": [{"object": name, "types": kinds} for name, kinds in by_object.items()] or None,
+        "required_tool": plan.named_tools or None,
+    }
+
+
+def _evidence(evidence: ExecutorOutput) -> dict[str, Any]:
+    detected, analysed = evidence.distortion_set or {}, evidence.distortion_analysis or {}
+    return {
+        "DetectionReply": {"objects": [{"object": name, "types": kinds} for name, kinds in detected.items()]},
+        "AnalysisReply": {
+            "analysis": [
+                {"object": name, **entry.model_dump(mode="json")}
+                for name, entries in analysed.items()
+                for entry in entries
+            ]
+        },
+        "SelectionReply": {
+            "selection": [
+                {"object": name, "distortion": kind, "tool": tool}
+                for name, by_kind in (evidence.selected_tools or {}).items()
+                for kind, tool in by_kind.items()
+            ]
+        },
+    }
+
+
+def _answer(line: Mapping[str, Any]) -> dict[str, str]:
+    result = line["summarizer_result"]
+    words = _ADDED.sub("", result["quality_reasoning"])
+    for contradiction in (result.get("used_evidence") or {}).get("contradictions", []):
+        words = words.replace(f"{contradiction}.", "")
+    return {"final_answer": result["final_answer"], "quality_reasoning": " ".join(words.split()) or "As seen."}
+
+
+# --- Builds the data that a model is fine-tuned on ---
+
+
+TRAIN, HELD_OUT, FACTS = "train.jsonl", "held_out.jsonl", "tuning_data.json"
+
+NOT_JUDGED = "nobody's opinion is known"
+NOT_RIGHT = "the answer is not people's"
+NOT_COMPLETE = "the run is incomplete"
+NO_PICTURE = "a picture is not a file here"
+NOT_RETOLD = "the run cannot be told again under this configuration"
+
+
+@dataclass(frozen=True)
+class TuningChoices:
+    """What counts as right, and how much is kept from training."""
+
+    scale: tuple[float, float] | None = None
+    """The ends of the opinions, worst and best; None: opinions are not used."""
+    tolerance: float = 0.75
+    """How far, in levels, a rating may be from people's opinion."""
+    held_out: float = 0.1
+    unjudged: bool = False
+    """Also take runs that nobody judged."""
+
+
+@dataclass
+class TuningData:
+    """How many conversations there are of each step, and what was left out and why."""
+
+    train: Counter[str] = field(default_factory=Counter)
+    held_out: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: dict(sorted(counts.items())) for name, counts in vars(self).items()}
+
+
+def build_tuning_data(
+    sources: Iterable[Path],
+    folder: Path,
+    reteller: ConversationBuilder,
+    choices: TuningChoices,
+    *,
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> TuningData:
+    """Write ``train.jsonl`` and ``held_out.jsonl`` from result files of `batch` and from manifests of datasets.
+
+    Versions of one picture (the same reference, or the same file) are all trained on or all held out.
+    """
+    built = TuningData()
+    lines: dict[str, list[str]] = {TRAIN: [], HELD_OUT: []}
+    for number, (line, tell) in enumerate(_candidates(sources, reteller, choices), 1):
+        on_progress(number)
+        told = _conversations(line, tell, built)
+        file = HELD_OUT if _share(line) < choices.held_out else TRAIN
+        images = [str(Path(path).resolve()) for path in _pictures(line)]
+        lines[file] += [each.as_line(images, str(line["sample_id"])) for each in told]
+        (built.held_out if file == HELD_OUT else built.train).update(f"{each.role} {each.step}" for each in told)
+    if not lines[TRAIN]:
+        why = ", ".join(f"{reason} ({count})" for reason, count in built.left_out.items()) or "the files are empty"
+        raise EvaluationError(f"Nothing is left to train on: {why}.", hint="--unjudged takes runs that nobody judged.")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in lines.items():
+        write_atomic(folder / name, "".join(content))
+    facts = {**built.as_dict(), "choices": vars(choices), "sha256": hash_of(lines[TRAIN])}
+    write_atomic(folder / FACTS, json.dumps(facts, indent=2) + "\n")
+    return built
+
+
+def hash_of(lines: Iterable[str]) -> str:
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+Tell = Callable[[], list[Conversation]]
+"""Makes a candidate's conversations; None in its place says why there are none."""
+
+
+def _candidates(
+    sources: Iterable[Path], reteller: ConversationBuilder, choices: TuningChoices
+) -> Iterator[tuple[Mapping[str, Any], Tell | str]]:
+    for source in sources:
+        if _holds_results(source):
+            for result in read_results(source).results:
+                yield result.line, _of_run(result, reteller, choices)
+        else:
+            manifest = open_manifest(str(source))
+            try:
+                for row in manifest.rows():
+                    if row.sample is None:
+                        raise EvaluationError(f"{source}, line {row.line}: {row.problem}", hint="Correct the manifest.")
+                    line = {"query": DEFAULT_QUERY, **row.sample.as_row()}
+                    yield line, _of_question(line, reteller, choices)
+            finally:
+                manifest.close()
+
+
+def _holds_results(source: Path) -> bool:
+    """Results have a status; manifests do not."""
+    try:
+        with source.open(encoding="utf-8") as stream:
+            first = json.loads(stream.readline() or "null")
+    except OSError as error:
+        raise EvaluationError(f"{source} cannot be read: {error}.") from error
+    except ValueError:
+        return False
+    return isinstance(first, dict) and "status" in first
+
+
+def _of_run(result: Result, reteller: ConversationBuilder, choices: TuningChoices) -> Tell | str:
+    if result.status != "ok":
+        return NOT_COMPLETE
+    agrees = _agrees(result, choices)
+    if agrees is None and not choices.unjudged:
+        return NOT_JUDGED
+    return NOT_RIGHT if agrees is False else lambda: reteller.conversations_of(result.line)
+
+
+def _agrees(result: Result, choices: TuningChoices) -> bool | None:
+    """Whether a run's answer is people's; None where nobody knows."""
+    if result.is_choice:
+        return result.correct
+    opinion = _opinion(result.truth, choices)
+    level = parse_level(str((result.line.get("summarizer_result") or {}).get("final_answer")))
+    return None if opinion is None or level is None else abs(level - opinion) <= choices.tolerance
+
+
+def _of_question(line: Mapping[str, Any], reteller: ConversationBuilder, choices: TuningChoices) -> Tell | str:
+    known = _known_answer(line) or _known_level(line, choices)
+    if known is None:
+        return NOT_JUDGED
+    letter, words = known
+    return lambda: reteller.asked_directly(line, letter, words)
+
+
+def _known_answer(line: Mapping[str, Any]) -> tuple[str, str] | None:
+    try:
+        options = lettered(line["options"]) if line.get("options") else split_question(line["query"])[1]
+    except QueryError:
+        return None
+    letter = parse_choice(str(line.get("answer") or ""), options) if options else None
+    return (letter, options[letter]) if letter else None
+
+
+def _known_level(line: Mapping[str, Any], choices: TuningChoices) -> tuple[str, str] | None:
+    opinion = _opinion(line.get("mos"), choices)
+    if opinion is None:
+        return None
+    letter = LEVEL_LETTERS[min(max(int(opinion + 0.5), 1), 5)]
+    return letter, f"{LEVEL_NAMES[LETTER_LEVELS[letter]]} quality."
+
+
+def _opinion(mos: Any, choices: TuningChoices) -> float | None:
+    """On the levels 1..5."""
+    if choices.scale is None or not isinstance(mos, (int, float)):
+        return None
+    worst, best = choices.scale
+    return 1 + 4 * (mos - worst) / (best - worst)
+
+
+def _conversations(line: Mapping[str, Any], tell: Tell | str, built: TuningData) -> list[Conversation]:
+    if isinstance(tell, str):
+        built.left_out[tell] += 1
+        return []
+    if not all(Path(path).is_file() for path in _pictures(line)):
+        built.left_out[NO_PICTURE] += 1
+        return []
+    try:
+        return tell()
+    except AgenticIQAError:
+        built.left_out[NOT_RETOLD] += 1
+        return []
+
+
+def _pictures(line: Mapping[str, Any]) -> list[str]:
+    """In the order in which agents are shown them."""
+    return [path for path in (line["image_path"], line.get("reference_path")) if path]
+
+
+def _share(line: Mapping[str, Any]) -> float:
+    """A number from 0 to 1 that all versions of a picture have in common.
+
+    By the file's name: the same data are divided the same way on every machine.
+    """
+    name = Path(line.get("reference_path") or line["image_path"]).name
+    return int.from_bytes(hashlib.sha256(name.encode(errors="surrogatepass")).digest()[:6], "big") / 2**48

@@ -1,0 +1,101 @@
+"""What can be set for the service, and its limits."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+
+from agenticiqa.runtime.files import DiskSpace
+from agenticiqa.serve.http.keys import KeyFile, KeyRates
+from agenticiqa.serve.http.observing import ServiceMetrics
+from agenticiqa.serve.http.problems import ServiceError
+from agenticiqa.serve.http.settings import ServiceSettings
+from agenticiqa.serve.http.store.job_record import JobRecord, JobRow
+from agenticiqa.serve.http.store.uploads import StoredPicture, UploadStore
+from agenticiqa.serve.http.work.intake import RequestReader
+from agenticiqa.serve.http.work.jobs import JobQueue
+from agenticiqa.serve.http.work.lanes import MemoryShares, RenderQueue
+from agenticiqa.serve.http.work.pipeline_work import Pipeline
+
+# --- Everything the routes work with, in one place ---
+
+
+@dataclass(frozen=True)
+class AppState:
+    """One server's parts."""
+
+    settings: ServiceSettings
+    pipeline: Pipeline
+    record: JobRecord
+    queue: JobQueue
+    batch_queue: JobQueue
+    uploads: UploadStore
+    reader: RequestReader
+    metrics: ServiceMetrics
+    keys: KeyFile | None
+    render_queue: RenderQueue
+    memory: MemoryShares
+    key_rates: KeyRates
+    room: DiskSpace
+    ready: list[str]
+    """Empty until the model is loaded."""
+
+    def files_in_use(self) -> frozenset[Path]:
+        """Pictures of work that has not ended."""
+        return frozenset().union(*(job.holds for job in (*self.queue.active, *self.batch_queue.active)))
+
+    def is_short_of_room(self) -> bool:
+        """Whether what is sent could not be kept; outcomes that are still to be recorded are tried again."""
+        if self.room.is_short():
+            return True
+        try:
+            for queue in (self.queue, self.batch_queue):
+                queue.keep_again()
+        except (OSError, sqlite3.Error):
+            self.room.note_full()
+        return self.queue.has_unkept or self.batch_queue.has_unkept
+
+    def batch_output(self, batch_id: str) -> Path:
+        return self.settings.data_folder / "batches" / f"{batch_id}.jsonl"
+
+
+def app_state_of(request: Request) -> AppState:
+    parts: AppState = request.app.state.parts
+    return parts
+
+
+async def own_job(parts: AppState, job_id: str, caller: str | None, kinds: Collection[str], noun: str) -> JobRow:
+    """The record of a job of one of these kinds, if it is the caller's; None: whoever's it is."""
+    row = await asyncio.to_thread(parts.record.find, job_id, caller)
+    if row is None or row.kind not in kinds:
+        raise ServiceError(404, f"{noun}_not_found", f"You have no {noun} of this id.")
+    return row
+
+
+def stored_pictures(request: dict[str, Any]) -> dict[str, StoredPicture]:
+    """The pictures of a recorded request, as its ``pictures`` entry names them."""
+    return {
+        name: StoredPicture(Path(entry["file"]), entry["name"]) for name, entry in request.get("pictures", {}).items()
+    }
+
+
+def kept_picture(parts: AppState, caller: str, kept: str) -> StoredPicture | None:
+    """A picture of the caller's earlier work, named ``id/name``: of a run, or by its sample of a batch."""
+    job_id, _, name = kept.partition("/")
+    row = parts.record.find(job_id, caller)
+    if row is None:
+        return None
+    of_sample = row.request.get("sample_pictures", {}).get(name)
+    return stored_pictures({"pictures": of_sample} if of_sample else row.request).get("image" if of_sample else name)
+
+
+def public_request(row: JobRow) -> dict[str, Any]:
+    """What was asked, without the server's paths."""
+    shown = {key: value for key, value in row.request.items() if key != "pictures"}
+    return {**shown, "pictures": {name: entry["name"] for name, entry in row.request.get("pictures", {}).items()}}

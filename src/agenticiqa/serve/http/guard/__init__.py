@@ -1,1 +1,0 @@
-"""Who may ask what: keys, origins, limits before a request is read."""

@@ -1,0 +1,226 @@
+"""API keys: made once, shown once, kept as hashes.
+
+A key is 256 random bits, so one SHA-256 is enough to keep it: nobody can guess through it, and checking one costs
+nothing. The file is read again whenever it changes, so that a revoked key stops working at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import math
+import re
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from agenticiqa.errors import ConfigError
+from agenticiqa.runtime.files import locked, make_private_folder, write_atomic
+from agenticiqa.serve.http.problems import ServiceError
+
+PREFIX = "aiqa"
+WAIT_S = 10.0
+Role = Literal["assess", "batch", "admin"]
+ROLES: tuple[Role, ...] = get_args(Role)
+USUAL_ROLES: tuple[Role, ...] = ("assess", "batch")
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+# Compared with when no key has the id, so that an unknown id takes as long as a wrong secret.
+_NOBODY = hashlib.sha256(b"nobody").hexdigest()
+
+
+@dataclass(frozen=True)
+class KeyRecord:
+    """What is kept of a key."""
+
+    id: str
+    name: str
+    sha256: str
+    created_at: str
+    revoked_at: str | None = None
+    roles: tuple[Role, ...] = ROLES
+    """What it may do. Keys of version 0.1, which knew no roles, may do everything."""
+    expires_at: str | None = None
+    at_once: int | None = None
+    """Runs it may have here at a time, waiting or running; None: its share of the queue."""
+    per_minute: int | None = None
+    """How often it may ask for work in a minute; None: as often as it likes."""
+
+    @property
+    def owner(self) -> str:
+        """Whom runs made with it belong to."""
+        return f"key:{self.id}"
+
+    @property
+    def is_active(self) -> bool:
+        return self.revoked_at is None and not self.has_expired
+
+    @property
+    def has_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= _now()
+
+
+class KeyFile:
+    """Reads and writes one file of key records."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._seen: tuple[int, int, int] | None = None
+        self._records: dict[str, KeyRecord] = {}
+
+    def records(self) -> list[KeyRecord]:
+        with self._lock:
+            self._refresh()
+            return list(self._records.values())
+
+    def add(
+        self,
+        name: str,
+        *,
+        roles: tuple[Role, ...] = USUAL_ROLES,
+        days: float | None = None,
+        at_once: int | None = None,
+        per_minute: int | None = None,
+    ) -> str:
+        """A new key; the only time it can be read. ``days`` from now on it opens nothing any more."""
+        if not _NAME.fullmatch(name):
+            raise ConfigError(f"{name!r} is not a name for a key.", hint="Letters, digits, '.', '_' and '-', up to 64.")
+        key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+        key = f"{PREFIX}_{key_id}_{secret}"
+        with self._locked_for_writing():
+            records = self.records()
+            if any(record.name == name and record.is_active for record in records):
+                raise ConfigError(
+                    f"There is a key {name!r} already.", hint=f"Revoke it first: serve keys revoke {name}."
+                )
+            made = KeyRecord(
+                key_id,
+                name,
+                _digest(key),
+                _now(),
+                roles=roles,
+                expires_at=None if days is None else _now(timedelta(days=days)),
+                at_once=at_once,
+                per_minute=per_minute,
+            )
+            self._write([*records, made])
+        return key
+
+    def revoke(self, name: str) -> KeyRecord:
+        """From now on the key opens nothing; what it made stays out of reach of later keys of the same name."""
+        with self._locked_for_writing():
+            records = self.records()
+            active = next((record for record in records if record.name == name and record.revoked_at is None), None)
+            if active is None:
+                raise ConfigError(f"There is no active key {name!r}.", hint="`agenticiqa serve keys list` shows all.")
+            revoked = replace(active, revoked_at=_now())
+            self._write([revoked if record.id == active.id else record for record in records])
+        return revoked
+
+    def _locked_for_writing(self) -> AbstractContextManager[None]:
+        """Between reading and writing nobody else writes: of two keys made at once, both stay."""
+        make_private_folder(self.path.parent)
+        return locked(self.path, wait_s=WAIT_S)
+
+    def owner_of(self, key: str) -> KeyRecord | None:
+        """The record that a presented key belongs to, or None where it is unknown, wrong, revoked or expired."""
+        parts = key.split("_", 2)
+        with self._lock:
+            self._refresh()
+            record = self._records.get(parts[1]) if len(parts) == 3 else None
+        matches = hmac.compare_digest(_digest(key), record.sha256 if record else _NOBODY)
+        return record if record and matches and record.is_active else None
+
+    def name_of(self, owner: str) -> str:
+        """What the key is called that runs belong to."""
+        with self._lock:
+            record = self._records.get(owner.removeprefix("key:"))
+        return record.name if record else "unknown"
+
+    def _refresh(self) -> None:
+        try:
+            facts = self.path.stat()
+        except FileNotFoundError:
+            self._seen, self._records = None, {}
+            return
+        except OSError as error:
+            raise ConfigError(f"The key file {str(self.path)!r} cannot be read: {error.strerror}.") from error
+        seen = (facts.st_mtime_ns, facts.st_size, facts.st_ino)
+        if seen != self._seen:
+            self._records = {record.id: record for record in self._parsed()}
+            self._seen = seen
+
+    def _parsed(self) -> list[KeyRecord]:
+        try:
+            return [_record(entry) for entry in json.loads(self.path.read_text(encoding="utf-8"))["keys"]]
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise ConfigError(
+                f"The key file {str(self.path)!r} is damaged.", hint="Restore it, or delete it and make new keys."
+            ) from error
+
+    def _write(self, records: list[KeyRecord]) -> None:
+        text = json.dumps({"keys": [asdict(record) for record in records]}, indent=2)
+        write_atomic(self.path, text + "\n", private=True)
+
+
+def known_roles(names: Iterable[str]) -> tuple[Role, ...]:
+    """
+    >>> known_roles(["batch", "assess"])
+    ('assess', 'batch')
+    """
+    given = set(names)
+    unknown = sorted(given - {*ROLES})
+    if unknown:
+        raise ConfigError(f"{unknown[0]!r} is not a role.", hint=f"Roles are {', '.join(ROLES)}.")
+    return tuple(role for role in ROLES if role in given)
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _record(entry: dict[str, Any]) -> KeyRecord:
+    if not {*entry.get("roles", ROLES)} <= {*ROLES}:
+        raise ValueError("a role that nobody knows")
+    return KeyRecord(**{**entry, "roles": tuple(entry.get("roles", ROLES))})
+
+
+def _now(later: timedelta = timedelta()) -> str:
+    return (datetime.now(tz=timezone.utc) + later).isoformat(timespec="seconds")
+
+
+# --- How often each key has asked for work in the last minute ---
+
+
+MINUTE = 60.0
+
+
+class KeyRates:
+    """Moments of requests by owner; used on the event loop only."""
+
+    def __init__(self) -> None:
+        self._moments: dict[str, deque[float]] = {}
+
+    def count(self, owner: str, per_minute: int) -> None:
+        """Note a request, or refuse it."""
+        now = time.monotonic()
+        moments = self._moments.setdefault(owner, deque())
+        while moments and moments[0] <= now - MINUTE:
+            moments.popleft()
+        if len(moments) >= per_minute:
+            wait = max(1, math.ceil(moments[0] + MINUTE - now))
+            raise ServiceError(
+                429,
+                "too_often",
+                f"This key may ask {per_minute} times a minute. Try again in {wait} seconds.",
+                headers={"Retry-After": str(wait)},
+            )
+        moments.append(now)

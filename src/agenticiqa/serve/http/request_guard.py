@@ -1,0 +1,250 @@
+"""Who may send a browser here.
+
+A page of another site can make a browser send requests to a server on this machine, and by rebinding its own name it
+could read the answers. So a request that carries another origin is refused unless that origin is allowed, and a
+server without keys answers only to the names of this machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agenticiqa.serve.http.problems import ServiceError, failed, problem_response
+from agenticiqa.serve.http.settings import ServiceSettings, is_loopback
+
+
+class OriginGuard:
+    """ASGI middleware."""
+
+    def __init__(self, app: ASGIApp, *, settings: ServiceSettings) -> None:
+        self.app = app
+        self.allowed = {origin.rstrip("/").lower() for origin in settings.allowed_origins}
+        self.any_host = settings.api_keys_file is not None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+            # A link on another site may lead to the page itself.
+            fetch_site = headers.get(b"sec-fetch-site") if scope["path"].startswith("/v1/") else None
+            self.check(headers.get(b"host", ""), headers.get(b"origin"), fetch_site)
+        await self.app(scope, receive, send)
+
+    def check(self, host: str, origin: str | None, fetch_site: str | None) -> None:
+        if not self.any_host and not is_loopback(_host_name(host)):
+            raise ServiceError(421, "unknown_host", "This server answers to the names of its own machine only.")
+        if origin is not None:
+            same = urlsplit(origin).netloc.lower() == host.lower() and origin != "null"
+            if not same and origin.lower() not in self.allowed:
+                raise ServiceError(403, "foreign_origin", "Pages of this origin may not use this server.")
+        elif fetch_site == "cross-site" and not self.any_host:
+            raise ServiceError(403, "foreign_origin", "Pages of other sites may not use this server.")
+
+
+def _host_name(host: str) -> str:
+    """
+    >>> _host_name("[::1]:8000"), _host_name("localhost:80"), _host_name("127.0.0.1")
+    ('::1', 'localhost', '127.0.0.1')
+    """
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+# --- The outermost layer ---
+
+
+logger = logging.getLogger(__name__)
+
+LINGER_BYTES = 4 * 1024 * 1024
+LINGER_S = 5.0
+SMALL_BODY = 1024 * 1024
+"""A body of this size is taken in before a refusal is written: the connection can then be used again."""
+PAGE_POLICY = (
+    "default-src 'self'; img-src 'self' data: blob:; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+HEADERS = {
+    b"x-content-type-options": b"nosniff",
+    b"content-security-policy": PAGE_POLICY.encode(),
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"permissions-policy": b"camera=(), geolocation=(), microphone=()",
+}
+BATCH_PATHS = ("/v1/batches", "/v1/audits")
+BATCHES_AT_ONCE = 2
+Observer = Callable[[Scope, int, float], None]
+"""(scope, status, seconds), called when a request has ended."""
+
+
+class RequestGuard:
+    """ASGI middleware."""
+
+    def __init__(self, app: ASGIApp, *, settings: ServiceSettings, observe: Observer) -> None:
+        self.app = app
+        self.settings = settings
+        self.observe = observe
+        self._single = _BodiesInMemory(settings.bodies_at_once * settings.max_upload_bytes)
+        self._batches = _BodiesInMemory(BATCHES_AT_ONCE * settings.max_batch_upload_bytes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request_id = secrets.token_hex(6)
+        scope.setdefault("state", {})["request_id"] = request_id
+        batch = scope["path"] in BATCH_PATHS
+        body = _Body(scope, receive, self.settings, self._batches if batch else self._single, batch=batch)
+        reply = _Response(scope, send, body, request_id)
+        started = time.monotonic()
+        try:
+            await self._serve(scope, body, reply, request_id)
+        finally:
+            body.forget()
+            self.observe(scope, reply.status, time.monotonic() - started)
+
+    async def _serve(self, scope: Scope, body: _Body, reply: _Response, request_id: str) -> None:
+        try:
+            body.check_announced()
+            await self.app(scope, body.receive, reply.send)
+        except ServiceError as error:
+            await problem_response(error, request_id)(scope, body.receive, reply.send)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is logged and answered
+            found = failed(f"Request {request_id}", error)
+            if not reply.status:
+                await problem_response(found, request_id)(scope, body.receive, reply.send)
+
+
+class _BodiesInMemory:
+    """What all bodies that are being read hold together."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held = 0
+
+    def add(self, size: int) -> None:
+        if self._held + size > self._most:
+            raise ServiceError(
+                503, "uploads_full", "Too much is being uploaded just now. Try again.", headers={"Retry-After": "2"}
+            )
+        self._held += size
+
+    def remove(self, size: int) -> None:
+        self._held -= size
+
+
+class _Body:
+    """The request's body as it arrives, within limits."""
+
+    def __init__(
+        self, scope: Scope, receive: Receive, settings: ServiceSettings, others: _BodiesInMemory, *, batch: bool
+    ) -> None:
+        headers = dict(scope["headers"])
+        self._receive = receive
+        self._settings = settings
+        self._others = others
+        self._limit = settings.max_batch_upload_bytes if batch else settings.max_upload_bytes
+        self._announced = headers.get(b"content-length", b"")
+        self._encoding = headers.get(b"content-encoding", b"identity").lower()
+        self.complete = self._announced in (b"", b"0") and b"transfer-encoding" not in headers
+        self._taken = 0
+        self._begun = time.monotonic()
+
+    @property
+    def is_small(self) -> bool:
+        return self._announced.isdigit() and int(self._announced) <= SMALL_BODY
+
+    def check_announced(self) -> None:
+        if self._encoding not in (b"identity", b""):
+            raise ServiceError(415, "content_encoding", "Send the body as it is, without Content-Encoding.")
+        if self._announced.isdigit() and int(self._announced) > self._limit:
+            raise self._too_large()
+
+    def _too_large(self) -> ServiceError:
+        return ServiceError(
+            413, "body_too_large", f"The request is larger than {self._limit // (1024 * 1024)} MB, the limit here."
+        )
+
+    async def receive(self) -> Message:
+        if self.complete:
+            # Nothing but the client's leaving can come now.
+            return await self._receive()
+        try:
+            message = await asyncio.wait_for(self._receive(), max(self._patience(), 0.01))
+        except (asyncio.TimeoutError, TimeoutError):
+            raise ServiceError(408, "slow_body", "The request's body arrived too slowly.") from None
+        if message["type"] == "http.request":
+            size = len(message.get("body", b""))
+            if self._taken + size > self._limit:
+                raise self._too_large()
+            self._others.add(size)
+            self._taken += size
+            self.complete = not message.get("more_body", False)
+        else:
+            self.complete = True
+        return message
+
+    def _patience(self) -> float:
+        """How long the next part may take: neither silent nor slow for long."""
+        settings, now = self._settings, time.monotonic()
+        in_time = self._begun + settings.body_total_s
+        fast_enough = self._begun + settings.body_grace_s + self._taken / settings.body_least_rate
+        return min(settings.body_idle_s, in_time - now, fast_enough - now)
+
+    def forget(self) -> None:
+        """The request has ended: its body is in the upload store, or nowhere."""
+        self._others.remove(self._taken)
+        self._taken = 0
+
+    async def linger(self) -> None:
+        """Read and throw away what is under way, for a moment."""
+        end = time.monotonic() + LINGER_S
+        dropped = 0
+        while not self.complete and dropped < LINGER_BYTES and time.monotonic() < end:
+            try:
+                message = await asyncio.wait_for(self._receive(), max(end - time.monotonic(), 0.01))
+            except (asyncio.TimeoutError, TimeoutError):
+                return
+            dropped += len(message.get("body", b""))
+            self.complete = message["type"] != "http.request" or not message.get("more_body", False)
+
+
+class _Response:
+    """The response on its way out."""
+
+    def __init__(self, scope: Scope, send: Send, body: _Body, request_id: str) -> None:
+        self._scope = scope
+        self._send = send
+        self._body = body
+        self._request_id = request_id
+        self.status = 0
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            if self._body.is_small and not self._body.complete:
+                await self._body.linger()
+            self.status = message["status"]
+            await self._send({**message, "headers": self._headers(message.get("headers", []))})
+        elif message["type"] == "http.response.body" and not message.get("more_body") and not self._body.complete:
+            await self._send({**message, "more_body": True})
+            await self._body.linger()
+            await self._send({"type": "http.response.body", "body": b""})
+        else:
+            await self._send(message)
+
+    def _headers(self, given: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        present = {name.lower() for name, _ in given}
+        added: dict[bytes, bytes] = {**HEADERS, b"x-request-id": self._request_id.encode()}
+        if self._scope["path"].startswith("/v1/"):
+            added[b"cache-control"] = b"no-store"
+        if not self._body.complete:
+            added[b"connection"] = b"close"
+        return [*given, *((name, value) for name, value in added.items() if name not in present)]

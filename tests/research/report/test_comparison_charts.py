@@ -1,0 +1,51 @@
+"""Charts that set methods beside each other."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+from agenticiqa.research.report.charts import Bar, Point, cost_against, interval_bars, thinned
+
+
+def drawn(svg: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg)
+
+
+def test_bars_reach_as_far_as_their_figures_and_names_are_escaped():
+    svg = interval_bars(
+        [Bar("a <b>", 0.8, 0.7, 0.9), Bar("half", 0.4), Bar("paper", 0.9, published=True)], "SRCC & more"
+    )
+    root = drawn(svg)
+    assert root.get("aria-label") == "SRCC & more"
+    widths = [float(rect.get("width")) for rect in root.iter("rect")]
+    assert abs(widths[0] - 2 * widths[1]) < 0.2
+    assert len({rect.get("fill") for rect in root.iter("rect")}) == 2
+    assert len(list(root.iter("path"))) == 1  # one of them has an interval
+    assert "a <b>: 0.800 [0.700, 0.900]" in [title.text for title in root.iter("title")]
+
+
+def test_negative_figures_reach_to_the_left():
+    root = drawn(interval_bars([Bar("up", 0.5), Bar("down", -0.5)], "SRCC"))
+    up, down = root.iter("rect")
+    assert float(down.get("x")) < float(up.get("x"))
+
+
+def test_costs_are_points_whose_names_do_not_cover_each_other():
+    points = [Point("free", 0.0, 0.9), Point("dear", 20.0, 0.95), Point("as dear", 19.9, 0.9501)]
+    svg = cost_against(points, "figures against cost", "SRCC")
+    root = drawn(svg)
+    places = [float(circle.get("cx")) for circle in root.iter("circle")]
+    assert sorted(places)[0] < sorted(places)[1] - 100
+    names = [text.text for text in root.iter("text")]
+    assert "free" in names
+    assert ("dear" in names) != ("as dear" in names)
+    assert len(re.findall("per 1,000</title>", svg)) == 3
+
+
+def test_a_large_set_is_thinned_the_same_way_every_time():
+    values = list(range(100))
+    kept, others = thinned(values, [-value for value in values], 10)
+    assert (len(kept), others) == (10, [-value for value in kept])
+    assert kept == sorted(kept) == thinned(values, values, 10)[0]
+    assert thinned([1.0], [2.0], 10) == ([1.0], [2.0])
