@@ -17,11 +17,12 @@ TORCH  ?= torch==2.13.0 torchvision==0.28.0
 # Python keeps what it compiled: hundreds of processes start here, and compiling is most of what a start takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test fuzz snippets docs lint browser nginx ray parity bench eval-embedded clean
+.PHONY: help demo test hard fuzz snippets docs lint browser nginx ray parity bench eval-embedded clean
 
 help:
 	@echo "make demo    install, then assess the sample pictures"
-	@echo "make test    install with development tools, then every check and test"
+	@echo "make test    install with development tools, then every check and the tests, in under five minutes"
+	@echo "make hard    all tests, with kills, fresh homes, memory, load and long searches, and what they cover"
 	@echo "make fuzz    the service under minutes of invented requests"
 	@echo "make snippets   everything the documentation shows, in a fresh environment with the built wheel"
 	@echo "make docs    the documentation as a searchable site in build/site"
@@ -59,15 +60,24 @@ $(PEERS)/.installed: pyproject.toml
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
 
-lint: $(VENV)/.installed-dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
+LINT   := { $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-logo; }
+# Two workers share two cores: more threads inside each would only take turns.
+TESTS  := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-test: lint
-	$(BIN)/python -m pytest -n 2 --dist worksteal --cov
+lint: $(VENV)/.installed-dev
+	$(LINT)
+
+# The checks run beside the tests and are shown after them.
+test: $(VENV)/.installed-dev
+	@mkdir -p build
+	@$(LINT) > build/lint.log 2>&1 & lint=$$!; \
+	$(TESTS); tests=$$?; \
+	wait $$lint; checks=$$?; cat build/lint.log; \
+	exit $$((tests || checks))
 	$(BIN)/python tests/requirement_coverage.py
+
+hard: $(VENV)/.installed-dev
+	$(TESTS) -m 'not fuzz' --cov
 
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m fuzz tests

@@ -39,8 +39,14 @@ def reader(workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(workshop)
 
 
+def kept_short(snippets: list[Snippet]) -> list[Any]:
+    """The README's, which are run with every change; what other pages show is for ``make hard`` and ``make snippets``."""
+    hard = [() if snippet.id.startswith("README.md") else (pytest.mark.hard,) for snippet in snippets]
+    return [pytest.param(snippet, marks=marks) for snippet, marks in zip(snippets, hard, strict=True)]
+
+
 @pytest.mark.usefixtures("reader")
-@pytest.mark.parametrize("command", commands(), ids=lambda command: command.text)
+@pytest.mark.parametrize("command", kept_short(commands()), ids=lambda command: command.text)
 def test_command_runs_as_printed(
     command: Snippet, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -64,7 +70,7 @@ def run_cell(code: str, name: str) -> Any:
 
 
 @pytest.mark.usefixtures("reader")
-@pytest.mark.parametrize("block", python_blocks(), ids=lambda block: block.id)
+@pytest.mark.parametrize("block", kept_short(python_blocks()), ids=lambda block: block.id)
 def test_python_runs_as_printed(block: Snippet) -> None:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
@@ -121,7 +127,7 @@ def test_links_lead_to_files(page):
             assert (page.parent / target).exists(), target
 
 
-TARGETS = {"demo", "test", "fuzz", "snippets", "lint", "parity", "bench"}
+TARGETS = {"demo", "test", "hard", "fuzz", "snippets", "lint", "parity", "bench"}
 
 
 def test_make_targets_of_the_readme_exist():

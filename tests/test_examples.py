@@ -34,6 +34,7 @@ def kinds(notebook: dict) -> list[list[list[str]]]:
     return [[sorted(each.get("data", {"text/stream": ""})) for each in cell] for cell in outputs]
 
 
+@pytest.mark.hard
 @pytest.mark.usefixtures("isolated")
 def test_the_notebook_runs_and_shows_what_it_keeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its cells, without a kernel; ``python examples/run_notebook.py examples/first_look.ipynb`` keeps them anew."""

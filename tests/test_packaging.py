@@ -96,6 +96,7 @@ def test_every_direct_import_is_declared():
     assert not missing
 
 
+@pytest.mark.hard
 def test_nothing_is_declared_that_is_not_imported():
     needed, optional = declared()
     assert (needed | optional) - set(imported()) == USED_WITHOUT_IMPORT

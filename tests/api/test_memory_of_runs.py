@@ -53,6 +53,7 @@ def test_a_run_takes_its_pictures_with_it(pair, monkeypatch, no_collector):
     assert [each() for each in loaded] == [None, None, None]
 
 
+@pytest.mark.hard
 def test_fewer_large_pictures_are_remembered(tmp_path, monkeypatch):
     monkeypatch.setattr("agenticiqa.embedded.looking.REMEMBERED_PIXELS", 2 * 64 * 64)
     looker = Looker(load_vision())

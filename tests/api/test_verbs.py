@@ -202,6 +202,7 @@ def as_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     }
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize("held", HELD.values(), ids=HELD.keys())
 def test_the_same_pixels_get_the_same_numbers(
     held: Callable[[np.ndarray, Path], Any], as_files: dict[str, Any], tmp_path: Path
@@ -257,6 +258,7 @@ def own_handlers() -> list[logging.Handler]:
     return [*logging.getLogger("agenticiqa").handlers, *logging.getLogger().handlers]
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize(
     "verb",
     [

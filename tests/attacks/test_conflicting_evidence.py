@@ -150,6 +150,7 @@ def test_the_replan_measures_with_more_tools_and_may_settle_it(pair: Any) -> Non
     assert (result.status, result.conflict) == ("ok", None)
 
 
+@pytest.mark.hard
 @pytest.mark.usefixtures("isolated")
 @pytest.mark.parametrize(("limit", "replans"), [(2, 1), (5, 1), (0, 0)])
 def test_a_conflict_that_stays_makes_the_run_partial_and_ends_after_one_replan(

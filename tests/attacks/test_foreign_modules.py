@@ -12,6 +12,8 @@ from agenticiqa.errors import ConfigError
 from support.command_line import CommandLine
 from support.pictures import distorted, save, scene
 
+pytestmark = pytest.mark.hard
+
 
 def test_a_module_in_the_working_folder_is_not_run_by_worker_processes(command_line: CommandLine) -> None:
     """A new interpreter looks for its first modules where it is started: a download may bring such files."""

@@ -13,6 +13,8 @@ import pytest
 
 from support.command_line import COMMAND, clean_environment
 
+pytestmark = pytest.mark.hard
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTED = ROOT / "docs" / "configuration.md"
 

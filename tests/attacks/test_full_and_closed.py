@@ -16,6 +16,8 @@ from support.batches import make_pictures
 from support.command_line import CommandLine
 from support.pictures import distorted, save, scene
 
+pytestmark = pytest.mark.hard
+
 DEFECT = "defect of AgenticIQA"
 CLOSED, UNWRITABLE, HOME_FULL = 141, 74, 73
 

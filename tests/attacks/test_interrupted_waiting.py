@@ -26,6 +26,8 @@ from support.command_line import CommandLine
 from support.http_service import wait_until
 from support.pictures import distorted, save, scene
 
+pytestmark = pytest.mark.hard
+
 SOON_S = 10.0
 """Far less than the model takes; a busy machine needs more than the second that it takes otherwise."""
 SLOW_S = 60.0

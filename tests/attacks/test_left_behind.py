@@ -16,6 +16,8 @@ import pytest
 from support.batches import make_manifest
 from support.command_line import CommandLine
 
+pytestmark = pytest.mark.hard
+
 
 @pytest.fixture
 def temporary(command_line: CommandLine, tmp_path: Path) -> Path:

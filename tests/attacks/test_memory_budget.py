@@ -28,6 +28,8 @@ from agenticiqa.tools.registry import Tool, default_registry
 from support.http_service import encoded
 from support.scripted import ScriptedClient
 
+pytestmark = pytest.mark.hard
+
 GIGABYTE = 1024**3
 COMMAND = Path(sys.executable).with_name("agenticiqa")
 ROOT = Path(__file__).resolve().parents[2]

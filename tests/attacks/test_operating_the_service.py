@@ -38,6 +38,8 @@ from support.http_service import (
 )
 from support.scripted import ScriptedClient, plan_reply
 
+pytestmark = pytest.mark.hard
+
 LOCAL_MEANS = re.compile(r"--[a-z]|`|\.yaml|pip install|max_pixels|allowed_roots|DOS attack|pydantic|Traceback|/tmp/")
 
 

@@ -70,6 +70,7 @@ DESTROYING = [
 ]
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize("overwrite", [(), ("--overwrite",)], ids=["", "overwrite"])
 @pytest.mark.parametrize("words", DESTROYING, ids=" ".join)
 def test_no_output_is_an_input(
@@ -110,6 +111,7 @@ REPLACING = [
 ]
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize(("words", "file"), REPLACING, ids=lambda value: value if isinstance(value, str) else value[0])
 def test_a_file_that_is_there_is_replaced_only_when_told(
     command_line: CommandLine,

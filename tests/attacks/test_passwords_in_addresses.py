@@ -17,6 +17,8 @@ from support.batches import write_jsonl
 from support.command_line import CommandLine
 from support.pictures import distorted, save, scene
 
+pytestmark = pytest.mark.hard
+
 PASSWORD, SIGNATURE = "hunter2secret", "topsecretsignature"
 DEAD = f"http://me:{PASSWORD}@127.0.0.1:9/there.png?X-Amz-Signature={SIGNATURE}"
 

@@ -19,6 +19,8 @@ from agenticiqa.runtime.config import ImageLimits
 from support.command_line import CommandLine
 from support.pictures import camera_raw, distorted, png_header_claiming, save, scene
 
+pytestmark = pytest.mark.hard
+
 
 def heic(pixels: np.ndarray, **options: object) -> bytes:
     buffer = io.BytesIO()

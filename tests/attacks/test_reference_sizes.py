@@ -20,6 +20,8 @@ from support.command_line import CommandLine
 from support.pictures import distorted, save, scene
 from support.scripted import ScriptedClient, plan_reply, selection_reply
 
+pytestmark = pytest.mark.hard
+
 
 @pytest.fixture
 def pictures(command_line: CommandLine) -> Path:

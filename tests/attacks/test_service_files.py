@@ -20,6 +20,8 @@ from agenticiqa.serve.http.work.jobs import JobQueue, WorkResult
 from support.http_service import PICTURE, REFERENCE, assess, command_serving, encoded, is_problem, wait_until
 from support.pictures import scene
 
+pytestmark = pytest.mark.hard
+
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[subprocess.Popen[str], httpx.Client, Path]]:

@@ -32,6 +32,8 @@ from support.http_service import (
 )
 from support.scripted import ScriptedClient, plan_reply
 
+pytestmark = pytest.mark.hard
+
 GIGABYTE = 1024**3
 LARGE = encoded(np.full((1250, 1600, 3), 90, np.uint8))
 """Two megapixels in a few kilobytes: large for a server that may take a gigabyte."""

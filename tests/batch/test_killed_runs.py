@@ -22,7 +22,7 @@ from agenticiqa.runtime.files import locked
 from support import batches
 from support.batches import make_manifest, records, run_batch, settled, write_jsonl
 
-pytestmark = pytest.mark.usefixtures("isolated")
+pytestmark = [pytest.mark.usefixtures("isolated"), pytest.mark.hard]
 
 SAMPLES = 60
 KILLS = 5

@@ -24,11 +24,13 @@ def pictures(tmp_path: Path) -> Path:
     return tmp_path / "set"
 
 
+@pytest.mark.hard
 def test_results_last_while_they_are_iterated(pictures):
     paths = [record["sample_id"] for record in run_batch([pictures / "noisy1.png"], tools=["SSIM"], workers=1)]
     assert paths == [str(pictures / "noisy1.png")]
 
 
+@pytest.mark.hard
 def test_rows_and_paths_give_records_and_no_file(pictures, tmp_path, monkeypatch):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -46,6 +48,7 @@ def test_rows_and_paths_give_records_and_no_file(pictures, tmp_path, monkeypatch
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.hard
 def test_table_of_results(pictures):
     results = run_batch(str(pictures / "*.png"), tools=["sharpness"], workers=1)
     table = results.to_dataframe()
@@ -53,11 +56,13 @@ def test_table_of_results(pictures):
     assert table["sharpness"].notna().all()
 
 
+@pytest.mark.hard
 def test_inside_an_event_loop(pictures):
     results = asyncio.run(arun_batch([pictures / "noisy0.png"], tools=["sharpness"], workers=1))
     assert [record["status"] for record in results] == ["ok"]
 
 
+@pytest.mark.hard
 def test_missing_pandas_says_what_to_install(pictures, monkeypatch):
     results = run_batch([pictures / "noisy0.png"], tools=["sharpness"], workers=1)
     monkeypatch.setitem(sys.modules, "pandas", None)
@@ -65,6 +70,7 @@ def test_missing_pandas_says_what_to_install(pictures, monkeypatch):
         results.to_dataframe()
 
 
+@pytest.mark.hard
 def test_output_is_continued_or_replaced_as_asked(tmp_path):
     manifest = make_manifest(tmp_path / "set", 3)
     output = tmp_path / "r.csv"
@@ -89,6 +95,7 @@ def test_unusable_arguments_raise_before_any_work(pictures):
         run_batch([pictures / "noisy0.png"], tools=["sharpness"], output="r.xlsx")
 
 
+@pytest.mark.hard
 def test_script_needs_no_guard_around_its_main_program(pictures, tmp_path):
     """Worker processes must not run the script again."""
     script = tmp_path / "script.py"

@@ -277,6 +277,7 @@ def test_process_engine_gives_the_same_results(tmp_path):
     assert settled(tmp_path / "threads.jsonl") == settled(tmp_path / "processes.jsonl")
 
 
+@pytest.mark.hard
 def test_rows_larger_than_a_pipe_block_nobody(tmp_path):
     """Large columns travel to the worker and back: neither side may wait for the other to read."""
     folder = tmp_path / "set"
@@ -296,6 +297,7 @@ def large_rows(*names: str) -> Iterator[dict[str, Any]]:
         yield {"sample_id": name, "image_path": "noisy0.png", "reference_path": "clean0.png", "notes": "x" * 1_000_000}
 
 
+@pytest.mark.hard
 def test_rows_larger_than_a_pipe_block_nobody_while_the_runner_is_slow(tmp_path):
     """It may be waiting for the disk while the worker wants to send what is done: each then has something large for
     the other.
@@ -311,6 +313,7 @@ def test_rows_larger_than_a_pipe_block_nobody_while_the_runner_is_slow(tmp_path)
     assert (summary.ok, summary.failed) == (12, 0)
 
 
+@pytest.mark.hard
 def test_large_rows_for_a_worker_that_is_stuck_do_not_stop_the_runner_s_clock(tmp_path):
     make_pictures(tmp_path / "set", 1)
     manifest = write_jsonl(tmp_path / "set" / "m.jsonl", large_rows("a", "stuck", "b", "c", "d"))
@@ -339,6 +342,7 @@ class WeighingEngine(ProcessEngine):
         return done
 
 
+@pytest.mark.hard
 def test_few_large_rows_are_on_their_way_at_once_however_quick_the_samples_are(tmp_path):
     make_pictures(tmp_path / "set", 1)
     small = [{"image_path": "noisy0.png", "reference_path": "clean0.png", "sample_id": f"s{n}"} for n in range(200)]
@@ -353,6 +357,7 @@ def test_few_large_rows_are_on_their_way_at_once_however_quick_the_samples_are(t
     assert engines[0].most < 8_000_000
 
 
+@pytest.mark.hard
 def test_what_is_printed_in_a_worker_stays_out_of_standard_output(tmp_path, capfd):
     make_pictures(tmp_path / "set", 1)
     row = {"sample_id": "loud", "image_path": "noisy0.png", "reference_path": "clean0.png"}
@@ -364,6 +369,7 @@ def test_what_is_printed_in_a_worker_stays_out_of_standard_output(tmp_path, capf
     assert "written by a library" in printed.err
 
 
+@pytest.mark.hard
 @pytest.mark.skipif(sys.platform == "win32", reason="signals cannot be held back there")
 def test_interrupt_is_the_runner_s_even_before_a_worker_has_begun(tmp_path):
     manifest = make_manifest(tmp_path / "set", 3)
@@ -386,6 +392,7 @@ def test_result_of_a_sample_is_there_before_the_next_one_ends(tmp_path):
     assert [(outcome.position, outcome.status) for outcome in done] == [(0, "ok")]
 
 
+@pytest.mark.hard
 def test_worker_that_dies_takes_only_its_own_sample_along(tmp_path):
     folder = tmp_path / "set"
     make_pictures(folder, 1)
@@ -403,6 +410,7 @@ def test_worker_that_dies_takes_only_its_own_sample_along(tmp_path):
     assert "SIGSEGV" in records(output)[3]["error"]
 
 
+@pytest.mark.hard
 def test_worker_that_is_killed_while_it_waits_costs_no_sample(tmp_path):
     manifest = make_manifest(tmp_path / "set", 6)
 
@@ -418,6 +426,7 @@ def test_worker_that_is_killed_while_it_waits_costs_no_sample(tmp_path):
     assert run_batch(manifest, tmp_path / "r.jsonl", engine=with_a_dead_worker).ok == 6
 
 
+@pytest.mark.hard
 def test_sample_that_was_done_before_its_worker_died_keeps_its_result(tmp_path):
     folder = tmp_path / "set"
     make_pictures(folder, 1)
@@ -430,6 +439,7 @@ def test_sample_that_was_done_before_its_worker_died_keeps_its_result(tmp_path):
     assert [each["sample_id"] for each in records(tmp_path / "r.jsonl")] == names
 
 
+@pytest.mark.hard
 def test_sample_that_stops_its_whole_worker_is_the_one_given_up(tmp_path):
     folder = tmp_path / "set"
     make_pictures(folder, 1)
@@ -442,6 +452,7 @@ def test_sample_that_stops_its_whole_worker_is_the_one_given_up(tmp_path):
     assert (summary.failed_ids, summary.errors) == (["stuck"], {"sample_timeout": 1})
 
 
+@pytest.mark.hard
 def test_workers_that_cannot_start_end_the_batch(tmp_path):
     manifest = make_manifest(tmp_path / "set", 3)
     with pytest.raises(WorkerDiedError, match="can be started"):

@@ -101,6 +101,7 @@ def test_options_are_listed_and_the_answer_is_one_of_them(run, model, pictures):
     assert "C. Haze" in asked
 
 
+@pytest.mark.hard
 def test_second_run_costs_no_call_and_no_cache_asks_again(run, model, pictures):
     run("assess", pictures[0])
     asked = len(model.requests)
@@ -110,6 +111,7 @@ def test_second_run_costs_no_call_and_no_cache_asks_again(run, model, pictures):
     assert len(model.requests) == 2 * asked
 
 
+@pytest.mark.hard
 def test_region_score_is_filed_under_the_object(run, model, pictures):
     flags = {**PLAN["plan"], "distortion_detection": False, "tool_selection": False}
     model.replies["You are a planner"] = {
@@ -154,6 +156,7 @@ def test_dead_server_says_so(run, environment, pictures):
     assert done.json["summarizer_result"] is None
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

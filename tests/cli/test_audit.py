@@ -98,6 +98,7 @@ def test_files_that_are_there_stay(command_line, shoot, tmp_path):
     assert table.read_text().startswith("path,")
 
 
+@pytest.mark.hard
 def test_a_killed_audit_continues(command_line, tmp_path):
     folder, table = tmp_path / "set", tmp_path / "a.csv"
     folder.mkdir()

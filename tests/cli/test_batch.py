@@ -23,6 +23,7 @@ def manifest(tmp_path: Path) -> Path:
     return make_manifest(tmp_path / "set", 4)
 
 
+@pytest.mark.hard
 def test_measure_only_and_summary(run, manifest, folder):
     done = run("batch", str(manifest), "-o", "r.jsonl", "--measure", "psnr, SSIM", "--workers", "1")
     assert done.code == 0, done.err
@@ -46,6 +47,7 @@ def test_failed_samples_are_named_and_resumed(run, tmp_path, manifest, folder):
     assert done.json["exit_code"] == 0
 
 
+@pytest.mark.hard
 def test_parquet(run, manifest, folder):
     import pyarrow.parquet
 
@@ -135,12 +137,14 @@ def test_agents_answer_with_each_row_s_own_question(run, model, manifest, folder
     assert found[0]["summarizer_result"]["quality_score"] is not None
 
 
+@pytest.mark.hard
 def test_two_runs_with_models_are_the_same_apart_from_times(run, model, manifest, folder):
     for name in ("a.jsonl", "b.jsonl"):
         assert run("batch", str(manifest), "-o", name, "--no-cache", "--workers", "3").code == 0
     assert settled(folder / "a.jsonl") == settled(folder / "b.jsonl")
 
 
+@pytest.mark.hard
 def test_model_that_is_down_gives_typed_errors_that_are_tried_again(run, environment, manifest, folder):
     server = ModelServer()
     options = ("-o", "r.jsonl", "--backend", "compatible.tiny", "--json")
@@ -179,6 +183,7 @@ def test_too_many_requests_are_waited_for(run, environment, manifest, monkeypatc
 # --- from outside ---
 
 
+@pytest.mark.hard
 def test_ctrl_c_finishes_cleanly_and_says_how_to_resume(environment, tmp_path, folder):
     manifest = make_manifest(tmp_path / "set", 3000)
     command = Path(sys.executable).with_name("agenticiqa")
@@ -222,6 +227,7 @@ def test_no_tool_named_never_asks_the_agents(run, manifest):
 # --- other inputs and outputs ---
 
 
+@pytest.mark.hard
 def test_results_on_standard_output_stand_in_the_order_of_the_manifest(run, manifest, folder):
     done = run("batch", str(manifest), "-o", "-", "--measure", "PSNR", "--workers", "2")
     assert done.code == 0, done.err
@@ -232,6 +238,7 @@ def test_results_on_standard_output_stand_in_the_order_of_the_manifest(run, mani
         assert "--output - prints JSON Lines" in run("batch", str(manifest), "-o", "-", option).err
 
 
+@pytest.mark.hard
 def test_reader_that_has_seen_enough_ends_the_batch(environment, tmp_path, folder):
     manifest = make_manifest(tmp_path / "set", 3000)
     command = Path(sys.executable).with_name("agenticiqa")
@@ -247,6 +254,7 @@ def test_reader_that_has_seen_enough_ends_the_batch(environment, tmp_path, folde
     assert process.wait(timeout=60) == 141
 
 
+@pytest.mark.hard
 def test_csv_by_name_with_its_lines_beside_it(run, manifest, folder):
     with manifest.open("a") as file:
         file.write(json.dumps({"sample_id": "late", "image_path": "late.png", "reference_path": "clean0.png"}) + "\n")
@@ -274,6 +282,7 @@ def test_name_that_says_no_format_is_refused_before_any_work(run, manifest, fold
     assert len(records(folder / "r.txt")) == 4
 
 
+@pytest.mark.hard
 def test_quoted_pattern_and_several_pictures(run, tmp_path, folder):
     make_pictures(tmp_path / "set", 3)
     options = ("--measure", "sharpness", "--workers", "1")
@@ -300,6 +309,7 @@ def test_samples_are_not_recorded_as_runs(run, model, manifest, environment):
     assert run("runs", "list", "--json").json == []
 
 
+@pytest.mark.hard
 def test_second_ctrl_c_may_come_while_the_first_is_being_answered(environment, tmp_path, folder):
     manifest = make_manifest(tmp_path / "set", 3000)
     command = Path(sys.executable).with_name("agenticiqa")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from PIL import Image
 
 PICTURES = Path(__file__).resolve().parents[2] / "examples" / "pictures"
@@ -17,6 +18,7 @@ def test_it_says_which_is_better_and_why(run):
     assert "Compression damage" in finished.out
 
 
+@pytest.mark.hard
 def test_json_quiet_and_expect(run):
     assert run("compare", GOOD, BAD, "--json").json["winner"] == "A"
     assert run("compare", GOOD, BAD, "--quiet").out.strip() == "A"
@@ -25,6 +27,7 @@ def test_json_quiet_and_expect(run):
     assert run("compare", GOOD, BAD, "--expect", "C").code == 2
 
 
+@pytest.mark.hard
 def test_files_are_written(run, folder):
     finished = run("compare", GOOD, BAD, "--reference", GOOD, "--map", "where.png", "--report", "page.html")
     assert finished.code == 0
@@ -39,6 +42,7 @@ def test_a_missing_picture_is_an_error(run):
     assert "better" not in finished.out
 
 
+@pytest.mark.hard
 def test_a_map_that_cannot_be_made_is_said_also_quietly(run, folder):
     with Image.open(GOOD) as file:
         file.resize((320, 224)).save(folder / "small.png")

@@ -156,6 +156,7 @@ def test_a_sample_named_like_markup_is_drawn(run, folder):
     assert "[bold]x[/bold] [/]" in (folder / "page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.hard
 def test_an_output_without_room_for_every_character_is_no_failure(run_process, environment, folder):
     line = {"sample_id": "ä", "status": "ok", "mos": 3, "summarizer_result": {"final_answer": "B", "quality_score": 3}}
     (folder / "one.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")

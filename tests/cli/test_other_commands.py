@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 
+@pytest.mark.hard
 def test_runs_are_listed_shown_and_replayed(run, model, pictures):
     """D2-26: every run is on record and can be asked again."""
     run_id = run("assess", pictures[0], "--json").json["metadata"]["run_id"]

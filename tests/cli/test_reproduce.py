@@ -112,6 +112,7 @@ def test_profile_lies_apart_and_counts_as_like_the_paper(command_line, data, jud
     assert table["rows"][-1][-1] == "≈ GPT-4o"  # a few questions of a thousand
 
 
+@pytest.mark.hard
 def test_stored_ratings_are_scored_anew_without_a_call(command_line, data, judge):
     arguments = (
         "reproduce", "ratings", "--data", data, "--datasets", "tid2013", "--models", "openai.gpt-4o", "--methods",

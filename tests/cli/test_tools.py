@@ -17,6 +17,7 @@ def without_pyiqa(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pyiqa_adapter, "find_spec", lambda _: None)
 
 
+@pytest.mark.hard
 def test_list_shows_every_tool_and_why_some_cannot_run(run):
     rows = {each["name"]: each for each in run("tools", "list", "--json").json}
     assert len(rows) >= 49

@@ -63,6 +63,7 @@ def cases() -> list[dict[str, Any]]:
 # --- accuracy on questions of many kinds ---
 
 
+@pytest.mark.hard
 def test_properties_and_forms_of_many_questions() -> None:
     read = [(case, meaning(case["query"], case["options"])) for case in cases()]
     assert len(read) >= 200
@@ -71,6 +72,7 @@ def test_properties_and_forms_of_many_questions() -> None:
     assert sum(case["form"] == found.form for case, found in read) / len(read) >= 0.95
 
 
+@pytest.mark.hard
 def test_directions_of_their_options() -> None:
     sides = [
         (amounts(meaning(case["query"], case["options"]))[option], amount)
@@ -211,6 +213,7 @@ def test_damage_that_no_word_names_by_its_name(query: str, category: str, polari
 # --- properties over generated questions ---
 
 
+@pytest.mark.hard
 @settings(deadline=None, max_examples=400)
 @given(sense=senses, place=places, order=st.permutations(["Yes", "No", "Slightly", "Can't tell"]))
 def test_turning_the_options_round_turns_the_directions_with_them(
@@ -220,6 +223,7 @@ def test_turning_the_options_round_turns_the_directions_with_them(
     assert amounts(meaning(query, order)) == amounts(meaning(query, sorted(order)))
 
 
+@pytest.mark.hard
 @settings(deadline=None, max_examples=400)
 @given(sense=senses, place=places, data=st.data())
 def test_a_synonym_changes_nothing(sense: tuple[str, int], place: str, data: st.DataObject) -> None:
@@ -230,6 +234,7 @@ def test_a_synonym_changes_nothing(sense: tuple[str, int], place: str, data: st.
     assert [option.amount for option in read.options] == ([1.0, 0.0] if sense[1] > 0 else [0.0, 1.0])
 
 
+@pytest.mark.hard
 @settings(deadline=None, max_examples=400)
 @given(
     sense=senses,
@@ -264,6 +269,7 @@ def test_degrees_run_toward_the_end_that_the_question_names(sense: tuple[str, in
     assert len(known) == len(DEGREES)
 
 
+@pytest.mark.hard
 @settings(deadline=None, max_examples=400)
 @given(sense=senses, other=senses)
 def test_both_claims_of_a_joined_question_are_kept(sense: tuple[str, int], other: tuple[str, int]) -> None:
@@ -274,6 +280,7 @@ def test_both_claims_of_a_joined_question_are_kept(sense: tuple[str, int], other
     assert read.joined == "and"
 
 
+@pytest.mark.hard
 @settings(deadline=None, max_examples=400)
 @given(query=st.text(max_size=200), options=st.lists(st.text(max_size=30), max_size=5))
 def test_any_text_has_a_meaning(query: str, options: list[str]) -> None:

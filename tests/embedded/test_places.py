@@ -52,6 +52,7 @@ def test_subject_and_background_are_boxes_that_hold_nothing_else(disc):
     assert apart
 
 
+@pytest.mark.hard
 def test_a_noisy_background_is_not_a_noisy_subject(tmp_path):
     with Image.open(DANDELION) as picture:
         rgb = np.asarray(picture.convert("RGB"))

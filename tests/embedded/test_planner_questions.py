@@ -31,6 +31,7 @@ def is_right(case: dict[str, Any]) -> bool:
     return comparable(made) == comparable(PlannerOutput.model_validate(case["plan"]))
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize(
     ("name", "at_least", "accuracy"),
     [("planner_questions.jsonl", 140, 0.95), ("planner_questions_held_out.jsonl", 70, 0.85)],

@@ -219,6 +219,7 @@ def test_other_languages_are_noticed() -> None:
     assert understand("Is the car blurry?").english
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize(
     "unit", ["a", "blurry ", "the man of ", "not ", "A. B. ", "?/", "'s", "-", "xqzvblurr", "(", "\n"]
 )

@@ -88,6 +88,7 @@ def test_both_halves_decide_and_both_are_told(ask, query, picture, answer):
     assert result.reasoning.count("yes (") + result.reasoning.count("no (") == 2
 
 
+@pytest.mark.hard
 def test_where_agrees_with_what_is_seen_there(ask):
     result = ask("Where is it blurry?")
     assert result.answer == "Mostly in the top right"
@@ -96,6 +97,7 @@ def test_where_agrees_with_what_is_seen_there(ask):
     assert "No visible blur" not in result.reasoning
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize("picture", sorted(path.name for path in EXAMPLES.glob("*.jpg")))
 @pytest.mark.parametrize("query", ["Where is it worst?", "Where is the damage?"])
 def test_where_it_is_worst_is_the_place_that_is_marked(ask, query, picture):
@@ -111,6 +113,7 @@ def test_where_it_is_worst_is_the_place_that_is_marked(ask, query, picture):
         assert result.answer == "Evenly over the picture" if place.even else result.answer.endswith(place.position)
 
 
+@pytest.mark.hard
 def test_where_it_is_best_is_not_where_it_is_worst(ask):
     assert ask("Where is it best?", COMPRESSED).answer != ask("Where is it worst?", COMPRESSED).answer
 
@@ -125,6 +128,7 @@ def test_advice_is_what_to_do(ask):
     assert ask("What should I fix first?").answer == "Nothing to mend stands out"
 
 
+@pytest.mark.hard
 def test_no_corner_is_compressed_where_nothing_is(ask):
     result = ask("Which corner is the most compressed?")
     assert (result.answer, result.status) == ("Nowhere", "ok")

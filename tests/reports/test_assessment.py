@@ -103,6 +103,7 @@ def test_without_an_interval_none_is_claimed():
     assert "interval" not in score_scale(3.0, None).partition("<figcaption>")[2]
 
 
+@pytest.mark.hard
 def test_a_comparison_has_the_same_look_and_foot(tmp_path):
     other = tmp_path / "folder of mine" / "grey.png"
     other.parent.mkdir()

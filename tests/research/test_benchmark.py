@@ -116,6 +116,7 @@ def test_a_run_without_any_answer_leaves_no_section(kadid, tmp_path):
     assert not (tmp_path / "docs/results.md").exists()
 
 
+@pytest.mark.hard
 def test_missing_pictures_must_be_accepted(kadid, tmp_path):
     partial = tmp_path / "partial"
     (partial / "images").mkdir(parents=True)

@@ -84,6 +84,7 @@ def clustered(seed: int) -> tuple[np.ndarray, np.ndarray, list[str]]:
     return guesses.ravel(), opinions.ravel(), [f"scene {i // 10}" for i in range(200)]
 
 
+@pytest.mark.hard
 def test_drawing_whole_clusters_covers_the_truth_about_as_often_as_it_says():
     """Correlation 1 / sqrt(1 + 2.25 + 0.04) of the made population, 95 % asked for."""
     truth = 1 / math.sqrt(3.29)

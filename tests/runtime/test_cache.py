@@ -13,6 +13,7 @@ from agenticiqa.runtime.cache import DiskCache, content_key, open_cache
 parts = st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5) | st.none(), max_size=4)
 
 
+@pytest.mark.hard
 @given(parts, parts)
 def test_keys_differ_when_parts_do(one: dict[str, object], other: dict[str, object]) -> None:
     """D2-27: equal parts, equal keys; else not."""

@@ -113,6 +113,7 @@ def decodable(data: bytes) -> bool:
     return True
 
 
+@pytest.mark.hard
 @pytest.mark.filterwarnings("ignore")
 def test_damaged_files_give_errors_and_never_a_score(tmp_path: Path) -> None:
     reference = tmp_path / "reference.png"

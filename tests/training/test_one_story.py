@@ -25,7 +25,7 @@ from agenticiqa.vision.picture_facts import PictureFacts, facts_of
 from agenticiqa.vision.scene import Reading, Scene, adjusted_by_facts
 from agenticiqa.vocabulary import CATEGORIES
 
-pytestmark = pytest.mark.usefixtures("isolated")
+pytestmark = [pytest.mark.usefixtures("isolated"), pytest.mark.hard]
 
 PHOTOGRAPH = Path(__file__).resolve().parents[2] / "examples" / "pictures" / "dandelion.jpg"
 MADE_UP = 3000

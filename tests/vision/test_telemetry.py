@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PICTURE = Path(__file__).resolve().parents[2] / "examples" / "pictures" / "dandelion.jpg"
 
 
+@pytest.mark.hard
 def test_a_fresh_home_stays_empty(tmp_path: Path) -> None:
     """The verbs write nothing, and the runtime of the networks gets no place for a device id and its events."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "ORT_", "AGENTICIQA_"))}

@@ -121,6 +121,7 @@ def test_and_is_yes_only_if_both_are(first):
 DEGREES = ("Not at all", "Slightly", "Very")
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize("word", [word for word, _ in CLAIMS])
 def test_turning_degrees_round_turns_the_answer(word):
     for evidence in EVIDENCE:
@@ -143,6 +144,7 @@ def offered(rng: np.random.Generator) -> tuple[str, ...]:
     return tuple(NOUNS[str(name)] for name in names)
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize("query", WHICH)
 def test_of_flaws_the_order_changes_nothing_and_the_sentence_denies_no_choice(query):
     rng = np.random.default_rng(5)

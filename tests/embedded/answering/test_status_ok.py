@@ -6,6 +6,8 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -19,6 +21,7 @@ def benchmark():
     return module
 
 
+@pytest.mark.hard
 def test_no_answer_is_certain_without_a_reading_of_what_was_asked():
     counting = benchmark()
     count = counting.over_made_readings(counting.questions([]), 2)

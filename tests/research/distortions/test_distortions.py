@@ -68,6 +68,7 @@ def test_random_kinds_follow_the_seed(kind: str) -> None:
     assert not np.array_equal(distort(scene(), kind, 4, seed=1), distort(scene(), kind, 4, seed=2))
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if DISTORTIONS[kind].neutral is None])
 def test_a_stronger_level_changes_more(kind: str) -> None:
     errors = [damage(scene(384, 512), kind, level) for level in LEVELS]

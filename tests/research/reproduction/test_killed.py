@@ -15,6 +15,8 @@ from support.command_line import CommandLine
 from support.paper_data import FEW_PICTURES, PICTURES, QUESTIONS, make_paper_data
 from support.scripted_judge import ScriptedJudge
 
+pytestmark = pytest.mark.hard
+
 SAMPLES = PICTURES + 2 * FEW_PICTURES + 2 * QUESTIONS
 METHODS = ("direct-openai.gpt-4o", "agents-openai.gpt-4o", "agents-openai.gpt-4o-without-executor")
 KILLED_AFTER = (40, 110)

@@ -20,6 +20,7 @@ from support.paper_data import picture
 pytestmark = pytest.mark.usefixtures("isolated")
 
 
+@pytest.mark.hard
 def test_one_folder_with_every_layout(tmp_path, monkeypatch):
     monkeypatch.setattr(layouts, "PICTURE", picture(3, 2))
     for name, make in layouts.MAKERS.items():

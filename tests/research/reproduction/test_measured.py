@@ -73,6 +73,7 @@ def fitted(x, y) -> float:
     return float(best[1])
 
 
+@pytest.mark.hard
 def test_figures_equal_those_of_scipy(measured):
     rows = [row for row in table(measured) if row["published"] == "False"]
     assert [(row["set"], row["method"]) for row in rows] == [
@@ -139,6 +140,7 @@ def test_second_run_measures_nothing_again(data, measured):
     assert {path: path.read_bytes() for path in before} == before
 
 
+@pytest.mark.hard
 def test_stopped_run_writes_what_there_is_and_goes_on(data, tmp_path):
     output, stop = tmp_path / "out", StopSwitch()
     announced: list[str] = []
@@ -179,6 +181,7 @@ def test_named_samples_of_one_set_lie_apart(data, tmp_path):
         read_only([str(tmp_path / "empty.txt")])
 
 
+@pytest.mark.hard
 def test_results_of_other_pictures_are_refused(data, tmp_path):
     output = tmp_path / "out"
     run(order(data, output, sets=["bid"], resamples=0))
@@ -216,6 +219,7 @@ def test_a_table_without_its_set_is_refused(data):
     assert [study.table for study in studies("all", only_bid, Choices())] == ["ratings", "ablations", "roles"]
 
 
+@pytest.mark.hard
 def test_samples_that_failed_are_counted_and_tried_again(tmp_path):
     own = make_paper_data(tmp_path / "data")
     broken = own / "BID/ImageDatabase/DatabaseImage0003.JPG"

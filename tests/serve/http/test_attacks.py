@@ -215,6 +215,7 @@ def test_scripts_stay_text_everywhere(client: httpx.Client):
     assert SCRIPT.encode() not in client.get(f"/v1/runs/{run}/image").content
 
 
+@pytest.mark.hard
 def test_every_answer_carries_the_strict_policy(client: httpx.Client):
     for address in ("/", "/healthz", "/v1/tools", "/nothing", "/openapi.json"):
         headers = client.get(address).headers

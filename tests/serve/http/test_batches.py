@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import httpx
+import pytest
 
 from support.http_service import PICTURE, REFERENCE, Running, encoded, is_problem, wait_until
 from support.pictures import scene
@@ -53,6 +54,7 @@ def test_batch_of_uploads_and_paths_is_measured(client: httpx.Client, server: Ru
     assert made["id"] in [each["id"] for each in client.get("/v1/batches").json()["batches"]]
 
 
+@pytest.mark.hard
 def test_batch_is_assessed_by_the_agents(client: httpx.Client):
     body = {"samples": [{"sample_id": "x", "image": {"example": "dandelion_compressed"}}], "backend": "embedded"}
     made = client.post("/v1/batches", json=body).json()

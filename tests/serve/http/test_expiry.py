@@ -7,11 +7,14 @@ import time
 from pathlib import Path
 
 import httpx
+import pytest
 
 from agenticiqa.runtime.runs import RunStore
 from agenticiqa.serve.http.store.expiry import forget_old_runs
 from support.http_service import PICTURE, REFERENCE, Running, assess, is_problem, serving, wait_until
 from support.scripted import ScriptedClient
+
+pytestmark = pytest.mark.hard
 
 COMPARED = {"image_a": ("a.png", PICTURE), "image_b": ("b.png", REFERENCE), "reference": ("r.png", REFERENCE)}
 

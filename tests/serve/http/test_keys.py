@@ -47,6 +47,7 @@ def test_file_holds_hashes_only(key_file: KeyFile, keys: dict[str, str]):
     assert stat.S_IMODE(key_file.path.stat().st_mode) == 0o600
 
 
+@pytest.mark.hard
 @pytest.mark.parametrize(
     "authorization",
     [None, "", "Bearer", "Bearer x", "Bearer aiqa_000000000000_x", "Basic YTpi", "Bearer aiqa__", "Bearer \xe9"],

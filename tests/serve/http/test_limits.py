@@ -101,6 +101,7 @@ def test_curl_sees_the_refusal_of_a_large_file(small: Running, tmp_path: Path):
     assert done.stdout == "413", done.stderr
 
 
+@pytest.mark.hard
 def test_slow_body_is_cut_off(small: Running):
     with socket.create_connection(small.host_and_port, timeout=30) as connection:
         connection.sendall(
@@ -111,6 +112,7 @@ def test_slow_body_is_cut_off(small: Running):
     assert head.startswith(b"HTTP/1.1 408 ")
 
 
+@pytest.mark.hard
 def test_body_in_drops_is_cut_off(small: Running):
     with socket.create_connection(small.host_and_port, timeout=30) as connection:
         connection.sendall(
@@ -160,6 +162,7 @@ def in_background(action) -> tuple[threading.Thread, list[httpx.Response]]:
     return thread, replies
 
 
+@pytest.mark.hard
 def test_full_queue_says_when_to_come_back(gated: Running, gate: Gate):
     with gated.client() as client:
         first = assess(client, params={"async": "true"}).json()

@@ -173,6 +173,7 @@ def compared(client: httpx.Client, **fields: str) -> httpx.Response:
     return client.post("/v1/compare", files=files, data=fields)
 
 
+@pytest.mark.hard
 def test_comparison_inside_a_box_sees_nothing_else(client: httpx.Client):
     height, width = scene().shape[:2]
     inside = compared(client, region=f"[{width // 2}, 0, {width // 2}, {height}]")

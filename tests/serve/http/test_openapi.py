@@ -46,6 +46,7 @@ def try_document(keyed: tuple[Running, str], folder: Path, phases: str, examples
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
 
 
+@pytest.mark.hard
 def test_the_examples_and_some_invented_requests_are_answered_as_the_document_says(
     keyed: tuple[Running, str], tmp_path: Path
 ):

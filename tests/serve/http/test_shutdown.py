@@ -20,6 +20,8 @@ from support.http_service import Gate, command_serving, encoded, is_problem, ser
 from support.pictures import distorted, scene
 from support.scripted import ScriptedClient, detection_reply, plan_reply
 
+pytestmark = pytest.mark.hard
+
 BODY = {"image": {"base64": base64.b64encode(encoded(distorted(scene(240, 320)))).decode()}}
 RUNS = 4
 

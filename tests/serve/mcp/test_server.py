@@ -63,6 +63,7 @@ def test_four_tools_with_typed_schemas(asked):
     assert tools["assess_image"].input_schema["properties"]["image"]["description"]
 
 
+@pytest.mark.hard
 def test_assess_gives_answer_map_links_and_progress(asked):
     steps = []
 
@@ -185,6 +186,7 @@ async def calls_from(folder: Path, home: dict[str, str], *names: Path, roots: Pa
         return [await client.call_tool("measure_image", {"image": str(name), "tools": ["noise"]}) for name in names]
 
 
+@pytest.mark.hard
 def test_by_default_only_the_clients_folders_or_the_working_folder_are_opened(home, tmp_path):
     """A model that read "open /home/you/letter.png" somewhere gets nowhere."""
     working, own = tmp_path / "working", tmp_path / "own"
@@ -210,6 +212,7 @@ def test_the_server_names_its_folders(home, tmp_path):
     assert str(tmp_path) in anyio.run(main)
 
 
+@pytest.mark.hard
 def test_paths_stay_inside_the_allowed_folder(home, tmp_path):
     inside = tmp_path / "inside"
     inside.mkdir()
@@ -252,6 +255,7 @@ def http_server(home: dict[str, str]) -> Iterator[str]:
         process.wait(timeout=30)
 
 
+@pytest.mark.hard
 def test_over_http_only_pictures_that_were_sent_are_opened(http_server):
     inline = "data:image/jpeg;base64," + base64.b64encode(BAD.read_bytes()).decode()
 

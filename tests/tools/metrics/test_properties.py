@@ -98,6 +98,7 @@ def test_identical_pictures_score_best(picture: np.ndarray, kind: str, strength:
         assert sign * same[name] >= sign * other[name], name
 
 
+@pytest.mark.hard
 @settings(few, max_examples=9)
 @given(picture=pictures, kind=damages, weak=st.floats(0, 0.9), more=st.floats(0.02, 1))
 def test_stronger_damage_never_scores_better_by_more_than_nobody_sees(
@@ -110,6 +111,7 @@ def test_stronger_damage_never_scores_better_by_more_than_nobody_sees(
         assert after[name] <= before[name] + POINTS, (name, before[name], after[name])
 
 
+@pytest.mark.hard
 @few
 @given(
     picture=pictures,
