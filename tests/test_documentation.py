@@ -40,7 +40,7 @@ def reader(workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def kept_short(snippets: list[Snippet]) -> list[Any]:
-    """The README's, which are run with every change; what other pages show is for ``make hard`` and ``make snippets``."""
+    """The README's run with every change; what other pages show is for ``make hard`` and ``make snippets``."""
     hard = [() if snippet.id.startswith("README.md") else (pytest.mark.hard,) for snippet in snippets]
     return [pytest.param(snippet, marks=marks) for snippet, marks in zip(snippets, hard, strict=True)]
 
