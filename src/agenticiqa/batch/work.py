@@ -26,7 +26,7 @@ from agenticiqa.pictures.inputs import Align
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.memory import process_budget
-from agenticiqa.runtime.runs import StopRun
+from agenticiqa.runtime.stopping import Cancelled
 from agenticiqa.tools.registry import default_registry
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
@@ -214,7 +214,7 @@ class SampleWorker:
         """The sample's result; whatever goes wrong with it stays with it."""
         try:
             return _answered(task, self._result(task))
-        except StopRun:
+        except Cancelled:
             raise
         except AgenticIQAError as error:
             return failure(self._job, task, error)

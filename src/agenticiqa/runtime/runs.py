@@ -39,14 +39,6 @@ RUNNING = "running"
 INTERRUPTED = "interrupted"
 
 
-class StopRun(Exception):  # noqa: N818 - a signal to unwind, not a failure
-    """Raised by a listener to end the run it listens to; ``status`` goes on record."""
-
-    def __init__(self, status: str = "cancelled") -> None:
-        super().__init__(status)
-        self.status = status
-
-
 @dataclass(frozen=True)
 class RunRecord:
     """One row of the record."""

@@ -20,8 +20,8 @@ from typing import Protocol
 from agenticiqa.batch.rate_limits import ProviderLimits, SampleClock, current_clock
 from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task, failure
 from agenticiqa.errors import SampleTimeoutError, WorkerDiedError
-from agenticiqa.runtime.runs import INTERRUPTED, StopRun
-from agenticiqa.runtime.stopping import stoppable
+from agenticiqa.runtime.runs import INTERRUPTED
+from agenticiqa.runtime.stopping import Cancelled, stoppable
 
 
 class Engine(Protocol):
@@ -105,7 +105,7 @@ class ThreadEngine:
             try:
                 with stoppable(partial(self._check_wanted, running)):
                     outcome = self._worker.work(task)
-            except StopRun:
+            except Cancelled:
                 # It took too long, or the whole batch was told to stop: nobody waits for this sample.
                 return
             with self._lock:
@@ -117,7 +117,7 @@ class ThreadEngine:
     def _check_wanted(self, running: _Running) -> None:
         """Ends a sample that nobody waits for: its call to a model would keep the program from ending."""
         if self._closed.is_set() or running.abandoned:
-            raise StopRun(INTERRUPTED)
+            raise Cancelled(INTERRUPTED)
 
     def submit(self, task: Task) -> None:
         self._tasks.put(task)
