@@ -30,7 +30,7 @@ from pydantic import (
     model_validator,
 )
 
-from agenticiqa.errors import ConfigError, without_credentials
+from agenticiqa.errors import ConfigError, QueryError, without_credentials
 from agenticiqa.runtime.memory import parse_size
 from agenticiqa.runtime.trust import forget, is_trusted, trust, user_config_folder
 from agenticiqa.state import Part, RunMode, check_mode, known_parts
@@ -196,6 +196,13 @@ class PipelineSettings(_Strict):
     cache: CacheSettings = CacheSettings()
     logging: LoggingSettings = LoggingSettings()
     runs: RunsSettings = RunsSettings()
+
+    def check_query_length(self, query: str) -> None:
+        if len(query) > self.max_query_chars:
+            raise QueryError(
+                f"The question has {len(query):,} characters, more than the limit of {self.max_query_chars:,}.",
+                hint="Shorten it or raise max_query_chars in pipeline.yaml.",
+            )
 
     @field_validator("without", mode="before")
     @classmethod
