@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from agenticiqa._version import __version__
-from agenticiqa.api.measure import Measurer, Pair, Record
+from agenticiqa.api.measure import Measurer, Pair
 from agenticiqa.batch.manifest import Row
 from agenticiqa.batch.rate_limits import ProviderLimits, RateLimits, limited_clients
 from agenticiqa.batch.remote_pictures import is_url, picture_at
@@ -34,6 +34,13 @@ if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
 
 
+logger = logging.getLogger(__name__)
+
+ERROR = "error"
+MEASURED = ("tool", "region", "raw", "calibrated", "higher_is_better", "seconds", "error")
+"""What a result keeps of each measurement."""
+
+
 # --- A sample that is only measured: tools run on its pictures, and no question is answered ---
 
 
@@ -50,7 +57,7 @@ def measure_sample(measurer: Measurer, sample: Sample, run_id: str) -> dict[str,
         "status": "ok" if not errors else "error" if len(errors) == len(records) else "partial",
         "image_path": pair.image.name,
         "reference_path": pair.reference.name if pair.reference else None,
-        "measurements": [_measurement(record) for record in records],
+        "measurements": [{name: getattr(record, name) for name in MEASURED} for record in records],
         "error": "; ".join(errors) or None,
         "metadata": {
             "run_id": run_id,
@@ -63,28 +70,11 @@ def measure_sample(measurer: Measurer, sample: Sample, run_id: str) -> dict[str,
     }
 
 
-def _measurement(record: Record) -> dict[str, Any]:
-    return {
-        "tool": record.tool,
-        "region": record.region,
-        "raw": record.raw,
-        "calibrated": record.calibrated,
-        "higher_is_better": record.higher_is_better,
-        "seconds": record.seconds,
-        "error": record.error,
-    }
-
-
 def _facts(name: str, picture: LoadedImage) -> dict[str, Any]:
     return {f"{name}_sha256": picture.sha256, f"{name}_size": picture.size, f"{name}_notes": picture.notes}
 
 
 # --- What is done with one sample ---
-
-
-logger = logging.getLogger(__name__)
-
-ERROR = "error"
 
 
 @dataclass(frozen=True)
@@ -221,7 +211,7 @@ class SampleWorker:
         except Exception as error:
             # A defect, not a failure we know: one sample must not take the others with it.
             logger.exception("Sample %s: internal error", task.sample.sample_id)
-            return failure(self._job, task, _InternalError(f"{type(error).__name__}: {error}"))
+            return failure(self._job, task, InternalError(f"{type(error).__name__}: {error}"))
 
     def _result(self, task: Task) -> dict[str, Any]:
         sample = task.sample
@@ -262,15 +252,8 @@ def _answered(task: Task, result: dict[str, Any]) -> SampleOutcome:
     )
 
 
-class _InternalError(AgenticIQAError):
+class InternalError(AgenticIQAError):
     default_hint = "This is a defect of AgenticIQA; the log file has the details."
-
-    @property
-    def kind(self) -> str:
-        return "internal"
-
-
-# --- with agents -----------------------------------------------------------------------------------------
 
 
 def _assessor(job: BatchJob, limits: ProviderLimits | None) -> AgenticIQA:
@@ -286,9 +269,6 @@ def backends_of(settings: Settings) -> dict[str, str]:
 
     roles = calls_per_pass(settings.pipeline.mode, settings.pipeline.without)
     return {role: choose_backend(role, settings).backend for role in roles}
-
-
-# --- with tools alone ------------------------------------------------------------------------------------
 
 
 def _measurer(job: BatchJob) -> Measurer:
