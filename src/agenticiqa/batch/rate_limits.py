@@ -288,7 +288,7 @@ def _client(backend: str, settings: Settings, limits: ProviderLimits, made: dict
         else:
             provider = settings.provider(name)
             # Every request passes the limiter, so the limiter is who repeats them.
-            once = {**settings.providers, name: provider.model_copy(update={"max_retries": 0})}
-            client = create_vlm_client(backend, settings.model_copy(update={"providers": once}))
+            once = {**settings.providers, name: provider.changed(max_retries=0)}
+            client = create_vlm_client(backend, settings.changed(providers=once))
             made[backend] = LimitedClient(client, limits.of(name), provider.max_retries)
     return made[backend]

@@ -104,16 +104,13 @@ class BatchJob:
 
     def with_tool_threads(self, threads: int) -> BatchJob:
         """The same job with at most so many tools side by side: workers share the cores already."""
-        tools = self.settings.pipeline.tools
-        return self._changed(tools=tools.model_copy(update={"max_workers": min(threads, tools.max_workers)}))
+        workers = min(threads, self.settings.pipeline.tools.max_workers)
+        return replace(self, settings=self.settings.changed(pipeline={"tools": {"max_workers": workers}}))
 
     def with_memory_of_one(self, processes: int) -> BatchJob:
         """The same job for one of several processes, which share what all of them may take."""
-        return self._changed(memory=process_budget(self.settings.pipeline.memory).total // processes)
-
-    def _changed(self, **settings: Any) -> BatchJob:
-        pipeline = self.settings.pipeline.model_copy(update=settings)
-        return replace(self, settings=self.settings.model_copy(update={"pipeline": pipeline}))
+        memory = process_budget(self.settings.pipeline.memory).total // processes
+        return replace(self, settings=self.settings.changed(pipeline={"memory": memory}))
 
     def run_id(self, sample: Sample) -> str:
         """The same for the same question under the same conditions; another one as soon as any of them changes."""

@@ -1,4 +1,4 @@
-"""Who does the work, as the runner sees it: takes tasks, hands back outcomes, outlives its workers."""
+"""What runs samples side by side: the interface of engines, the one of threads, and the inside of worker processes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import shutil
 import signal
 import tempfile
 import threading
+from collections import deque
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -47,25 +48,26 @@ def overtime(job: BatchJob, task: Task) -> SampleOutcome:
     return failure(job, task, SampleTimeoutError(f"The sample took longer than {job.timeout_s:g} s."))
 
 
-class LostWorkers:
-    """How often a worker died on which sample: it is tried again at another one, a few times."""
+class TaskQueue:
+    """Tasks that wait for a worker; one whose worker died waits for another, a few times."""
 
     def __init__(self, job: BatchJob, tries: int) -> None:
+        self.waiting: deque[Task] = deque()
         self._job = job
         self._tries = tries
         self._deaths: dict[int, int] = {}
 
-    def count(self, task: Task, worker: str, how: str) -> SampleOutcome | None:
-        """The sample's failure, or None while it may be tried again."""
-        deaths = self._deaths.get(task.position, 0) + 1
-        self._deaths[task.position] = deaths
+    def worker_died(self, task: Task, worker: str, how: str) -> list[SampleOutcome]:
+        """The sample's failure; none while it is tried again."""
+        deaths = self._deaths.pop(task.position, 0) + 1
         if deaths < self._tries:
-            return None
-        self.forget(task.position)
+            self._deaths[task.position] = deaths
+            self.waiting.appendleft(task)
+            return []
         error = WorkerDiedError(f"The {worker} died {deaths} times on this sample (last: {how}).")
-        return failure(self._job, task, error)
+        return [failure(self._job, task, error)]
 
-    def forget(self, position: int) -> None:
+    def done(self, position: int) -> None:
         self._deaths.pop(position, None)
 
 
