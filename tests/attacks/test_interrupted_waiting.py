@@ -17,8 +17,7 @@ from agenticiqa.batch.engines.base import ThreadEngine
 from agenticiqa.batch.manifest import Row
 from agenticiqa.batch.work import SampleOutcome, SampleWorker, Task
 from agenticiqa.nodes.run_context import PipelineEvent
-from agenticiqa.runtime.runs import StopRun
-from agenticiqa.runtime.stopping import pause
+from agenticiqa.runtime.stopping import Cancelled, pause
 from agenticiqa.vlm_client import ModelReply, ModelRequest, RichVLMClient
 from cli.model_server import REPLIES, ModelServer, Reply
 from support.batches import measuring_job
@@ -168,10 +167,10 @@ def test_a_listener_that_raises_is_not_kept_waiting(assessor: Any, pair: Any) ->
     def stop(event: PipelineEvent) -> None:
         if event.name == "detection":
             client.asked.wait(60)
-            raise StopRun
+            raise Cancelled
 
     started = time.monotonic()
-    with pytest.raises(StopRun):
+    with pytest.raises(Cancelled):
         running.assess(pair.test, on_event=stop)
     assert time.monotonic() - started < SLOW_S
     assert running.runs.latest()[0].status == "cancelled"

@@ -18,8 +18,7 @@ from agenticiqa.pictures.images import decode_image
 from agenticiqa.pictures.inputs import given_picture
 from agenticiqa.runtime.config import ROLES, ImageLimits, load_settings
 from agenticiqa.runtime.memory import OWN_BYTES, MemoryBudget, available_bytes, given, parse_size
-from agenticiqa.runtime.runs import StopRun
-from agenticiqa.runtime.stopping import stoppable
+from agenticiqa.runtime.stopping import Cancelled, stoppable
 from agenticiqa.tools.measuring import ToolJob, ToolRunner
 from agenticiqa.tools.metrics import METRICS, Measurement, Metric, MetricSpec, Views
 from agenticiqa.tools.metrics.filters import strips
@@ -155,9 +154,9 @@ def test_work_that_waits_can_be_stopped():
     budget = MemoryBudget(OWN_BYTES + 3 * GIGABYTE)
 
     def stop() -> None:
-        raise StopRun
+        raise Cancelled
 
-    with budget.hold(2 * GIGABYTE, "one"), pytest.raises(StopRun), stoppable(stop), budget.hold(2 * GIGABYTE, "two"):
+    with budget.hold(2 * GIGABYTE, "one"), pytest.raises(Cancelled), stoppable(stop), budget.hold(2 * GIGABYTE, "two"):
         raise AssertionError("it was let in")
     with budget.hold(3 * GIGABYTE, "all of it"):
         assert budget.taken == 3 * GIGABYTE
@@ -216,7 +215,7 @@ def test_measuring_stops_between_two_tiles():
 
     def check() -> None:
         if stopped.is_set():
-            raise StopRun
+            raise Cancelled
 
     def by_tiles(views: Views) -> Measurement:
         for start, _ in strips(1000, 1 << 17):
@@ -227,7 +226,7 @@ def test_measuring_stops_between_two_tiles():
 
     picture = decode_image(flat(1200, 1000))
     jobs = [ToolJob(Tool(Metric(toy(f"tiles{number}", 1), by_tiles))) for number in range(3)]
-    with pytest.raises(StopRun), stoppable(check):
+    with pytest.raises(Cancelled), stoppable(check):
         ToolRunner(picture, None).run(jobs, max_workers=1, timeout_s=60)
     assert seen == [0, 1, 2, 3]
 
@@ -256,11 +255,11 @@ def test_a_network_can_be_stopped_while_it_runs():
 
     def check() -> None:
         if time.monotonic() - started > 0.5:
-            raise StopRun
+            raise Cancelled
 
     pixels = np.random.default_rng(0).integers(0, 255, (2000, 3000, 3), np.uint8)
     picture = decode_image(encoded(pixels))
-    with pytest.raises(StopRun), stoppable(check):
+    with pytest.raises(Cancelled), stoppable(check):
         ToolRunner(picture, picture).run(registry_jobs("LPIPS"), max_workers=1, timeout_s=300)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from agenticiqa.batch.rate_limits import (
@@ -14,7 +16,8 @@ from agenticiqa.batch.rate_limits import (
     parse_limit,
 )
 from agenticiqa.errors import AuthenticationError, BackendServerError, ConfigError, RateLimitError
-from agenticiqa.vlm_client import ModelReply, ModelRequest, RichVLMClient, TokenUsage
+from agenticiqa.runtime.stopping import Cancelled, stoppable
+from agenticiqa.vlm_client import ModelReply, ModelRequest, Question, RichVLMClient, TokenUsage, TypedBackend
 
 
 class FakeTime:
@@ -28,7 +31,8 @@ class FakeTime:
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
+        if seconds:
+            self.slept.append(seconds)
         self.now += seconds
 
 
@@ -47,6 +51,21 @@ class Replying(RichVLMClient):
         if isinstance(outcome, Exception):
             raise outcome
         return ModelReply("hello", usage=outcome)
+
+
+class Typed(Replying):
+    """Answers a question itself, and differs from other clients in all that a client can say of itself."""
+
+    cacheable = False
+    cancellable = True
+    identity = "scripted.model at 10.0.0.1"
+
+    def __init__(self, answering: TypedBackend) -> None:
+        super().__init__()
+        self.answering = answering
+
+    def typed_backend_for(self, asked: Question) -> TypedBackend | None:
+        return self.answering
 
 
 REQUEST = ModelRequest(user="x" * 400, max_tokens=400)  # 100 tokens of text, 100 assumed for the reply
@@ -119,6 +138,27 @@ def test_other_errors_are_tried_again_as_often_as_configured():
     with pytest.raises(AuthenticationError):
         LimitedClient(refused, limit, 2, sleep=fake.sleep).complete(REQUEST)
     assert refused.calls == 1
+
+
+def test_limited_client_says_of_itself_what_the_wrapped_one_does():
+    limit = ProviderLimit(None, None)
+    asked, answering = Mock(Question), Mock(TypedBackend)
+    typed, plain = LimitedClient(Typed(answering), limit, 0), LimitedClient(Replying(), limit, 0)
+    assert (typed.typed_backend_for(asked), plain.typed_backend_for(asked)) == (answering, None)
+    assert (typed.cacheable, plain.cacheable) == (False, True)
+    assert (typed.cancellable, plain.cancellable) == (True, False)
+    assert (typed.identity, plain.identity) == ("scripted.model at 10.0.0.1", "scripted.model")
+
+
+def test_waiting_for_a_turn_ends_when_the_work_is_told_to_stop():
+    limit = ProviderLimit(None, None)
+    limit.pause(60)
+
+    def stop() -> None:
+        raise Cancelled
+
+    with stoppable(stop), pytest.raises(Cancelled):
+        LimitedClient(Replying(), limit, 0).complete(REQUEST)
 
 
 def test_limits_by_provider():

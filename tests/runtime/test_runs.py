@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from agenticiqa.errors import AgenticIQAError, RunNotFoundError
-from agenticiqa.runtime.runs import RunStore, StopRun, new_run_id
+from agenticiqa.runtime.runs import RunStore, new_run_id
+from agenticiqa.runtime.stopping import Cancelled
 from support.builders import RATE
 from support.scripted import RichScriptedClient, ScriptedClient, answer_reply
 
@@ -120,7 +121,7 @@ def test_a_run_that_its_listener_ends_is_not_called_running(assessor: Any, pair:
         return listen
 
     given = assessor(ScriptedClient())
-    for error, status in ((StopRun("timed_out"), "timed_out"), (KeyboardInterrupt(), "interrupted")):
+    for error, status in ((Cancelled("timed_out"), "timed_out"), (KeyboardInterrupt(), "interrupted")):
         with pytest.raises(type(error)):
             given.assess(pair.test, on_event=ending(error))
         newest = given.runs.latest()[0]

@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from agenticiqa.runtime.runs import StopRun
-from agenticiqa.runtime.stopping import OverdueError, checkpoint, pause, run_cancellable, stoppable
+from agenticiqa.runtime.stopping import Cancelled, OverdueError, checkpoint, pause, run_cancellable, stoppable
 
 
 def test_what_a_call_gives_or_raises_is_had_where_it_is_waited_for() -> None:
@@ -32,13 +31,13 @@ def test_waiting_ends_when_the_work_is_stopped() -> None:
 
     def check() -> None:
         if stop.is_set():
-            raise StopRun
+            raise Cancelled
 
     for wait in (lambda: run_cancellable(forever.wait, 600, "call"), lambda: pause(600)):
         stop.clear()
         threading.Timer(0.1, stop.set).start()
         started = time.monotonic()
-        with stoppable(check), pytest.raises(StopRun):
+        with stoppable(check), pytest.raises(Cancelled):
             wait()
         assert time.monotonic() - started < 60
     forever.set()
@@ -46,10 +45,10 @@ def test_waiting_ends_when_the_work_is_stopped() -> None:
 
 def test_work_inside_work_is_stopped_by_either() -> None:
     def stop() -> None:
-        raise StopRun
+        raise Cancelled
 
-    with stoppable(stop), stoppable(lambda: None), pytest.raises(StopRun):
+    with stoppable(stop), stoppable(lambda: None), pytest.raises(Cancelled):
         checkpoint()
-    with stoppable(lambda: None), stoppable(stop), pytest.raises(StopRun):
+    with stoppable(lambda: None), stoppable(stop), pytest.raises(Cancelled):
         checkpoint()
     checkpoint()

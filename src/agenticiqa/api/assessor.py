@@ -26,8 +26,8 @@ from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import ROLES, ImageLimits, Settings, load_settings
 from agenticiqa.runtime.logs import configure_logging, run_id_for_logs
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
-from agenticiqa.runtime.runs import INTERRUPTED, RunRecord, RunStore, StopRun, new_run_id
-from agenticiqa.runtime.stopping import stoppable
+from agenticiqa.runtime.runs import INTERRUPTED, RunRecord, RunStore, new_run_id
+from agenticiqa.runtime.stopping import Cancelled, stoppable
 from agenticiqa.state import AgenticIQAState, RunMode
 from agenticiqa.tools.needs import assessing_need
 from agenticiqa.tools.registry import ToolRegistry, default_registry
@@ -429,7 +429,7 @@ class AgenticIQA:
         except BaseException as error:
             # The listener stopped it, Ctrl+C, a defect: the record must not call it running for ever.
             if self._record:
-                self._record.stop(run_id, error.status if isinstance(error, StopRun) else INTERRUPTED)
+                self._record.stop(run_id, error.status if isinstance(error, Cancelled) else INTERRUPTED)
             if isinstance(error, KeyboardInterrupt):
                 raise RunInterrupted(progress.interrupted(context)) from error
             raise

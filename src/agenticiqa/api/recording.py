@@ -20,7 +20,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from agenticiqa.runtime.runs import INTERRUPTED, StopRun
+from agenticiqa.runtime.runs import INTERRUPTED
+from agenticiqa.runtime.stopping import Cancelled
 
 logger = logging.getLogger(__name__)
 
@@ -116,7 +117,7 @@ class Interrupts:
 
     def check(self) -> None:
         if self._heard.is_set():
-            raise StopRun(INTERRUPTED)
+            raise Cancelled(INTERRUPTED)
 
     @contextmanager
     def listening(self) -> Iterator[None]:

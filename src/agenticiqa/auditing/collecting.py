@@ -19,7 +19,7 @@ from agenticiqa.auditing.findings import Findings, in_order, measured, measured_
 from agenticiqa.batch.remote_pictures import is_url, picture_at
 from agenticiqa.batch.results import read_results
 from agenticiqa.batch.sample import Sample
-from agenticiqa.pictures.file_facts import capture_time
+from agenticiqa.pictures.file_facts import camera_settings
 from agenticiqa.pictures.formats import find_format, format_named
 from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.likeness import Fingerprints, SmallView, as_text, from_text
@@ -114,7 +114,7 @@ def _format_name(code: str) -> str:
 
 
 def _taken(image: LoadedImage) -> str | None:
-    taken = capture_time(image.data, image.format)
+    taken = camera_settings(image.data).time
     return taken.isoformat() if taken else None
 
 

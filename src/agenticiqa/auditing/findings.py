@@ -19,6 +19,7 @@ from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.likeness import SIDE, Fingerprints, fingerprints_of
 from agenticiqa.score_fusion import ScoreFusion
 from agenticiqa.vision.network import load_vision
+from agenticiqa.vision.picture_facts import BLANK_DEVIATION
 from agenticiqa.vision.scene import FLAW_IS_THERE, Scene
 from agenticiqa.vocabulary import SEVERITIES
 
@@ -75,7 +76,6 @@ LEAST_DETAIL = 4.0
 ODD_RATIO = 0.35
 SIZE_REACH = 3.0
 """Sizes are odd beyond so many times the middle half's width."""
-BLANK_DEVIATION = 2.0
 
 
 def checked_names(names: Sequence[str]) -> tuple[str, ...]:

@@ -75,12 +75,8 @@ class Ledger:
             for row in rows:
                 yield LedgerEntry(*row)
 
-    def note_result(self, position: int, start: int, length: int, status: str, kind: str | None) -> None:
-        """A later result of the same sample takes the place of an earlier one."""
-        self.note_results([(start, length, status, kind, position)])
-
     def note_results(self, found: Iterable[tuple[int, int, str, str | None, int]]) -> None:
-        """(start, length, status, kind of error, position) of several results."""
+        """(start, length, status, kind of error, position) of each; a later result replaces an earlier one."""
         self._database.executemany("UPDATE samples SET start=?, length=?, status=?, kind=? WHERE position=?", found)
 
     def spans(self) -> Iterator[tuple[int, int]]:

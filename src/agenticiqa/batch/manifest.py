@@ -1,4 +1,4 @@
-"""From one row of a manifest (JSON values or CSV texts) to a sample."""
+"""Manifests: files, folders, patterns and lists of pictures, read row by row into samples."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import re
 import shutil
 import sqlite3
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Literal, Protocol
+from typing import IO, Any, Literal
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -40,8 +41,6 @@ from agenticiqa.pictures.regions import parse_region
 from agenticiqa.runtime.files import ScratchFolder
 
 KNOWN_FIELDS = frozenset(Sample.model_fields) - {"carried"}
-# "s3://", "zip://a.png::s3://"; a Windows drive ("C:\\") has one letter.
-
 # Halves of characters, and the end of a C string: no file name or question holds them.
 _NO_TEXT = re.compile("[\ud800-\udfff\0]")
 
@@ -70,7 +69,7 @@ def sample_from_row(row: Mapping[str, Any], base: str) -> Sample:
     if image is None:
         raise ManifestError("image_path is missing.")
     known: dict[str, Any] = {
-        # Of several questions about one picture without ids, all but the first get numbers: see checking.py.
+        # Of several questions about one picture without ids, all but the first get numbers: see manifest_checks.py.
         "sample_id": _text(values, "sample_id") or without_credentials(image),
         "image_path": resolved_path(image, base),
         "query": _text(values, "query"),
@@ -123,7 +122,7 @@ def _options(value: Any) -> list[str] | None:
     if value is None:
         return None
     if isinstance(value, str):
-        value = _json(value, "options") if value.lstrip().startswith("[") else value.split("|")
+        value = _decoded(value, "options") if value.lstrip().startswith("[") else value.split("|")
     if not isinstance(value, list) or not all(isinstance(each, (str, int, float)) for each in value):
         raise ManifestError("options are neither a list of texts nor texts divided by '|'.")
     options = [str(each).strip() for each in value]
@@ -149,7 +148,7 @@ def _regions(value: Any) -> dict[str, list[int]] | None:
     try:
         if isinstance(value, str) and not value.lstrip().startswith("{"):
             return {name: box.as_list() for name, box in map(parse_region, value.split(";"))}
-        boxes = _json(value, "regions") if isinstance(value, str) else value
+        boxes = _decoded(value, "regions") if isinstance(value, str) else value
         if not isinstance(boxes, dict) or not all(isinstance(box, list) for box in boxes.values()):
             raise ManifestError('regions are not an object of the form {"NAME": [x, y, width, height]}.')
         pairs = [parse_region(f"{name}={','.join(map(str, box))}") for name, box in boxes.items()]
@@ -158,15 +157,26 @@ def _regions(value: Any) -> dict[str, list[int]] | None:
     return {name: box.as_list() for name, box in pairs} or None
 
 
-def _json(text: str, key: str) -> Any:
+def _decoded(text: str | bytes, key: str = "") -> Any:
+    """The value of a text of JSON, which is a whole row or stands in the column ``key``."""
     try:
-        value = json.loads(text)
+        text = text.decode() if isinstance(text, bytes) else text
+        value = _JSON.decode(text)
+        if "\\u" in text:
+            # A lone half of a character can be an escape in JSON, and nothing else: it could not be written again.
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ManifestError(f"{key or 'the row'} holds halves of characters, which are not valid text.") from None
     except (ValueError, RecursionError) as error:
-        raise ManifestError(f"{key} is not valid JSON ({error}).") from None
-    # JSON within a text: its escapes have not been looked at before.
-    if _NO_TEXT.search(json.dumps(value, ensure_ascii=False)):
-        raise ManifestError(f"{key} holds characters that are not valid text.")
+        raise ManifestError(f"{key} is not valid JSON ({error}).".removeprefix(" is ")) from None
     return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 # --- One row of a manifest: a sample, or what is wrong with it ---
@@ -194,17 +204,22 @@ class Row:
 
     @property
     def has_id(self) -> bool:
-        """Whether it brings an id; without one, a path serves."""
-        return isinstance(self._fields, Mapping) and self._fields.get("sample_id") not in (None, "")
+        """Whether the sample brings an id; without one, a path serves."""
+        return self.sample is not None and self._fields.get("sample_id") not in (None, "")
 
     @cached_property
-    def _fields(self) -> Mapping[str, Any] | str:
-        return _json_fields(self.record) if isinstance(self.record, bytes) else self.record
+    def _fields(self) -> Mapping[str, Any]:
+        if isinstance(self.record, str):
+            raise ManifestError(self.record)
+        fields = _decoded(self.record) if isinstance(self.record, bytes) else self.record
+        if not isinstance(fields, Mapping):
+            raise ManifestError("not a JSON object.")
+        return fields
 
     @cached_property
     def _read(self) -> Sample | str:
         try:
-            return self._fields if isinstance(self._fields, str) else sample_from_row(self._fields, self.base)
+            return sample_from_row(self._fields, self.base)
         except ManifestError as error:
             return error.message
 
@@ -213,48 +228,26 @@ class Row:
         return {"line": self.line, "record": self.record, "base": self.base}
 
 
-class Manifest(Protocol):
+class Manifest(ABC):
     """Samples in a fixed order; may be read any number of times."""
 
-    name: str
-    file: Path | None
-    """The file that the rows are read from, where it is the user's own."""
-    skipped: Skipped
-    """Files that stand beside the samples' pictures and are none of them."""
+    def __init__(self, name: str, base: str = "", *, file: Path | None = None, skipped: Skipped | None = None) -> None:
+        self.name = name
+        self.file = file
+        """The file that the rows are read from, where it is the user's own."""
+        self.skipped = skipped or Skipped()
+        """Files that stand beside the samples' pictures and are none of them."""
+        self._base = base
 
-    def rows(self) -> Iterator[Row]: ...
+    def rows(self) -> Iterator[Row]:
+        for line, record in self._records():
+            yield Row(line, record, self._base)
 
+    @abstractmethod
+    def _records(self) -> Iterator[tuple[int, Record]]: ...
+
+    @abstractmethod
     def close(self) -> None: ...
-
-
-def _json_fields(text: bytes) -> dict[str, Any] | str:
-    try:
-        fields = _JSON.decode(text.decode())
-        readable = b"\\u" not in text or _is_text(fields)
-    except (ValueError, RecursionError) as error:
-        return f"not valid JSON ({error})."
-    if not readable:
-        return "holds halves of characters, which are not valid text."
-    return fields if isinstance(fields, dict) else "not a JSON object."
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _is_text(fields: Any) -> bool:
-    """Whether it can be written again: a lone half of a character can be an escape in JSON, and nothing else."""
-    try:
-        json.dumps(fields, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-_JSON = json.JSONDecoder(parse_constant=_refuse_constant)
-
-
-# --- Read samples from a manifest ---
 
 
 def open_manifest(*sources: str) -> Manifest:
@@ -316,51 +309,37 @@ def _spooled(stream: IO[bytes], name: str, base: str) -> FileManifest:
     return FileManifest(copy, name, base, scratch=folder)
 
 
-class PicturesManifest:
+class PicturesManifest(Manifest):
     """Pictures by their paths. Each stands once, and its path is also its id; sorted where they come in no order."""
 
-    file: Path | None = None
-
     def __init__(
-        self,
-        paths: Iterable[str],
-        name: str,
-        base: str = "",
-        *,
-        skipped: Skipped | None = None,
-        in_order: bool = True,
+        self, paths: Iterable[str], name: str, base: str = "", *, skipped: Skipped, in_order: bool = True
     ) -> None:
-        self.name = name
-        self.skipped = skipped or Skipped()
-        self._base = base
+        super().__init__(name, base, skipped=skipped)
         self._order = "rowid" if in_order else "path"
         # An empty name makes a database on disk that is gone once it is closed.
         self._paths = sqlite3.connect("", check_same_thread=False)
         self._paths.execute("CREATE TABLE paths (path TEXT UNIQUE)")
         self._paths.executemany("INSERT OR IGNORE INTO paths VALUES (?)", ((as_text(path),) for path in paths))
 
-    def rows(self) -> Iterator[Row]:
+    def _records(self) -> Iterator[tuple[int, Record]]:
         with closing(self._paths.execute(f"SELECT path FROM paths ORDER BY {self._order}")) as cursor:  # noqa: S608 - a word of ours
             for number, (path,) in enumerate(cursor, 1):
-                yield Row(number, {"sample_id": without_credentials(path), "image_path": path}, self._base)
+                yield number, {"sample_id": without_credentials(path), "image_path": path}
 
     def close(self) -> None:
         self._paths.close()
 
 
-class RowsManifest:
+class RowsManifest(Manifest):
     """Rows that are in memory already."""
 
-    file: Path | None = None
-
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        self.name = "the list"
-        self.skipped = Skipped()
+        super().__init__("the list")
         self._rows = list(rows)
 
-    def rows(self) -> Iterator[Row]:
-        for number, row in enumerate(self._rows, 1):
-            yield Row(number, row, "")
+    def _records(self) -> Iterator[tuple[int, Record]]:
+        return enumerate(self._rows, 1)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -377,25 +356,20 @@ Format = Literal["jsonl", "csv", "paths"]
 MANIFEST_SUFFIXES: dict[str, Format] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
 
 
-class FileManifest:
+class FileManifest(Manifest):
     """A JSONL or CSV file, or a list of paths."""
 
     def __init__(self, path: Path, name: str, base: str, *, scratch: ScratchFolder | None = None) -> None:
-        self.name = name
+        super().__init__(name, base, file=None if scratch else path)
         self._path = path
-        self.file: Path | None = None if scratch else path
-        self.skipped = Skipped()
-        self._base = base
         self._scratch = scratch
         self._format = _format_of(path, name, base)
         self._seen: tuple[int, int] | None = None
 
-    def rows(self) -> Iterator[Row]:
+    def _records(self) -> Iterator[tuple[int, Record]]:
         with self._path.open("rb") as file:
             self._refuse_change(file)
-            records = _READERS[self._format](file, self.name)
-            for line, record in records:
-                yield Row(line, record, self._base)
+            yield from _READERS[self._format](file, self.name)
 
     def _refuse_change(self, file: IO[bytes]) -> None:
         """Rows are counted once and worked on later: they must stay what they were."""

@@ -1,4 +1,4 @@
-"""Rows from a file: JSON Lines, CSV, or a list of paths."""
+"""Every row is looked at before anything is spent; and which rows are worked on."""
 
 from __future__ import annotations
 
@@ -10,14 +10,10 @@ from pathlib import Path
 from agenticiqa.batch.ledger import Ledger
 from agenticiqa.batch.manifest import Manifest
 from agenticiqa.batch.remote_pictures import check_protocol, is_url
-from agenticiqa.batch.sample import Sample
 from agenticiqa.batch.work import BatchJob
 from agenticiqa.errors import ManifestError
 from agenticiqa.pictures.formats import Skipped
 from agenticiqa.runtime.files import refuse_to_replace
-
-# --- Look at every row before anything is spent ---
-
 
 SHOWN_PROBLEMS = 10
 ProblemListener = Callable[[int, str], None]
@@ -82,12 +78,15 @@ def check_manifest(
         if taken is not None:
             report(row.line, f"sample_id {sample.sample_id!r} is already used on line {taken}.")
         missing_before = checked.missing
-        for path in _pictures(sample):
+        for path in filter(None, (sample.image_path, sample.reference_path)):
             if is_url(path):
                 checked.remote += 1
-                _check_once(path, protocols)
+                protocol = path.partition("://")[0]
+                if protocol not in protocols:
+                    check_protocol(path)
+                    protocols.add(protocol)
                 continue
-            if there and _is_any(path, there):
+            if there and os.path.exists(path) and any(os.path.samefile(path, output) for output in there):
                 report(row.line, f"{path!r} is also the output: writing it would destroy the picture.")
             if look_for_files and not os.path.isfile(path):
                 checked.missing += 1
@@ -95,21 +94,6 @@ def check_manifest(
                     on_problem(row.line, f"there is no file {path!r} (the sample will fail).")
         checked.without_picture += checked.missing > missing_before
     return checked
-
-
-def _pictures(sample: Sample) -> list[str]:
-    return [path for path in (sample.image_path, sample.reference_path) if path]
-
-
-def _is_any(path: str, files: Iterable[Path]) -> bool:
-    return os.path.exists(path) and any(os.path.samefile(path, file) for file in files)
-
-
-def _check_once(url: str, known: set[str]) -> None:
-    protocol = url.partition("://")[0]
-    if protocol not in known:
-        check_protocol(url)
-        known.add(protocol)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Results as rows of a table: what people filter by in columns of its own, everything nested as JSON text."""
+"""Where results go and in which form: lines of JSON, or a table of them as CSV or Parquet.
+
+A row has what people filter by in columns of its own, and everything nested as JSON text.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal
 
-from agenticiqa.batch.results import FREE_SPACE, read_results
+from agenticiqa.batch.results import read_results
 from agenticiqa.errors import MissingExtraError, OutputError
 from agenticiqa.runtime.files import atomic_file, locked
 
@@ -72,43 +75,35 @@ EXTRA = "parquet"
 ROWS_PER_GROUP = 5000
 # From the narrowest to the widest: a column takes the widest kind that occurs in it.
 _KINDS = ("null", "bool", "int", "float", "text")
+_FITTED: Mapping[str, Callable[[Any], Any]] = {"bool": bool, "int": int, "float": float, "text": json.dumps}
 
 
 def check_installed() -> None:
-    _pyarrow()
+    if find_spec("pyarrow") is None:
+        raise MissingExtraError("A .parquet file needs pyarrow.", hint=f"pip install 'agenticiqa[{EXTRA}]'")
 
 
 def write_parquet(rows: Rows, target: Path) -> None:
     """The whole table or nothing."""
-    arrow = _pyarrow()
-    import pyarrow.parquet as writer_module
+    check_installed()
+    import pyarrow as arrow
+    from pyarrow.parquet import ParquetWriter
 
-    schema = _schema(arrow, _column_kinds(rows))
-    unfinished = target.with_name(target.name + ".unfinished")
-    try:
-        with writer_module.ParquetWriter(unfinished, schema) as writer:
-            for group in _groups(rows):
-                writer.write_table(
-                    arrow.Table.from_pylist([_fitted(row, schema, arrow) for row in group], schema=schema)
-                )
-        unfinished.replace(target)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise OutputError(f"{str(target)!r} cannot be written: {error}.", hint=FREE_SPACE) from error
-
-
-def _groups(rows: Rows) -> Iterator[list[Mapping[str, Any]]]:
+    kinds = _column_kinds(rows)
+    types = {"bool": arrow.bool_(), "int": arrow.int64(), "float": arrow.float64()}
+    schema = arrow.schema([(name, types.get(kinds[name], arrow.string())) for name in column_names(kinds)])
     left = iter(rows())
-    while group := list(islice(left, ROWS_PER_GROUP)):
-        yield group
+    with atomic_file(target) as file, ParquetWriter(file, schema) as writer:
+        while group := list(islice(left, ROWS_PER_GROUP)):
+            fitted = [{name: _fitted(value, kinds[name]) for name, value in row.items()} for row in group]
+            writer.write_table(arrow.Table.from_pylist(fitted, schema=schema))
 
 
 def _column_kinds(rows: Rows) -> dict[str, str]:
     kinds: dict[str, str] = {}
     for row in rows():
         for name, value in row.items():
-            kind = _kind(value)
-            kinds[name] = max(kinds.get(name, "null"), kind, key=_KINDS.index)
+            kinds[name] = max(kinds.get(name, "null"), _kind(value), key=_KINDS.index)
     return kinds
 
 
@@ -122,38 +117,9 @@ def _kind(value: Any) -> str:
     return "float" if isinstance(value, float) else "text"
 
 
-def _schema(arrow: ModuleType, kinds: Mapping[str, str]) -> Any:
-    types = {
-        "null": arrow.string(),
-        "bool": arrow.bool_(),
-        "int": arrow.int64(),
-        "float": arrow.float64(),
-        "text": arrow.string(),
-    }
-    return arrow.schema([arrow.field(name, types[kinds[name]]) for name in column_names(kinds)])
-
-
-def _fitted(row: Mapping[str, Any], schema: Any, arrow: ModuleType) -> dict[str, Any]:
-    """Values as their column wants them: a column with texts and numbers is text."""
-    fitted: dict[str, Any] = {}
-    for name, value in row.items():
-        kind = schema.field(name).type
-        if value is None or isinstance(value, str):
-            fitted[name] = value
-        elif kind == arrow.string():
-            fitted[name] = json.dumps(value)
-        else:
-            fitted[name] = int(value) if kind == arrow.int64() else float(value) if kind == arrow.float64() else value
-    return fitted
-
-
-def _pyarrow() -> ModuleType:
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingExtraError("A .parquet file needs pyarrow.", hint=f"pip install 'agenticiqa[{EXTRA}]'") from None
-    module: ModuleType = pyarrow
-    return module
+def _fitted(value: Any, kind: str) -> Any:
+    """The value as its column wants it: a column with texts and numbers is text."""
+    return value if value is None or isinstance(value, str) else _FITTED[kind](value)
 
 
 # --- Where results go and in which form, by the name of the output: JSON Lines, CSV or Parquet ---
@@ -213,8 +179,6 @@ class BatchOutput:
             yield
             return
         if self.format == "parquet":
-            from agenticiqa.batch.outputs import check_installed
-
             check_installed()
         if self.path.exists() and not (resume or overwrite):
             raise OutputError(
@@ -228,26 +192,20 @@ class BatchOutput:
 def write_table(rows: Rows, target: Path, form: Format) -> None:
     """The rows as a file of this form, whole or not at all."""
     if form == "parquet":
-        from agenticiqa.batch.outputs import write_parquet
-
         write_parquet(rows, target)
     elif form == "csv":
-        _write_csv(rows, target)
+        columns = column_names(name for row in rows() for name in row)
+        with atomic_file(target) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            writer = csv.writer(text)
+            writer.writerow(columns)
+            writer.writerows([_csv_cell(row.get(name)) for name in columns] for row in rows())
+            # Whoever opened the file closes it.
+            text.detach()
     else:
         with atomic_file(target) as file:
             for row in rows():
                 file.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
-
-
-def _write_csv(rows: Rows, target: Path) -> None:
-    columns = column_names(name for row in rows() for name in row)
-    with atomic_file(target) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        writer = csv.writer(text)
-        writer.writerow(columns)
-        writer.writerows([_csv_cell(row.get(name)) for name in columns] for row in rows())
-        # Whoever opened the file closes it.
-        text.detach()
 
 
 def _csv_cell(value: Any) -> Any:

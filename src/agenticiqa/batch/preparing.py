@@ -139,34 +139,22 @@ def _for_many(settings: Settings, request: BatchRequest, *, use_cache: bool, rem
     """The same settings, fit for thousands of samples: short logs, a limit for each sample instead of each agent."""
     pipeline = settings.pipeline
     level = "WARNING" if pipeline.logging.level == "INFO" else pipeline.logging.level
-    changed: dict[str, Any] = {
-        "pipeline": pipeline.model_copy(
-            update={
-                "cache": pipeline.cache.model_copy(update={"enabled": use_cache and pipeline.cache.enabled}),
-                "logging": pipeline.logging.model_copy(update={"level": level}),
-                "tools": pipeline.tools.model_copy(
-                    update={"timeout_s": min(pipeline.tools.timeout_s, request.timeout_s)}
-                ),
-            }
-        )
+    changes: dict[str, dict[str, Any]] = {
+        "pipeline": {
+            "cache": {"enabled": use_cache and pipeline.cache.enabled},
+            "logging": {"level": level},
+            "tools": {"timeout_s": min(pipeline.tools.timeout_s, request.timeout_s)},
+        }
     }
     for role in ROLES if remote else ():
-        own = settings.role(role)
-        limit = min(own.timeout_s, request.timeout_s)
-        changed[role] = own.model_copy(update={"timeout_s": limit, "node_timeout_s": NO_NODE_LIMIT_S})
-    return settings.model_copy(update=changed)
+        limit = min(settings.role(role).timeout_s, request.timeout_s)
+        changes[role] = {"timeout_s": limit, "node_timeout_s": NO_NODE_LIMIT_S}
+    return settings.changed(**changes)
 
 
 def asks_elsewhere(backends: Mapping[str, str]) -> bool:
     """Whether some role's model answers from elsewhere, where it costs money and has limits."""
-    return any(not _is_local(backend) for backend in backends.values())
-
-
-def _is_local(backend: str) -> bool:
-    return find_provider(BackendName.parse(backend).provider).local
-
-
-# --- engines ---------------------------------------------------------------------------------------------
+    return any(not find_provider(BackendName.parse(backend).provider).local for backend in backends.values())
 
 
 def default_workers(job: BatchJob) -> int:
@@ -192,9 +180,6 @@ def engine_factory(
     if asks_elsewhere(job.backends):
         return lambda: ThreadEngine(job, count)
     return lambda: ProcessEngine(job, count)
-
-
-# --- what it will take -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
@@ -18,8 +18,17 @@ from tenacity import RetryCallState
 from agenticiqa.errors import BackendError, BackendUnavailableError, ConfigError, RateLimitError
 from agenticiqa.models.backends import BackendName, create_vlm_client, find_provider
 from agenticiqa.models.faults import attempts, failure_of
-from agenticiqa.runtime.config import ProviderSettings, Settings
-from agenticiqa.vlm_client import ModelReply, ModelRequest, RichVLMClient, TokenUsage, VLMClient
+from agenticiqa.runtime.config import Settings
+from agenticiqa.runtime.stopping import pause
+from agenticiqa.vlm_client import (
+    ModelReply,
+    ModelRequest,
+    Question,
+    RichVLMClient,
+    TokenUsage,
+    TypedBackend,
+    VLMClient,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +92,8 @@ class Bucket:
 
     def wait_for(self, need: float, now: float) -> float:
         """Seconds until ``need`` may be taken; 0 when it was taken."""
-        self._refill(now)
+        self._level = min(self._capacity, self._level + (now - self._seen) * self._rate)
+        self._seen = now
         missing = min(need, self._capacity) - self._level
         if missing > 1e-9:
             return missing / self._rate
@@ -94,16 +104,12 @@ class Bucket:
         """Correct an assumption; negative when more was used than assumed."""
         self._level = min(self._capacity, self._level + amount)
 
-    def _refill(self, now: float) -> None:
-        self._level = min(self._capacity, self._level + (now - self._seen) * self._rate)
-        self._seen = now
-
 
 class ProviderLimit:
     """One provider's pace: both limits, and the pause it asked for."""
 
     def __init__(
-        self, requests: float | None, tokens: float | None, *, clock: Clock = time.monotonic, sleep: Sleep = time.sleep
+        self, requests: float | None, tokens: float | None, *, clock: Clock = time.monotonic, sleep: Sleep = pause
     ) -> None:
         self._clock = clock
         self._sleep = sleep
@@ -152,14 +158,9 @@ class ProviderLimits:
     def of(self, provider: str) -> ProviderLimit:
         with self._lock:
             if provider not in self._made:
-                requests, tokens = (
-                    table.get(provider, table.get("*")) for table in (self._limits.requests, self._limits.tokens)
-                )
-                self._made[provider] = ProviderLimit(requests, tokens)
+                tables = (self._limits.requests, self._limits.tokens)
+                self._made[provider] = ProviderLimit(*(table.get(provider, table.get("*")) for table in tables))
             return self._made[provider]
-
-
-# --- time that a sample spent waiting for its turn -------------------------------------------------------
 
 
 class SampleClock:
@@ -198,18 +199,13 @@ class SampleClock:
 current_clock: ContextVar[SampleClock | None] = ContextVar("agenticiqa_sample_clock", default=None)
 
 
-# --- clients that keep the pace --------------------------------------------------------------------------
-
-
 class LimitedClient(RichVLMClient):
-    """A client that waits for its turn, and tries again what may succeed later."""
+    """A client that waits for its turn, and tries again what may succeed later; in all else the one that it wraps."""
 
-    # A batch lets what has begun end, or ends with its process.
-    cancellable = True
-
-    def __init__(self, client: VLMClient, limit: ProviderLimit, retries: int, *, sleep: Sleep = time.sleep) -> None:
+    def __init__(self, client: VLMClient, limit: ProviderLimit, retries: int, *, sleep: Sleep = pause) -> None:
         self.backend = client.backend
         self.cacheable = client.cacheable
+        self.cancellable = client.cancellable
         self._client = client
         self._limit = limit
         self._retries = retries
@@ -219,16 +215,19 @@ class LimitedClient(RichVLMClient):
     def identity(self) -> str:
         return self._client.identity
 
+    def typed_backend_for(self, asked: Question) -> TypedBackend | None:
+        return self._client.typed_backend_for(asked)
+
     def complete(self, request: ModelRequest) -> ModelReply:
-        retrying = attempts(
-            stop=self._enough, wait=self._own_wait, sleep=self._sleep_if_any, before_sleep=self._before_sleep
-        )
+        retrying = attempts(stop=self._enough, wait=_own_wait, sleep=self._sleep, before_sleep=self._before_sleep)
         reply = retrying(self._once, request)
         return replace(reply, transport_attempts=retrying.statistics["attempt_number"])
 
     def _once(self, request: ModelRequest) -> ModelReply:
         assumed = _assumed_tokens(request)
-        self._wait_for_turn(assumed)
+        clock = current_clock.get()
+        with clock.waiting() if clock else nullcontext():
+            self._limit.wait(assumed)
         try:
             reply = self._client.complete(request)
         except BackendError:
@@ -242,27 +241,11 @@ class LimitedClient(RichVLMClient):
         patient = isinstance(failure_of(state), RateLimitError)
         return state.attempt_number > (max(self._retries, RATE_LIMIT_RETRIES) if patient else self._retries)
 
-    def _own_wait(self, state: RetryCallState) -> float:
-        """Seconds until the next attempt; for a provider that wants to be left alone, its limit does the waiting."""
-        return 0.0 if isinstance(failure_of(state), RateLimitError) else _backoff(state)
-
     def _before_sleep(self, state: RetryCallState) -> None:
         error = failure_of(state)
         logger.warning("%s: attempt %d failed: %s", self.backend, state.attempt_number, error)
         if isinstance(error, RateLimitError):
             self._limit.pause(error.retry_after or _backoff(state))
-
-    def _sleep_if_any(self, seconds: float) -> None:
-        if seconds:
-            self._sleep(seconds)
-
-    def _wait_for_turn(self, tokens: float) -> None:
-        clock = current_clock.get()
-        if clock is None:
-            self._limit.wait(tokens)
-            return
-        with clock.waiting():
-            self._limit.wait(tokens)
 
     def close(self) -> None:
         self._client.close()
@@ -270,6 +253,11 @@ class LimitedClient(RichVLMClient):
 
 def _backoff(state: RetryCallState) -> float:
     return min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (state.attempt_number - 1))
+
+
+def _own_wait(state: RetryCallState) -> float:
+    """Seconds until the next attempt; for a provider that wants to be left alone, its limit does the waiting."""
+    return 0.0 if isinstance(failure_of(state), RateLimitError) else _backoff(state)
 
 
 def _assumed_tokens(request: ModelRequest) -> float:
@@ -299,12 +287,8 @@ def _client(backend: str, settings: Settings, limits: ProviderLimits, made: dict
             made[backend] = create_vlm_client(backend, settings)
         else:
             provider = settings.provider(name)
-            client = create_vlm_client(backend, _without_own_retries(settings, name, provider))
+            # Every request passes the limiter, so the limiter is who repeats them.
+            once = {**settings.providers, name: provider.changed(max_retries=0)}
+            client = create_vlm_client(backend, settings.changed(providers=once))
             made[backend] = LimitedClient(client, limits.of(name), provider.max_retries)
     return made[backend]
-
-
-def _without_own_retries(settings: Settings, name: str, provider: ProviderSettings) -> Settings:
-    """Every request passes the limiter, so the limiter is who repeats them."""
-    once = provider.model_copy(update={"max_retries": 0})
-    return settings.model_copy(update={"providers": {**settings.providers, name: once}})

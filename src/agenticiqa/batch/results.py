@@ -1,4 +1,4 @@
-"""From a result to the line that is kept: the sample's own columns beside the result's keys, in a settled order."""
+"""Results as lines of JSON: the sample's own columns beside the result's keys; and the file that keeps them."""
 
 from __future__ import annotations
 

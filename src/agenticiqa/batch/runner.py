@@ -1,4 +1,4 @@
-"""The accounts of a running batch, and what is left of them at the end."""
+"""Runs a batch: hands out samples, keeps their results, counts what was done and what it cost."""
 
 from __future__ import annotations
 
@@ -119,11 +119,7 @@ def summarize(
     tally: Tally, ledger: Ledger, bounds: tuple[int, int], output: str, stopped: StopReason | None, skipped: Skipped
 ) -> BatchSummary:
     counts = ledger.counts(*bounds)
-    failed_ids = []
-    errors: Counter[str] = Counter()
-    for sample_id, kind in ledger.failed(*bounds):
-        failed_ids.append(sample_id)
-        errors[kind] += 1
+    failed = list(ledger.failed(*bounds))
     return BatchSummary(
         output=output,
         total=tally.total,
@@ -132,8 +128,8 @@ def summarize(
         failed=counts.get(FAILED, 0),
         not_done=counts.get(None, 0),
         done_earlier=tally.earlier,
-        errors=dict(errors.most_common()),
-        failed_ids=failed_ids,
+        errors=dict(Counter(kind for _, kind in failed).most_common()),
+        failed_ids=[sample_id for sample_id, _ in failed],
         calls=tally.calls,
         cost_usd=round(tally.cost_usd, 6) if tally.cost_known else None,
         seconds=round(tally.seconds, 3),
@@ -232,7 +228,8 @@ class Batch:
                     "or was made with another backend, replan limit or set of tools.",
                     hint="Use the same settings as before, choose another --output, or --overwrite.",
                 )
-            ledger.note_result(entry.position, line.offset, line.length, str(record["status"]), about.get("error_kind"))
+            found = (line.offset, line.length, str(record["status"]), about.get("error_kind"), entry.position)
+            ledger.note_results([found])
             spent += about.get("cost_usd") or 0.0
         return spent
 
@@ -273,25 +270,17 @@ class _Run:
 
     def work_through(self) -> StopReason | None:
         with closing(self.batch.make_engine()) as engine, closing(self._tasks()) as tasks:
-            return self._work_through(engine, tasks)
-
-    def _work_through(self, engine: Engine, tasks: Iterator[Task]) -> StopReason | None:
-        more = True
-        while True:
-            while more and self.in_flight < engine.slots and self._may_start():
-                task = next(tasks, None)
-                if task is None:
-                    more = False
+            while True:
+                while self.in_flight < engine.slots and self._may_start() and (task := next(tasks, None)):
+                    engine.submit(task)
+                    self.in_flight += 1
+                if not self.in_flight or self.batch.stop.asked > 1:
                     break
-                engine.submit(task)
-                self.in_flight += 1
-            if not self.in_flight or self.batch.stop.asked > 1:
-                break
-            if outcomes := engine.finished(LOOK_AROUND_S):
-                self._keep(outcomes)
-            self.batch.on_progress(self.tally)
-        if not self.in_flight and next(tasks, None) is None:
-            return None
+                if outcomes := engine.finished(LOOK_AROUND_S):
+                    self._keep(outcomes)
+                self.batch.on_progress(self.tally)
+            if not self.in_flight and next(tasks, None) is None:
+                return None
         return "interrupted" if self.batch.stop.asked else "budget"
 
     def _tasks(self) -> Generator[Task, None, None]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from agenticiqa.batch.manifest import Manifest, RowsManifest, open_manifest
 from agenticiqa.batch.outputs import BatchOutput, flat_rows
@@ -22,6 +23,8 @@ from agenticiqa.pictures.inputs import Align
 from agenticiqa.runtime.files import ScratchFolder
 from agenticiqa.state import RunMode, known_parts
 
+P = ParamSpec("P")
+T = TypeVar("T")
 PicturePath = str | PathLike[str]
 Pictures = PicturePath | Iterable[PicturePath | Mapping[str, Any]]
 """A manifest, a folder, a pattern or a picture; or a list of paths and of rows with the columns of a manifest."""
@@ -76,7 +79,11 @@ def run_batch(  # noqa: PLR0913 - each says what it is
         use_cache=use_cache,
     )
     job = replace(prepare_job(request), leaves_nothing=not use_cache)
-    manifest = _manifest(pictures)
+    manifest: Manifest
+    if isinstance(pictures, (str, PathLike)):
+        manifest = open_manifest(fspath(pictures))
+    else:
+        manifest = RowsManifest(_row(each) for each in pictures)
     if output is not None:
         temporary, target = None, BatchOutput.named(Path(output))
     else:
@@ -109,53 +116,19 @@ def run_batch(  # noqa: PLR0913 - each says what it is
     return BatchResults(target.lines, summary, temporary)
 
 
-async def arun_batch(  # noqa: PLR0913 - each says what it is
-    pictures: Pictures,
-    query: str | None = None,
-    *,
-    output: PicturePath | None = None,
-    backend: str | None = None,
-    tools: Sequence[str] = (),
-    align: Align = "none",
-    max_replan_iterations: int | None = None,
-    mode: RunMode | None = None,
-    without: Collection[str] | None = None,
-    profile: str | None = None,
-    workers: int | None = None,
-    timeout_s: float = 600.0,
-    resume: bool = True,
-    overwrite: bool = False,
-    requests_per_minute: PerMinute | None = None,
-    tokens_per_minute: PerMinute | None = None,
-    budget_usd: float | None = None,
-    use_cache: bool = False,
-    config_dir: PicturePath | None = None,
-    on_progress: ProgressListener | None = None,
-) -> BatchResults:
-    """:func:`run_batch` for programs with an event loop."""
-    return await asyncio.to_thread(
-        run_batch,
-        pictures,
-        query,
-        output=output,
-        backend=backend,
-        tools=tools,
-        align=align,
-        max_replan_iterations=max_replan_iterations,
-        mode=mode,
-        without=without,
-        profile=profile,
-        workers=workers,
-        timeout_s=timeout_s,
-        resume=resume,
-        overwrite=overwrite,
-        requests_per_minute=requests_per_minute,
-        tokens_per_minute=tokens_per_minute,
-        budget_usd=budget_usd,
-        use_cache=use_cache,
-        config_dir=config_dir,
-        on_progress=on_progress,
-    )
+def _in_thread(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """The same function for programs with an event loop."""
+
+    @wraps(function)
+    async def threaded(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(function, *args, **kwargs)
+
+    threaded.__name__ = threaded.__qualname__ = f"a{function.__name__}"
+    threaded.__doc__ = f":func:`{function.__name__}` for programs with an event loop."
+    return threaded
+
+
+arun_batch = _in_thread(run_batch)
 
 
 class BatchResults:
@@ -218,12 +191,6 @@ def _by_provider(limit: PerMinute | None) -> dict[str, float]:
         if not 0 < number < float("inf"):
             raise ConfigError(f"{number!r} is no limit for {name}.", hint="Give a number above 0.")
     return limits
-
-
-def _manifest(pictures: Pictures) -> Manifest:
-    if isinstance(pictures, (str, PathLike)):
-        return open_manifest(fspath(pictures))
-    return RowsManifest(_row(each) for each in pictures)
 
 
 def _row(picture: PicturePath | Mapping[str, Any]) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from agenticiqa._version import __version__
-from agenticiqa.api.measure import Measurer, Pair, Record
+from agenticiqa.api.measure import Measurer, Pair
 from agenticiqa.batch.manifest import Row
 from agenticiqa.batch.rate_limits import ProviderLimits, RateLimits, limited_clients
 from agenticiqa.batch.remote_pictures import is_url, picture_at
@@ -26,12 +26,19 @@ from agenticiqa.pictures.inputs import Align
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.memory import process_budget
-from agenticiqa.runtime.runs import StopRun
+from agenticiqa.runtime.stopping import Cancelled
 from agenticiqa.tools.registry import default_registry
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
+
+
+logger = logging.getLogger(__name__)
+
+ERROR = "error"
+MEASURED = ("tool", "region", "raw", "calibrated", "higher_is_better", "seconds", "error")
+"""What a result keeps of each measurement."""
 
 
 # --- A sample that is only measured: tools run on its pictures, and no question is answered ---
@@ -50,7 +57,7 @@ def measure_sample(measurer: Measurer, sample: Sample, run_id: str) -> dict[str,
         "status": "ok" if not errors else "error" if len(errors) == len(records) else "partial",
         "image_path": pair.image.name,
         "reference_path": pair.reference.name if pair.reference else None,
-        "measurements": [_measurement(record) for record in records],
+        "measurements": [{name: getattr(record, name) for name in MEASURED} for record in records],
         "error": "; ".join(errors) or None,
         "metadata": {
             "run_id": run_id,
@@ -63,28 +70,11 @@ def measure_sample(measurer: Measurer, sample: Sample, run_id: str) -> dict[str,
     }
 
 
-def _measurement(record: Record) -> dict[str, Any]:
-    return {
-        "tool": record.tool,
-        "region": record.region,
-        "raw": record.raw,
-        "calibrated": record.calibrated,
-        "higher_is_better": record.higher_is_better,
-        "seconds": record.seconds,
-        "error": record.error,
-    }
-
-
 def _facts(name: str, picture: LoadedImage) -> dict[str, Any]:
     return {f"{name}_sha256": picture.sha256, f"{name}_size": picture.size, f"{name}_notes": picture.notes}
 
 
 # --- What is done with one sample ---
-
-
-logger = logging.getLogger(__name__)
-
-ERROR = "error"
 
 
 @dataclass(frozen=True)
@@ -114,16 +104,13 @@ class BatchJob:
 
     def with_tool_threads(self, threads: int) -> BatchJob:
         """The same job with at most so many tools side by side: workers share the cores already."""
-        tools = self.settings.pipeline.tools
-        return self._changed(tools=tools.model_copy(update={"max_workers": min(threads, tools.max_workers)}))
+        workers = min(threads, self.settings.pipeline.tools.max_workers)
+        return replace(self, settings=self.settings.changed(pipeline={"tools": {"max_workers": workers}}))
 
     def with_memory_of_one(self, processes: int) -> BatchJob:
         """The same job for one of several processes, which share what all of them may take."""
-        return self._changed(memory=process_budget(self.settings.pipeline.memory).total // processes)
-
-    def _changed(self, **settings: Any) -> BatchJob:
-        pipeline = self.settings.pipeline.model_copy(update=settings)
-        return replace(self, settings=self.settings.model_copy(update={"pipeline": pipeline}))
+        memory = process_budget(self.settings.pipeline.memory).total // processes
+        return replace(self, settings=self.settings.changed(pipeline={"memory": memory}))
 
     def run_id(self, sample: Sample) -> str:
         """The same for the same question under the same conditions; another one as soon as any of them changes."""
@@ -214,14 +201,14 @@ class SampleWorker:
         """The sample's result; whatever goes wrong with it stays with it."""
         try:
             return _answered(task, self._result(task))
-        except StopRun:
+        except Cancelled:
             raise
         except AgenticIQAError as error:
             return failure(self._job, task, error)
         except Exception as error:
             # A defect, not a failure we know: one sample must not take the others with it.
             logger.exception("Sample %s: internal error", task.sample.sample_id)
-            return failure(self._job, task, _InternalError(f"{type(error).__name__}: {error}"))
+            return failure(self._job, task, InternalError(f"{type(error).__name__}: {error}"))
 
     def _result(self, task: Task) -> dict[str, Any]:
         sample = task.sample
@@ -262,15 +249,8 @@ def _answered(task: Task, result: dict[str, Any]) -> SampleOutcome:
     )
 
 
-class _InternalError(AgenticIQAError):
+class InternalError(AgenticIQAError):
     default_hint = "This is a defect of AgenticIQA; the log file has the details."
-
-    @property
-    def kind(self) -> str:
-        return "internal"
-
-
-# --- with agents -----------------------------------------------------------------------------------------
 
 
 def _assessor(job: BatchJob, limits: ProviderLimits | None) -> AgenticIQA:
@@ -286,9 +266,6 @@ def backends_of(settings: Settings) -> dict[str, str]:
 
     roles = calls_per_pass(settings.pipeline.mode, settings.pipeline.without)
     return {role: choose_backend(role, settings).backend for role in roles}
-
-
-# --- with tools alone ------------------------------------------------------------------------------------
 
 
 def _measurer(job: BatchJob) -> Measurer:

@@ -22,8 +22,7 @@ from agenticiqa.errors import AgenticIQAError, BackendError, BackendTimeoutError
 from agenticiqa.models.known_models import estimate_cost
 from agenticiqa.runtime.cache import DiskCache, content_key
 from agenticiqa.runtime.logs import redact
-from agenticiqa.runtime.runs import StopRun
-from agenticiqa.runtime.stopping import checkpoint, run_cancellable
+from agenticiqa.runtime.stopping import Cancelled, checkpoint, run_cancellable
 from agenticiqa.vlm_client import ModelReply, ModelRequest, TokenUsage, TypedBackend, VLMClient
 
 Name = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": 80})]
@@ -165,7 +164,7 @@ class ModelCaller:
         except BackendError as error:
             failure = error
             raise
-        except (AgenticIQAError, StopRun):
+        except (AgenticIQAError, Cancelled):
             raise
         except Exception as error:
             failure = _third_party(client, error)
@@ -296,7 +295,7 @@ def _complete(client: VLMClient, request: ModelRequest) -> ModelReply:
             return client.complete(request)
         # Somebody else's code: it is waited for as long as it takes, unless the run is stopped.
         return run_cancellable(lambda: client.complete(request), math.inf, f"call-{client.backend}")
-    except (BackendError, StopRun):
+    except (BackendError, Cancelled):
         raise
     except TimeoutError as error:
         raise BackendTimeoutError(f"{client.backend or 'The backend'} did not answer in time.") from error

@@ -18,7 +18,7 @@ from agenticiqa.nodes.prompts import SHIPPED, PromptBook, read_prompts
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.inputs import Align, GivenPicture, aligned, given_picture
 from agenticiqa.runtime.cache import DiskCache, open_cache
-from agenticiqa.runtime.config import Settings, load_settings
+from agenticiqa.runtime.config import PipelineSettings, Settings, load_settings
 from agenticiqa.runtime.logs import configure_logging
 from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState, RunMode, check_mode, known_parts
 from agenticiqa.tools.measuring import ToolJob
@@ -190,7 +190,7 @@ class RunContext:
             if self._asked is None:
                 image, reference = state["image_path"], state.get("reference_path")
                 self._asked = Question(
-                    **_words_of(state, self.settings.pipeline.max_query_chars),
+                    **_words_of(state, self.settings.pipeline),
                     open_image=lambda: self.image(image),
                     open_reference=(lambda: self.image(reference)) if reference else None,
                     regions=state.get("regions") or {},
@@ -296,16 +296,12 @@ def configured_context() -> RunContext:
     return RunContext(settings=settings, tools=default_registry(pipeline.tools), cache=cache, prompts=prompts)
 
 
-def _words_of(state: AgenticIQAState, longest: int) -> dict[str, Any]:
+def _words_of(state: AgenticIQAState, settings: PipelineSettings) -> dict[str, Any]:
     """The question's text, and its options by letter: those given beside it, else those it lists itself."""
     query, given = state["query"], state.get("options")
     if not query.strip():
         raise QueryError("The question is empty.", hint='Ask something, for example "Rate the quality".')
-    if len(query) > longest:
-        raise QueryError(
-            f"The question has {len(query):,} characters, more than the limit of {longest:,}.",
-            hint="Shorten it or raise max_query_chars in pipeline.yaml.",
-        )
+    settings.check_query_length(query)
     question, listed = split_question(query)
     return {"query": query, "question": question, "options": lettered(given) if given else listed}
 

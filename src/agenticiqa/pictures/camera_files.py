@@ -7,6 +7,7 @@ preview that it carries.
 from __future__ import annotations
 
 import io
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -36,13 +37,13 @@ def is_heic(data: bytes) -> bool:
 
 def open_heic(data: bytes, name: str) -> Image.Image:
     """The picture with its header read; pixels are decoded when asked for."""
-    found: Image.Image = _heif(name).HeifImageFile(io.BytesIO(data))
+    found: Image.Image = _reader(HEIF, name).HeifImageFile(io.BytesIO(data))
     return found
 
 
 def deep_heic(data: bytes, name: str) -> npt.NDArray[np.uint16] | None:
     """16-bit samples where the file has more than eight bits of colour and no transparency."""
-    opened = _heif(name).open_heif(io.BytesIO(data), convert_hdr_to_8bit=False)
+    opened = _reader(HEIF, name).open_heif(io.BytesIO(data), convert_hdr_to_8bit=False)
     if not opened.mode.endswith(";16") or opened.has_alpha:
         return None
     return np.array(opened, dtype=np.uint16)
@@ -74,7 +75,7 @@ class RawFile:
 
     def __init__(self, data: bytes, name: str) -> None:
         self._name = name
-        self._module = _rawpy(name)
+        self._module = _reader(CAMERA_RAW, name)
         try:
             self._opened = self._module.imread(io.BytesIO(data))
         except self._module.LibRawError as error:
@@ -109,25 +110,13 @@ class RawFile:
         )
 
 
-def _heif(name: str) -> Any:
-    try:
-        import pillow_heif
-    except ImportError:
-        raise _without_reader(HEIF, name) from None
-    return pillow_heif
-
-
-def _rawpy(name: str) -> Any:
-    try:
-        import rawpy
-    except ImportError:
-        raise _without_reader(CAMERA_RAW, name) from None
-    return rawpy
-
-
-def _without_reader(code: str, name: str) -> ImageFormatError:
+def _reader(code: str, name: str) -> Any:
+    """The module that reads such files."""
     wanted = find_format(code)
-    return ImageFormatError(
-        f"{name} is a {wanted.name} picture, which does not open here.",
-        hint=f"Install its reader with `pip install 'agenticiqa[{wanted.extra}]'`.",
-    )
+    try:
+        return import_module(str(wanted.module))
+    except ImportError:
+        raise ImageFormatError(
+            f"{name} is a {wanted.name} picture, which does not open here.",
+            hint=f"Install its reader with `pip install 'agenticiqa[{wanted.extra}]'`.",
+        ) from None

@@ -11,7 +11,6 @@ import base64
 import hashlib
 import io
 import math
-import os
 import stat
 import struct
 import threading
@@ -46,6 +45,7 @@ from agenticiqa.pictures.camera_files import (
 )
 from agenticiqa.pictures.formats import CAMERA_RAW, HEIF, readable_by_pillow, readable_names
 from agenticiqa.runtime.config import ImageLimits
+from agenticiqa.runtime.files import stat_or_none
 
 T = TypeVar("T")
 UInt8Image = npt.NDArray[np.uint8]
@@ -101,6 +101,13 @@ class Box:
 
     def as_list(self) -> list[int]:
         return [self.x, self.y, self.width, self.height]
+
+    def check_inside(self, size: tuple[int, int], name: str | None = None) -> None:
+        """Refuse a box that leaves the picture."""
+        width, height = size
+        if self.x + self.width > width or self.y + self.height > height:
+            which = f"{name!r} ({self.as_list()})" if name else self.as_list()
+            raise RegionError(f"The region {which} leaves the picture, which is {width}×{height} pixels.")
 
 
 @dataclass(frozen=True)
@@ -161,9 +168,7 @@ class LoadedImage:
 
     def crop(self, box: Box) -> npt.NDArray[np.uint8] | npt.NDArray[np.uint16]:
         """The samples inside ``box``; a box that leaves the picture is an error, not a smaller box."""
-        width, height = self.size
-        if box.x + box.width > width or box.y + box.height > height:
-            raise RegionError(f"The region {box.as_list()} leaves the picture, which is {width}×{height} pixels.")
+        box.check_inside(self.size)
         return self.measurable[box.rows, box.columns]
 
     def encode(self, *, max_side: int | None = None, max_bytes: int | None = None) -> EncodedImage:
@@ -218,7 +223,7 @@ def load_image(path: str | Path, limits: ImageLimits | None = None) -> LoadedIma
 
 def read_picture_file(path: str | Path, limits: ImageLimits) -> bytes:
     # One look at the file, and no path objects: in a batch of small pictures opening them is most of the work.
-    found = _look_at(path)
+    found = stat_or_none(path)
     if found is None:
         raise ImageNotFoundError(f"There is no file {str(path)!r}.")
     if not stat.S_ISREG(found.st_mode):
@@ -235,21 +240,15 @@ def read_picture_file(path: str | Path, limits: ImageLimits) -> bytes:
         raise ImageError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
 
 
-def _look_at(path: str | Path) -> os.stat_result | None:
-    try:
-        return os.stat(path)
-    except (OSError, ValueError):
-        # Not there, or a name that the file system does not allow: too long, or with a null byte.
-        return None
-
-
 def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | None = None) -> LoadedImage:
     """Decode a picture from memory, with the same checks as :func:`load_image`."""
     name = repr(path) if path else "The picture"
     limits = limits or ImageLimits()
     with opened_picture(data, name, limits, path) as opened:
         if isinstance(opened, RawFile):
-            return _developed(opened, data, path)
+            samples = opened.developed()
+            shown = Image.fromarray((samples >> 8).astype(np.uint8))
+            return LoadedImage(data, shown, CAMERA_RAW, path, notes=(DEVELOPED,), precise=samples)
         _within(limits, opened.load)
         return _normalised(opened, data, path)
 
@@ -275,7 +274,10 @@ def opened_picture(data: bytes, name: str, limits: ImageLimits, path: str | None
             # Our own pixel limit is the one that counts; Pillow's advice about the same thing would be noise.
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
             with _open(data, name, path, limits) as opened:
-                _check_pixel_count(opened, name, limits)
+                width, height = opened.size
+                if width * height > limits.max_pixels:
+                    counted = f"{width}×{height} = {width * height:,} pixels"
+                    raise ImageTooLargeError(f"{name} has {counted}, more than the limit of {limits.max_pixels:,}.")
                 yield opened
     except ImageError:
         raise
@@ -342,20 +344,6 @@ def _what_opens() -> str:
     return f"Give a complete {readable_names()} file."
 
 
-def _check_pixel_count(opened: Image.Image | RawFile, name: str, limits: ImageLimits) -> None:
-    width, height = opened.size
-    if width * height > limits.max_pixels:
-        raise ImageTooLargeError(
-            f"{name} has {width}×{height} = {width * height:,} pixels, more than the limit of {limits.max_pixels:,}."
-        )
-
-
-def _developed(opened: RawFile, data: bytes, path: str | None) -> LoadedImage:
-    samples = opened.developed()
-    shown = Image.fromarray((samples >> 8).astype(np.uint8))
-    return LoadedImage(data, shown, CAMERA_RAW, path, notes=(DEVELOPED,), precise=samples)
-
-
 def _normalised(opened: Image.Image, data: bytes, path: str | None) -> LoadedImage:
     """The first frame, upright, opaque, 8-bit RGB; what had to change is written down."""
     notes: list[str] = []
@@ -379,7 +367,8 @@ def _normalised(opened: Image.Image, data: bytes, path: str | None) -> LoadedIma
     if frame.mode in ("CMYK", "YCCK"):
         notes.append("CMYK: converted to RGB without a colour profile")
     if _has_transparency(frame):
-        frame = _on_white(frame)
+        backdrop = Image.new("RGBA", frame.size, (255, 255, 255, 255))
+        frame = Image.alpha_composite(backdrop, frame.convert("RGBA"))
         notes.append("transparent: judged on a white background")
     return LoadedImage(
         data=data,
@@ -450,9 +439,3 @@ def _has_transparency(frame: Image.Image) -> bool:
     if frame.mode not in ("RGBA", "LA", "PA", "RGBa", "La") and "transparency" not in frame.info:
         return False
     return int(np.asarray(frame.convert("RGBA").getchannel("A")).min()) < 255
-
-
-def _on_white(frame: Image.Image) -> Image.Image:
-    layer = frame.convert("RGBA")
-    backdrop = Image.new("RGBA", layer.size, (255, 255, 255, 255))
-    return Image.alpha_composite(backdrop, layer)

@@ -99,8 +99,8 @@ def _from_loaded(value: LoadedImage) -> GivenPicture:
     return GivenPicture(name, lambda _limits: value, in_memory=True, peek=lambda _limits: value.size)
 
 
-def _from_bytes(data: bytes, name: str | None = None) -> GivenPicture:
-    name = name or _named(data)
+def _from_bytes(data: bytes) -> GivenPicture:
+    name = _named(data)
     return GivenPicture(
         name,
         lambda limits: decode_image(data, path=name, limits=limits),
@@ -212,13 +212,14 @@ def _png_of(samples: npt.NDArray[Any], name: str) -> bytes:
             f"The array {name} holds {samples.dtype} samples, whose white is not defined.",
             hint="Give uint8 (0..255), uint16 (0..65535) or floats (0..1).",
         )
-    orders = {2: None, 3: cv2.COLOR_RGB2BGR, 4: cv2.COLOR_RGBA2BGRA}
-    order = orders[2 if samples.ndim == 2 else samples.shape[2]]
-    stored = np.ascontiguousarray(samples)
-    encoded = cv2.imencode(
-        ".png", stored if order is None else cv2.cvtColor(stored, order), [cv2.IMWRITE_PNG_COMPRESSION, 1]
-    )[1]
-    return encoded.tobytes()
+    return _encoded(np.ascontiguousarray(samples))
+
+
+def _encoded(samples: npt.NDArray[Any]) -> bytes:
+    """Grey, RGB or RGBA of 8 or 16 bits as a PNG file."""
+    if samples.ndim == 3:
+        samples = cv2.cvtColor(samples, cv2.COLOR_RGB2BGR if samples.shape[2] == 3 else cv2.COLOR_RGBA2BGRA)
+    return cv2.imencode(".png", samples, [cv2.IMWRITE_PNG_COMPRESSION, 1])[1].tobytes()
 
 
 def _sixteen_bits(samples: npt.NDArray[Any], name: str) -> npt.NDArray[np.uint16]:
@@ -264,5 +265,4 @@ def resized(image: LoadedImage, size: tuple[int, int]) -> LoadedImage:
     shrinking = size[0] < image.size[0]
     samples = cv2.resize(image.pixels, size, interpolation=cv2.INTER_AREA if shrinking else cv2.INTER_CUBIC)
     deep = np.rint(np.clip(samples, 0, 1) * 65535).astype(np.uint16)
-    data = cv2.imencode(".png", cv2.cvtColor(deep, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 1])[1].tobytes()
-    return decode_image(data, path=image.path, limits=ImageLimits(max_pixels=size[0] * size[1]))
+    return decode_image(_encoded(deep), path=image.path, limits=ImageLimits(max_pixels=size[0] * size[1]))

@@ -1,9 +1,10 @@
-"""Do the tones of two pictures of one view differ as those of two exposures do?
+"""Which pictures show the same: fingerprints find pairs, and pictures laid over each other tell how alike they are.
 
-What makes versions of a file (encoding, scaling, cropping) leaves its tones alone, and plain brightening multiplies all
-of them by one number, up to where they clip. A camera that exposes twice bends both exposures by its tone curve:
-highlights move less than middle tones, and no single number leads from one to the other. So the tones of one picture
-are multiplied to fit the other's, and what is left over, tone by tone, is the departure.
+A third question is whether the tones of two such pictures differ as those of two exposures do. What makes versions of a
+file (encoding, scaling, cropping) leaves its tones alone, and plain brightening multiplies all of them by one number,
+up to where they clip. A camera that exposes twice bends both exposures by its tone curve: highlights move less than
+middle tones, and no single number leads from one to the other. So the tones of one picture are multiplied to fit the
+other's, and what is left over, tone by tone, is the departure.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ FEWEST = 200
 
 def tone_departure(match: Match) -> float:
     """How far the tones are from a mere brightening, as a share of the contrast: 0 for any version of one file."""
-    still, moved, inside = _overlaid(match)
+    warp = match.warp.copy()
+    warp[:, 2] *= FINE
+    still = match.still.colours(FINE)
+    laid, inside = moved_over(match.moved.colours(FINE), warp)
+    moved = laid.clip(0, 255)
     clipped = np.maximum(still, moved).max(axis=2) > UNCLIPPED
     compared = inside & ~(cv2.dilate(clipped.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0)
     grey, grey_moved = (np.asarray(cv2.cvtColor(each, cv2.COLOR_BGR2GRAY), np.float32) for each in (still, moved))
@@ -47,14 +52,6 @@ def tone_departure(match: Match) -> float:
     by_band = np.array([band.mean() for band in np.array_split(left_over, BANDS)])
     # Half of the gain is taken back, so that either picture may be the one that is multiplied.
     return float(np.sqrt(np.mean(by_band**2)) / np.sqrt(gain) / contrast)
-
-
-def _overlaid(match: Match) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-    """Both with their colours, and where both are."""
-    warp = match.warp.copy()
-    warp[:, 2] *= FINE
-    moved, inside = moved_over(match.moved.colours(FINE), warp)
-    return match.still.colours(FINE), moved.clip(0, 255), inside
 
 
 # --- A small fingerprint of how a picture looks ---

@@ -1,4 +1,4 @@
-"""From a name ("the vehicle") to pixels.
+"""From a name ("the vehicle") or a mask to pixels; and maps of quality drawn over them.
 
 A score filed under an object is computed on that object's region, or it is labelled as the whole picture's. Here a
 region is known when the user gave its box, or a mask that a box is made of.
@@ -81,13 +81,8 @@ def region_from_mask(mask: Path, picture: Path, limits: ImageLimits, name: str =
 
 def check_regions(regions: Mapping[str, Sequence[int]], image: LoadedImage) -> None:
     """Refuse boxes that leave the picture before anything is spent on them."""
-    width, height = image.size
     for name, numbers in regions.items():
-        box = Box.parse(",".join(map(str, numbers)))
-        if box.x + box.width > width or box.y + box.height > height:
-            raise RegionError(
-                f"The region {name!r} ({box.as_list()}) leaves the picture, which is {width}×{height} pixels."
-            )
+        Box.parse(",".join(map(str, numbers))).check_inside(image.size, name)
 
 
 def find_region(name: str, regions: Mapping[str, Sequence[int]] | None) -> Box | None:
@@ -180,14 +175,11 @@ Floats = npt.NDArray[np.float32]
 def coloured(rgb: Bytes, badness: Floats) -> Bytes:
     """The picture in grey under a colour map of ``badness`` (0 blue, 1 red), which is scaled to the picture."""
     levels = (np.clip(badness, 0, 1) * 255).astype(np.uint8)
-    large = cv2.resize(levels, (rgb.shape[1], rgb.shape[0]), interpolation=_interpolation(levels, rgb))
+    interpolation = cv2.INTER_AREA if levels.shape[0] > rgb.shape[0] else cv2.INTER_CUBIC
+    large = cv2.resize(levels, (rgb.shape[1], rgb.shape[0]), interpolation=interpolation)
     colours = cv2.cvtColor(cv2.applyColorMap(large, cv2.COLORMAP_TURBO), cv2.COLOR_BGR2RGB)
     grey = cv2.cvtColor(cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB)
     return np.asarray(cv2.addWeighted(grey, 0.55, colours, 0.45, 0), np.uint8)
-
-
-def _interpolation(levels: Bytes, rgb: Bytes) -> int:
-    return cv2.INTER_AREA if levels.shape[0] > rgb.shape[0] else cv2.INTER_CUBIC
 
 
 def overlay(rgb: Bytes, quality: Floats) -> Bytes:

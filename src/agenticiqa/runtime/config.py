@@ -13,26 +13,20 @@ import logging
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import platformdirs
 import yaml
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SecretStr,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
-from agenticiqa.errors import ConfigError, without_credentials
+from agenticiqa.errors import ConfigError, QueryError, without_credentials
 from agenticiqa.runtime.memory import parse_size
-from agenticiqa.runtime.trust import forget, is_trusted, trust, user_config_folder
+from agenticiqa.runtime.trust import forget, is_trusted, own_folder, trust, user_config_folder
 from agenticiqa.state import Part, RunMode, check_mode, known_parts
 
 logger = logging.getLogger(__name__)
@@ -47,12 +41,33 @@ ENVIRONMENT_PREFIX = "AGENTICIQA_"
 CONFIG_DIR_VARIABLE = "AGENTICIQA_CONFIG_DIR"
 BACKEND_VARIABLE = "AGENTICIQA_BACKEND"
 HOME_VARIABLE = "AGENTICIQA_HOME"
+_OTHER_VARIABLES = (CONFIG_DIR_VARIABLE, BACKEND_VARIABLE, HOME_VARIABLE)
 PROFILES = ("paper",)
 ROLES: tuple[str, ...] = ("planner", "executor", "summarizer")
+StrictT = TypeVar("StrictT", bound="_Strict")
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def changed(self: StrictT, **values: Any) -> StrictT:
+        """A copy with other values; a dictionary holds other values of the settings below that name.
+
+        >>> PipelineSettings().changed(tools={"max_workers": 2}).tools.max_workers
+        2
+        """
+        parts = {name: part for name in values if isinstance(part := getattr(self, name), _Strict)}
+        below = {name: part.changed(**values[name]) for name, part in parts.items()}
+        return self.model_copy(update=values | below)
+
+
+@contextmanager
+def _told_by_pydantic() -> Iterator[None]:
+    """A ConfigError inside becomes one of a model's problems, reported with its key and line like the others."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ValueError(str(error)) from None
 
 
 class RoleSettings(_Strict):
@@ -114,10 +129,7 @@ class ProviderSettings(_Strict):
 
 _LOCAL_ONLY = frozenset({"adapter", "device", "dtype"})
 _WITHOUT_EFFECT: dict[str, frozenset[str]] = {
-    "openai": _LOCAL_ONLY,
-    "anthropic": _LOCAL_ONLY,
-    "google": _LOCAL_ONLY,
-    "compatible": _LOCAL_ONLY,
+    **dict.fromkeys(("openai", "anthropic", "google", "compatible"), _LOCAL_ONLY),
     "qwen": frozenset({"api_key", "base_url", "max_retries"}),
 }
 
@@ -197,29 +209,30 @@ class PipelineSettings(_Strict):
     logging: LoggingSettings = LoggingSettings()
     runs: RunsSettings = RunsSettings()
 
+    def check_query_length(self, query: str) -> None:
+        if len(query) > self.max_query_chars:
+            raise QueryError(
+                f"The question has {len(query):,} characters, more than the limit of {self.max_query_chars:,}.",
+                hint="Shorten it or raise max_query_chars in pipeline.yaml.",
+            )
+
     @field_validator("without", mode="before")
     @classmethod
     def _known_parts(cls, value: Any) -> Any:
-        try:
+        with _told_by_pydantic():
             return tuple(known_parts(value or ()))
-        except ConfigError as error:
-            raise ValueError(str(error)) from None
 
     @model_validator(mode="after")
     def _parts_to_leave_out(self) -> PipelineSettings:
-        try:
+        with _told_by_pydantic():
             check_mode(self.mode, self.without)
-        except ConfigError as error:
-            raise ValueError(str(error)) from None
         return self
 
     @field_validator("memory", mode="before")
     @classmethod
     def _as_bytes(cls, value: Any) -> Any:
-        try:
+        with _told_by_pydantic():
             return None if value is None else parse_size(str(value))
-        except ConfigError as error:
-            raise ValueError(str(error)) from None
 
 
 class Settings(_Strict):
@@ -295,12 +308,8 @@ def home_folder() -> Path:
     named = os.environ.get(HOME_VARIABLE)
     if named:
         return Path(named)
-    try:
-        folder = Path(platformdirs.user_data_dir("agenticiqa", appauthor=False))
-    except RuntimeError:
-        folder = Path()
-    if not folder.is_absolute():
-        # Below the working folder lies what somebody else may have put there.
+    folder = own_folder(platformdirs.user_data_dir)
+    if folder is None:
         raise ConfigError("This user has no home folder.", hint=f"Set {HOME_VARIABLE} to a folder of its own.")
     return folder
 
@@ -310,13 +319,13 @@ def home_folder() -> Path:
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-(?P<value>[^}]*))?\}")
 
 
+@dataclass(frozen=True)
 class _Layer:
     """One source of settings: its values and, for files, the line of every key."""
 
-    def __init__(self, name: str, values: dict[str, Any], lines: Mapping[tuple[str, ...], int] | None = None) -> None:
-        self.name = name
-        self.values = values
-        self.lines = lines or {}
+    name: str
+    values: dict[str, Any]
+    lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
     @property
     def is_packaged(self) -> bool:
@@ -420,7 +429,11 @@ def _file_layers(config_dir: str | Path | None, environment: Mapping[str, str]) 
 
 def _layers_of(folder: Path | None, environment: Mapping[str, str]) -> Iterator[_Layer]:
     for file in _files_in(folder) if folder else ():
-        yield _parse(_text(file), str(file), file.name, environment)
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise ConfigError(f"{file} cannot be read ({error}).") from None
+        yield _parse(_decoded(content, file), str(file), file.name, environment)
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -495,13 +508,6 @@ def forget_working_folder() -> list[Path]:
 
 
 # --- reading files ---
-
-
-def _text(file: Path) -> str:
-    try:
-        return _decoded(file.read_bytes(), file)
-    except OSError as error:
-        raise ConfigError(f"{file} cannot be read ({error}).") from None
 
 
 def _decoded(content: bytes, file: Path) -> str:
@@ -589,11 +595,7 @@ def _environment_values(environment: Mapping[str, str]) -> dict[str, Any]:
     if environment.get(BACKEND_VARIABLE):
         values.update(_with_backend_for_all({"backend": environment[BACKEND_VARIABLE]}))
     for name, value in environment.items():
-        if name.startswith(ENVIRONMENT_PREFIX) and name not in (
-            CONFIG_DIR_VARIABLE,
-            BACKEND_VARIABLE,
-            HOME_VARIABLE,
-        ):
+        if name.startswith(ENVIRONMENT_PREFIX) and name not in _OTHER_VARIABLES:
             key = name.removeprefix(ENVIRONMENT_PREFIX).lower().replace("__", ".")
             try:
                 values[key] = yaml.safe_load(value) if value.startswith(("[", "{")) else value

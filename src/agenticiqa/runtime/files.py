@@ -1,4 +1,7 @@
-"""One writer per file. The lock belongs to the process: it is gone when the process is, however it ends."""
+"""Files: one writer each, room on the disk, written whole or not at all, private ones, and temporary folders.
+
+A lock belongs to the process: it is gone when the process is, however it ends.
+"""
 
 from __future__ import annotations
 
@@ -134,13 +137,13 @@ def refuse_to_replace(output: Path, *, inputs: Iterable[str | Path] = (), overwr
 
     Asked before anything is spent. Whatever is no plain file (a device, a pipe) cannot be lost by writing to it.
     """
-    there = _look_at(output)
+    there = stat_or_none(output)
     if there is None or is_stream(output):
         return
     if stat.S_ISDIR(there.st_mode):
         raise OutputError(f"{str(output)!r} is a folder.", hint="Name a file.")
     for given in inputs:
-        found = _look_at(given)
+        found = stat_or_none(given)
         if found is not None and os.path.samestat(there, found):
             raise OutputError(
                 f"{str(output)!r} is also an input ({str(given)!r}): writing it would destroy what is read.",
@@ -154,7 +157,7 @@ def refuse_to_replace(output: Path, *, inputs: Iterable[str | Path] = (), overwr
 
 def is_stream(path: Path) -> bool:
     """Whether writing goes to whoever reads: a pipe, a device, or the standard output of this process."""
-    there = _look_at(path)
+    there = stat_or_none(path)
     if there is None or stat.S_ISDIR(there.st_mode):
         return False
     return not stat.S_ISREG(there.st_mode) or is_standard_output(path)
@@ -162,7 +165,7 @@ def is_stream(path: Path) -> bool:
 
 def is_standard_output(path: Path) -> bool:
     """Whether the path is another name of this process's standard output, such as /dev/stdout."""
-    there = _look_at(path)
+    there = stat_or_none(path)
     try:
         return there is not None and os.path.samestat(there, os.fstat(STANDARD_OUTPUT))
     except OSError:
@@ -170,7 +173,8 @@ def is_standard_output(path: Path) -> bool:
         return False
 
 
-def _look_at(path: str | Path) -> os.stat_result | None:
+def stat_or_none(path: str | Path) -> os.stat_result | None:
+    """None where nothing is there, or the file system allows no such name: too long, or with a null byte."""
     try:
         return os.stat(path)
     except (OSError, ValueError):

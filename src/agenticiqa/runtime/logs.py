@@ -1,4 +1,4 @@
-"""Texts that others wrote (file names, ids, model replies), made safe to show."""
+"""Logging, and texts that others wrote (file names, ids, model replies) made safe to show."""
 
 from __future__ import annotations
 
@@ -114,12 +114,16 @@ class RedactingFilter(logging.Filter):
         return True
 
 
+def _moment(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, tz=timezone.utc).isoformat(timespec="milliseconds")
+
+
 class JsonLinesFormatter(logging.Formatter):
     """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         entry = {
-            "time": datetime.fromtimestamp(record.created, tz=timezone.utc).isoformat(timespec="milliseconds"),
+            "time": _moment(record),
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
@@ -135,9 +139,8 @@ class TextFormatter(logging.Formatter):
     """One line for a person, and the traceback below it; what a stranger sent cannot begin a line of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
-        moment = datetime.fromtimestamp(record.created, tz=timezone.utc).isoformat(timespec="milliseconds")
         message = printable(record.getMessage()).replace("\r", "\\r").replace("\n", "\\n")
-        line = f"{moment} {record.levelname} {record.name}: {message}"
+        line = f"{_moment(record)} {record.levelname} {record.name}: {message}"
         return f"{line}\n{record.exc_text}" if record.exc_text else line
 
 

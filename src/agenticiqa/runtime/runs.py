@@ -7,7 +7,7 @@ import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -37,14 +37,6 @@ CREATE INDEX IF NOT EXISTS runs_by_time ON runs (started_at);
 LOCK_WAIT_S = 30
 RUNNING = "running"
 INTERRUPTED = "interrupted"
-
-
-class StopRun(Exception):  # noqa: N818 - a signal to unwind, not a failure
-    """Raised by a listener to end the run it listens to; ``status`` goes on record."""
-
-    def __init__(self, status: str = "cancelled") -> None:
-        super().__init__(status)
-        self.status = status
 
 
 @dataclass(frozen=True)
@@ -180,20 +172,10 @@ def open_database(file: Path, *, check_same_thread: bool = True) -> sqlite3.Conn
 
 
 def _record(row: sqlite3.Row) -> RunRecord:
-    return RunRecord(
-        id=row["id"],
-        started_at=row["started_at"],
-        status=row["status"],
-        query=row["query"],
-        image_path=row["image_path"],
-        answer=row["answer"],
-        score=row["score"],
-        calls=row["calls"],
-        cost_usd=row["cost_usd"],
-        seconds=row["seconds"],
-        request=json.loads(row["request"]),
-        result=json.loads(row["result"]) if row["result"] else None,
-    )
+    found = {each.name: row[each.name] for each in fields(RunRecord)}
+    found["request"] = json.loads(row["request"])
+    found["result"] = json.loads(row["result"]) if row["result"] else None
+    return RunRecord(**found)
 
 
 def _now() -> str:

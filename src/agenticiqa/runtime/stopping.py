@@ -6,18 +6,32 @@ import contextvars
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Generic, TypeVar
+from typing import TypeVar
+
+T = TypeVar("T")
+
+LOOK_S = 0.1
+"""How often a wait asks whether to go on."""
 
 _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("agenticiqa_stop_check", default=None)
 
 
+class Cancelled(Exception):  # noqa: N818 - a signal to unwind, not a failure
+    """Ends work that nobody waits for any more: a check or a listener raises it. ``status`` goes on record."""
+
+    def __init__(self, status: str = "cancelled") -> None:
+        super().__init__(status)
+        self.status = status
+
+
 @contextmanager
 def stoppable(check: Callable[[], None]) -> Iterator[None]:
-    """Work inside calls ``check`` between its steps; what that raises (a ``StopRun``) ends the work.
+    """Work inside calls ``check`` between its steps; the :class:`Cancelled` that it raises ends the work.
 
-    Work inside work is stopped by either. Threads that the work starts must run in a copy of its context.
+    Work inside work is stopped by either check. Threads that the work starts must run in a copy of its context.
     """
     outer = _CHECK.get()
 
@@ -34,23 +48,17 @@ def stoppable(check: Callable[[], None]) -> Iterator[None]:
 
 
 def checkpoint() -> None:
-    """Go on, or unwind."""
+    """Call the checks of all :func:`stoppable` blocks around, the outermost first; raises what they raise.
+
+    Does nothing outside such a block.
+    """
     check = _CHECK.get()
     if check is not None:
         check()
 
 
-# --- Waiting that ends at once when the work is told to stop ---
-
-
-T = TypeVar("T")
-
-LOOK_S = 0.1
-"""How often a wait asks whether to go on."""
-
-
 def pause(seconds: float) -> None:
-    """Sleep, or unwind."""
+    """Sleep for so long, with a :func:`checkpoint` at least every :data:`LOOK_S` seconds and one at the end."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         checkpoint()
@@ -58,43 +66,28 @@ def pause(seconds: float) -> None:
     checkpoint()
 
 
-def run_cancellable(call: Callable[[], T], seconds: float, name: str) -> T:
-    """What a call gives or raises; TimeoutError when it takes longer, and whatever stops the work when told so.
-
-    An abandoned call ends by itself, in a daemon thread: nobody waits for it, and it keeps no program from ending.
-    """
-    outcome = _Outcome[T]()
-    context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(outcome.of, call), daemon=True, name=name).start()
-    end = time.monotonic() + seconds
-    while not outcome.done.wait(max(0.0, min(LOOK_S, end - time.monotonic()))):
-        checkpoint()
-        if time.monotonic() >= end:
-            raise OverdueError
-    return outcome.result()
-
-
 class OverdueError(TimeoutError):
     """The call itself has not ended in time; one that ended with a time-out of its own raised that."""
 
 
-class _Outcome(Generic[T]):
-    """Takes whatever a call returns or raises from one thread to another."""
+def run_cancellable(call: Callable[[], T], seconds: float, name: str) -> T:
+    """Run ``call`` in a thread called ``name``, in a copy of this context; returns or raises what it does.
 
-    def __init__(self) -> None:
-        self._found: list[T] = []
-        self._error: BaseException | None = None
-        self.done = threading.Event()
+    Raises :class:`OverdueError` after ``seconds``, and what a :func:`checkpoint` raises meanwhile. The call is then
+    abandoned: it ends by itself, in a daemon thread, which keeps no program from ending.
+    """
+    future: Future[T] = Future()
 
-    def of(self, call: Callable[[], T]) -> None:
+    def work() -> None:
         try:
-            self._found.append(call())
+            future.set_result(call())
         except BaseException as error:  # noqa: BLE001 - raised again, in the thread that waits
-            self._error = error
-        finally:
-            self.done.set()
+            future.set_exception(error)
 
-    def result(self) -> T:
-        if self._error is not None:
-            raise self._error
-        return self._found[0]
+    threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True, name=name).start()
+    end = time.monotonic() + seconds
+    while not wait([future], max(0.0, min(LOOK_S, end - time.monotonic()))).done:
+        checkpoint()
+        if time.monotonic() >= end:
+            raise OverdueError
+    return future.result()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import platformdirs
@@ -20,11 +20,17 @@ RECORD = "trusted.json"
 
 def user_config_folder() -> Path | None:
     """The user's own configuration; None for a user without a home."""
+    return own_folder(platformdirs.user_config_dir)
+
+
+def own_folder(find: Callable[..., str]) -> Path | None:
+    """The folder that a function of platformdirs finds for this package; None for a user without a home."""
     try:
-        folder = Path(platformdirs.user_config_dir("agenticiqa", appauthor=False))
+        folder = Path(find("agenticiqa", appauthor=False))
     except RuntimeError:
         return None
-    # Some versions of platformdirs answer "~/.config" for such a user, which is below the working folder.
+    # Some versions of platformdirs answer "~/.config" for such a user, which is below the working folder: what lies
+    # there somebody else may have put there.
     return folder if folder.is_absolute() else None
 
 

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from agenticiqa.errors import AgenticIQAError, MemoryLimitError, ToolError
 from agenticiqa.pictures.images import Box, LoadedImage
 from agenticiqa.runtime.cache import DiskCache, content_key
-from agenticiqa.runtime.runs import StopRun
-from agenticiqa.runtime.stopping import checkpoint
+from agenticiqa.runtime.stopping import Cancelled, checkpoint, stoppable
 from agenticiqa.tools.metrics import FloatArray, Measurement, MetricInputError, Picture, Views
-from agenticiqa.tools.metrics.base import interruptible
+from agenticiqa.tools.metrics.base import checked_between_tiles
 from agenticiqa.tools.needs import SHARED_BYTES, pictures_need, pixels_of, tool_need
 from agenticiqa.tools.registry import Tool
 
@@ -122,9 +121,13 @@ class ToolRunner:
         results = [JobResult(job, seconds=timeout_s, error=overran) for job in jobs]
         given_up = threading.Event()
 
+        def check_wanted() -> None:
+            if given_up.is_set():
+                raise Cancelled
+
         def work() -> None:
             try:
-                with interruptible(lambda: _go_on(given_up)):
+                with stoppable(check_wanted), checked_between_tiles(checkpoint):
                     self._run_waiting(waiting, results)
             finally:
                 if self._cache:
@@ -157,9 +160,7 @@ class ToolRunner:
                 return
             try:
                 results[number] = self.measure(job)
-            except _GivenUp:
-                return
-            except StopRun:
+            except Cancelled:
                 waiting.clear()
                 raise
 
@@ -204,7 +205,7 @@ class ToolRunner:
         started = time.perf_counter()
         try:
             raw, calibrated, local = self._score(job)
-        except (StopRun, _GivenUp):
+        except Cancelled:
             raise
         except Exception as error:  # noqa: BLE001 - a tool may come from another package and must fail alone
             logger.warning("%s failed: %s", job.tool.name, error)
@@ -274,14 +275,3 @@ class ToolRunner:
 
 def _is_in_time(job: ToolJob, timeout_s: float) -> bool:
     return job.tool.is_predictable and timeout_s >= AMPLE_S
-
-
-class _GivenUp(Exception):  # noqa: N818 - a signal to unwind, not a failure
-    """Ends a tool whose result nobody waits for any more."""
-
-
-def _go_on(given_up: threading.Event) -> None:
-    """Between two tiles of a picture."""
-    if given_up.is_set():
-        raise _GivenUp
-    checkpoint()

@@ -1,4 +1,4 @@
-"""Who does the work, as the runner sees it: takes tasks, hands back outcomes, outlives its workers."""
+"""What runs samples side by side: the interface of engines, the one of threads, and the inside of worker processes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import shutil
 import signal
 import tempfile
 import threading
+from collections import deque
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -20,8 +21,8 @@ from typing import Protocol
 from agenticiqa.batch.rate_limits import ProviderLimits, SampleClock, current_clock
 from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task, failure
 from agenticiqa.errors import SampleTimeoutError, WorkerDiedError
-from agenticiqa.runtime.runs import INTERRUPTED, StopRun
-from agenticiqa.runtime.stopping import stoppable
+from agenticiqa.runtime.runs import INTERRUPTED
+from agenticiqa.runtime.stopping import Cancelled, stoppable
 
 
 class Engine(Protocol):
@@ -47,25 +48,26 @@ def overtime(job: BatchJob, task: Task) -> SampleOutcome:
     return failure(job, task, SampleTimeoutError(f"The sample took longer than {job.timeout_s:g} s."))
 
 
-class LostWorkers:
-    """How often a worker died on which sample: it is tried again at another one, a few times."""
+class TaskQueue:
+    """Tasks that wait for a worker; one whose worker died waits for another, a few times."""
 
     def __init__(self, job: BatchJob, tries: int) -> None:
+        self.waiting: deque[Task] = deque()
         self._job = job
         self._tries = tries
         self._deaths: dict[int, int] = {}
 
-    def count(self, task: Task, worker: str, how: str) -> SampleOutcome | None:
-        """The sample's failure, or None while it may be tried again."""
-        deaths = self._deaths.get(task.position, 0) + 1
-        self._deaths[task.position] = deaths
+    def worker_died(self, task: Task, worker: str, how: str) -> list[SampleOutcome]:
+        """The sample's failure; none while it is tried again."""
+        deaths = self._deaths.pop(task.position, 0) + 1
         if deaths < self._tries:
-            return None
-        self.forget(task.position)
+            self._deaths[task.position] = deaths
+            self.waiting.appendleft(task)
+            return []
         error = WorkerDiedError(f"The {worker} died {deaths} times on this sample (last: {how}).")
-        return failure(self._job, task, error)
+        return [failure(self._job, task, error)]
 
-    def forget(self, position: int) -> None:
+    def done(self, position: int) -> None:
         self._deaths.pop(position, None)
 
 
@@ -105,7 +107,7 @@ class ThreadEngine:
             try:
                 with stoppable(partial(self._check_wanted, running)):
                     outcome = self._worker.work(task)
-            except StopRun:
+            except Cancelled:
                 # It took too long, or the whole batch was told to stop: nobody waits for this sample.
                 return
             with self._lock:
@@ -117,7 +119,7 @@ class ThreadEngine:
     def _check_wanted(self, running: _Running) -> None:
         """Ends a sample that nobody waits for: its call to a model would keep the program from ending."""
         if self._closed.is_set() or running.abandoned:
-            raise StopRun(INTERRUPTED)
+            raise Cancelled(INTERRUPTED)
 
     def submit(self, task: Task) -> None:
         self._tasks.put(task)

@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
 
-from agenticiqa.batch.engines.base import READY, LostWorkers, overtime, serve
+from agenticiqa.batch.engines.base import READY, TaskQueue, overtime, serve
 from agenticiqa.batch.work import BatchJob, SampleOutcome, Task
 from agenticiqa.errors import ConfigError, WorkerDiedError
 from agenticiqa.runtime.files import ScratchFolder
@@ -54,8 +53,7 @@ class ProcessEngine:
         self.slots = 2 * workers
         self._job = job.with_memory_of_one(workers)
         self._threads = threads_each or max(1, usable_cores() // workers)
-        self._waiting: deque[Task] = deque()
-        self._lost = LostWorkers(job, TRIES)
+        self._queue = TaskQueue(job, TRIES)
         self._failed_starts = 0
         if sys.version_info < (3, 11):
             refuse_foreign_modules(Path.cwd())
@@ -78,7 +76,7 @@ class ProcessEngine:
     # --- tasks ---
 
     def submit(self, task: Task) -> None:
-        self._waiting.append(task)
+        self._queue.waiting.append(task)
 
     def finished(self, timeout_s: float) -> list[SampleOutcome]:
         self._hand_out()
@@ -95,14 +93,14 @@ class ProcessEngine:
 
     def _hand_out(self) -> None:
         for worker in self._workers:
-            if worker.ready and worker.task is None and self._waiting:
+            if worker.ready and worker.task is None and self._queue.waiting:
                 try:
                     # The worker waits for this, so it is read at once, however large it is.
-                    worker.pipe.send(self._waiting[0])
+                    worker.pipe.send(self._queue.waiting[0])
                 except OSError:
                     # It has died since; `finished` finds its pipe closed and replaces it.
                     continue
-                worker.task, worker.since = self._waiting.popleft(), time.monotonic()
+                worker.task, worker.since = self._queue.waiting.popleft(), time.monotonic()
 
     def _received(self, worker: _Worker, message: object) -> list[SampleOutcome]:
         if message == READY:
@@ -112,7 +110,7 @@ class ProcessEngine:
             raise TypeError(f"a worker sent {type(message).__name__}")
         worker.task = None
         self._failed_starts = 0
-        self._lost.forget(message.position)
+        self._queue.done(message.position)
         return [message]
 
     # --- workers that end early ---
@@ -127,10 +125,7 @@ class ProcessEngine:
             return []
         code = worker.process.exitcode or 0
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        if failed := self._lost.count(worker.task, "worker process", how):
-            return [failed]
-        self._waiting.appendleft(worker.task)
-        return []
+        return self._queue.worker_died(worker.task, "worker process", how)
 
     def _replace_overdue(self) -> list[SampleOutcome]:
         done = []

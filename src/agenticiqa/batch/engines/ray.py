@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agenticiqa.batch.engines.base import LostWorkers, overtime
+from agenticiqa.batch.engines.base import TaskQueue, overtime
 from agenticiqa.batch.rate_limits import ProviderLimits
 from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task
 from agenticiqa.errors import ConfigError, MissingExtraError
@@ -62,8 +62,7 @@ class RayEngine:
         self._make = self._ray.remote(num_cpus=1, max_restarts=0)(ActorBody)
         # Stored once: the settings do not travel again with every new actor.
         self._stored_job = self._ray.put(job)
-        self._waiting: deque[Task] = deque()
-        self._lost = LostWorkers(job, TRIES)
+        self._queue = TaskQueue(job, TRIES)
         self._actors = [self._started() for _ in range(workers)]
 
     def _connect(self, address: str | None) -> None:
@@ -80,14 +79,14 @@ class RayEngine:
     # --- tasks ---
 
     def submit(self, task: Task) -> None:
-        self._waiting.append(task)
+        self._queue.waiting.append(task)
         self._hand_out()
 
     def _hand_out(self) -> None:
         for level in range(TASKS_AT_ONCE):
             for actor in self._actors:
-                if self._waiting and len(actor.tasks) == level:
-                    task = self._waiting.popleft()
+                if self._queue.waiting and len(actor.tasks) == level:
+                    task = self._queue.waiting.popleft()
                     if not actor.tasks:
                         actor.since = time.monotonic()
                     actor.tasks.append(task)
@@ -117,7 +116,7 @@ class RayEngine:
         actor.references.popleft()
         actor.tasks.popleft()
         actor.since = time.monotonic()
-        self._lost.forget(outcome.position)
+        self._queue.done(outcome.position)
         return [outcome]
 
     # --- actors that end early ---
@@ -125,11 +124,7 @@ class RayEngine:
     def _replace_dead(self, actor: _Actor, error: Exception) -> list[SampleOutcome]:
         task = actor.tasks.popleft()
         self._replace(actor)
-        why = str(error).strip().splitlines()[0]
-        if failed := self._lost.count(task, "Ray worker", why):
-            return [failed]
-        self._waiting.appendleft(task)
-        return []
+        return self._queue.worker_died(task, "Ray worker", str(error).strip().splitlines()[0])
 
     def _replace_overdue(self) -> list[SampleOutcome]:
         now = time.monotonic()
@@ -141,7 +136,7 @@ class RayEngine:
         return done
 
     def _replace(self, actor: _Actor) -> None:
-        self._waiting.extendleft(reversed(actor.tasks))
+        self._queue.waiting.extendleft(reversed(actor.tasks))
         self._actors[self._actors.index(actor)] = self._started()
 
     def close(self) -> None:

@@ -67,10 +67,9 @@ def _size(count: int) -> str:
 @reader("camera_settings")
 def settings(look: Look) -> PropertyReading | None:
     """Exposure time, aperture, sensitivity, lens, camera and date by the file's EXIF; None where it holds none."""
-    found = camera_settings(look.image.data)
-    if not found.known:
+    said = _said(camera_settings(look.image.data))
+    if not said:
         return None
-    said = _said(found)
     return PropertyReading(f"{', '.join(said.values())} (by the file's EXIF).", numbers=dict(said))
 
 

@@ -40,8 +40,7 @@ from agenticiqa.reports.assessment import render_report, report_item
 from agenticiqa.reports.comparison import difference_of, open_pictures
 from agenticiqa.reports.look import thumbnail
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.runtime.runs import StopRun
-from agenticiqa.runtime.stopping import stoppable
+from agenticiqa.runtime.stopping import Cancelled, stoppable
 from agenticiqa.serve.mcp.replies import (
     RUN_URI,
     AssessReply,
@@ -320,9 +319,7 @@ async def _in_thread(
 
     def listen(event: PipelineEvent) -> None:
         nonlocal done
-        if gone:
-            # The caller left: the run ends at its next step.
-            raise StopRun
+        check()
         if event.kind == "step":
             # A replan takes more steps than foreseen; progress never reaches the total before the end.
             done += 1
@@ -330,9 +327,8 @@ async def _in_thread(
             anyio.from_thread.run(ctx.report_progress, min(done, total - 1), total, event.name)
 
     def check() -> None:
-        # Between two tools or tiles.
         if gone:
-            raise StopRun
+            raise Cancelled
 
     def stoppable_work() -> Result:
         with stoppable(check):

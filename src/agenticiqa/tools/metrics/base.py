@@ -18,7 +18,7 @@ _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("between_tiles", defa
 
 
 @contextmanager
-def interruptible(check: Callable[[], None]) -> Iterator[None]:
+def checked_between_tiles(check: Callable[[], None]) -> Iterator[None]:
     """Inside, ``check`` is called between tiles; what it raises ends the measurement."""
     token = _CHECK.set(check)
     try:
@@ -28,7 +28,7 @@ def interruptible(check: Callable[[], None]) -> Iterator[None]:
 
 
 def checkpoint() -> None:
-    """Between two tiles or two steps over the whole picture: go on, or unwind."""
+    """Call the check between two tiles or two steps over the whole picture; raises what it raises."""
     check = _CHECK.get()
     if check is not None:
         check()

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agenticiqa.errors import AgenticIQAError, client_messages
-from agenticiqa.runtime.runs import INTERRUPTED, StopRun
-from agenticiqa.runtime.stopping import stoppable
+from agenticiqa.runtime.runs import INTERRUPTED
+from agenticiqa.runtime.stopping import Cancelled, stoppable
 from agenticiqa.serve.http.problems import ServiceError, failed, from_package_error
 from agenticiqa.serve.http.store.job_record import QUEUED, JobOutcome, JobRecord, now
 from agenticiqa.serve.http.work.lanes import Lane, MemoryShares, lower_priority
@@ -47,10 +47,6 @@ _STOPPED: dict[StopReason, tuple[str, int, str]] = {
     "timed_out": ("timed_out", 504, "The run took longer than this server allows."),
     "interrupted": (INTERRUPTED, 503, "The server stopped before the run was finished. Ask again."),
 }
-
-
-class StopWork(StopRun):
-    """Raised inside a job at the first step after it was told to stop."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +84,11 @@ class ServiceJob:
     # --- from the worker's thread ---
 
     def checkpoint(self) -> None:
-        """Between two steps: go on, or unwind."""
+        """Between two steps: raises :class:`Cancelled` once the job was told to stop, or its time is over."""
         if self.stop_reason is None and time.monotonic() > self.deadline:
             self.stop_reason = "timed_out"
         if self.stop_reason is not None:
-            raise StopWork(_STOPPED[self.stop_reason][0])
+            raise Cancelled(_STOPPED[self.stop_reason][0])
 
     def report(self, event: str, data: dict[str, Any]) -> None:
         """Report a step to whoever listens."""
@@ -359,7 +355,7 @@ class JobQueue:
                 job.checkpoint()
                 job.loop.call_soon_threadsafe(self._start, job)
                 result = job.work(job)
-        except StopWork:
+        except Cancelled:
             return self._stopped(job, job.stop_reason or "cancelled")
         except AgenticIQAError as error:
             return JobOutcome("error", problem=from_package_error(error).document())

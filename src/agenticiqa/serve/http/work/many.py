@@ -27,11 +27,12 @@ from agenticiqa.batch.work import BatchJob, backends_of
 from agenticiqa.reports.contact_sheet.page import SheetLinks, SheetPicture, write_contact_sheet
 from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.files import make_private_folder, write_atomic
+from agenticiqa.runtime.stopping import Cancelled
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.store.uploads import StoredPicture
 from agenticiqa.serve.http.wire import BatchBody, BatchSample
 from agenticiqa.serve.http.work.intake import MAX_FIELDS, RequestReader, body_faults, body_kind, display_name
-from agenticiqa.serve.http.work.jobs import ServiceJob, StopWork, WorkResult
+from agenticiqa.serve.http.work.jobs import ServiceJob, WorkResult
 from agenticiqa.serve.http.work.pipeline_work import Pipeline, presentable
 
 MAX_SAMPLES_BYTES = 8 * 1024 * 1024
@@ -123,7 +124,7 @@ def run_batch(job: ServiceJob, pipeline: Pipeline, intake: BatchIntake, output: 
         stop=switch,
     ).run()
     if job.stop_reason is not None:
-        raise StopWork
+        raise Cancelled
     shown = {key: value for key, value in summary.as_dict().items() if key not in ("output", "exit_code", "stopped")}
     failed = summary.failed == summary.total
     return WorkResult("error" if failed else "partial" if summary.failed else "ok", shown)
@@ -275,7 +276,7 @@ def carry_out(
         )
         report = run_audit(request).report
         if job.stop_reason is not None:
-            raise StopWork
+            raise Cancelled
         # What the server's folder is called is nobody's business.
         names = {f"{files.folder}/": "", str(files.folder): "the pictures"}
         summary: dict[str, Any] = presentable(report.summary().as_dict(), names)

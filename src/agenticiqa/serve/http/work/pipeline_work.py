@@ -19,7 +19,7 @@ from pydantic_core import to_jsonable_python
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.api.comparison import Comparison, compare_pictures
 from agenticiqa.api.measure import Measurer, Pair, choose_tools
-from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, QueryError, RegionError
+from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, RegionError
 from agenticiqa.models.backends import BackendName, choose_backend, find_provider
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.nodes.run_context import EMBEDDED, PipelineEvent
@@ -101,11 +101,8 @@ class Pipeline:
         return names
 
     def check_query(self, query: str | None) -> None:
-        longest = self.settings.pipeline.max_query_chars
-        if query is not None and len(query) > longest:
-            raise QueryError(
-                f"The question has {len(query):,} characters, more than the limit of {longest:,}.", hint=""
-            )
+        if query is not None:
+            self.settings.pipeline.check_query_length(query)
 
     def close(self) -> None:
         for assessor in self._assessors.values():
