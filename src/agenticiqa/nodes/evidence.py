@@ -8,25 +8,16 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from agenticiqa.pictures.regions import find_region, without_article
-from agenticiqa.state import DistortionAnalysis, ExecutorOutput, PlannerOutput
+from agenticiqa.state import DistortionAnalysis, ExecutorOutput, Gap, PlannerOutput
 from agenticiqa.vocabulary import CATEGORIES, GLOBAL, OVERALL, same_name
 
 HIGH_SCORE = 4.0
 SERIOUS = ("severe", "extreme")
 KEY_SEVERITIES = ("moderate", *SERIOUS)
 HARMLESS = ("none", "slight")
-
-
-@dataclass(frozen=True)
-class Gap:
-    """One thing that is missing or does not fit, in words for the planner and the user."""
-
-    kind: Literal["analysis", "scores", "contradiction", "uncertainty", "conflict"]
-    reason: str
 
 
 def should_replan(

@@ -10,7 +10,7 @@ from agenticiqa.pictures.images import Box
 from agenticiqa.pictures.regions import find_region
 from agenticiqa.runtime.config import ToolSettings
 from agenticiqa.state import ToolExecutionLog
-from agenticiqa.tools.measuring import OVERRAN, JobResult, ToolJob, ToolRunner
+from agenticiqa.tools.measuring import JobResult, ToolJob, ToolRunner
 from agenticiqa.tools.registry import Tool, ToolRegistry
 from agenticiqa.vlm_client import Selection
 from agenticiqa.vocabulary import GLOBAL
@@ -89,11 +89,7 @@ def run_jobs(jobs: Sequence[MeasurementJob], runner: ToolRunner, settings: ToolS
     tool_jobs = list(dict.fromkeys(each.job for each in jobs))
     results = runner.run(tool_jobs, max_workers=settings.max_workers, timeout_s=settings.timeout_s)
     by_job = dict(zip(tool_jobs, results, strict=True))
-    lasting = {
-        job: result.error
-        for job, result in by_job.items()
-        if result.error is not None and not result.error.startswith(OVERRAN)
-    }
+    lasting = {job: result.error for job, result in by_job.items() if result.error is not None and not result.timed_out}
     return MeasuredScores(_filed(jobs, by_job) or None, list(_logs(jobs, by_job)), lasting)
 
 

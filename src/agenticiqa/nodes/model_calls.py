@@ -92,7 +92,7 @@ class Step(Generic[T]):
     parse: Callable[[ModelReply], T]
     typed_call: Callable[[TypedBackend], T]
     stricter: str = STRICTER
-    about: str = ""
+    log_context: str = ""
     """What it is asked with, in a few words for the log of failed attempts."""
 
 
@@ -198,9 +198,10 @@ class ModelCaller:
         raise failure or BadResponseError(f"No call was left to ask {client.backend}.")
 
     def _log_attempt(self, step: Step[T], attempt: int, tries: int, error: Exception, message: str) -> None:
+        on = step.log_context and f" on {step.log_context}"
         logger.warning(
             "%s %s: attempt %d of %d%s failed: %s: %s",
-            self.role, step.name, attempt, tries, step.about and f" on {step.about}", type(error).__name__, message,
+            self.role, step.name, attempt, tries, on, type(error).__name__, message,
         )  # fmt: skip
 
     # --- one call ---

@@ -115,8 +115,8 @@ class ParsedAnswer:
     """Log-probability of each answer letter, where they are known."""
     advice: tuple[Advice, ...] = ()
     doubt: str | None = None
-    weighed: bool = False
-    """Only the likeliest of a typed backend's chances: a rating is then the level of the fused score."""
+    from_probabilities: bool = False
+    """Whether it is only the likeliest letter of a typed backend: a rating is then the level of the fused score."""
 
 
 @dataclass(frozen=True)
@@ -158,19 +158,23 @@ class AnswerForm:
         final = self.canonical(draft.final_answer, reply.text)
         return ParsedAnswer(final, draft.quality_reasoning, reply.answer_logprobs)
 
-    def understood(self, verdict: Verdict) -> ParsedAnswer:
+    def from_verdict(self, verdict: Verdict) -> ParsedAnswer:
         """A typed backend's verdict in the form of a parsed reply."""
         logprobs = {letter: math.log(max(p, LEAST_PROBABILITY)) for letter, p in verdict.probabilities.items()}
-        said = verdict.reasoning
-        if verdict.doubt and verdict.doubt not in said:
-            said = f"{verdict.doubt} {said}"
-        answer = self.canonical(verdict.answer, said)
+        reasoning = verdict.reasoning
+        if verdict.doubt and verdict.doubt not in reasoning:
+            reasoning = f"{verdict.doubt} {reasoning}"
         return ParsedAnswer(
-            answer, said, logprobs or None, tuple(verdict.advice), verdict.doubt, weighed=bool(logprobs)
+            self.canonical(verdict.answer, reasoning),
+            reasoning,
+            logprobs or None,
+            tuple(verdict.advice),
+            verdict.doubt,
+            from_probabilities=bool(logprobs),
         )
 
-    def canonical(self, answer: str, said: str) -> str:
-        """The option or word that was meant; ``said`` is the whole reply, for the failure."""
+    def canonical(self, answer: str, reply: str) -> str:
+        """The option or word that was meant; ``reply`` is the whole reply, for the failure."""
         if self.mode == "explanation" and same_name(answer, UNABLE_TO_DETERMINE):
             # A backend may say that it cannot judge a question; that is no answer, but no failure either.
             return UNABLE_TO_DETERMINE
@@ -179,7 +183,7 @@ class AnswerForm:
             if letter is None and self.mode == "scoring" and (level := parse_level(answer)):
                 letter = LEVEL_LETTERS[level]
             if letter is None:
-                raise BadResponseError(f"{answer!r} is none of the options.", output=said)
+                raise BadResponseError(f"{answer!r} is none of the options.", output=reply)
             return letter
         if is_yes_no(self.query):
             return parse_yes_no(answer) or answer

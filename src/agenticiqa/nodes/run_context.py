@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import BaseModel
+
 from agenticiqa.answers import lettered, split_question
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, QueryError
 from agenticiqa.models.backends import BackendChoice, choose_backend, create_vlm_client
 from agenticiqa.nodes.model_calls import CallLog, Deadline, ModelCaller
-from agenticiqa.nodes.prompts import SHIPPED, PromptBook, read_prompts
+from agenticiqa.nodes.prompts import SHIPPED, PromptBook, PromptTemplate, read_prompts
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.inputs import Align, GivenPicture, aligned, given_picture
 from agenticiqa.runtime.cache import DiskCache, open_cache
@@ -27,6 +29,7 @@ from agenticiqa.vlm_client import (
     REFERENCE_IMAGE_LABEL,
     TEST_IMAGE_LABEL,
     LabelledImage,
+    ModelRequest,
     Question,
     TypedBackend,
     VLMClient,
@@ -197,19 +200,36 @@ class RunContext:
                 )
             return self._asked
 
-    def asker(
+    def request(
         self,
         role: str,
-        asked: Question,
-        create: Callable[..., VLMClient] = create_vlm_client,
-        *,
-        deadline: Deadline | None = None,
-    ) -> ModelCaller:
+        state: AgenticIQAState,
+        template: PromptTemplate,
+        fields: Mapping[str, str],
+        schema: type[BaseModel],
+        answer_letters: Sequence[str] = (),
+    ) -> ModelRequest:
+        """A step's prompt with the question and the pictures, and the parameters that are set for the role."""
+        role_settings = self.settings.role(role)
+        system, user = self.prompts.fill(template, {"query": state["query"].strip(), **fields})
+        return ModelRequest(
+            system=system,
+            user=user,
+            images=self.labelled_pictures(state),
+            schema=schema,
+            answer_letters=tuple(answer_letters),
+            temperature=role_settings.temperature,
+            top_p=role_settings.top_p,
+            max_tokens=role_settings.max_tokens,
+            timeout_s=role_settings.timeout_s,
+        )
+
+    def model_caller(self, role: str, asked: Question, *, deadline: Deadline | None = None) -> ModelCaller:
         """What an agent asks its model through, with its retries, time limit and fallback."""
         role_settings = self.settings.role(role)
         return ModelCaller(
             role=role,
-            clients=self._clients_of(role, create),
+            clients=self._clients_of(role),
             typed_backend_of=lambda client: self._typed_backend(client, asked),
             calls=self.calls,
             cache=self.cache,
@@ -234,7 +254,7 @@ class RunContext:
 
         def look() -> None:
             try:
-                backend = self._typed_backend(self._client(EMBEDDED, create_vlm_client), self.asked(state))
+                backend = self._typed_backend(self._client(EMBEDDED), self.asked(state))
                 if backend is not None:
                     backend.prefetch()
             except AgenticIQAError as error:
@@ -242,23 +262,23 @@ class RunContext:
 
         threading.Thread(target=look, name="look ahead", daemon=True).start()
 
-    def _clients_of(self, role: str, create: Callable[..., VLMClient]) -> list[VLMClient]:
+    def _clients_of(self, role: str) -> list[VLMClient]:
         fallback = self.settings.role(role).fallback_backend
         if role in self.clients:
             extra = self.clients.get(f"{role}.fallback")
             return [self.clients[role], *([extra] if extra else [])]
-        clients = [self._client(self.backend_choice(role).backend, create)]
+        clients = [self._client(self.backend_choice(role).backend)]
         if fallback and fallback != clients[0].backend:
             try:
-                clients.append(self._client(fallback, create))
+                clients.append(self._client(fallback))
             except BackendUnavailableError as error:
                 logger.debug("The %s has no fallback: %s", role, error)
         return clients
 
-    def _client(self, backend: str, create: Callable[..., VLMClient]) -> VLMClient:
+    def _client(self, backend: str) -> VLMClient:
         with self._making:
             if backend not in self._made:
-                self._made[backend] = create(backend, self.settings)
+                self._made[backend] = create_vlm_client(backend, self.settings)
             return self._made[backend]
 
     # --- accounts ---
