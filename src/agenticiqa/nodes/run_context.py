@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from agenticiqa.answers import lettered, split_question
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, QueryError
-from agenticiqa.models.backends import BackendChoice, choose_backend, create_vlm_client
+from agenticiqa.models.backends import BackendChoice, choose_backends, create_vlm_client, usable
 from agenticiqa.nodes.model_calls import CallLog, Deadline, ModelCaller
 from agenticiqa.nodes.prompts import SHIPPED, PromptBook, PromptTemplate, read_prompts
 from agenticiqa.pictures.images import LoadedImage, load_image
@@ -128,7 +128,7 @@ class RunContext:
     _made: dict[str, VLMClient] = field(default_factory=dict, repr=False)
     _making: threading.RLock = field(default_factory=threading.RLock, repr=False)
     """Held while a client is made; shared by the runs that share clients."""
-    _choices: dict[str, BackendChoice] = field(default_factory=dict, repr=False)
+    _choices: dict[str, BackendChoice | BackendUnavailableError] = field(default_factory=dict, repr=False)
     """By role; shared by the runs of one assessor, whose settings do not change."""
     _images: dict[str, LoadedImage] = field(default_factory=dict, repr=False)
     _asked: Question | None = field(default=None, repr=False)
@@ -179,13 +179,13 @@ class RunContext:
     # --- models ---
 
     def backend_choice(self, role: str) -> BackendChoice:
-        """Which backend plays a role, decided once."""
+        """Which backend plays a role; all roles are decided together and once."""
         if role in self.clients:
             return BackendChoice(self.clients[role].identity)
         with self._lock:
             if role not in self._choices:
-                self._choices[role] = choose_backend(role, self.settings)
-            return self._choices[role]
+                self._choices.update(choose_backends(self.settings))
+            return usable(self._choices[role])
 
     def asked(self, state: AgenticIQAState) -> Question:
         """The run's question, read once; a question that cannot be asked is refused here."""
