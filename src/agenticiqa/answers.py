@@ -119,7 +119,9 @@ def lettered(options: Sequence[str]) -> dict[str, str]:
     """
     stripped = [option.strip() for option in options]
     if not 2 <= len(stripped) <= MAX_OPTIONS or not all(stripped):
-        raise QueryError(f"Answer options must be 2 to {MAX_OPTIONS} texts.", hint="Give each with --option.")
+        raise QueryError(
+            f"Answer options must be 2 to {MAX_OPTIONS} texts.", hint="Give each with --option.", client_hint=""
+        )
     marks = [_MARKED.match(option) for option in stripped]
     expected = [chr(ord("A") + i) for i in range(len(stripped))]
     if all(mark and _letter(mark) == letter for mark, letter in zip(marks, expected, strict=True)):

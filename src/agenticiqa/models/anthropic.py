@@ -85,6 +85,7 @@ class AnthropicVLMClient(TransportClient):
                 f"{self.backend} sent something that is not a message.",
                 output=str(message)[:2000],
                 hint="Check base_url.",
+                client_hint="",
             )
         texts: list[Any] = [getattr(block, "text", None) for block in blocks if getattr(block, "type", None) == "text"]
         wrong = next((text for text in texts if not isinstance(text, str)), None)

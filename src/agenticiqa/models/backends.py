@@ -73,10 +73,8 @@ def find_provider(name: str) -> Provider:
                 f"The plug-in {point.value!r} does not give an agenticiqa.vlm_client.Provider.",
                 hint="Report this to the plug-in's authors.",
             )
-    raise BackendUnavailableError(
-        f"There is no backend provider {name!r}.",
-        hint=f"Known: {', '.join(provider_names())}. Write PROVIDER.MODEL, for example openai.gpt-4o.",
-    )
+    hint = f"Known: {', '.join(provider_names())}. Write PROVIDER.MODEL, for example openai.gpt-4o."
+    raise BackendUnavailableError(f"There is no backend provider {name!r}.", hint=hint, client_hint=hint)
 
 
 def create_vlm_client(backend: str | RoleSettings, settings: Settings | None = None) -> VLMClient:
@@ -88,7 +86,7 @@ def create_vlm_client(backend: str | RoleSettings, settings: Settings | None = N
     provider_settings = settings.provider(parsed.provider)
     readiness = provider.readiness(provider_settings)
     if not readiness.ready:
-        raise BackendUnavailableError(f"The backend {name!r} cannot be used: {readiness.reason}.")
+        raise BackendUnavailableError(f"The backend {name!r} cannot be used.", operator_detail=readiness.reason)
     client = provider.create(name, parsed.model or provider_settings.model or "", provider_settings)
     client.backend = client.backend or name
     return client
@@ -147,14 +145,16 @@ def _choose(role: str, settings: Settings, readiness_of_backend: Callable[[str],
         return BackendChoice(wanted.fallback_backend, reason)
     if role in settings.chosen_explicitly:
         return BackendChoice(wanted.backend)
+    message = f"The {role}'s backend {wanted.backend!r} cannot be used."
     keyless = settings.keyless_backend
     if keyless is None:
-        raise BackendUnavailableError(f"The {role}'s backend {wanted.backend!r} cannot be used: {readiness.reason}.")
+        raise BackendUnavailableError(message, operator_detail=readiness.reason)
     keyless_readiness = readiness_of_backend(keyless)
     if not keyless_readiness.ready:
         raise BackendUnavailableError(
-            f"The {role}'s backend {wanted.backend!r} cannot be used: {readiness.reason}. "
-            f"Neither can the keyless backend {keyless!r}: {keyless_readiness.reason}.",
+            message,
+            operator_detail=f"{readiness.reason}. "
+            f"Neither can the keyless backend {keyless!r}: {keyless_readiness.reason}",
             hint=WAYS_TO_A_BACKEND,
         )
     return BackendChoice(keyless, reason, is_default=role not in settings.chosen)

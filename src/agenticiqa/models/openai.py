@@ -103,6 +103,7 @@ class OpenAIVLMClient(TransportClient):
                 f"{self.backend} sent something that is not a chat completion.",
                 output=str(completion)[:2000],
                 hint="Check base_url: it usually ends in /v1.",
+                client_hint="",
             )
         choice = choices[0]
         message = getattr(choice, "message", None)

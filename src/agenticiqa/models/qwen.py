@@ -145,7 +145,9 @@ class QwenVLMClient(RichVLMClient):
             import torch
             from transformers import AutoModelForImageTextToText, AutoProcessor
         except ImportError as error:
-            raise BackendUnavailableError(f"{self.backend} cannot be used: {MISSING_EXTRA} ({error}).") from error
+            raise BackendUnavailableError(
+                f"{self.backend} cannot be used.", operator_detail=f"{MISSING_EXTRA} ({error})"
+            ) from error
         device, dtype, spread = _placement(torch, self.settings)
         logger.info("loading %s on %s as %s", self.model, device, dtype)
         try:

@@ -136,9 +136,8 @@ class TransportClient(RichVLMClient):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if not model:
-            raise BackendUnavailableError(
-                f"The backend {backend!r} names no model.", hint=f"Write {self.provider}.MODEL."
-            )
+            hint = f"Write {self.provider}.MODEL."
+            raise BackendUnavailableError(f"The backend {backend!r} names no model.", hint=hint, client_hint=hint)
         self.backend = backend
         known = known_provider(self.provider)
         self.model = known.model_id(model)
@@ -312,7 +311,9 @@ def _checked_address(backend: str, address: str | None) -> str | None:
         complete = False
     if not complete:
         raise BackendUnavailableError(
-            f"The base_url of {backend} is not a web address.", hint="Write for example http://127.0.0.1:8000/v1."
+            f"{backend} cannot be used.",
+            operator_detail="its base_url is not a web address",
+            hint="Write for example http://127.0.0.1:8000/v1.",
         )
     return address
 

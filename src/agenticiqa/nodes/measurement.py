@@ -72,7 +72,9 @@ def _runnable(tools: ToolRegistry, name: str, has_reference: bool) -> Tool:
     tool = tools.find(name)
     if tool.needs_reference and not has_reference:
         raise ToolError(
-            f"{tool.name} compares with a reference picture, and none was given.", hint="Give one with --reference."
+            f"{tool.name} compares with a reference picture, and none was given.",
+            hint="Give one with --reference.",
+            client_hint="",
         )
     return tool
 

@@ -325,6 +325,7 @@ def _words_of(state: AgenticIQAState, longest: int) -> dict[str, Any]:
         raise QueryError(
             f"The question has {len(query):,} characters, more than the limit of {longest:,}.",
             hint="Shorten it or raise max_query_chars in pipeline.yaml.",
+            client_hint="Shorten it.",
         )
     question, listed = split_question(query)
     return {"query": query, "question": question, "options": lettered(given) if given else listed}

@@ -130,4 +130,5 @@ def _without_reader(code: str, name: str) -> ImageFormatError:
     return ImageFormatError(
         f"{name} is a {wanted.name} picture, which does not open here.",
         hint=f"Install its reader with `pip install 'agenticiqa[{wanted.extra}]'`.",
+        client_hint="",
     )
