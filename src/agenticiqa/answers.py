@@ -214,7 +214,7 @@ def parse_choice(answer: str, options: Mapping[str, str]) -> str | None:
     if letter and letter["letter"].upper() in options:
         chosen, rest = letter["letter"].upper(), text[letter.end() :]
         several = _SECOND_LETTER.match(rest)
-        # "C. Poor" where C is Fair: letter and words disagree, so nobody knows which was meant.
+        # "C. Poor" where C is Fair: letter and words disagree, so neither counts.
         contradicted = _option_reading(rest, options) not in (None, chosen)
         return None if contradicted or (several and several["letter"] in options) else chosen
     return _option_named(text, options)

@@ -1,7 +1,6 @@
 """Every failure this package raises on purpose.
 
-Each error carries a message (what happened) and a hint (what to do next). A failure never becomes an answer:
-callers either handle the type they understand or let it reach the user.
+Each error carries a message (what happened) and a hint (what to do next), both also in a form for clients of a service.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The contract between the agents: what each one writes and what travels through the graph.
 
 Models in here accept what a language model is likely to write (other case, synonyms, a list where one name is
-expected) and store the canonical form. Words nobody can interpret still fail, so that the caller asks again.
+expected) and store the canonical form. Words that cannot be interpreted still fail, so that the caller asks again.
 """
 
 from __future__ import annotations

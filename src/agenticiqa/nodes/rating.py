@@ -1,4 +1,4 @@
-"""From tool scores and a model's letter to one score, or to the finding that the two contradict each other."""
+"""How a model's answer is asked for, read, and fused with tool scores into one score or a conflict of both."""
 
 from __future__ import annotations
 
@@ -92,8 +92,7 @@ def _conflict(fusion: ScoreFusion, tool_scores: Sequence[float], said: Mapping[i
     return ScoreConflict(tools=min(max(mean, 1), 5), model=min(max(model, 1), 5), overlap=overlap)
 
 
-# --- How an answer is asked for and read ---
-
+# --- how an answer is asked for and read ---
 
 OPEN_QUESTION_LINE = 'There are no answer options: give a short, direct answer to the question as "final_answer".'
 YES_NO_LINE = 'There are no answer options: answer "Yes" or "No" as "final_answer".'

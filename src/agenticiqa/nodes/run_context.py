@@ -1,4 +1,4 @@
-"""The state that a run starts with, and the events that it reports on the way."""
+"""What a run needs: the state it starts with, its context (settings, clients, tools, cache, accounts), its events."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ from agenticiqa.vlm_client import (
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,6 @@ def initial_state(
         state["without"] = parts
     return state
 
-
-# --- What a run needs besides its state ---
-
-
-logger = logging.getLogger(__name__)
 
 # LangGraph keeps keys with this prefix out of what it stores.
 CONTEXT_KEY = "__agenticiqa_context"
