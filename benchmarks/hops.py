@@ -37,7 +37,7 @@ ONCE = {
     "part located": ("locate",),
     "picture decoded": ("decode_image",),
     "picture looked at": ("Vision.look",),
-    "backend chosen": ("choose_backend",),
+    "backend chosen": ("choose_backends",),
 }
 
 

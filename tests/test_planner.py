@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agenticiqa.errors import AuthenticationError
-from agenticiqa.nodes import planner as module
+from agenticiqa.nodes import run_context
 from agenticiqa.nodes.planner import PlanReply, planner_node
 from agenticiqa.nodes.prompts import PLANNER_PROMPT_TEMPLATE, PLANNER_SYSTEM_PROMPT
 from agenticiqa.nodes.run_context import RunContext
@@ -109,7 +109,7 @@ def test_configured_parameters_take_effect(pair: Any) -> None:
 def test_backend_and_fallback_come_from_the_configuration(pair: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """D2-04, D2-05, D2-21, D2-23, D2-24: another provider by configuration only; the fallback answers."""
     clients = {"openai.gpt-4o": ScriptedClient(plan="x"), "anthropic.claude-3.5-sonnet": ScriptedClient()}
-    monkeypatch.setattr(module, "create_vlm_client", lambda backend, settings: clients[backend])
+    monkeypatch.setattr(run_context, "create_vlm_client", lambda backend, settings: clients[backend])
     context = RunContext(settings=load_settings(environment={"OPENAI_API_KEY": "sk-scripted-12345678"}))
     update = planner_node(state_for(pair), with_context(context))
     assert update["error"] is None

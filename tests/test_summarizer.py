@@ -15,7 +15,7 @@ from langchain_core.runnables import RunnableConfig
 
 from agenticiqa import score_fusion
 from agenticiqa.errors import AuthenticationError, BackendTimeoutError
-from agenticiqa.nodes import summarizer as module
+from agenticiqa.nodes import run_context
 from agenticiqa.nodes.run_context import RunContext
 from agenticiqa.nodes.summarizer import (
     EXPLANATION_PROMPT_TEMPLATE,
@@ -24,7 +24,7 @@ from agenticiqa.nodes.summarizer import (
     select_mode,
     summarizer_node,
 )
-from agenticiqa.state import AgenticIQAState, ExecutorOutput, SummarizerOutput
+from agenticiqa.state import AgenticIQAState, ExecutorOutput, Gap, SummarizerOutput
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES
 from support.builders import RATE, make_context, make_evidence, make_plan, make_settings, make_state, with_context
 from support.scripted import ALL_OFF, RichScriptedClient, ScriptedClient, answer_reply
@@ -241,7 +241,7 @@ def test_client_is_made_by_create_vlm_client(pair: Any, monkeypatch: pytest.Monk
         made.append((backend, settings.summarizer.max_tokens))
         return client
 
-    monkeypatch.setattr(module, "create_vlm_client", create)
+    monkeypatch.setattr(run_context, "create_vlm_client", create)
     context = RunContext(settings=make_settings(backend="openai.gpt-4o"))
     result = summarizer_node(make_state(pair.test), with_context(context))["summarizer_result"]
     assert made == [("openai.gpt-4o", 512)]
@@ -393,7 +393,7 @@ def test_nothing_else_is_overwritten(pair: Any) -> None:
     state = make_state(pair.test, executor_evidence=ExecutorOutput())
     before = dict(state)
     update = run(ScriptedClient(), state)
-    assert set(update) <= {"summarizer_result", "iteration_count", "replan_history", "error"}
+    assert set(update) <= {"summarizer_result", "iteration_count", "replan_history", "replan_gaps", "error"}
     assert dict(state) == before
 
 
@@ -614,7 +614,7 @@ def test_history_entries(pair: Any) -> None:
 
 
 def _history(update: dict[str, Any]) -> dict[str, Any]:
-    return {"replan_history": update["replan_history"]}
+    return {key: update[key] for key in ("replan_history", "replan_gaps")}
 
 
 def test_history_is_limited(pair: Any, caplog: pytest.LogCaptureFixture) -> None:
@@ -704,7 +704,7 @@ def test_going_in_circles_is_given_up(pair: Any, caplog: pytest.LogCaptureFixtur
         executor_evidence=make_evidence(score=None),
         iteration_count=2,
         max_replan_iterations=9,
-        replan_history=[f"[Iteration 1] {reason}", f"[Iteration 2] {reason}"],
+        replan_gaps=[Gap("scores", reason)] * 2,
         unchanged_plans=2,
     )
     result = result_of(ScriptedClient(), state)

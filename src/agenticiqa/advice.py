@@ -1,4 +1,4 @@
-"""The rules of advice (``rules.yaml``), and how they are applied to what was found in a picture."""
+"""The rules of advice (``advice.yaml``), and how they are applied to what was found in a picture."""
 
 from __future__ import annotations
 

@@ -119,7 +119,9 @@ def lettered(options: Sequence[str]) -> dict[str, str]:
     """
     stripped = [option.strip() for option in options]
     if not 2 <= len(stripped) <= MAX_OPTIONS or not all(stripped):
-        raise QueryError(f"Answer options must be 2 to {MAX_OPTIONS} texts.", hint="Give each with --option.")
+        raise QueryError(
+            f"Answer options must be 2 to {MAX_OPTIONS} texts.", hint="Give each with --option.", client_hint=""
+        )
     marks = [_MARKED.match(option) for option in stripped]
     expected = [chr(ord("A") + i) for i in range(len(stripped))]
     if all(mark and _letter(mark) == letter for mark, letter in zip(marks, expected, strict=True)):
@@ -212,7 +214,7 @@ def parse_choice(answer: str, options: Mapping[str, str]) -> str | None:
     if letter and letter["letter"].upper() in options:
         chosen, rest = letter["letter"].upper(), text[letter.end() :]
         several = _SECOND_LETTER.match(rest)
-        # "C. Poor" where C is Fair: letter and words disagree, so nobody knows which was meant.
+        # "C. Poor" where C is Fair: letter and words disagree, so neither counts.
         contradicted = _option_reading(rest, options) not in (None, chosen)
         return None if contradicted or (several and several["letter"] in options) else chosen
     return _option_named(text, options)

@@ -1,7 +1,6 @@
 """Every failure this package raises on purpose.
 
-Each error carries a message (what happened) and a hint (what to do next). A failure never becomes an answer:
-callers either handle the type they understand or let it reach the user.
+Each error carries a message (what happened) and a hint (what to do next), both also in a form for clients of a service.
 """
 
 from __future__ import annotations
@@ -12,41 +11,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 _TO_A_CLIENT: ContextVar[bool] = ContextVar("agenticiqa_errors_to_a_client", default=False)
-# What only somebody with this machine's terminal can use: options, commands, files and variables of the configuration.
-_LOCAL_MEANS = re.compile(
-    r"(?<!\w)--[a-z]|`|\.ya?ml\b|\bpip install\b|\bAGENTICIQA_|_API_KEY\b"
-    r"|\b(?:allowed_roots|base_url|fallback_backend|keyless_backend|max_\w+|node_timeout_s|timeout_s)\b"
-)
-_CLAUSE = re.compile(r"[:;,(]\s|\s\(|:$")
 
 
 @contextmanager
 def client_messages() -> Iterator[None]:
-    """Inside, errors speak to somebody who has no terminal here: of what can be done with a request, and no more."""
+    """Inside, errors are worded for clients, who have no terminal here: without what only the operator can do."""
     token = _TO_A_CLIENT.set(True)
     try:
         yield
     finally:
         _TO_A_CLIENT.reset(token)
-
-
-def for_clients(text: str) -> str:
-    """The text without what only the operator can do.
-
-    >>> for_clients("The picture is too large. Scale it down. Raise images.max_pixels in pipeline.yaml.")
-    'The picture is too large. Scale it down.'
-    >>> for_clients("X cannot run here: pyiqa is missing: pip install 'agenticiqa[pyiqa]'.")
-    'X cannot run here: pyiqa is missing.'
-    """
-    return " ".join(filter(None, (_without_local_means(each) for each in re.split(r"(?<=[.!?])\s+", text))))
-
-
-def _without_local_means(sentence: str) -> str:
-    found = _LOCAL_MEANS.search(sentence)
-    if found is None:
-        return sentence
-    clauses = [clause.start() for clause in _CLAUSE.finditer(sentence, 0, found.start())]
-    return f"{sentence[: clauses[-1]].rstrip(' :;,')}." if clauses else ""
 
 
 # One slash: what a path makes of an address. Two letters before it: a Windows drive has one.
@@ -72,24 +46,47 @@ def without_credentials(text: str) -> str:
 class AgenticIQAError(Exception):
     """Base of all errors of this package.
 
+    ``hint`` says what to do next, ``client_hint`` the same for clients of a service; a class whose hints are about this
+    machine gives clients another one, or none. ``operator_detail`` ends the message where no client reads it.
+
     >>> str(AgenticIQAError("The file is empty.", hint="Choose another file."))
     'The file is empty. Choose another file.'
+    >>> error = AgenticIQAError("X cannot be used.", operator_detail="X_KEY is not set", hint="Set it.", client_hint="")
+    >>> with client_messages():
+    ...     str(error)
+    'X cannot be used.'
+    >>> str(error)
+    'X cannot be used: X_KEY is not set. Set it.'
     """
 
     default_hint = ""
     client_hint: str | None = None
-    """What to do next for somebody who is no user of this machine; None: what the hint says of requests."""
+    """What to do next for a client; None: the same as the hint."""
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
-        self.message = without_credentials(message)
+    def __init__(
+        self, message: str, *, hint: str | None = None, client_hint: str | None = None, operator_detail: str = ""
+    ) -> None:
+        self._message = without_credentials(message)
+        self.operator_detail = without_credentials(operator_detail).removesuffix(".")
         self.hint = self.default_hint if hint is None else hint
+        if client_hint is not None:
+            self.client_hint = client_hint
         super().__init__(self.message)
 
+    @property
+    def message(self) -> str:
+        """What happened."""
+        if not self.operator_detail or _TO_A_CLIENT.get():
+            return self._message
+        return f"{self._message.removesuffix('.')}: {self.operator_detail}."
+
+    @message.setter
+    def message(self, text: str) -> None:
+        self._message, self.operator_detail = text, ""
+
     def __str__(self) -> str:
-        if not _TO_A_CLIENT.get():
-            return f"{self.message} {self.hint}".strip()
-        hint = for_clients(self.hint) if self.client_hint is None else self.client_hint
-        return f"{for_clients(self.message)} {hint}".strip()
+        hint = self.client_hint if _TO_A_CLIENT.get() and self.client_hint is not None else self.hint
+        return f"{self.message} {hint}".strip()
 
     @property
     def kind(self) -> str:
@@ -169,10 +166,12 @@ class PictureTooSmallError(BackendError):
 class BackendUnavailableError(BackendError):
     """The backend cannot be used here: unknown name, missing extra, missing key, missing weights."""
 
+    client_hint = ""
+
 
 class AuthenticationError(BackendError):
-    client_hint = "Whoever runs this server has to look at the key of its model."
     default_hint = "Check the API key (see `agenticiqa backends check`)."
+    client_hint = "The operator of this server has to look at the key of its model."
 
 
 class RateLimitError(BackendError):
@@ -180,6 +179,7 @@ class RateLimitError(BackendError):
 
     retryable = True
     default_hint = "Wait, lower the request rate, or name a fallback_backend."
+    client_hint = "Wait, or lower the request rate."
 
     def __init__(self, message: str, *, retry_after: float | None = None, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -189,11 +189,13 @@ class RateLimitError(BackendError):
 class BackendTimeoutError(BackendError):
     retryable = True
     default_hint = "Raise timeout_s for this role, or use a faster model."
+    client_hint = ""
 
 
 class BackendConnectionError(BackendError):
     retryable = True
     default_hint = "Check that the server is running and that base_url is right."
+    client_hint = ""
 
 
 class BackendServerError(BackendError):
@@ -201,6 +203,7 @@ class BackendServerError(BackendError):
 
     retryable = True
     default_hint = "Try again later or name a fallback_backend."
+    client_hint = "Try again later."
 
 
 class RequestRejectedError(BackendError):
@@ -215,13 +218,16 @@ class RequestRejectedError(BackendError):
 class BadResponseError(BackendError):
     """The reply is empty, not JSON, or not of the required shape. ``output`` is what the model wrote."""
 
-    def __init__(self, message: str, *, output: str = "", hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
+    def __init__(
+        self, message: str, *, output: str = "", hint: str | None = None, client_hint: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint, client_hint=client_hint)
         self.output = output
 
 
 class TruncatedReplyError(BadResponseError):
     default_hint = "Raise max_tokens for this role."
+    client_hint = ""
 
 
 class RefusalError(BadResponseError):
@@ -238,6 +244,8 @@ class ToolError(AgenticIQAError):
 class ToolUnavailableError(ToolError):
     """The tool is unknown, or its extra or weights are missing."""
 
+    client_hint = ""
+
 
 class AssessmentFailedError(AgenticIQAError):
     """An answer was asked of a run that has none."""
@@ -247,10 +255,12 @@ class HomeFullError(AgenticIQAError):
     """There is no room left for what is kept in the home."""
 
     default_hint = "Free some space there, or set AGENTICIQA_HOME to a folder on another disk."
+    client_hint = ""
 
 
 class RunNotFoundError(AgenticIQAError):
     default_hint = "`agenticiqa runs list` shows the recorded runs."
+    client_hint = ""
 
 
 # --- batches ---------------------------------------------------------------------------------------------
@@ -260,23 +270,30 @@ class ManifestError(AgenticIQAError):
     """A list of samples cannot be read, or some of its rows make no sense."""
 
     default_hint = "`agenticiqa batch INPUT --dry-run` lists every problem."
+    client_hint = ""
 
 
 class OutputError(AgenticIQAError):
     """A file cannot be written, belongs to something else, or is in use."""
+
+    client_hint = ""
 
 
 class WorkerDiedError(AgenticIQAError):
     """The process that worked on a sample ended by itself."""
 
     default_hint = "Too little memory is the usual cause: use fewer --workers or smaller pictures."
+    client_hint = "Too little memory is the usual cause: use smaller pictures."
 
 
 class SampleTimeoutError(AgenticIQAError):
     """A sample took longer than it was allowed to."""
 
     default_hint = "Raise --timeout."
+    client_hint = ""
 
 
 class MissingExtraError(AgenticIQAError):
     """An optional part of this package is not installed."""
+
+    client_hint = ""

@@ -51,6 +51,7 @@ STORED_TYPES = [
         "SummarizerOutput",
         "ScoreConflict",
         "Advice",
+        "Gap",
     )
 ]
 

@@ -1,13 +1,14 @@
 """The contract between the agents: what each one writes and what travels through the graph.
 
 Models in here accept what a language model is likely to write (other case, synonyms, a list where one name is
-expected) and store the canonical form. Words nobody can interpret still fail, so that the caller asks again.
+expected) and store the canonical form. Words that cannot be interpreted still fail, so that the caller asks again.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
@@ -345,6 +346,17 @@ class SummarizerOutput(BaseModel):
         return self
 
 
+GapKind = Literal["analysis", "scores", "contradiction", "uncertainty", "conflict"]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """One thing in the evidence that is missing or does not fit, in words for the planner and the user."""
+
+    kind: GapKind
+    reason: str
+
+
 # --- which parts of the system take part ---------------------------------------------------------------------
 
 RunMode = Literal["agents", "direct"]
@@ -399,5 +411,6 @@ class AgenticIQAState(TypedDict):
     iteration_count: NotRequired[int]
     max_replan_iterations: NotRequired[int]
     replan_history: NotRequired[list[str]]
+    replan_gaps: NotRequired[list[Gap]]
     unchanged_plans: NotRequired[int]
     error: NotRequired[str | None]

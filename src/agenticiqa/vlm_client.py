@@ -45,7 +45,7 @@ class Question:
     options: Mapping[str, str]
     """By letter; empty where there are none."""
     open_image: Callable[[], LoadedImage]
-    """Pictures are opened when somebody looks: a plan can be made without."""
+    """Opens the picture when it is first needed: a plan can be made without."""
     open_reference: Callable[[], LoadedImage] | None = None
     regions: Mapping[str, Sequence[int]] = field(default_factory=dict)
 

@@ -21,7 +21,7 @@ from PIL import Image
 import agenticiqa
 from agenticiqa import AgenticIQA, Assessment, Comparison
 from agenticiqa.errors import ImageTooLargeError
-from agenticiqa.nodes import executor, planner, run_context, summarizer
+from agenticiqa.nodes import run_context
 from agenticiqa.nodes.run_context import PipelineEvent
 from agenticiqa.runtime.config import ROLES, ImageLimits
 from agenticiqa.vlm_client import ModelReply, ModelRequest, RichVLMClient
@@ -541,9 +541,6 @@ def test_an_async_stream_gives_steps_and_last_the_result(assessor: Any, photo: P
 def scripted_everywhere(monkeypatch: pytest.MonkeyPatch) -> ScriptedClient:
     """A model for runs whose caller brings none."""
     client = ScriptedClient()
-    for module in (planner, executor, summarizer):
-        if hasattr(module, "create_vlm_client"):
-            monkeypatch.setattr(module, "create_vlm_client", lambda *_: client)
     monkeypatch.setattr(run_context, "create_vlm_client", lambda *_: client)
     return client
 

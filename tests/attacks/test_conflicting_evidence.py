@@ -24,7 +24,7 @@ from agenticiqa.runtime.runs import RunStore
 from agenticiqa.score_fusion import HARDLY_OVERLAP, ScoreFusion
 from agenticiqa.serve.langchain import _content_and_artifact
 from agenticiqa.serve.mcp.replies import answer_text, assess_reply
-from agenticiqa.state import SummarizerOutput
+from agenticiqa.state import Gap, SummarizerOutput
 from support.builders import RATE, make_context, make_evidence, make_plan, make_settings, make_state, with_context
 from support.scripted import RichScriptedClient, ScriptedClient, answer_reply, plan_reply, selection_reply
 
@@ -114,7 +114,7 @@ def test_a_conflict_asks_for_one_replan_and_no_second(pair: Any) -> None:
         4.2,
         iteration_count=1,
         max_replan_iterations=5,
-        replan_history=[f"[Iteration 1] {first.replan_reason}"],
+        replan_gaps=[Gap("conflict", first.replan_reason)],
     )
     assert not again.need_replan
     assert again.conflict

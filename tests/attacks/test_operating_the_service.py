@@ -344,13 +344,14 @@ def test_errors_of_the_service_speak_of_requests_only(tmp_path):
 def test_hints_are_for_whoever_reads_them():
     too_large = ImageTooLargeError("'a.png' has 9 pixels.")
     unavailable = ToolUnavailableError(
-        "MUSIQ cannot run here: pyiqa is not installed: pip install 'agenticiqa[pyiqa]'.",
+        "MUSIQ cannot run here.",
+        operator_detail="pyiqa is not installed: pip install 'agenticiqa[pyiqa]'",
         hint="`agenticiqa tools list` shows what can.",
     )
     assert "images.max_pixels" in str(too_large)
     with client_messages():
         assert str(too_large) == "'a.png' has 9 pixels. Scale it down or crop it."
-        assert str(unavailable) == "MUSIQ cannot run here: pyiqa is not installed."
+        assert str(unavailable) == "MUSIQ cannot run here."
         assert str(AgenticIQAError("Broken.", hint="Try again.")) == "Broken. Try again."
     assert "pip install" in str(unavailable)
 

@@ -22,6 +22,7 @@ from agenticiqa.batch.runner import StopSwitch
 from agenticiqa.batch.sample import Sample
 from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task
 from agenticiqa.errors import ConfigError, ToolUnavailableError, WorkerDiedError
+from agenticiqa.models.backends import BackendChoice
 from support.batches import (
     DeadEngine,
     FaultyEngine,
@@ -247,7 +248,9 @@ def test_budget_needs_prices():
     from agenticiqa.batch.preparing import expected_cost
 
     with pytest.raises(ConfigError, match="price of compatible"):
-        expected_cost(BatchJob(settings=measuring_job().settings, backends={"planner": "compatible.tiny"}))
+        expected_cost(
+            BatchJob(settings=measuring_job().settings, choices={"planner": BackendChoice("compatible.tiny")})
+        )
 
 
 # --- engines ---

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agenticiqa.api.recording import Interrupts, Recorder
 from agenticiqa.api.run_result import Progress, assessment_from
-from agenticiqa.errors import AgenticIQAError, ConfigError, HomeFullError, RunNotFoundError
+from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, HomeFullError, RunNotFoundError
 from agenticiqa.models.backends import BackendChoice
 from agenticiqa.nodes.ablation import calls_per_pass
 from agenticiqa.nodes.prompts import SHIPPED, read_prompts
@@ -105,9 +105,13 @@ class AgenticIQA:
         self._allowed_roots = pipeline.allowed_roots if only_allowed_roots else None
         # Clients made for one run serve the next as well, and so does the choice of backends.
         self._made: dict[str, VLMClient] = {}
-        self._choices: dict[str, BackendChoice] = {}
+        self._choices: dict[str, BackendChoice | BackendUnavailableError] = {}
         self._making = threading.RLock()
         self._graphs: dict[RunMode, Graph] = {}
+
+    def keep_backend_choices(self, choices: Mapping[str, BackendChoice]) -> None:
+        """Use a choice of backends that was made for the same settings, instead of choosing again."""
+        self._choices.update(choices)
 
     @property
     def runs(self) -> RunStore:

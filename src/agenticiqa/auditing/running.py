@@ -141,7 +141,7 @@ def _job(request: AuditRequest) -> BatchJob:
     overrides: dict[str, Any] = {"pipeline.runs.enabled": False, "pipeline.memory": request.memory}
     depth: Depth = "quick" if request.quick else "full"
     settings = request.settings or load_settings(request.config, overrides)
-    return BatchJob(settings, backends={}, audit=depth, timeout_s=request.timeout_s, leaves_nothing=True)
+    return BatchJob(settings, choices={}, audit=depth, timeout_s=request.timeout_s, leaves_nothing=True)
 
 
 def _opened(pictures: PicturePath | Iterable[PicturePath]) -> tuple[Path, Manifest]:

@@ -13,7 +13,7 @@ from agenticiqa.batch.engines.processes import ProcessEngine, usable_cores
 from agenticiqa.batch.rate_limits import RateLimits
 from agenticiqa.batch.work import BatchJob, backends_of
 from agenticiqa.errors import ConfigError
-from agenticiqa.models.backends import BackendName, choose_backend, find_provider, provider_names
+from agenticiqa.models.backends import BackendChoice, BackendName, find_provider, provider_names
 from agenticiqa.models.known_models import estimate_cost
 from agenticiqa.nodes.ablation import calls_per_pass, may_replan
 from agenticiqa.nodes.prompts import SHIPPED, read_prompts
@@ -71,15 +71,15 @@ def prepare_job(request: BatchRequest) -> BatchJob:
     if request.tools:
         registry = default_registry(settings.pipeline.tools)
         tools = tuple(dict.fromkeys(registry.find(name).name for name in request.tools))
-        backends: Mapping[str, str] = {}
+        choices: Mapping[str, BackendChoice] = {}
     else:
-        tools, backends = (), backends_of(settings)
-    remote = asks_elsewhere(backends)
+        tools, choices = (), backends_of(settings)
+    remote = asks_elsewhere({role: choice.backend for role, choice in choices.items()})
     _check_limits(request.limits, remote=remote)
     use_cache = remote if request.use_cache is None else request.use_cache
     return BatchJob(
         settings=_for_many(settings, request, use_cache=use_cache, remote=remote),
-        backends=backends,
+        choices=choices,
         tools=tools,
         align=request.align,
         query=request.query or DEFAULT_QUERY,
@@ -128,10 +128,9 @@ def _check_limits(limits: RateLimits, *, remote: bool) -> None:
 def replaced_backends(job: BatchJob) -> list[str]:
     """What a user should know before a long run: roles that do not run on the backend that is configured."""
     reasons: dict[str, list[str]] = {}
-    for role, backend in job.backends.items():
-        choice = choose_backend(role, job.settings)
+    for role, choice in job.choices.items():
         if choice.reason and not choice.is_default:
-            reasons.setdefault(f"on the {backend} backend: {choice.reason}", []).append(role)
+            reasons.setdefault(f"on the {choice.backend} backend: {choice.reason}", []).append(role)
     return [f"{', '.join(roles).capitalize()} {reason}" for reason, roles in reasons.items()]
 
 

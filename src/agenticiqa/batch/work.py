@@ -32,6 +32,7 @@ from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
+    from agenticiqa.models.backends import BackendChoice
 
 
 logger = logging.getLogger(__name__)
@@ -82,7 +83,7 @@ class BatchJob:
     """What every sample of a batch is put through. Small, so that it can travel to other processes and machines."""
 
     settings: Settings
-    backends: Mapping[str, str]
+    choices: Mapping[str, BackendChoice]
     """The backend of each role; empty when nothing is asked and pictures are only measured."""
     tools: tuple[str, ...] = ()
     """Measuring tools to run instead of the agents."""
@@ -97,6 +98,10 @@ class BatchJob:
     """What is not as shipped and changes results: mode, parts left out, prompts, calibrations, pool of tools."""
     leaves_nothing: bool = False
     """No cache and no log file: results are all that is left."""
+
+    @property
+    def backends(self) -> dict[str, str]:
+        return {role: choice.backend for role, choice in self.choices.items()}
 
     @property
     def measures_only(self) -> bool:
@@ -122,7 +127,7 @@ class BatchJob:
             conditions = [list(self.tools), self.align]
         else:
             asked["query"] = sample.query or self.query
-            conditions = [dict(self.backends), self.settings.pipeline.max_replan_iterations]
+            conditions = [self.backends, self.settings.pipeline.max_replan_iterations]
             # Only where it is asked for: results of earlier versions keep their ids.
             conditions += [self.align] if self.align != "none" else []
         conditions += [list(self.conditions)] if self.conditions else []
@@ -257,15 +262,17 @@ def _assessor(job: BatchJob, limits: ProviderLimits | None) -> AgenticIQA:
     from agenticiqa.api.assessor import AgenticIQA
 
     clients = limited_clients(job.settings, job.backends, limits) if limits is not None else None
-    return AgenticIQA(settings=job.settings, clients=clients, record=not job.leaves_nothing)
+    assessor = AgenticIQA(settings=job.settings, clients=clients, record=not job.leaves_nothing)
+    assessor.keep_backend_choices(job.choices)
+    return assessor
 
 
-def backends_of(settings: Settings) -> dict[str, str]:
+def backends_of(settings: Settings) -> dict[str, BackendChoice]:
     """The backend each role that takes part will really use; raises where one cannot be used here."""
-    from agenticiqa.models.backends import choose_backend
+    from agenticiqa.models.backends import choose_backends, usable
 
-    roles = calls_per_pass(settings.pipeline.mode, settings.pipeline.without)
-    return {role: choose_backend(role, settings).backend for role in roles}
+    choices = choose_backends(settings)
+    return {role: usable(choices[role]) for role in calls_per_pass(settings.pipeline.mode, settings.pipeline.without)}
 
 
 def _measurer(job: BatchJob) -> Measurer:

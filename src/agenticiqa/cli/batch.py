@@ -402,7 +402,7 @@ def _dry_run(
         "skipped_files": manifest.skipped.as_dict(),
         "missing_pictures": checked.missing,
         "remote_pictures": checked.remote,
-        "backends": dict(job.backends),
+        "backends": job.backends,
         "tools": list(job.tools),
         "calls": list(expected.calls),
         "cost_usd": list(expected.cost_usd) if expected.cost_usd else None,

@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from agenticiqa.errors import BackendError, BadResponseError
 from agenticiqa.models.faults import (
-    connection_error,
     error_for_status,
     retry_after_seconds,
-    scrubbed,
-    timeout_or_unreachable,
 )
 from agenticiqa.models.transport import (
-    CONNECT_LIMIT_S,
     Call,
     JsonMode,
     TransportClient,
@@ -21,8 +17,7 @@ from agenticiqa.models.transport import (
     sdk_readiness,
     token_count,
 )
-from agenticiqa.runtime.config import ProviderSettings
-from agenticiqa.vlm_client import ModelReply, Provider, Readiness, TokenUsage
+from agenticiqa.vlm_client import ModelReply, Provider, TokenUsage
 
 if TYPE_CHECKING:
     import anthropic as sdk
@@ -41,19 +36,7 @@ class AnthropicVLMClient(TransportClient):
     def _call(self, call: Call) -> ModelReply:
         import anthropic
 
-        limit = anthropic.Timeout(call.timeout_s, connect=min(call.timeout_s, CONNECT_LIMIT_S))
-        try:
-            message = self._sdk.messages.create(**self._arguments(call), timeout=limit)
-        except anthropic.APITimeoutError as error:
-            raise timeout_or_unreachable(self.backend, error, call.request.timeout_s) from error
-        except anthropic.APIStatusError as error:
-            raise self._status_error(error) from None
-        except anthropic.APIConnectionError as error:
-            raise connection_error(self.backend, error, secret=self.key) from error
-        except (anthropic.APIResponseValidationError, ValueError) as error:
-            raise BadResponseError(
-                f"The reply of {self.backend} cannot be read: {scrubbed(str(error), self.key)}"
-            ) from error
+        message = self._send(anthropic, self._sdk.messages.create, self._arguments(call), call)
         return self._reply(message)
 
     # --- the request -------------------------------------------------------------------------------------
@@ -85,6 +68,7 @@ class AnthropicVLMClient(TransportClient):
                 f"{self.backend} sent something that is not a message.",
                 output=str(message)[:2000],
                 hint="Check base_url.",
+                client_hint="",
             )
         texts: list[Any] = [getattr(block, "text", None) for block in blocks if getattr(block, "type", None) == "text"]
         wrong = next((text for text in texts if not isinstance(text, str)), None)
@@ -138,15 +122,11 @@ def _detail(error: sdk.APIStatusError) -> str:
     return str(message or error.message)
 
 
-def _readiness(settings: ProviderSettings) -> Readiness:
-    return sdk_readiness("anthropic", "anthropic", missing=None if settings.key else "ANTHROPIC_API_KEY")
-
-
 PROVIDER = Provider(
     name="anthropic",
     description="Anthropic models through the official SDK",
     create=AnthropicVLMClient,
-    readiness=_readiness,
+    readiness=sdk_readiness("anthropic", "anthropic", "ANTHROPIC_API_KEY"),
     extra="anthropic",
     options={"ANTHROPIC_API_KEY": "the key", "ANTHROPIC_BASE_URL": "another address of the same API"},
 )

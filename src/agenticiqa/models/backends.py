@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module, metadata
 
 from agenticiqa.errors import BackendUnavailableError
-from agenticiqa.runtime.config import RoleSettings, Settings, load_settings
+from agenticiqa.runtime.config import ROLES, RoleSettings, Settings, load_settings
 from agenticiqa.vlm_client import Provider, Readiness, VLMClient
 
 
@@ -71,10 +73,8 @@ def find_provider(name: str) -> Provider:
                 f"The plug-in {point.value!r} does not give an agenticiqa.vlm_client.Provider.",
                 hint="Report this to the plug-in's authors.",
             )
-    raise BackendUnavailableError(
-        f"There is no backend provider {name!r}.",
-        hint=f"Known: {', '.join(provider_names())}. Write PROVIDER.MODEL, for example openai.gpt-4o.",
-    )
+    hint = f"Known: {', '.join(provider_names())}. Write PROVIDER.MODEL, for example openai.gpt-4o."
+    raise BackendUnavailableError(f"There is no backend provider {name!r}.", hint=hint, client_hint=hint)
 
 
 def create_vlm_client(backend: str | RoleSettings, settings: Settings | None = None) -> VLMClient:
@@ -86,7 +86,7 @@ def create_vlm_client(backend: str | RoleSettings, settings: Settings | None = N
     provider_settings = settings.provider(parsed.provider)
     readiness = provider.readiness(provider_settings)
     if not readiness.ready:
-        raise BackendUnavailableError(f"The backend {name!r} cannot be used: {readiness.reason}.")
+        raise BackendUnavailableError(f"The backend {name!r} cannot be used.", operator_detail=readiness.reason)
     client = provider.create(name, parsed.model or provider_settings.model or "", provider_settings)
     client.backend = client.backend or name
     return client
@@ -99,7 +99,30 @@ class BackendChoice:
     backend: str
     reason: str | None = None
     is_default: bool = False
-    """The keyless backend where nobody chose another: nothing that a run would have to warn of."""
+    """The keyless backend where no other was configured: nothing that a run would have to warn of."""
+
+
+def choose_backends(settings: Settings) -> dict[str, BackendChoice | BackendUnavailableError]:
+    """What each role will run on, or why it has nothing to run on; a provider is asked once whether it is ready."""
+    of_provider = cache(lambda provider: readiness_of(provider, settings))
+
+    def readiness(backend: str) -> Readiness:
+        return of_provider(BackendName.parse(backend).provider)
+
+    chosen: dict[str, BackendChoice | BackendUnavailableError] = {}
+    for role in ROLES:
+        try:
+            chosen[role] = _choose(role, settings, readiness)
+        except BackendUnavailableError as error:
+            chosen[role] = error
+    return chosen
+
+
+def usable(choice: BackendChoice | BackendUnavailableError) -> BackendChoice:
+    """The choice; raises where a role has nothing to run on."""
+    if isinstance(choice, BackendUnavailableError):
+        raise choice
+    return choice
 
 
 def choose_backend(role: str, settings: Settings) -> BackendChoice:
@@ -108,24 +131,30 @@ def choose_backend(role: str, settings: Settings) -> BackendChoice:
     A backend named on the command line or in the environment gives way only to a fallback named beside it: the user
     asked for it.
     """
+    return usable(choose_backends(settings)[role])
+
+
+def _choose(role: str, settings: Settings, readiness_of_backend: Callable[[str], Readiness]) -> BackendChoice:
     wanted = settings.role(role)
-    parsed = BackendName.parse(wanted.backend)
-    readiness = find_provider(parsed.provider).readiness(settings.provider(parsed.provider))
+    find_provider(BackendName.parse(wanted.backend).provider)
+    readiness = readiness_of_backend(wanted.backend)
     if readiness.ready:
         return BackendChoice(wanted.backend)
     reason = f"{wanted.backend} cannot be used: {readiness.reason}"
-    if wanted.fallback_backend and readiness_of(wanted.fallback_backend, settings).ready:
+    if wanted.fallback_backend and readiness_of_backend(wanted.fallback_backend).ready:
         return BackendChoice(wanted.fallback_backend, reason)
     if role in settings.chosen_explicitly:
         return BackendChoice(wanted.backend)
+    message = f"The {role}'s backend {wanted.backend!r} cannot be used."
     keyless = settings.keyless_backend
     if keyless is None:
-        raise BackendUnavailableError(f"The {role}'s backend {wanted.backend!r} cannot be used: {readiness.reason}.")
-    keyless_readiness = readiness_of(keyless, settings)
+        raise BackendUnavailableError(message, operator_detail=readiness.reason)
+    keyless_readiness = readiness_of_backend(keyless)
     if not keyless_readiness.ready:
         raise BackendUnavailableError(
-            f"The {role}'s backend {wanted.backend!r} cannot be used: {readiness.reason}. "
-            f"Neither can the keyless backend {keyless!r}: {keyless_readiness.reason}.",
+            message,
+            operator_detail=f"{readiness.reason}. "
+            f"Neither can the keyless backend {keyless!r}: {keyless_readiness.reason}",
             hint=WAYS_TO_A_BACKEND,
         )
     return BackendChoice(keyless, reason, is_default=role not in settings.chosen)

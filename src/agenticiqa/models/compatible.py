@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from agenticiqa.models.openai import OpenAIVLMClient
 from agenticiqa.models.transport import sdk_readiness
-from agenticiqa.runtime.config import ProviderSettings
-from agenticiqa.vlm_client import Provider, Readiness
+from agenticiqa.vlm_client import Provider
 
 
 class CompatibleVLMClient(OpenAIVLMClient):
@@ -18,15 +17,11 @@ class CompatibleVLMClient(OpenAIVLMClient):
     schema_limits = True
 
 
-def _readiness(settings: ProviderSettings) -> Readiness:
-    return sdk_readiness("openai", "openai", missing=None if settings.base_url else "COMPATIBLE_BASE_URL")
-
-
 PROVIDER = Provider(
     name="compatible",
     description="Any OpenAI-compatible server: vLLM, Ollama, llama.cpp, LM Studio",
     create=CompatibleVLMClient,
-    readiness=_readiness,
+    readiness=sdk_readiness("openai", "openai", "COMPATIBLE_BASE_URL", "base_url"),
     extra="openai",
     options={
         "COMPATIBLE_BASE_URL": "the server's address, usually ending in /v1",

@@ -1,4 +1,4 @@
-"""From what a provider's SDK raises to this package's errors. Key material never enters a message."""
+"""From what a provider's SDK raises to this package's errors, and retries. Key material never enters a message."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from agenticiqa.errors import (
     BackendError,
     BackendServerError,
     BackendTimeoutError,
+    BadResponseError,
     RateLimitError,
     RequestRejectedError,
 )
@@ -61,7 +62,7 @@ def quota_used_up(provider: str) -> RateLimitError:
 
 
 def connection_error(provider: str, error: BaseException, *, secret: str | None = None) -> BackendConnectionError:
-    """A connection that failed or broke. One that nobody accepts is not worth another try: the server is not there."""
+    """A connection that failed or broke. One that is refused is not worth another try: the server is not there."""
     causes = list(_chain(error))
     innermost = causes[-1]
     words = scrubbed(str(innermost) or type(innermost).__name__, secret)
@@ -69,6 +70,10 @@ def connection_error(provider: str, error: BaseException, *, secret: str | None 
     if any(_is_unreachable(cause) for cause in causes):
         mapped.retryable = False
     return mapped
+
+
+def unreadable_reply(provider: str, error: Exception, *, secret: str | None) -> BadResponseError:
+    return BadResponseError(f"The reply of {provider} cannot be read: {scrubbed(str(error), secret)}")
 
 
 def timeout_or_unreachable(provider: str, error: BaseException, seconds: float) -> BackendError:
@@ -135,7 +140,7 @@ def _seconds_until(value: str | None, now: datetime | None) -> float | None:
     return max(0.0, (moment - (now or datetime.now(timezone.utc))).total_seconds())
 
 
-# --- One way to try again: whoever sends requests says when to stop and how long to wait ---
+# --- retries ---
 
 
 def failure_of(state: RetryCallState) -> BaseException | None:

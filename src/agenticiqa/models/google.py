@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from agenticiqa.errors import AuthenticationError, BackendError, BadResponseError
+from agenticiqa.errors import AuthenticationError, BackendError
 from agenticiqa.models.faults import (
     connection_error,
     error_for_status,
     retry_after_seconds,
-    scrubbed,
     timeout_or_unreachable,
+    unreadable_reply,
 )
 from agenticiqa.models.known_models import Feature, known_provider
 from agenticiqa.models.replies import ReplyToken, answer_logprobs
@@ -26,8 +26,7 @@ from agenticiqa.models.transport import (
     sdk_readiness,
     token_count,
 )
-from agenticiqa.runtime.config import ProviderSettings
-from agenticiqa.vlm_client import ModelReply, Provider, Readiness, TokenUsage
+from agenticiqa.vlm_client import ModelReply, Provider, TokenUsage
 
 if TYPE_CHECKING:
     from google import genai
@@ -74,9 +73,7 @@ class GoogleVLMClient(TransportClient):
             raise self._status_error(error) from None
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             # The SDK converts the body without looking first: a body of another shape can raise any of these.
-            raise BadResponseError(
-                f"The reply of {self.backend} cannot be read: {scrubbed(str(error), self.key)}"
-            ) from error
+            raise unreadable_reply(self.backend, error, secret=self.key) from error
         except _transport_errors() as error:
             raise self._transport_error(error, call) from error
         return self._reply(response, call)
@@ -215,15 +212,11 @@ def _retry_delay(details: Any) -> float | None:
     return None
 
 
-def _readiness(settings: ProviderSettings) -> Readiness:
-    return sdk_readiness("google.genai", "google", missing=None if settings.key else "GOOGLE_API_KEY")
-
-
 PROVIDER = Provider(
     name="google",
     description="Google's Gemini models through the official SDK",
     create=GoogleVLMClient,
-    readiness=_readiness,
+    readiness=sdk_readiness("google.genai", "google", "GOOGLE_API_KEY"),
     extra="google",
     options={"GOOGLE_API_KEY": "the key", "GOOGLE_BASE_URL": "another address of the same API"},
 )

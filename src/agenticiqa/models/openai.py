@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from agenticiqa.errors import BackendError, BadResponseError, RequestRejectedError
 from agenticiqa.models.faults import (
-    connection_error,
     error_for_status,
     quota_used_up,
     retry_after_seconds,
     scrubbed,
-    timeout_or_unreachable,
 )
 from agenticiqa.models.replies import ReplyToken, answer_logprobs
 from agenticiqa.models.transport import (
-    CONNECT_LIMIT_S,
     TOP_LOGPROBS,
     Call,
     JsonMode,
@@ -26,8 +23,7 @@ from agenticiqa.models.transport import (
     sdk_readiness,
     token_count,
 )
-from agenticiqa.runtime.config import ProviderSettings
-from agenticiqa.vlm_client import ModelReply, Provider, Readiness, TokenUsage
+from agenticiqa.vlm_client import ModelReply, Provider, TokenUsage
 
 if TYPE_CHECKING:
     import openai as sdk
@@ -49,19 +45,7 @@ class OpenAIVLMClient(TransportClient):
     def _call(self, call: Call) -> ModelReply:
         import openai
 
-        limit = openai.Timeout(call.timeout_s, connect=min(call.timeout_s, CONNECT_LIMIT_S))
-        try:
-            completion = self._sdk.chat.completions.create(**self._arguments(call), timeout=limit)
-        except openai.APITimeoutError as error:
-            raise timeout_or_unreachable(self.backend, error, call.request.timeout_s) from error
-        except openai.APIStatusError as error:
-            raise self._status_error(error) from None
-        except openai.APIConnectionError as error:
-            raise connection_error(self.backend, error, secret=self.key) from error
-        except (openai.APIResponseValidationError, ValueError) as error:
-            raise BadResponseError(
-                f"The reply of {self.backend} cannot be read: {scrubbed(str(error), self.key)}"
-            ) from error
+        completion = self._send(openai, self._sdk.chat.completions.create, self._arguments(call), call)
         return self._reply(completion, call)
 
     # --- the request -------------------------------------------------------------------------------------
@@ -103,6 +87,7 @@ class OpenAIVLMClient(TransportClient):
                 f"{self.backend} sent something that is not a chat completion.",
                 output=str(completion)[:2000],
                 hint="Check base_url: it usually ends in /v1.",
+                client_hint="",
             )
         choice = choices[0]
         message = getattr(choice, "message", None)
@@ -184,15 +169,11 @@ def _pairs(items: Iterable[Any] | None) -> Iterable[tuple[str, float]]:
             yield text, float(logprob)
 
 
-def _readiness(settings: ProviderSettings) -> Readiness:
-    return sdk_readiness("openai", "openai", missing=None if settings.key else "OPENAI_API_KEY")
-
-
 PROVIDER = Provider(
     name="openai",
     description="OpenAI models through the official SDK",
     create=OpenAIVLMClient,
-    readiness=_readiness,
+    readiness=sdk_readiness("openai", "openai", "OPENAI_API_KEY"),
     extra="openai",
     options={"OPENAI_API_KEY": "the key", "OPENAI_BASE_URL": "another address of the same API"},
 )

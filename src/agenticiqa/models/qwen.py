@@ -1,4 +1,4 @@
-"""A fine-tuned adapter (LoRA, as peft writes it) for a local model: what it is, and how it gets into the model."""
+"""Qwen2.5-VL on this machine through transformers, with a fine-tuned adapter (LoRA, as peft writes it) where named."""
 
 from __future__ import annotations
 
@@ -82,8 +82,7 @@ def with_adapter(model: Any, adapter: Adapter) -> Any:
         ) from error
 
 
-# --- Qwen2.5-VL on this machine ---
-
+# --- the model ---
 
 NEEDED = ("torch", "torchvision", "transformers")
 MISSING_EXTRA = "the extra is missing: pip install 'agenticiqa[qwen]'"
@@ -145,7 +144,9 @@ class QwenVLMClient(RichVLMClient):
             import torch
             from transformers import AutoModelForImageTextToText, AutoProcessor
         except ImportError as error:
-            raise BackendUnavailableError(f"{self.backend} cannot be used: {MISSING_EXTRA} ({error}).") from error
+            raise BackendUnavailableError(
+                f"{self.backend} cannot be used.", operator_detail=f"{MISSING_EXTRA} ({error})"
+            ) from error
         device, dtype, spread = _placement(torch, self.settings)
         logger.info("loading %s on %s as %s", self.model, device, dtype)
         try:

@@ -1,4 +1,4 @@
-"""How sure the model is of its letter: read from the token probabilities of its JSON reply.
+"""Answer probabilities from a reply's tokens, and the JSON schema that a reply is asked to fit.
 
 The reply is a list of tokens, each with the most likely alternatives at that place. One of them carries the value of
 ``final_answer``; the alternatives at that place are what the model might have answered instead.
@@ -153,8 +153,7 @@ def logsumexp(values: Sequence[float]) -> float:
     return highest + math.log(sum(math.exp(value - highest) for value in values))
 
 
-# --- The JSON schema a provider enforces, made from a Pydantic model ---
-
+# --- the JSON schema that a provider enforces, made from a Pydantic model ---
 
 _KEPT = ("type", "enum", "description", "$ref")
 _LIMITS = ("minLength", "maxLength", "minItems", "maxItems")

@@ -13,13 +13,14 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from tenacity import RetryCallState, wait_exponential, wait_random
 
 from agenticiqa.errors import (
     AuthenticationError,
+    BackendError,
     BackendUnavailableError,
     BadResponseError,
     RateLimitError,
@@ -27,7 +28,14 @@ from agenticiqa.errors import (
     RequestRejectedError,
     TruncatedReplyError,
 )
-from agenticiqa.models.faults import attempts, failure_of, timeout_error
+from agenticiqa.models.faults import (
+    attempts,
+    connection_error,
+    failure_of,
+    timeout_error,
+    timeout_or_unreachable,
+    unreadable_reply,
+)
 from agenticiqa.models.known_models import Feature, known_provider
 from agenticiqa.models.replies import ReplySchema, reply_schema
 from agenticiqa.pictures.images import EncodedImage
@@ -136,9 +144,8 @@ class TransportClient(RichVLMClient):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if not model:
-            raise BackendUnavailableError(
-                f"The backend {backend!r} names no model.", hint=f"Write {self.provider}.MODEL."
-            )
+            hint = f"Write {self.provider}.MODEL."
+            raise BackendUnavailableError(f"The backend {backend!r} names no model.", hint=hint, client_hint=hint)
         self.backend = backend
         known = known_provider(self.provider)
         self.model = known.model_id(model)
@@ -169,6 +176,24 @@ class TransportClient(RichVLMClient):
             if self._sdk_client is None:
                 self._sdk_client = self._make_sdk_client()
             return self._sdk_client
+
+    def _status_error(self, error: Any) -> BackendError:
+        """The error for a reply with a status outside 2xx, for SDKs that are called through :meth:`_send`."""
+        raise NotImplementedError
+
+    def _send(self, sdk: Any, create: Callable[..., Any], arguments: dict[str, Any], call: Call) -> Any:
+        """One call of an SDK of the kind that OpenAI and Anthropic ship, its errors mapped to this package's."""
+        limit = sdk.Timeout(call.timeout_s, connect=min(call.timeout_s, CONNECT_LIMIT_S))
+        try:
+            return create(**arguments, timeout=limit)
+        except sdk.APITimeoutError as error:
+            raise timeout_or_unreachable(self.backend, error, call.request.timeout_s) from error
+        except sdk.APIStatusError as error:
+            raise self._status_error(error) from None
+        except sdk.APIConnectionError as error:
+            raise connection_error(self.backend, error, secret=self.key) from error
+        except (sdk.APIResponseValidationError, ValueError) as error:
+            raise unreadable_reply(self.backend, error, secret=self.key) from error
 
     # --- the face ----------------------------------------------------------------------------------------
 
@@ -312,7 +337,9 @@ def _checked_address(backend: str, address: str | None) -> str | None:
         complete = False
     if not complete:
         raise BackendUnavailableError(
-            f"The base_url of {backend} is not a web address.", hint="Write for example http://127.0.0.1:8000/v1."
+            f"{backend} cannot be used.",
+            operator_detail="its base_url is not a web address",
+            hint="Write for example http://127.0.0.1:8000/v1.",
         )
     return address
 
@@ -350,10 +377,16 @@ def installed(module: str) -> bool:
         return False
 
 
-def sdk_readiness(module: str, extra: str, *, missing: str | None) -> Readiness:
-    """Ready, or the first thing that is missing: the SDK, then a setting."""
-    if not installed(module):
-        return Readiness(ready=False, reason=f"the extra is missing: pip install 'agenticiqa[{extra}]'")
-    if missing:
-        return Readiness(ready=False, reason=f"{missing} is not set")
-    return Readiness(ready=True, reason="ready")
+def sdk_readiness(
+    module: str, extra: str, variable: str, setting: Literal["key", "base_url"] = "key"
+) -> Callable[[ProviderSettings], Readiness]:
+    """Tells whether a provider is ready, or the first thing that is missing: the SDK, then its key or address."""
+
+    def readiness(settings: ProviderSettings) -> Readiness:
+        if not installed(module):
+            return Readiness(ready=False, reason=f"the extra is missing: pip install 'agenticiqa[{extra}]'")
+        if not getattr(settings, setting):
+            return Readiness(ready=False, reason=f"{variable} is not set")
+        return Readiness(ready=True, reason="ready")
+
+    return readiness

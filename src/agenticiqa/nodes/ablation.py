@@ -1,4 +1,4 @@
-"""What a run does without one of its parts, so that nothing asks for what was left out on purpose."""
+"""What a run does without one of its parts (an ablation): the plan, and how often each model is asked."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _SWITCHES: dict[Part, tuple[str, ...]] = {
 
 
 def planner_is_asked(without: Collection[str]) -> bool:
-    """Nobody would carry out a plan without an executor."""
+    """Whether a model plans: not without an executor, which would carry out the plan."""
     return not {"planner", "executor"} & {*without}
 
 
 def may_replan(without: Collection[str]) -> bool:
-    """A plan that nobody makes cannot be made again."""
+    """Whether the planner may be asked again."""
     return planner_is_asked(without) and "replan" not in without
 
 
@@ -50,7 +50,7 @@ def apply_ablation(plan: PlannerOutput, without: Collection[str]) -> PlannerOutp
 
 
 def calls_per_pass(mode: RunMode, without: Collection[str]) -> dict[str, int]:
-    """How often each role's model is asked in one pass in which every step runs; roles that nobody asks are left out.
+    """How often each role's model is asked in one pass in which every step runs; roles that are not asked are left out.
 
     >>> calls_per_pass("agents", []), calls_per_pass("direct", [])
     ({'planner': 1, 'executor': 3, 'summarizer': 1}, {'summarizer': 1})

@@ -1,4 +1,4 @@
-"""What counts as enough evidence: coverage, gaps, contradictions, and the decision to plan again.
+"""What counts as enough evidence (coverage, gaps, contradictions), and regions that a plan must cover.
 
 The decision is conservative. Only a clear gap in something the plan asked for sends the run back to the planner.
 """
@@ -8,25 +8,18 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from agenticiqa.pictures.regions import find_region, without_article
-from agenticiqa.state import DistortionAnalysis, ExecutorOutput, PlannerOutput
+from agenticiqa.state import DistortionAnalysis, ExecutorOutput, Gap, PlannerOutput
 from agenticiqa.vocabulary import CATEGORIES, GLOBAL, OVERALL, same_name
+
+logger = logging.getLogger(__name__)
 
 HIGH_SCORE = 4.0
 SERIOUS = ("severe", "extreme")
 KEY_SEVERITIES = ("moderate", *SERIOUS)
 HARMLESS = ("none", "slight")
-
-
-@dataclass(frozen=True)
-class Gap:
-    """One thing that is missing or does not fit, in words for the planner and the user."""
-
-    kind: Literal["analysis", "scores", "contradiction", "uncertainty", "conflict"]
-    reason: str
 
 
 def should_replan(
@@ -180,10 +173,7 @@ def _open_uncertainty(executor_output: ExecutorOutput, required: Sequence[str]) 
     return gaps
 
 
-# --- A region that the user gave and named in the question is a fact ---
-
-
-logger = logging.getLogger(__name__)
+# --- regions that the user gave and the question names ---
 
 Regions = Mapping[str, Sequence[int]]
 
@@ -192,28 +182,10 @@ _LEFT_OUT = (
     r"other\s+than|not)\s+(?:(?:the|a|an|this|that|my)\s+)?$"
 )
 _WHOLE = re.compile(r"\b(?:image|picture|photo|photograph|shot|frame|whole|overall|entire|entirely)s?\b", re.IGNORECASE)
-_TIES = frozenset(
-    [
-        "of",
-        "on",
-        "in",
-        "at",
-        "by",
-        "near",
-        "behind",
-        "beside",
-        "under",
-        "over",
-        "above",
-        "below",
-        "with",
-        "without",
-        "around",
-        "next",
-        "to",
-        "from",
-    ]
-)
+_PREPOSITIONS = frozenset({
+    "of", "on", "in", "at", "by", "near", "behind", "beside", "under", "over", "above", "below", "with", "without",
+    "around", "next", "to", "from",
+})  # fmt: skip
 
 
 def enforce_regions(
@@ -296,7 +268,7 @@ def _with_region(plan: PlannerOutput, name: str, question: str) -> PlannerOutput
 def _says_more_of(longer: str, name: str) -> bool:
     """ "purple flowers" are the region "flowers"; "the edge of the flowers" is something else."""
     before, found, after = without_article(longer).rpartition(f" {without_article(name)}")
-    return bool(found) and not after and not _TIES & set(before.split())
+    return bool(found) and not after and not _PREPOSITIONS & set(before.split())
 
 
 def _position(name: str, question: str) -> int:

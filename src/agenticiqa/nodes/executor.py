@@ -18,7 +18,6 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 
 from agenticiqa.errors import AgenticIQAError, BadResponseError
-from agenticiqa.models.backends import create_vlm_client
 from agenticiqa.nodes.measurement import MeasuredScores, plan_jobs, run_jobs
 from agenticiqa.nodes.model_calls import Deadline, Few, Name, Sentences, Step, parse_as
 from agenticiqa.nodes.prompts import ANALYSIS, DETECTION, SELECTION, PromptTemplate
@@ -30,7 +29,6 @@ from agenticiqa.vlm_client import (
     Analysis,
     Distortions,
     LabelledImage,
-    ModelRequest,
     OfferedTool,
     Selection,
     TypedBackend,
@@ -289,32 +287,17 @@ class _Execution:
         """A step's result, or None with the failure written down: the other steps go on."""
         step = Step(
             template.name,
-            request=lambda: self._request(template, fields, schema),
+            request=lambda: self.context.request(
+                "executor", self.state, template, {"gap": self._gap(), **fields}, schema
+            ),
             parse=lambda reply: read(parse_as(schema)(reply)),
             typed_call=typed_call,
         )
-
-        def asked() -> T:
-            asker = self.context.asker("executor", self.asked, create_vlm_client, deadline=self.deadline)
-            return asker.ask(step).value
-
+        caller = self.context.model_caller
         with self.context.timed(f"executor.{template.name}"):
-            return self._attempt(template.name, asked)
-
-    def _request(self, template: PromptTemplate, fields: Mapping[str, str], schema: type[BaseModel]) -> ModelRequest:
-        role = self.context.settings.executor
-        common = {"query": self.state["query"].strip(), "gap": self._gap()}
-        system, user = self.context.prompts.fill(template, {**common, **fields})
-        return ModelRequest(
-            system=system,
-            user=user,
-            images=self.pictures,
-            schema=schema,
-            temperature=role.temperature,
-            top_p=role.top_p,
-            max_tokens=role.max_tokens,
-            timeout_s=role.timeout_s,
-        )
+            return self._attempt(
+                template.name, lambda: caller("executor", self.asked, deadline=self.deadline).ask(step).value
+            )
 
     def _gap(self) -> str:
         """On a replan: what the last pass left open. A reply kept from that pass must not answer this one."""

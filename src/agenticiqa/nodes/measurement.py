@@ -10,7 +10,7 @@ from agenticiqa.pictures.images import Box
 from agenticiqa.pictures.regions import find_region
 from agenticiqa.runtime.config import ToolSettings
 from agenticiqa.state import ToolExecutionLog
-from agenticiqa.tools.measuring import OVERRAN, JobResult, ToolJob, ToolRunner
+from agenticiqa.tools.measuring import JobResult, ToolJob, ToolRunner
 from agenticiqa.tools.registry import Tool, ToolRegistry
 from agenticiqa.vlm_client import Selection
 from agenticiqa.vocabulary import GLOBAL
@@ -72,7 +72,9 @@ def _runnable(tools: ToolRegistry, name: str, has_reference: bool) -> Tool:
     tool = tools.find(name)
     if tool.needs_reference and not has_reference:
         raise ToolError(
-            f"{tool.name} compares with a reference picture, and none was given.", hint="Give one with --reference."
+            f"{tool.name} compares with a reference picture, and none was given.",
+            hint="Give one with --reference.",
+            client_hint="",
         )
     return tool
 
@@ -89,11 +91,7 @@ def run_jobs(jobs: Sequence[MeasurementJob], runner: ToolRunner, settings: ToolS
     tool_jobs = list(dict.fromkeys(each.job for each in jobs))
     results = runner.run(tool_jobs, max_workers=settings.max_workers, timeout_s=settings.timeout_s)
     by_job = dict(zip(tool_jobs, results, strict=True))
-    lasting = {
-        job: result.error
-        for job, result in by_job.items()
-        if result.error is not None and not result.error.startswith(OVERRAN)
-    }
+    lasting = {job: result.error for job, result in by_job.items() if result.error is not None and not result.timed_out}
     return MeasuredScores(_filed(jobs, by_job) or None, list(_logs(jobs, by_job)), lasting)
 
 

@@ -1,8 +1,4 @@
-"""Lengths that a model's reply is asked to keep to.
-
-Servers with grammars enforce them, so that a small model cannot ramble until its tokens run out. They are requests,
-not rules: a longer reply is still read.
-"""
+"""How agents ask a model until its reply can be used: retries, fallbacks, cache, time limits, accounts, JSON."""
 
 from __future__ import annotations
 
@@ -25,18 +21,15 @@ from agenticiqa.runtime.logs import redact
 from agenticiqa.runtime.stopping import Cancelled, checkpoint, run_cancellable
 from agenticiqa.vlm_client import ModelReply, ModelRequest, TokenUsage, TypedBackend, VLMClient
 
+logger = logging.getLogger(__name__)
+
+# Lengths that a model's reply is asked to keep to. Servers with grammars enforce them, so that a small model cannot
+# ramble until its tokens run out; a longer reply is still read.
 Name = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": 80})]
 Sentences = Annotated[str, Field(min_length=1, json_schema_extra={"maxLength": 800})]
 
 T = TypeVar("T")
 Few = Annotated[list[T], Field(json_schema_extra={"maxItems": 16})]
-
-
-# --- Ask a model until its reply can be used ---
-
-
-logger = logging.getLogger(__name__)
-
 M = TypeVar("M", bound=BaseModel)
 
 STRICTER = "Return ONLY valid JSON"
@@ -91,7 +84,7 @@ class Step(Generic[T]):
     parse: Callable[[ModelReply], T]
     typed_call: Callable[[TypedBackend], T]
     stricter: str = STRICTER
-    about: str = ""
+    log_context: str = ""
     """What it is asked with, in a few words for the log of failed attempts."""
 
 
@@ -128,7 +121,7 @@ class ModelCaller:
     attempts: int = 3
     deadline: Deadline | None = None
     secrets: Sequence[str] = ()
-    """Keys that a provider's words may repeat; they are taken out before a failure is told to anybody."""
+    """Keys that a provider's words may repeat; they are taken out of every failure."""
 
     def ask(self, step: Step[T], *, call_budget: int | None = None) -> Answered[T]:
         """What the step wants to know, from the first client that can say it.
@@ -185,7 +178,6 @@ class ModelCaller:
                 value = step.parse(reply)
             except (BadResponseError, ValidationError) as error:
                 failure = _as_bad_response(error)
-                # What the model wrote belongs to the failure, whoever found it.
                 failure.output = failure.output or (reply.text if reply else "")
                 self._log_attempt(step, attempt, tries, error, failure.message)
                 continue
@@ -197,9 +189,10 @@ class ModelCaller:
         raise failure or BadResponseError(f"No call was left to ask {client.backend}.")
 
     def _log_attempt(self, step: Step[T], attempt: int, tries: int, error: Exception, message: str) -> None:
+        on = step.log_context and f" on {step.log_context}"
         logger.warning(
             "%s %s: attempt %d of %d%s failed: %s: %s",
-            self.role, step.name, attempt, tries, step.about and f" on {step.about}", type(error).__name__, message,
+            self.role, step.name, attempt, tries, on, type(error).__name__, message,
         )  # fmt: skip
 
     # --- one call ---
@@ -293,7 +286,7 @@ def _complete(client: VLMClient, request: ModelRequest) -> ModelReply:
     try:
         if client.cancellable:
             return client.complete(request)
-        # Somebody else's code: it is waited for as long as it takes, unless the run is stopped.
+        # A plug-in's code: it is waited for as long as it takes, unless the run is stopped.
         return run_cancellable(lambda: client.complete(request), math.inf, f"call-{client.backend}")
     except (BackendError, Cancelled):
         raise

@@ -11,7 +11,6 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from agenticiqa.errors import AgenticIQAError
-from agenticiqa.models.backends import create_vlm_client
 from agenticiqa.nodes.ablation import apply_ablation, fixed_plan, planner_is_asked
 from agenticiqa.nodes.evidence import enforce_regions
 from agenticiqa.nodes.model_calls import Few, Name, Step, parse_as
@@ -26,7 +25,6 @@ from agenticiqa.state import (
     ReferenceMode,
 )
 from agenticiqa.tools.catalogue import tool_key
-from agenticiqa.vlm_client import ModelRequest
 from agenticiqa.vocabulary import CATEGORIES
 
 logger = logging.getLogger(__name__)
@@ -119,14 +117,12 @@ def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
     again = _is_replan(state)
     step = Step(
         "plan",
-        request=lambda: _request(state, context),
+        request=lambda: context.request("planner", state, PLANNER, _fields(state), PlanReply),
         parse=lambda reply: parse_as(PlanReply)(reply).to_plan(),
         typed_call=lambda backend: backend.plan(state.get("plan") if again else None),
         stricter=STRICTER,
     )
-    answered = context.asker("planner", asked, create_vlm_client).ask(
-        step, call_budget=REPLAN_CALL_BUDGET if again else None
-    )
+    answered = context.model_caller("planner", asked).ask(step, call_budget=REPLAN_CALL_BUDGET if again else None)
     plan = _apply_constraints(
         answered.value,
         has_reference=asked.has_reference,
@@ -136,24 +132,8 @@ def _make_plan(state: AgenticIQAState, context: RunContext) -> PlannerOutput:
     return apply_ablation(enforce_regions(plan, asked.question, state.get("regions"), keep_switches=again), without)
 
 
-def _request(state: AgenticIQAState, context: RunContext) -> ModelRequest:
-    role = context.settings.planner
-    system, user = context.prompts.fill(PLANNER, _fields(state))
-    return ModelRequest(
-        system=system,
-        user=user,
-        images=context.labelled_pictures(state),
-        schema=PlanReply,
-        temperature=role.temperature,
-        top_p=role.top_p,
-        max_tokens=role.max_tokens,
-        timeout_s=role.timeout_s,
-    )
-
-
 def _fields(state: AgenticIQAState) -> dict[str, str]:
     fields = {
-        "query": state["query"].strip(),
         "categories": ", ".join(CATEGORIES),
         "options": "\n".join(state.get("options") or []),
         "reference": "attached" if state.get("reference_path") else "none",

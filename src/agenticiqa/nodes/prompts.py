@@ -91,7 +91,7 @@ class PromptBook:
     shipped: tuple[PromptTemplate, ...] = ()
 
     def fill(self, template: PromptTemplate, values: Mapping[str, str]) -> tuple[str, str]:
-        """(system, user) of a step, in the words of whoever wrote the prompt."""
+        """(system, user) of a step, by the replaced template where there is one."""
         return self.replaced.get(template.name, template).filled(values)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""From tool scores and a model's letter to one score, or to the finding that the two contradict each other."""
+"""How a model's answer is asked for, read, and fused with tool scores into one score or a conflict of both."""
 
 from __future__ import annotations
 
@@ -92,8 +92,7 @@ def _conflict(fusion: ScoreFusion, tool_scores: Sequence[float], said: Mapping[i
     return ScoreConflict(tools=min(max(mean, 1), 5), model=min(max(model, 1), 5), overlap=overlap)
 
 
-# --- How an answer is asked for and read ---
-
+# --- how an answer is asked for and read ---
 
 OPEN_QUESTION_LINE = 'There are no answer options: give a short, direct answer to the question as "final_answer".'
 YES_NO_LINE = 'There are no answer options: answer "Yes" or "No" as "final_answer".'
@@ -115,8 +114,8 @@ class ParsedAnswer:
     """Log-probability of each answer letter, where they are known."""
     advice: tuple[Advice, ...] = ()
     doubt: str | None = None
-    weighed: bool = False
-    """Only the likeliest of a typed backend's chances: a rating is then the level of the fused score."""
+    from_probabilities: bool = False
+    """Whether it is only the likeliest letter of a typed backend: a rating is then the level of the fused score."""
 
 
 @dataclass(frozen=True)
@@ -158,19 +157,23 @@ class AnswerForm:
         final = self.canonical(draft.final_answer, reply.text)
         return ParsedAnswer(final, draft.quality_reasoning, reply.answer_logprobs)
 
-    def understood(self, verdict: Verdict) -> ParsedAnswer:
+    def from_verdict(self, verdict: Verdict) -> ParsedAnswer:
         """A typed backend's verdict in the form of a parsed reply."""
         logprobs = {letter: math.log(max(p, LEAST_PROBABILITY)) for letter, p in verdict.probabilities.items()}
-        said = verdict.reasoning
-        if verdict.doubt and verdict.doubt not in said:
-            said = f"{verdict.doubt} {said}"
-        answer = self.canonical(verdict.answer, said)
+        reasoning = verdict.reasoning
+        if verdict.doubt and verdict.doubt not in reasoning:
+            reasoning = f"{verdict.doubt} {reasoning}"
         return ParsedAnswer(
-            answer, said, logprobs or None, tuple(verdict.advice), verdict.doubt, weighed=bool(logprobs)
+            self.canonical(verdict.answer, reasoning),
+            reasoning,
+            logprobs or None,
+            tuple(verdict.advice),
+            verdict.doubt,
+            from_probabilities=bool(logprobs),
         )
 
-    def canonical(self, answer: str, said: str) -> str:
-        """The option or word that was meant; ``said`` is the whole reply, for the failure."""
+    def canonical(self, answer: str, reply: str) -> str:
+        """The option or word that was meant; ``reply`` is the whole reply, for the failure."""
         if self.mode == "explanation" and same_name(answer, UNABLE_TO_DETERMINE):
             # A backend may say that it cannot judge a question; that is no answer, but no failure either.
             return UNABLE_TO_DETERMINE
@@ -179,7 +182,7 @@ class AnswerForm:
             if letter is None and self.mode == "scoring" and (level := parse_level(answer)):
                 letter = LEVEL_LETTERS[level]
             if letter is None:
-                raise BadResponseError(f"{answer!r} is none of the options.", output=said)
+                raise BadResponseError(f"{answer!r} is none of the options.", output=reply)
             return letter
         if is_yes_no(self.query):
             return parse_yes_no(answer) or answer

@@ -1,4 +1,4 @@
-"""The state that a run starts with, and the events that it reports on the way."""
+"""What a run needs: the state it starts with, its context (settings, clients, tools, cache, accounts), its events."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import BaseModel
+
 from agenticiqa.answers import lettered, split_question
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, QueryError
-from agenticiqa.models.backends import BackendChoice, choose_backend, create_vlm_client
+from agenticiqa.models.backends import BackendChoice, choose_backends, create_vlm_client, usable
 from agenticiqa.nodes.model_calls import CallLog, Deadline, ModelCaller
-from agenticiqa.nodes.prompts import SHIPPED, PromptBook, read_prompts
+from agenticiqa.nodes.prompts import SHIPPED, PromptBook, PromptTemplate, read_prompts
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.inputs import Align, GivenPicture, aligned, given_picture
 from agenticiqa.runtime.cache import DiskCache, open_cache
@@ -27,6 +29,7 @@ from agenticiqa.vlm_client import (
     REFERENCE_IMAGE_LABEL,
     TEST_IMAGE_LABEL,
     LabelledImage,
+    ModelRequest,
     Question,
     TypedBackend,
     VLMClient,
@@ -34,6 +37,8 @@ from agenticiqa.vlm_client import (
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -89,11 +94,6 @@ def initial_state(
     return state
 
 
-# --- What a run needs besides its state ---
-
-
-logger = logging.getLogger(__name__)
-
 # LangGraph keeps keys with this prefix out of what it stores.
 CONTEXT_KEY = "__agenticiqa_context"
 EMBEDDED = "embedded"
@@ -125,7 +125,7 @@ class RunContext:
     _made: dict[str, VLMClient] = field(default_factory=dict, repr=False)
     _making: threading.RLock = field(default_factory=threading.RLock, repr=False)
     """Held while a client is made; shared by the runs that share clients."""
-    _choices: dict[str, BackendChoice] = field(default_factory=dict, repr=False)
+    _choices: dict[str, BackendChoice | BackendUnavailableError] = field(default_factory=dict, repr=False)
     """By role; shared by the runs of one assessor, whose settings do not change."""
     _images: dict[str, LoadedImage] = field(default_factory=dict, repr=False)
     _asked: Question | None = field(default=None, repr=False)
@@ -176,13 +176,13 @@ class RunContext:
     # --- models ---
 
     def backend_choice(self, role: str) -> BackendChoice:
-        """Which backend plays a role, decided once."""
+        """Which backend plays a role; all roles are decided together and once."""
         if role in self.clients:
             return BackendChoice(self.clients[role].identity)
         with self._lock:
             if role not in self._choices:
-                self._choices[role] = choose_backend(role, self.settings)
-            return self._choices[role]
+                self._choices.update(choose_backends(self.settings))
+            return usable(self._choices[role])
 
     def asked(self, state: AgenticIQAState) -> Question:
         """The run's question, read once; a question that cannot be asked is refused here."""
@@ -197,19 +197,36 @@ class RunContext:
                 )
             return self._asked
 
-    def asker(
+    def request(
         self,
         role: str,
-        asked: Question,
-        create: Callable[..., VLMClient] = create_vlm_client,
-        *,
-        deadline: Deadline | None = None,
-    ) -> ModelCaller:
+        state: AgenticIQAState,
+        template: PromptTemplate,
+        fields: Mapping[str, str],
+        schema: type[BaseModel],
+        answer_letters: Sequence[str] = (),
+    ) -> ModelRequest:
+        """A step's prompt with the question and the pictures, and the parameters that are set for the role."""
+        role_settings = self.settings.role(role)
+        system, user = self.prompts.fill(template, {"query": state["query"].strip(), **fields})
+        return ModelRequest(
+            system=system,
+            user=user,
+            images=self.labelled_pictures(state),
+            schema=schema,
+            answer_letters=tuple(answer_letters),
+            temperature=role_settings.temperature,
+            top_p=role_settings.top_p,
+            max_tokens=role_settings.max_tokens,
+            timeout_s=role_settings.timeout_s,
+        )
+
+    def model_caller(self, role: str, asked: Question, *, deadline: Deadline | None = None) -> ModelCaller:
         """What an agent asks its model through, with its retries, time limit and fallback."""
         role_settings = self.settings.role(role)
         return ModelCaller(
             role=role,
-            clients=self._clients_of(role, create),
+            clients=self._clients_of(role),
             typed_backend_of=lambda client: self._typed_backend(client, asked),
             calls=self.calls,
             cache=self.cache,
@@ -234,7 +251,7 @@ class RunContext:
 
         def look() -> None:
             try:
-                backend = self._typed_backend(self._client(EMBEDDED, create_vlm_client), self.asked(state))
+                backend = self._typed_backend(self._client(EMBEDDED), self.asked(state))
                 if backend is not None:
                     backend.prefetch()
             except AgenticIQAError as error:
@@ -242,23 +259,23 @@ class RunContext:
 
         threading.Thread(target=look, name="look ahead", daemon=True).start()
 
-    def _clients_of(self, role: str, create: Callable[..., VLMClient]) -> list[VLMClient]:
+    def _clients_of(self, role: str) -> list[VLMClient]:
         fallback = self.settings.role(role).fallback_backend
         if role in self.clients:
             extra = self.clients.get(f"{role}.fallback")
             return [self.clients[role], *([extra] if extra else [])]
-        clients = [self._client(self.backend_choice(role).backend, create)]
+        clients = [self._client(self.backend_choice(role).backend)]
         if fallback and fallback != clients[0].backend:
             try:
-                clients.append(self._client(fallback, create))
+                clients.append(self._client(fallback))
             except BackendUnavailableError as error:
                 logger.debug("The %s has no fallback: %s", role, error)
         return clients
 
-    def _client(self, backend: str, create: Callable[..., VLMClient]) -> VLMClient:
+    def _client(self, backend: str) -> VLMClient:
         with self._making:
             if backend not in self._made:
-                self._made[backend] = create(backend, self.settings)
+                self._made[backend] = create_vlm_client(backend, self.settings)
             return self._made[backend]
 
     # --- accounts ---

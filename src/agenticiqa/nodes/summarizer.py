@@ -13,9 +13,8 @@ from langchain_core.runnables import RunnableConfig
 from agenticiqa.advice import advice_from_analysis
 from agenticiqa.answers import asked_scale, asks_for_rating
 from agenticiqa.errors import AgenticIQAError, BadResponseError, ImageError
-from agenticiqa.models.backends import create_vlm_client
 from agenticiqa.nodes.ablation import may_replan
-from agenticiqa.nodes.evidence import Gap, find_contradictions, find_gaps, should_replan
+from agenticiqa.nodes.evidence import find_contradictions, find_gaps, should_replan
 from agenticiqa.nodes.model_calls import Answered, Step
 from agenticiqa.nodes.prompts import EXPLANATION, EXPLANATION_PROMPT_TEMPLATE, SCORING, SCORING_PROMPT_TEMPLATE
 from agenticiqa.nodes.rating import RATING_OPTIONS, AnswerForm, ParsedAnswer, fusion_of, joined_sentences, rate
@@ -26,11 +25,12 @@ from agenticiqa.state import (
     MAX_REPLAN_HISTORY,
     AgenticIQAState,
     ExecutorOutput,
+    Gap,
     PlannerOutput,
     ScoreConflict,
     SummarizerOutput,
 )
-from agenticiqa.vlm_client import Mode, ModelRequest, TypedBackend
+from agenticiqa.vlm_client import Mode, TypedBackend
 from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
 
 # The documents put should_replan and the two templates here.
@@ -51,7 +51,7 @@ _SAYS_NO_EVIDENCE = re.compile(
 MAX_UNCHANGED_PLANS = 2
 
 CONFLICT = "Measurements and model contradict each other"
-"""How the reason of such a replan begins; what was read may differ from pass to pass."""
+"""How the reason of such a replan begins."""
 
 
 def summarizer_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None) -> dict[str, Any]:
@@ -90,6 +90,13 @@ def select_mode(plan: PlannerOutput, query: str, *, has_options: bool, strict: b
     return "scoring"
 
 
+def failed_result(reasoning: str, error: AgenticIQAError) -> SummarizerOutput:
+    """The result of a run that has no answer."""
+    return SummarizerOutput(
+        final_answer=UNABLE_TO_DETERMINE, quality_reasoning=reasoning, error=f"{error.kind}: {error}"
+    )
+
+
 @dataclass
 class _Summary:
     """One pass of the summarizer."""
@@ -116,21 +123,15 @@ class _Summary:
         self.conflict: ScoreConflict | None = None
         self.interval: tuple[float, float] | None = None
         self.iteration = self.state.get("iteration_count", 0)
+        self.earlier_gaps = self.state.get("replan_gaps", [])
         self.limit = self.state.get("max_replan_iterations", DEFAULT_MAX_REPLAN_ITERATIONS)
 
     def run(self) -> dict[str, Any]:
         self._log_start()
         try:
             answered = self._ask()
-        except BadResponseError as error:
-            self._log_failure(error, f"the model's full output: {error.output}")
-            return self._failure(PARSING_FAILED, error)
-        except ImageError as error:
-            self._log_failure(error, "a picture could not be loaded")
-            return self._failure(f"A picture could not be loaded: {error}", error)
         except AgenticIQAError as error:
-            self._log_failure(error, "its model could not be asked")
-            return self._no_model(error)
+            return self._failure(error)
         return self._conclude(answered)
 
     # --- asking ---
@@ -138,33 +139,24 @@ class _Summary:
     def _ask(self) -> Answered[ParsedAnswer]:
         step = Step(
             "answer",
-            request=self._request,
+            request=lambda: self.context.request(
+                "summarizer",
+                self.state,
+                SCORING if self.mode == "scoring" else EXPLANATION,
+                self._fields(),
+                self.form.schema(),
+                tuple(self.options),
+            ),
             parse=self.form.parse,
             typed_call=self._typed_answer,
-            about=self._evidence_summary(),
+            log_context=self._evidence_summary(),
         )
-        return self.context.asker("summarizer", self.asked, create_vlm_client).ask(step)
-
-    def _request(self) -> ModelRequest:
-        role = self.context.settings.summarizer
-        system, user = self.context.prompts.fill(SCORING if self.mode == "scoring" else EXPLANATION, self._fields())
-        return ModelRequest(
-            system=system,
-            user=user,
-            images=self.context.labelled_pictures(self.state),
-            schema=self.form.schema(),
-            answer_letters=tuple(self.options),
-            temperature=role.temperature,
-            top_p=role.top_p,
-            max_tokens=role.max_tokens,
-            timeout_s=role.timeout_s,
-        )
+        return self.context.model_caller("summarizer", self.asked).ask(step)
 
     def _fields(self) -> dict[str, str]:
         analysis, scores = self.evidence.distortion_analysis, self.evidence.quality_scores
         told = {name: [entry.for_prompt() for entry in entries] for name, entries in (analysis or {}).items()}
         return {
-            "query": self.state["query"].strip(),
             "options": self.form.options_section(),
             "distortion_analysis": json.dumps(told, ensure_ascii=False) if told else "",
             "tool_response": json.dumps(scores, ensure_ascii=False) if scores else "",
@@ -186,7 +178,7 @@ class _Summary:
     def _typed_answer(self, backend: TypedBackend) -> ParsedAnswer:
         if self.tool_scores:
             self.counted_scores = self.evidence.tool_scores(self.plan.scope_names, without=backend.own_tools)
-        return self.form.understood(backend.answer(self.mode, self.plan, self.evidence))
+        return self.form.from_verdict(backend.answer(self.mode, self.plan, self.evidence))
 
     # --- concluding ---
 
@@ -201,12 +193,12 @@ class _Summary:
         answered_at_all = reply.answer != UNABLE_TO_DETERMINE
         if self.evidence.is_empty and answered_at_all and not _SAYS_NO_EVIDENCE.search(reply.reasoning):
             reasoning.append(NO_EVIDENCE_SENTENCE)
-        need_replan, reason = self._replan_decision(reasoning)
+        gap = self._gap_to_replan_for(reasoning)
         result = SummarizerOutput(
             final_answer=answer,
             quality_reasoning=joined_sentences(reasoning),
-            need_replan=need_replan,
-            replan_reason=reason,
+            need_replan=gap is not None,
+            replan_reason=gap.reason if gap else None,
             used_evidence=self._used_evidence(answered),
             quality_score=score,
             score_interval=self.interval,
@@ -214,7 +206,7 @@ class _Summary:
             advice=list(reply.advice or advice_from_analysis(self.evidence.distortion_analysis or {})),
             doubt=reply.doubt,
         )
-        return {"summarizer_result": result, "error": None, **self._iteration_update(result)}
+        return {"summarizer_result": result, "error": None, **self._iteration_update(gap)}
 
     def _fused(self, answered: Answered[ParsedAnswer], reasoning: list[str]) -> tuple[float | None, str]:
         """The fused score of a rating, and the answer."""
@@ -225,7 +217,7 @@ class _Summary:
             return None, letter
         fusion = self.context.settings.pipeline.fusion
         rating = rate(fusion, self.tool_scores, letter, logprobs, self.counted_scores)
-        weighed = answered.value.weighed
+        from_probabilities = answered.value.from_probabilities
         self.used["fusion"], self.conflict = rating.details, rating.conflict
         self.interval = rating.interval
         if scale := asked_scale(self.state["query"]):
@@ -237,8 +229,9 @@ class _Summary:
             reasoning.append(f"Conflict: {self.conflict} ({chosen}); the score is between {low:.2f} and {high:.2f}.")
         elif rating.letter != letter:
             fused = f"{rating.score:.2f} corresponds to {rating.letter} ({RATING_OPTIONS[rating.letter]})"
-            reasoning.append(f"The fused score {fused}, the model {'alone says' if weighed else 'chose'} {chosen}.")
-            letter = rating.letter if weighed else letter
+            verb = "alone says" if from_probabilities else "chose"
+            reasoning.append(f"The fused score {fused}, the model {verb} {chosen}.")
+            letter = rating.letter if from_probabilities else letter
         return rating.score, letter
 
     def _used_evidence(self, answered: Answered[ParsedAnswer]) -> dict[str, Any]:
@@ -255,81 +248,85 @@ class _Summary:
 
     # --- planning again ---
 
-    def _replan_decision(self, reasoning: list[str]) -> tuple[bool, str | None]:
+    def _gap_to_replan_for(self, reasoning: list[str]) -> Gap | None:
+        """The most critical gap, if planning again may close it; gaps that stay open are recorded."""
         gaps = self._gaps()
         if not gaps:
-            return False, None
+            return None
         reason = gaps[0].reason
         if not may_replan(self.without):
-            self.used["evidence_gaps"] = [gap.reason for gap in gaps]
-            return False, None
-        if self.iteration >= self.limit:
+            pass
+        elif self.iteration >= self.limit:
             logger.warning("Max replanning iterations reached")
-            self.used["evidence_gaps"] = [gap.reason for gap in gaps]
-            return False, None
-        if self._going_in_circles(reason):
-            self.used["evidence_gaps"] = [gap.reason for gap in gaps]
+        elif self._repeats_itself(reason):
             reasoning.append(f"Planning again was given up: the same plan left the same gap ({reason}).")
             logger.warning("Same plan and same reason again, replanning stops: %s", reason)
-            return False, None
-        logger.info("need_replan=true, reason: %s, iteration_count: %d", reason, self.iteration)
-        return True, reason
+        else:
+            logger.info("need_replan=true, reason: %s, iteration_count: %d", reason, self.iteration)
+            return gaps[0]
+        self.used["evidence_gaps"] = [gap.reason for gap in gaps]
+        return None
 
     def _gaps(self) -> list[Gap]:
         """Gaps that may still be closed: a contradiction, and a conflict, is worth one replan only."""
-        history = self.state.get("replan_history", [])
         gaps = find_gaps(self.evidence, self.plan.query_scope, self.plan)
         if not may_replan(self.without):
             return [gap for gap in gaps if gap.kind != "contradiction"]
-        # Tools that the user named are the ones to measure with: there are no others to ask.
-        if self.conflict and not self.plan.named_tools and not any(CONFLICT in entry for entry in history):
+        # What a conflict's readings are may differ from pass to pass, so only its kind is compared. Tools that the user
+        # named are the ones to measure with: there are no others to ask.
+        had_conflict = any(gap.kind == "conflict" for gap in self.earlier_gaps)
+        if self.conflict and not self.plan.named_tools and not had_conflict:
             gaps.append(Gap("conflict", f"{CONFLICT}: {self.conflict}"))
-        known = [gap for gap in gaps if gap.kind == "contradiction" and any(gap.reason in entry for entry in history)]
-        return [gap for gap in gaps if gap not in known]
+        return [gap for gap in gaps if gap.kind != "contradiction" or gap not in self.earlier_gaps]
 
-    def _going_in_circles(self, reason: str) -> bool:
-        recent = self.state.get("replan_history", [])[-MAX_UNCHANGED_PLANS:]
-        repeated = len(recent) == MAX_UNCHANGED_PLANS and all(entry.endswith(f"] {reason}") for entry in recent)
-        return repeated and self.state.get("unchanged_plans", 0) >= MAX_UNCHANGED_PLANS
+    def _repeats_itself(self, reason: str) -> bool:
+        recent = [gap.reason for gap in self.earlier_gaps[-MAX_UNCHANGED_PLANS:]]
+        return recent == [reason] * MAX_UNCHANGED_PLANS and self.state.get("unchanged_plans", 0) >= MAX_UNCHANGED_PLANS
 
-    def _iteration_update(self, result: SummarizerOutput) -> dict[str, Any]:
-        if not result.need_replan:
+    def _iteration_update(self, gap: Gap | None) -> dict[str, Any]:
+        if gap is None:
             return {"iteration_count": self.iteration}
         count = self.iteration + 1
-        history = [*self.state.get("replan_history", []), f"[Iteration {count}] {result.replan_reason}"]
+        history = [*self.state.get("replan_history", []), f"[Iteration {count}] {gap.reason}"]
         if len(history) > MAX_REPLAN_HISTORY:
             logger.warning("Excessive replanning: more than %d entries, the oldest are dropped", MAX_REPLAN_HISTORY)
-            history = history[-MAX_REPLAN_HISTORY:]
-        return {"iteration_count": count, "replan_history": history}
+        return {
+            "iteration_count": count,
+            "replan_history": history[-MAX_REPLAN_HISTORY:],
+            "replan_gaps": [*self.earlier_gaps, gap][-MAX_REPLAN_HISTORY:],
+        }
 
     # --- failing ---
 
-    def _failure(self, reasoning: str, error: AgenticIQAError) -> dict[str, Any]:
-        """A result that says that there is no answer; on a replan the earlier pass's answer is kept instead."""
+    def _failure(self, error: AgenticIQAError) -> dict[str, Any]:
+        """A result that says that there is no answer; on a replan the earlier pass's answer is kept instead.
+
+        A model that could not be reached is, unlike a bad reply, the run's error too.
+        """
         self.context.note_failure(error)
+        unreachable = False
+        if isinstance(error, BadResponseError):
+            reasoning, detail = PARSING_FAILED, f"the model's full output: {error.output}"
+        elif isinstance(error, ImageError):
+            reasoning, detail = f"A picture could not be loaded: {error}", "a picture could not be loaded"
+        else:
+            reasoning, detail = "The summarizer's model could not be asked", "its model could not be asked"
+            unreachable = True
+        logger.error(
+            "Summarizer failed with %s (%s) on %s; %s",
+            type(error).__name__, error.message, self._evidence_summary(), detail,
+        )  # fmt: skip
+        run_error = {"error": f"{reasoning}: {error}"}
         earlier = self.state.get("summarizer_result")
         if earlier is not None and earlier.error is None:
-            return {"error": f"{reasoning}: {error}"}
-        result = SummarizerOutput(
-            final_answer=UNABLE_TO_DETERMINE, quality_reasoning=reasoning, error=f"{error.kind}: {error}"
-        )
-        return {"summarizer_result": result, "iteration_count": self.iteration}
-
-    def _no_model(self, error: AgenticIQAError) -> dict[str, Any]:
-        """The model could not be reached: unlike a bad reply, that is the run's error too."""
-        reasoning = "The summarizer's model could not be asked"
-        return {"error": f"{reasoning}: {error}", **self._failure(reasoning, error)}
+            return run_error
+        result = {"summarizer_result": failed_result(reasoning, error), "iteration_count": self.iteration}
+        return result | run_error if unreachable else result
 
     def _evidence_summary(self) -> str:
         distortions = sum(len(entries) for entries in (self.evidence.distortion_analysis or {}).values())
         scores = sum(len(by_kind) for by_kind in (self.evidence.quality_scores or {}).values())
         return f"{distortions} distortions, {scores} tool scores"
-
-    def _log_failure(self, error: AgenticIQAError, what: str) -> None:
-        logger.error(
-            "Summarizer failed with %s (%s) on %s; %s",
-            type(error).__name__, error.message, self._evidence_summary(), what,
-        )  # fmt: skip
 
     def _log_start(self) -> None:
         logger.info(

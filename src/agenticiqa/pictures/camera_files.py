@@ -119,4 +119,5 @@ def _reader(code: str, name: str) -> Any:
         raise ImageFormatError(
             f"{name} is a {wanted.name} picture, which does not open here.",
             hint=f"Install its reader with `pip install 'agenticiqa[{wanted.extra}]'`.",
+            client_hint="",
         ) from None

@@ -211,7 +211,9 @@ def check_allowed(path: str | Path, roots: Sequence[Path]) -> None:
     resolved = Path(path).resolve()
     if not any(resolved.is_relative_to(root.resolve()) for root in roots):
         raise ImageNotFoundError(
-            f"{str(path)!r} is not inside an allowed folder.", hint="allowed_roots in pipeline.yaml names them."
+            f"{str(path)!r} is not inside an allowed folder.",
+            hint="allowed_roots in pipeline.yaml names them.",
+            client_hint="",
         )
 
 

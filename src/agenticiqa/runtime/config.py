@@ -214,6 +214,7 @@ class PipelineSettings(_Strict):
             raise QueryError(
                 f"The question has {len(query):,} characters, more than the limit of {self.max_query_chars:,}.",
                 hint="Shorten it or raise max_query_chars in pipeline.yaml.",
+                client_hint="Shorten it.",
             )
 
     @field_validator("without", mode="before")

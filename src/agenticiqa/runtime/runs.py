@@ -145,7 +145,8 @@ class RunStore:
         if not run_id or not rows:
             raise RunNotFoundError(f"There is no run {run_id!r}.")
         if len(rows) > 1:
-            raise RunNotFoundError(f"More than one run begins with {run_id!r}.", hint="Give more of the id.")
+            hint = "Give more of the id."
+            raise RunNotFoundError(f"More than one run begins with {run_id!r}.", hint=hint, client_hint=hint)
         return _record(rows[0])
 
 
@@ -156,6 +157,7 @@ def record_failure(file: Path, error: Exception) -> AgenticIQAError:
     return AgenticIQAError(
         f"The run record {str(file)!r} cannot be used: {error}.",
         hint="Set runs.database in pipeline.yaml to a writable file, or runs.enabled to false.",
+        client_hint="",
     )
 
 

@@ -344,7 +344,7 @@ def fetch(
     if found.ready and source is None:
         return f"{entry.name} is ready: {found.reason}."
     if found.state not in ("ready", "needs weights"):
-        raise ToolUnavailableError(f"{entry.name} cannot run here: {found.reason}", hint="")
+        raise ToolUnavailableError(f"{entry.name} cannot run here.", operator_detail=found.reason)
     if found.provider == "perceptual" or source is not None:
         return _convert_dists(entry, folder, source)
     value = pyiqa_adapter.fetch(entry.name, pyiqa_spec(entry), folder, settings.pyiqa)

@@ -30,7 +30,8 @@ def facts_of(name: str, settings: ToolSettings) -> dict[str, Any]:
     try:
         return _plug_in_facts(registry.find(name))
     except ToolUnavailableError as error:
-        raise ToolUnavailableError(error.message, hint=f"{error.hint} `agenticiqa tools list` shows all.") from None
+        hint = f"{error.hint} `agenticiqa tools list` shows all."
+        raise ToolUnavailableError(error.message, hint=hint, client_hint=error.client_hint) from None
 
 
 def _facts(entry: CatalogueEntry, registry: ToolRegistry, settings: ToolSettings) -> dict[str, Any]:

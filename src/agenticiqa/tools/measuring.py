@@ -42,6 +42,8 @@ class JobResult:
     seconds: float = 0.0
     cached: bool = False
     error: str | None = None
+    timed_out: bool = False
+    """Whether the tool was only too slow: the one failure that may not happen again."""
     map: FloatArray | None = field(default=None, repr=False, compare=False)
     """Where the score comes from, if the bench keeps maps and the tool has one."""
 
@@ -52,9 +54,6 @@ class JobResult:
 SMALL_PIXELS = 512 * 512
 TINY_PIXELS = 128 * 128
 AMPLE_S = 10.0
-
-OVERRAN = "took longer than"
-"""How the error begins of a tool that was too slow: the one failure that may not happen again."""
 
 _kept = threading.local()
 
@@ -117,8 +116,8 @@ class ToolRunner:
         # Each thread takes one job after the other, and all threads are waited for together: handing over and waking
         # up for each job would cost small pictures as much as a tool does.
         waiting = deque(enumerate(jobs))
-        overran = f"{OVERRAN} {timeout_s:g} s"
-        results = [JobResult(job, seconds=timeout_s, error=overran) for job in jobs]
+        overran = f"took longer than {timeout_s:g} s"
+        results = [JobResult(job, seconds=timeout_s, error=overran, timed_out=True) for job in jobs]
         given_up = threading.Event()
 
         def check_wanted() -> None:

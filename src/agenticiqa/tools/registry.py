@@ -178,17 +178,17 @@ class ToolRegistry:
         for known, reason in self.unavailable.items():
             if same_tool(known, name):
                 raise ToolUnavailableError(
-                    f"{known} cannot run here: {reason.rstrip('.')}.", hint="`agenticiqa tools list` shows what can."
+                    f"{known} cannot run here.", operator_detail=reason, hint="`agenticiqa tools list` shows what can."
                 )
-        raise ToolUnavailableError(f"There is no tool {name!r} here.{self._suggestion(name)}", hint=self._hint())
+        hint = f"Tools that run here: {', '.join(self.names())}."
+        raise ToolUnavailableError(
+            f"There is no tool {name!r} here.{self._suggestion(name)}", hint=hint, client_hint=hint
+        )
 
     def _suggestion(self, name: str) -> str:
         spelled = {tool_key(each): each for each in self.known_names()}
         close = difflib.get_close_matches(tool_key(name), spelled, n=1)
         return f" Did you mean {spelled[close[0]]}?" if close else ""
-
-    def _hint(self) -> str:
-        return f"Tools that run here: {', '.join(self.names())}."
 
     def named_in(self, text: str) -> list[str]:
         """Tools that a text names, also those that cannot run here: whoever names one is told why.

@@ -100,8 +100,8 @@ def run_batch(job: ServiceJob, pipeline: Pipeline, intake: BatchIntake, output: 
     body = intake.body
     settings = _without_record(pipeline.settings_for(body.backend))
     tools = dict.fromkeys(pipeline.assessor().tools.find(name).name for name in body.tools or ())
-    backends = {} if tools else backends_of(settings)
-    batch_job = BatchJob(settings, backends, tools=tuple(tools), query=body.query, align=body.align)
+    choices = {} if tools else backends_of(settings)
+    batch_job = BatchJob(settings, choices, tools=tuple(tools), query=body.query, align=body.align)
     switch = StopSwitch()
     reported = -1
 
