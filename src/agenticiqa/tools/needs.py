@@ -1,6 +1,6 @@
 """What a run needs of memory, known before anything is decoded: the sizes of its pictures and what its tools declare.
 
-Measured on pictures of 6 to 24 megapixels, 16 November 2026; `python benchmarks/tool_memory.py` measures the tools.
+Figures of pictures of 6 to 24 megapixels, 16 November 2026 (`python benchmarks/speed/tool_memory.py`).
 """
 
 from __future__ import annotations

@@ -78,8 +78,8 @@ class MetricSpec:
     """Where the map does not run over the metric's own range. None: it does."""
 
     bytes_per_pixel: float = 200
-    """What measuring takes at its peak, beside the decoded pictures: `python benchmarks/tool_memory.py` measures it.
-    A tool that declares nothing is taken for a hungry one."""
+    """What measuring takes at its peak, beside the decoded pictures (`python benchmarks/speed/tool_memory.py`); the
+    default is that of a hungry tool."""
 
     @property
     def map_ends(self) -> tuple[float, float]:

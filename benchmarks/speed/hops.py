@@ -1,6 +1,6 @@
 """How far a question travels: files and file-to-file calls of one run, and how often the same thing is done again.
 
-    python benchmarks/hops.py [--json FILE]
+    python benchmarks/speed/hops.py [--json FILE]
 
 Each run is the first one of a process of its own. Counted is every Python file of the package in which a function ran,
 and every pair of such files where one called into the other; importing a module, with the tables that it makes for
@@ -26,7 +26,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "examples" / "pictures" / "dandelion_compressed.jpg"
 QUESTION = "How blurry is the flower? A. Not at all B. A little C. Very"
 
