@@ -25,7 +25,6 @@ from agenticiqa.tools.catalogue import (
     availability,
     catalogue_names,
     has_memory_hungry_tools,
-    largest_megapixels,
     load_catalogue,
     make_metric,
     same_tool,
@@ -54,8 +53,6 @@ class Tool:
     calibration: Calibration | None = None
     entry: CatalogueEntry | None = field(default=None, compare=False)
     """What the catalogue says about it; None for a plug-in's tool."""
-    max_megapixels: float | None = None
-    """Larger pictures are refused; None: no limit but the machine's memory."""
 
     def __post_init__(self) -> None:
         unknown = {*self.spec.good_at} - {*CATEGORIES}
@@ -113,7 +110,8 @@ class Tool:
         if size is None:
             return True
         height, width = self.spec.minimum_size
-        small_enough = self.max_megapixels is None or size[0] * size[1] <= self.max_megapixels * 1e6
+        most = self.spec.max_megapixels
+        small_enough = most is None or size[0] * size[1] <= most * 1e6
         return size[0] >= width and size[1] >= height and small_enough
 
     def rank(self, distortion: str) -> tuple[float, ...]:
@@ -222,11 +220,6 @@ class ToolRegistry:
         return ranked[0]
 
 
-def default_calibration(name: str) -> Calibration | None:
-    """The shipped curve of a tool, whether or not the tool runs here."""
-    return load_calibrations().get(name)
-
-
 def default_registry(settings: ToolSettings | None = None) -> ToolRegistry:
     """Everything that runs on this machine under these settings; put together once per process.
 
@@ -276,8 +269,7 @@ def build_registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
         found = availability(entry, settings, folder)
         if found.ready:
             metric = make_metric(entry, found.provider, settings, folder)
-            limit = largest_megapixels(entry, found.provider, settings)
-            tools.append(Tool(metric, calibrations.get(entry.name) or _opinion_itself(metric.spec), entry, limit))
+            tools.append(Tool(metric, calibrations.get(entry.name) or _opinion_itself(metric.spec), entry))
         else:
             unavailable[entry.name] = found.reason
     return _pool(settings, ToolRegistry([*tools, *_plug_ins()], unavailable))

@@ -81,6 +81,12 @@ class MetricSpec:
     """What measuring takes at its peak, beside the decoded pictures (`python benchmarks/speed/tool_memory.py`); the
     default is that of a hungry tool."""
 
+    max_megapixels: float | None = None
+    """Larger pictures are refused, because measuring them would fill the memory. None: no limit of its own."""
+
+    max_megapixels_setting: str = ""
+    """The setting that raises that limit, where there is one."""
+
     @property
     def map_ends(self) -> tuple[float, float]:
         """The ends between which the map runs."""

@@ -1,4 +1,7 @@
-"""The networks as sessions of ONNX Runtime: opened when first needed, one per graph, weights and process."""
+"""LPIPS, and how networks that compare two pictures run on ONNX Runtime.
+
+A network is opened when it is first needed, once per graph, weights and process.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import cv2
 import numpy as np
 
 from agenticiqa.errors import ToolError, ToolUnavailableError
-from agenticiqa.tools.metrics import Array, FloatArray, Measurement, MetricInputError, MetricSpec, Picture, Views
+from agenticiqa.tools.metrics import Array, FloatArray, Measurement, MetricSpec, Picture, Views
 from agenticiqa.tools.metrics.base import checkpoint
 from agenticiqa.vision.network import open_session
 
@@ -101,7 +104,6 @@ def _planes(rgb: FloatArray) -> FloatArray:
 
 
 GRAPH = Path(__file__).with_name("weights") / "lpips_alex.onnx"
-MAX_MEGAPIXELS = 50.0
 
 SPEC = MetricSpec(
     name="LPIPS",
@@ -113,13 +115,13 @@ SPEC = MetricSpec(
     good_at=("Blurs", "Spatial distortions", "Compression"),
     minimum_size=(32, 32),
     bytes_per_pixel=160,
+    max_megapixels=50.0,
 )
 
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """The distance: 0 for identical pictures, near 1 for unrelated ones. The map has the picture's size."""
     views = Views.of(test, reference, SPEC)
-    check_size(views, SPEC, MAX_MEGAPIXELS)
     maps = [each[0, 0] for each in outputs(GRAPH, views)]
     details = {f"layer_{index + 1}": float(each.mean(dtype=np.float64)) for index, each in enumerate(maps)}
     return Measurement(sum(details.values()), map=_enlarged(maps, views.size), details=details)
@@ -131,13 +133,3 @@ def _enlarged(maps: list[FloatArray], size: tuple[int, int]) -> FloatArray:
     for each in maps:
         total += np.asarray(cv2.resize(each, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
     return total
-
-
-def check_size(views: Views, spec: MetricSpec, most: float) -> None:
-    """Refuse a picture that would fill the machine's memory."""
-    megapixels = views.test.height * views.test.width / 1e6
-    if megapixels > most:
-        raise MetricInputError(
-            f"{spec.name} takes at most {most:g} megapixels, and this picture has {megapixels:.1f} "
-            "(scale it down or measure a region)"
-        )
