@@ -114,7 +114,7 @@ class CatalogueEntry:
 
     @property
     def type(self) -> Literal["FR", "NR"]:
-        return "FR" if self.spec.kind == "FR" else "NR"
+        return self.spec.type
 
     def needs(self, provider: Provider) -> str:
         """What a user has to have for the tool, in words."""

@@ -79,7 +79,7 @@ def _plug_in_facts(tool: Tool) -> dict[str, Any]:
 def _measuring_facts(spec: MetricSpec, strengths: Sequence[str], curve: Calibration | None) -> dict[str, Any]:
     return {
         "name": spec.name,
-        "type": "FR" if spec.kind == "FR" else "NR",
+        "type": spec.type,
         "kind": spec.kind,
         "range": list(spec.range),
         "unit": spec.unit,

@@ -84,7 +84,7 @@ class Tool:
     @property
     def type(self) -> str:
         """``FR`` or ``NR``."""
-        return "FR" if self.needs_reference else "NR"
+        return self.spec.type
 
     @property
     def strengths(self) -> tuple[str, ...]:
@@ -178,15 +178,12 @@ class ToolRegistry:
                 raise ToolUnavailableError(
                     f"{known} cannot run here: {reason.rstrip('.')}.", hint="`agenticiqa tools list` shows what can."
                 )
-        raise ToolUnavailableError(f"There is no tool {name!r} here.{self._suggestion(name)}", hint=self._hint())
-
-    def _suggestion(self, name: str) -> str:
         spelled = {tool_key(each): each for each in self.known_names()}
         close = difflib.get_close_matches(tool_key(name), spelled, n=1)
-        return f" Did you mean {spelled[close[0]]}?" if close else ""
-
-    def _hint(self) -> str:
-        return f"Tools that run here: {', '.join(self.names())}."
+        suggestion = f" Did you mean {spelled[close[0]]}?" if close else ""
+        raise ToolUnavailableError(
+            f"There is no tool {name!r} here.{suggestion}", hint=f"Tools that run here: {', '.join(self.names())}."
+        )
 
     def named_in(self, text: str) -> list[str]:
         """Tools that a text names, also those that cannot run here: whoever names one is told why.

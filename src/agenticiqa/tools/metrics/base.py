@@ -88,6 +88,11 @@ class MetricSpec:
     """The setting that raises that limit, where there is one."""
 
     @property
+    def type(self) -> Literal["FR", "NR"]:
+        """With or without a reference."""
+        return "FR" if self.kind == "FR" else "NR"
+
+    @property
     def map_ends(self) -> tuple[float, float]:
         """The ends between which the map runs."""
         return self.map_range or self.range
