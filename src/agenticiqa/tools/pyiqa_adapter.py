@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -218,11 +218,9 @@ def _import_torchvision() -> None:
         importlib.import_module("torchvision")
 
 
-@contextlib.contextmanager
-def _quiet() -> Any:
+def _quiet() -> contextlib.redirect_stdout[TextIO]:
     """pyiqa prints what it loads; our standard output belongs to results."""
-    with contextlib.redirect_stdout(sys.stderr):
-        yield
+    return contextlib.redirect_stdout(sys.stderr)
 
 
 def _words(error: Exception) -> str:

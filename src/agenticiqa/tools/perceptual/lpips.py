@@ -25,47 +25,39 @@ _sessions: dict[tuple[Path, Path | None], Any] = {}
 
 
 def outputs(graph: Path, views: Views, weights: Path | None = None) -> list[FloatArray]:
-    """Everything that the network in ``graph`` says about a pair of pictures; ``weights`` for a graph without any."""
+    """Everything that the network in ``graph`` says about a pair of pictures; ``weights`` for a graph without any.
+
+    A run of a network has no tiles: another thread asks whether to go on, and ends the run from outside.
+    """
     session = _session(graph, weights)
+    # Only now: opening a session sets what must be set before ONNX Runtime is imported.
+    from onnxruntime import RunOptions
+
     pictures = {"test": _planes(views.test.rgb()), "reference": _planes(views.reference.rgb())}
-    run = _StoppableRun()
-    try:
-        return [np.asarray(each, np.float32) for each in run.of(session, pictures)]
-    except Exception as error:
-        if run.stopped_by is not None:
-            raise run.stopped_by from None
-        # ONNX Runtime's errors share no base class of their own.
-        raise ToolError(f"The network failed: {error}.", hint="Measure a smaller region.") from error
+    options, done = RunOptions(), threading.Event()
+    stopped_by: list[Exception] = []
 
-
-class _StoppableRun:
-    """A run of a network has no tiles: another thread asks whether to go on, and ends the run from outside."""
-
-    def __init__(self) -> None:
-        from onnxruntime import RunOptions
-
-        self.stopped_by: Exception | None = None
-        self._options = RunOptions()
-        self._done = threading.Event()
-
-    def of(self, session: Any, inputs: dict[str, FloatArray]) -> list[Any]:
-        watch = threading.Thread(target=copy_context().run, args=(self._watch,), name="watch network", daemon=True)
-        watch.start()
-        try:
-            found: list[Any] = session.run(None, inputs, self._options)
-            return found
-        finally:
-            self._done.set()
-            watch.join()
-
-    def _watch(self) -> None:
-        while not self._done.wait(LOOK_S):
+    def watch() -> None:
+        while not done.wait(LOOK_S):
             try:
                 checkpoint()
             except Exception as error:  # noqa: BLE001 - whoever measures decides what ends a measurement
-                self.stopped_by = error
-                self._options.terminate = True
+                stopped_by.append(error)
+                options.terminate = True
                 return
+
+    watching = threading.Thread(target=copy_context().run, args=(watch,), name="watch network", daemon=True)
+    watching.start()
+    try:
+        return [np.asarray(each, np.float32) for each in session.run(None, pictures, options)]
+    except Exception as error:
+        if stopped_by:
+            raise stopped_by[0] from None
+        # ONNX Runtime's errors share no base class of their own.
+        raise ToolError(f"The network failed: {error}.", hint="Measure a smaller region.") from error
+    finally:
+        done.set()
+        watching.join()
 
 
 def forget(weights: Path) -> None:
@@ -101,7 +93,6 @@ def _planes(rgb: FloatArray) -> FloatArray:
 
 
 # --- LPIPS, version 0.1 on AlexNet; the weights travel with this package ---
-
 
 GRAPH = Path(__file__).with_name("weights") / "lpips_alex.onnx"
 
