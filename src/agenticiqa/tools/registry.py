@@ -226,11 +226,6 @@ def default_registry(settings: ToolSettings | None = None) -> ToolRegistry:
     return _registry(settings or ToolSettings(), tools_folder())
 
 
-@lru_cache(maxsize=8)
-def _registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
-    return _DefaultRegistry(settings, folder)
-
-
 class _DefaultRegistry(ToolRegistry):
     """Looks up what runs here when somebody asks for a tool: a question that needs none imports no metric."""
 
@@ -256,6 +251,9 @@ class _DefaultRegistry(ToolRegistry):
 
     def known_names(self) -> list[str]:
         return [*catalogue_names(), *(point.name for point in _entry_points())]
+
+
+_registry = lru_cache(maxsize=8)(_DefaultRegistry)
 
 
 def build_registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
