@@ -125,14 +125,14 @@ $(RAY)/.installed: pyproject.toml
 
 ray: $(RAY)/.installed
 	$(RAY)/bin/python -m pytest tests/ray_actors -o addopts="--import-mode=importlib -ra" -p no:cacheprovider
-	$(RAY)/bin/python benchmarks/batch_kill_test.py --engine ray --samples 1200 --kills 3
+	$(RAY)/bin/python benchmarks/faults/batch_kill_test.py --engine ray --samples 1200 --kills 3
 
 bench: $(VENV)/.installed $(PEERS)/.installed
-	$(BIN)/python benchmarks/pipeline_overhead.py
-	$(BIN)/python benchmarks/embedded_cost.py
+	$(BIN)/python benchmarks/speed/pipeline_overhead.py
+	$(BIN)/python benchmarks/speed/embedded_cost.py
 	mkdir -p build
-	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads 1 --json build/speed-1.json
-	PYTHONPATH=src $(PEERS)/bin/python benchmarks/metrics_speed.py --threads all --json build/speed-all.json
+	OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python benchmarks/speed/metrics_speed.py --threads 1 --json build/speed-1.json
+	PYTHONPATH=src $(PEERS)/bin/python benchmarks/speed/metrics_speed.py --threads all --json build/speed-all.json
 
 # DATA is a folder with photos/, biq2021/, csiq/ and real_flaws/, laid out as training/README.md says.
 eval-embedded: $(VENV)/.installed-dev

@@ -17,10 +17,10 @@ import numpy as np
 from agreement import Floats, krcc, plcc, srcc, with_interval
 from calibration_file import write_data_file
 from measurements import OPINIONS, CsiqValues, ProtocolValues, chosen_photographs, csiq_values, protocol_values
-from printed_rows import RANGES, REPLACED, printed_calibrations
+from printed_rows import RANGES, REPLACED, printed_calibrations, stretched
 
 from agenticiqa.research.distortions import PROTOCOL, UNCHANGED_OPINION
-from agenticiqa.tools.calibration import Calibration, CalibrationError, fit_calibration, load_calibrations, stretched
+from agenticiqa.tools.calibration import Calibration, CalibrationError, fit_calibration, load_calibrations
 from agenticiqa.tools.metrics import METRICS
 
 PHOTOGRAPHS = 40

@@ -32,7 +32,7 @@ import agenticiqa.tools.calibration as calibration_module
 from agenticiqa.research.distortions import LEVELS, PROTOCOL, UNCHANGED_OPINION
 from agenticiqa.runtime.files import write_atomic
 from agenticiqa.tools.aiqa_fr import FusedModel, Part, fused_model
-from agenticiqa.tools.calibration import Calibration, fit_rising
+from agenticiqa.tools.calibration import Calibration, fit_calibration
 from agenticiqa.tools.metrics import METRICS
 
 PHOTOGRAPHS = 16
@@ -103,12 +103,13 @@ def fitted_curve(name: str, found: ProtocolValues, kinds: Floats) -> Calibration
     opinion = np.concatenate(
         [np.tile(OPINIONS[kinds].ravel(), len(found.unchanged)), np.full(len(unchanged), UNCHANGED_OPINION)]
     )
-    return fit_rising(
+    return fit_calibration(
         raw,
         opinion,
         value_range=(0.0, high - low) if candidate.growth else (low, high),
         higher_is_better=bool(spec.higher_is_better),
         source="part of AIQA_FR",
+        checked=False,
     )
 
 

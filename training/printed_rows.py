@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from agenticiqa.tools.calibration import Calibration, paper_coefficients, stretched
+import numpy as np
+
+from agenticiqa.tools.calibration import LOWEST, Calibration, five_parameter_logistic, paper_coefficients
 
 UNCHANGED_PICTURE = 4.6
 """The mean opinion of an unchanged picture in KADID-10k: the top of its scale in practice."""
@@ -53,6 +55,25 @@ def printed_calibrations() -> dict[str, Calibration]:
     rows = paper_coefficients()
     used = {name: Calibration(rows[name], PAPER, *RANGES[name], origin="paper") for name in RANGES}
     return used | {name: repair(used[name]) for name, repair in REPAIRS.items()}
+
+
+def stretched(calibration: Calibration, best: float, worst: float | None = None) -> Calibration:
+    """The same curve scaled so that its best end (and, if asked, its worst end) lands on a given score.
+
+    Scaling a logistic linearly gives another logistic, so the order of pictures and the shape stay.
+
+    >>> low = Calibration((-2.0915, 3.7543, -28.0133, -4.7251, 4.9710), "LPIPS as printed", (0.0, 1.0), False)
+    >>> round(low(0.0), 2), round(stretched(low, 4.6)(0.0), 2)
+    (3.93, 4.6)
+    """
+    ends = five_parameter_logistic(np.array(calibration.covered), *calibration.coefficients)
+    old_worst, old_best = (float(ends[0]), float(ends[1])) if calibration.higher_is_better else ends[::-1].tolist()
+    if worst is None:
+        # Keep the bottom of the scale in place.
+        old_worst, worst = LOWEST, LOWEST
+    factor = (best - worst) / (old_best - old_worst)
+    b1, b2, b3, b4, b5 = calibration.coefficients
+    return replace(calibration, coefficients=(b1 * factor, b2, b3, b4 * factor, worst + (b5 - old_worst) * factor))
 
 
 def _stretch_to_top(row: Calibration) -> Calibration:

@@ -27,9 +27,9 @@ HARDLY_OVERLAP = 0.03
 
 It is where fusion stops listening: around a bare letter each other level gets 0.05, and where the tools give the letter
 itself less than about 0.03, those outweigh it. Then a worse letter gives a *better* score: with tools at 4.5, "Fair"
-comes out as 3.72, "Poor" as 4.36 and "Bad" as 4.40. `python benchmarks/conflict_threshold.py DATA` prints that turn
-(every letter turns back below 0.030, none above 0.032) and how often a letter on pictures with opinions falls below, by
-how many levels it is off from what people said:
+comes out as 3.72, "Poor" as 4.36 and "Bad" as 4.40. `python benchmarks/accuracy/conflict_threshold.py DATA` prints that
+turn (every letter turns back below 0.030, none above 0.032) and how often a letter on pictures with opinions falls
+below, by how many levels it is off from what people said:
 
     tool and pictures         people's own    1 off    2 off    3 or 4 off
     AIQA_NR, BIQ2021 (300)           0.7 %    1.2 %   81.1 %        97.9 %

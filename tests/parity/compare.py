@@ -4,7 +4,7 @@
     python tests/parity/compare.py --docs docs/metrics.md --speed speed.json
                                                    writes the table of docs/metrics.md
 
-``speed.json`` comes from ``benchmarks/metrics_speed.py --json``.
+``speed.json`` comes from ``benchmarks/speed/metrics_speed.py --json``.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def table(parity: dict[str, tuple[float, str, int]], speed: dict[tuple[str, str]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--docs", type=Path, help="file whose table is to be rewritten")
-    parser.add_argument("--speed", type=Path, help="output of benchmarks/metrics_speed.py --json")
+    parser.add_argument("--speed", type=Path, help="output of benchmarks/speed/metrics_speed.py --json")
     arguments = parser.parse_args()
     parity = worst_differences()
     for name, (difference, case, count) in parity.items():

@@ -19,7 +19,6 @@ from agenticiqa.tools.calibration import (
     load_calibrations,
     paper_coefficients,
     save_calibrations,
-    stretched,
 )
 
 IN_USE = load_calibrations()
@@ -173,8 +172,3 @@ def test_every_fit_is_monotone(seed: int, higher: bool) -> None:
 def test_data_that_cannot_be_fitted_is_a_typed_error(raw: list[float], opinion: list[float]) -> None:
     with pytest.raises(CalibrationError):
         fit_calibration(list(raw), list(opinion), value_range=(0, 20), higher_is_better=True)
-
-
-def test_stretching_moves_both_ends() -> None:
-    both = stretched(IN_USE["SSIM"], 4.5, 1.2)
-    assert both.ends == pytest.approx((1.2, 4.5))

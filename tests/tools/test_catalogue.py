@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -12,7 +13,7 @@ from agenticiqa.research.distortions import PROTOCOL
 from agenticiqa.runtime.config import ToolSettings, load_settings
 from agenticiqa.tools import catalogue, pyiqa_adapter
 from agenticiqa.tools.calibration import load_calibrations, save_calibrations
-from agenticiqa.tools.catalogue import availability, fetch, load_catalogue
+from agenticiqa.tools.catalogue import Provider, Purpose, availability, default_tools, fetch, load_catalogue
 from agenticiqa.tools.metrics import METRICS, Metric, MetricSpec
 from agenticiqa.tools.registry import Tool, ToolRegistry, build_registry, default_registry
 from agenticiqa.vocabulary import CATEGORIES
@@ -47,8 +48,9 @@ def test_every_entry_is_complete():
     kinds = {each.name: each.category for each in PROTOCOL}
     for entry in load_catalogue().values():
         assert entry.description, entry.name
-        assert entry.licence, entry.name
-        assert entry.paper, entry.name
+        assert all(entry.licences.values()), entry.name
+        assert {*entry.licences} == {*entry.providers} <= {*get_args(Provider)}, entry.name
+        assert entry.spec.paper, entry.name
         for category, distortions in entry.best_at.items():
             assert [kinds[name] for name in distortions] == [category] * len(distortions), entry.name
         assert set(entry.agreement) <= {"all", *CATEGORIES}
@@ -64,10 +66,17 @@ def test_measured_strengths_cover_all_25_distortions_with_and_without_reference(
 def test_ranges_contain_those_of_the_calibrations():
     for name, calibration in load_calibrations().items():
         entry = load_catalogue().get(name)
-        if entry is None or entry.range is None:
+        if entry is None:
             continue
-        assert entry.range[0] <= calibration.value_range[0] < calibration.value_range[1] <= entry.range[1], name
-        assert entry.higher_is_better is calibration.higher_is_better, name
+        low, high = entry.spec.range
+        assert low <= calibration.value_range[0] < calibration.value_range[1] <= high, name
+        assert entry.spec.higher_is_better is calibration.higher_is_better, name
+
+
+@pytest.mark.parametrize("has_reference", [True, False])
+@pytest.mark.parametrize("purpose", get_args(Purpose))
+def test_tools_that_run_unasked_are_known(purpose: Purpose, has_reference: bool):
+    assert {*default_tools(purpose, has_reference=has_reference)} <= {*load_catalogue()}
 
 
 @pytest.mark.usefixtures("nothing_installed")

@@ -175,6 +175,6 @@ def test_il_niqe_is_known_and_says_what_it_needs() -> None:
 
 def test_models_are_told_at_which_distortions_a_tool_was_found_best() -> None:
     entry = load_catalogue()["TOPIQ_FR"]
-    told = Tool(make_metric(entry, "pyiqa", ToolSettings()), entry=entry).describe()
+    told = Tool(make_metric(entry, "pyiqa", ToolSettings(), Path()), entry=entry).describe()
     assert "Blurs (best at lens blur, motion blur)" in told
     assert "Compression (best at jpeg, jpeg2000)" in told

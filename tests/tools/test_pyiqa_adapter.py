@@ -84,8 +84,8 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def adapted(name: str, **settings: Any) -> Any:
-    entry = load_catalogue()[name]
-    return pyiqa_adapter.adapted(name, pyiqa_spec(entry), PyiqaSettings(**settings))
+    chosen = PyiqaSettings(**settings)
+    return pyiqa_adapter.adapted(name, pyiqa_spec(load_catalogue()[name], chosen), chosen)
 
 
 @pytest.mark.usefixtures("fake")

@@ -20,8 +20,8 @@ from agenticiqa.embedded.places import locate
 from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.pictures.images import Box, decode_image, png_bytes
 from agenticiqa.vision import objects
-from agenticiqa.vision.locators import tiles
-from agenticiqa.vision.objects import SIDE, FoundObject, _distinct, _inside, load_detector
+from agenticiqa.vision.locators import FoundObject, distinct, tiles
+from agenticiqa.vision.objects import SAME, SIDE, _inside, load_detector
 
 LEFT, RIGHT = Box(10, 40, 60, 50), Box(200, 30, 100, 90)
 
@@ -178,4 +178,4 @@ def test_parts_cover_the_picture_and_small_pictures_have_none():
 
 def test_one_object_found_twice_counts_once():
     twice = [FoundObject("cup", 0.6, Box(0, 0, 100, 100)), FoundObject("bowl", 0.8, Box(5, 5, 100, 100))]
-    assert _distinct(twice) == [twice[1]]
+    assert distinct(twice, SAME) == [twice[1]]

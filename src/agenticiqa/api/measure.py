@@ -127,7 +127,7 @@ def choose_tools(
         return fitting
     usual = [tool for tool in fitting if tool.needs_reference == has_reference and tool.calibration]
     # Networks are slow and refuse large pictures: they run when named, or with all tools.
-    return [tool for tool in usual if tool.max_megapixels is None] or usual or fitting
+    return [tool for tool in usual if tool.spec.max_megapixels is None] or usual or fitting
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,8 @@ from agenticiqa.embedded.language.words import word_set
 from agenticiqa.pictures.images import Box, LoadedImage, UInt8Image
 from agenticiqa.pictures.regions import Mask, bounding_box, inner_box
 from agenticiqa.vision.appearance.segments import corner_by_light, find_segment
-from agenticiqa.vision.locators import load_locators
+from agenticiqa.vision.locators import load_locators, saliency_map
 from agenticiqa.vision.objects import EXTRA, load_detector
-from agenticiqa.vision.saliency_map import saliency_map
 
 SKY_WORDS = frozenset({"sky", "skies", "heaven"})
 FACE_WORDS = word_set("face faces")

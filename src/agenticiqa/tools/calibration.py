@@ -241,7 +241,7 @@ def _pair(values: Sequence[Any]) -> tuple[float, float]:
     return low, high
 
 
-# --- fitting ---------------------------------------------------------------------------------------------
+# --- fitting ---
 
 
 def fit_calibration(
@@ -251,36 +251,18 @@ def fit_calibration(
     value_range: tuple[float, float],
     higher_is_better: bool,
     source: str = "fitted by fit_calibration",
+    checked: bool = True,
 ) -> Calibration:
     """The least-squares logistic that never runs against the metric's direction.
 
     ``opinion`` is on the 1..5 scale, 5 best. Both the logistic and the linear part may only rise (or only fall),
-    which keeps the whole curve monotone; the check at the end includes the reach of its ends.
+    which keeps the whole curve monotone; ``checked`` refuses it where its ends do not reach far enough.
 
     >>> raw = np.linspace(20, 45, 50)
     >>> curve = fit_calibration(raw, 3 + 1.8 * np.tanh((raw - 31) / 6), value_range=(0, 100), higher_is_better=True)
     >>> round(curve(31), 2)
     3.0
     """
-    calibration = fit_rising(raw, opinion, value_range=value_range, higher_is_better=higher_is_better, source=source)
-    problem = check(calibration)
-    if problem:
-        raise CalibrationError(
-            f"No usable calibration could be fitted: {problem}.",
-            hint="The opinions need to span good and bad pictures, and the metric must follow them.",
-        )
-    return calibration
-
-
-def fit_rising(
-    raw: npt.ArrayLike,
-    opinion: npt.ArrayLike,
-    *,
-    value_range: tuple[float, float],
-    higher_is_better: bool,
-    source: str,
-) -> Calibration:
-    """The fit of :func:`fit_calibration` without its check of the ends; monotone all the same."""
     x, y = _clean(raw, opinion, value_range)
     sign = 1.0 if higher_is_better else -1.0
     # Work on u = ±(x - middle) / scale, rising and of unit size, so that one set of bounds and starts fits all.
@@ -288,12 +270,19 @@ def fit_rising(
     scale = float(np.subtract(*np.quantile(x, [0.9, 0.1]))) or float(np.ptp(x))
     u = sign * (x - middle) / scale
     b1, b2, b3, b4, b5 = _best_rising_fit(u, y)
-    return Calibration(
+    calibration = Calibration(
         (b1, sign * b2 / scale, middle + sign * scale * b3, sign * b4 / scale, b5 - sign * b4 * middle / scale),
         source,
         (float(value_range[0]), float(value_range[1])),
         higher_is_better,
     )
+    problem = check(calibration) if checked else None
+    if problem:
+        raise CalibrationError(
+            f"No usable calibration could be fitted: {problem}.",
+            hint="The opinions need to span good and bad pictures, and the metric must follow them.",
+        )
+    return calibration
 
 
 def _clean(raw: npt.ArrayLike, opinion: npt.ArrayLike, value_range: tuple[float, float]) -> tuple[Floats, Floats]:
@@ -347,25 +336,3 @@ def _slopes(parameters: Floats, u: Floats, _: Floats) -> Floats:
     half = np.tanh(0.5 * b2 * (u - b3))
     bend = 0.25 * b1 * (1 - half * half)
     return np.stack([0.5 * half, bend * (u - b3), -bend * b2, u, np.ones_like(u)], axis=1)
-
-
-# --- repairing printed rows ------------------------------------------------------------------------------
-
-
-def stretched(calibration: Calibration, best: float, worst: float | None = None) -> Calibration:
-    """The same curve scaled so that its best end (and, if asked, its worst end) lands on a given score.
-
-    Scaling a logistic linearly gives another logistic, so the order of pictures and the shape stay.
-
-    >>> low = Calibration((-2.0915, 3.7543, -28.0133, -4.7251, 4.9710), "LPIPS as printed", (0.0, 1.0), False)
-    >>> round(low(0.0), 2), round(stretched(low, 4.6)(0.0), 2)
-    (3.93, 4.6)
-    """
-    ends = five_parameter_logistic(np.array(calibration.covered), *calibration.coefficients)
-    old_worst, old_best = (float(ends[0]), float(ends[1])) if calibration.higher_is_better else ends[::-1].tolist()
-    if worst is None:
-        # Keep the bottom of the scale in place.
-        old_worst, worst = LOWEST, LOWEST
-    factor = (best - worst) / (old_best - old_worst)
-    b1, b2, b3, b4, b5 = calibration.coefficients
-    return replace(calibration, coefficients=(b1 * factor, b2, b3, b4 * factor, worst + (b5 - old_worst) * factor))

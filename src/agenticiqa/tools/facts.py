@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.runtime.config import ToolSettings
-from agenticiqa.tools.calibration import Calibration
+from agenticiqa.tools.calibration import Calibration, load_calibrations
 from agenticiqa.tools.catalogue import CatalogueEntry, availability, load_catalogue, same_tool
-from agenticiqa.tools.registry import Tool, ToolRegistry, default_calibration, default_registry
+from agenticiqa.tools.metrics import MetricSpec
+from agenticiqa.tools.registry import Tool, ToolRegistry, default_registry
 
 _BETTER = {True: "higher", False: "lower", None: ""}
 
@@ -38,8 +40,14 @@ def _facts(entry: CatalogueEntry, registry: ToolRegistry, settings: ToolSettings
     found = availability(entry, settings)
     tool = registry.get(entry.name)
     left_out = found.ready and tool is None
+    if tool is not None:
+        measuring = _measuring_facts(tool.spec, tool.strengths, tool.calibration)
+    else:
+        measuring = _measuring_facts(entry.spec, tuple(entry.best_at), load_calibrations().get(entry.name))
+        # How it measures, only the metric that would run knows.
+        measuring |= {"unit": "", "variant": "", "minimum_size": None, "bytes_per_pixel": None, "version": None}
     return {
-        **(describe(tool) if tool else _undescribed(entry)),
+        **measuring,
         "description": entry.description,
         "in_paper": entry.in_paper,
         "checked": entry.checked,
@@ -55,7 +63,7 @@ def _facts(entry: CatalogueEntry, registry: ToolRegistry, settings: ToolSettings
 
 def _plug_in_facts(tool: Tool) -> dict[str, Any]:
     return {
-        **describe(tool),
+        **_measuring_facts(tool.spec, tool.strengths, tool.calibration),
         "description": tool.spec.variant,
         "in_paper": False,
         "checked": "",
@@ -69,50 +77,20 @@ def _plug_in_facts(tool: Tool) -> dict[str, Any]:
     }
 
 
-def _undescribed(entry: CatalogueEntry) -> dict[str, Any]:
-    """The keys of :func:`describe` for a tool that cannot run here."""
+def _measuring_facts(spec: MetricSpec, strengths: Sequence[str], curve: Calibration | None) -> dict[str, Any]:
     return {
-        "name": entry.name,
-        "type": entry.type,
-        "kind": entry.kind,
-        "range": list(entry.range) if entry.range else None,
-        "unit": "",
-        "better": _BETTER[entry.higher_is_better],
-        "variant": "",
-        "paper": entry.paper,
-        "good_at": list(entry.best_at),
-        "minimum_size": None,
-        "bytes_per_pixel": None,
-        "version": None,
-        "calibration": _curve(default_calibration(entry.name)),
-    }
-
-
-def describe(tool: Tool) -> dict[str, Any]:
-    """Everything a user should know about a tool that runs here, as plain data."""
-    spec = tool.spec
-    return {
-        "name": tool.name,
-        "type": tool.type,
+        "name": spec.name,
+        "type": spec.type,
         "kind": spec.kind,
         "range": list(spec.range),
         "unit": spec.unit,
         "better": _BETTER[spec.higher_is_better],
         "variant": spec.variant,
         "paper": spec.paper,
-        "good_at": list(tool.strengths),
+        "good_at": list(strengths),
         "minimum_size": list(spec.minimum_size),
         "bytes_per_pixel": spec.bytes_per_pixel,
         "version": spec.version,
-        "calibration": _curve(tool.calibration),
-    }
-
-
-def _curve(calibration: Calibration | None) -> dict[str, Any] | None:
-    if calibration is None:
-        return None
-    return {
-        "origin": calibration.origin,
-        "source": calibration.source,
-        "coefficients": list(calibration.coefficients),
+        "calibration": curve
+        and {"origin": curve.origin, "source": curve.source, "coefficients": list(curve.coefficients)},
     }

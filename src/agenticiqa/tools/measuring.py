@@ -16,7 +16,7 @@ from agenticiqa.errors import AgenticIQAError, MemoryLimitError, ToolError
 from agenticiqa.pictures.images import Box, LoadedImage
 from agenticiqa.runtime.cache import DiskCache, content_key
 from agenticiqa.runtime.stopping import Cancelled, checkpoint, stoppable
-from agenticiqa.tools.metrics import FloatArray, Measurement, MetricInputError, Picture, Views
+from agenticiqa.tools.metrics import FloatArray, MetricInputError, Picture, Views
 from agenticiqa.tools.metrics.base import checked_between_tiles
 from agenticiqa.tools.needs import SHARED_BYTES, pictures_need, pixels_of, tool_need
 from agenticiqa.tools.registry import Tool
@@ -92,7 +92,7 @@ class ToolRunner:
         self._keep_maps = keep_maps
         self._memory = memory
         """What the pictures and the tools may take together; None: whatever it takes."""
-        self._pictures: dict[tuple[Box | None, bool], Picture] = {}
+        self._pictures: dict[tuple[Box | None, str], Picture] = {}
         self._views: dict[tuple[Box | None, bool], Views] = {}
         self._shares = True
 
@@ -110,7 +110,8 @@ class ToolRunner:
         if self._shares:
             self._prepare(jobs)
         small = SMALL_PIXELS if threads == 1 else TINY_PIXELS
-        if pixels_of(self._test.size) <= small and all(_is_in_time(job, timeout_s) for job in jobs):
+        predictable = all(job.tool.is_predictable for job in jobs)
+        if pixels_of(self._test.size) <= small and predictable and timeout_s >= AMPLE_S:
             return [self.measure(job) for job in jobs]
         pool = _kept_pool(threads)
         # Each thread takes one job after the other, and all threads are waited for together: handing over and waking
@@ -221,12 +222,10 @@ class ToolRunner:
         raw = found.value
         if not math.isfinite(raw):
             raise ToolError(f"{job.tool.name} gave {raw}, which is not a score.")
-        local = self._map(job, view, found) if self._keep_maps else None
+        local, make_map = None, job.tool.metric.make_map
+        if self._keep_maps:
+            local = make_map(view) if found.map is None and make_map else found.map
         return raw, job.tool.calibration(raw) if job.tool.calibration else None, local
-
-    def _map(self, job: ToolJob, view: Views, found: Measurement) -> FloatArray | None:
-        make = job.tool.metric.make_map
-        return make(view) if found.map is None and make else found.map
 
     def _prepare(self, jobs: Sequence[ToolJob]) -> None:
         """Make shared views before threads start; a pair that does not fit fails in its own jobs instead."""
@@ -238,26 +237,24 @@ class ToolRunner:
 
     def _view(self, job: ToolJob) -> Views:
         """Tools that need no reference must not fail because the reference does not fit."""
-        with_reference = job.tool.needs_reference and self._reference is not None
-        if not self._shares:
-            return Views(self._made(job.region, False), self._made(job.region, True) if with_reference else None)
-        key = (job.region, with_reference)
-        if key not in self._views:
-            reference = self._picture(job.region, True) if with_reference else None
-            self._views[key] = Views(self._picture(job.region, False), reference)
-        return self._views[key]
+        reference = self._reference if job.tool.needs_reference else None
+        key = (job.region, reference is not None)
+        found = self._views.get(key)
+        if found is None:
+            compared = self._picture(job.region, reference, "reference") if reference else None
+            found = Views(self._picture(job.region, self._test, "test"), compared)
+            if self._shares:
+                self._views[key] = found
+        return found
 
-    def _picture(self, region: Box | None, of_reference: bool) -> Picture:
+    def _picture(self, region: Box | None, image: LoadedImage, role: str) -> Picture:
         """What tools share of one picture, whether or not they compare it."""
-        if (region, of_reference) not in self._pictures:
-            self._pictures[region, of_reference] = self._made(region, of_reference)
-        return self._pictures[region, of_reference]
-
-    def _made(self, region: Box | None, of_reference: bool) -> Picture:
-        image, role = (self._reference, "reference") if of_reference else (self._test, "test")
-        if image is None:
-            raise ToolError("There is no reference picture.")
-        return Picture(image.crop(region) if region else image.measurable, role)
+        found = self._pictures.get((region, role))
+        if found is None:
+            found = Picture(image.crop(region) if region else image.measurable, role)
+            if self._shares:
+                self._pictures[region, role] = found
+        return found
 
     def _key(self, job: ToolJob) -> str:
         return content_key(
@@ -272,5 +269,3 @@ class ToolRunner:
         )
 
 
-def _is_in_time(job: ToolJob, timeout_s: float) -> bool:
-    return job.tool.is_predictable and timeout_s >= AMPLE_S

@@ -1,18 +1,20 @@
-"""What a run needs of memory, known before anything is decoded: the sizes of its pictures and what its tools declare.
+"""What tools need: memory, known before anything is decoded, and time, measured on this machine.
 
-Measured on pictures of 6 to 24 megapixels, 16 November 2026; `python benchmarks/tool_memory.py` measures the tools.
+Memory follows from the sizes of the pictures and from what tools declare, measured on pictures of 6 to 24 megapixels,
+16 November 2026 (`python benchmarks/speed/tool_memory.py`).
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Iterator, Sequence
+import timeit
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from agenticiqa.errors import AgenticIQAError
-from agenticiqa.tools.metrics import Array, Metric, MetricInputError, Views
+from agenticiqa.tools.metrics import Array, MetricInputError, Views
 from agenticiqa.tools.registry import LEAN_BYTES, Tool, ToolRegistry
 
 Size = tuple[int, int]
@@ -96,8 +98,7 @@ def assessing_need(
     return max(looking, min(largest, measuring_need(sizes, offered, resize=resize).usual))
 
 
-# --- How long each tool takes on this machine ---
-
+# --- how long each tool takes ---
 
 YARDSTICK = "NumPy"
 """The mean squared difference of the two pictures, written in NumPy: it runs everywhere and is no tool of ours."""
@@ -113,42 +114,30 @@ class Timing:
     error: str | None = None
 
 
-def time_tools(tools: Sequence[Tool], size: tuple[int, int], repeats: int) -> Iterator[Timing]:
+def time_tools(tools: Sequence[Tool], size: Size, repeats: int) -> Iterator[Timing]:
     """Each tool alone on a made picture of (width, height); work that tools could share is done anew each time."""
-    test, reference = made_pair(size)
-    yardstick = _plain_time(test, reference, repeats)
+    test, reference = _made_pair(size)
+    yardstick = _best_time(lambda: np.mean(np.square(test.astype(np.float32) - reference.astype(np.float32))), repeats)
     for tool in tools:
-        seconds, error = _best_time(tool.metric, test, reference, repeats)
-        ratio = seconds / yardstick if seconds else None
-        yield Timing(tool.name, seconds, ratio, error)
-
-
-def _plain_time(test: Array, reference: Array, repeats: int) -> float:
-    best = float("inf")
-    for _ in range(repeats + 1):
-        started = time.perf_counter()
-        difference = test.astype(np.float32) - reference.astype(np.float32)
-        np.mean(difference * difference)
-        best = min(best, time.perf_counter() - started)
-    return best
-
-
-def _best_time(metric: Metric, test: Array, reference: Array, repeats: int) -> tuple[float | None, str | None]:
-    best = None
-    # The first run loads modules and networks; it is not timed.
-    for turn in range(repeats + 1):
-        started = time.perf_counter()
         try:
-            metric.measure(Views(test, reference if metric.spec.kind == "FR" else None))
+            seconds = _best_time(partial(_measure, tool, test, reference), repeats)
         except (AgenticIQAError, MetricInputError) as error:
-            return None, str(error)
-        elapsed = time.perf_counter() - started
-        if turn:
-            best = elapsed if best is None else min(best, elapsed)
-    return best, None
+            yield Timing(tool.name, None, None, str(error))
+        else:
+            yield Timing(tool.name, seconds, seconds / yardstick)
 
 
-def made_pair(size: tuple[int, int]) -> tuple[Array, Array]:
+def _measure(tool: Tool, test: Array, reference: Array) -> None:
+    tool.metric.measure(Views(test, reference if tool.needs_reference else None))
+
+
+def _best_time(work: Callable[[], object], repeats: int) -> float:
+    # The first run loads modules and networks; it is not timed.
+    work()
+    return min(timeit.repeat(work, number=1, repeat=repeats))
+
+
+def _made_pair(size: Size) -> tuple[Array, Array]:
     """A seeded picture with shading, edges and grain, and a noisier copy of it."""
     width, height = size
     rng = np.random.default_rng(0)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from agenticiqa.tools.metrics import (
     FloatArray,
     Measurement,
     Metric,
-    MetricInputError,
     MetricSpec,
     Picture,
     Views,
@@ -108,7 +107,7 @@ def fetch(tool: str, spec: MetricSpec, folder: Path, settings: PyiqaSettings) ->
         "tool": tool,
         "pyiqa": installed_version(),
         "weights_folder": _folder_name(settings),
-        "value_ontrial_picture": value,
+        "value_on_trial_picture": value,
     }
     write_atomic(path, json.dumps(note, indent=2) + "\n")
     return value
@@ -134,20 +133,10 @@ def adapted(tool: str, spec: MetricSpec, settings: PyiqaSettings) -> Metric:
 
     def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
         views = Views.of(test, reference, spec)
-        _check_size(views, spec, settings.max_megapixels)
         pictures = [views.test.rgb()] + ([views.reference.rgb()] if spec.kind == "FR" else [])
         return Measurement(_run(tool, _instance(tool, settings), pictures))
 
     return Metric(spec, measure)
-
-
-def _check_size(views: Views, spec: MetricSpec, most: float) -> None:
-    megapixels = views.test.height * views.test.width / 1e6
-    if megapixels > most:
-        raise MetricInputError(
-            f"{spec.name} is limited to {most:g} megapixels here, and this picture has {megapixels:.1f} "
-            "(raise pipeline.tools.pyiqa.max_megapixels, scale the picture down or measure a region)"
-        )
 
 
 def _run(tool: str, instance: _Instance, pictures: list[FloatArray]) -> float:
@@ -229,11 +218,9 @@ def _import_torchvision() -> None:
         importlib.import_module("torchvision")
 
 
-@contextlib.contextmanager
-def _quiet() -> Any:
+def _quiet() -> contextlib.redirect_stdout[TextIO]:
     """pyiqa prints what it loads; our standard output belongs to results."""
-    with contextlib.redirect_stdout(sys.stderr):
-        yield
+    return contextlib.redirect_stdout(sys.stderr)
 
 
 def _words(error: Exception) -> str:

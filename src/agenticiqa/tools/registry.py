@@ -25,7 +25,6 @@ from agenticiqa.tools.catalogue import (
     availability,
     catalogue_names,
     has_memory_hungry_tools,
-    largest_megapixels,
     load_catalogue,
     make_metric,
     same_tool,
@@ -54,8 +53,6 @@ class Tool:
     calibration: Calibration | None = None
     entry: CatalogueEntry | None = field(default=None, compare=False)
     """What the catalogue says about it; None for a plug-in's tool."""
-    max_megapixels: float | None = None
-    """Larger pictures are refused; None: no limit but the machine's memory."""
 
     def __post_init__(self) -> None:
         unknown = {*self.spec.good_at} - {*CATEGORIES}
@@ -87,7 +84,7 @@ class Tool:
     @property
     def type(self) -> str:
         """``FR`` or ``NR``."""
-        return "FR" if self.needs_reference else "NR"
+        return self.spec.type
 
     @property
     def strengths(self) -> tuple[str, ...]:
@@ -113,7 +110,8 @@ class Tool:
         if size is None:
             return True
         height, width = self.spec.minimum_size
-        small_enough = self.max_megapixels is None or size[0] * size[1] <= self.max_megapixels * 1e6
+        most = self.spec.max_megapixels
+        small_enough = most is None or size[0] * size[1] <= most * 1e6
         return size[0] >= width and size[1] >= height and small_enough
 
     def rank(self, distortion: str) -> tuple[float, ...]:
@@ -180,15 +178,11 @@ class ToolRegistry:
                 raise ToolUnavailableError(
                     f"{known} cannot run here.", operator_detail=reason, hint="`agenticiqa tools list` shows what can."
                 )
-        hint = f"Tools that run here: {', '.join(self.names())}."
-        raise ToolUnavailableError(
-            f"There is no tool {name!r} here.{self._suggestion(name)}", hint=hint, client_hint=hint
-        )
-
-    def _suggestion(self, name: str) -> str:
         spelled = {tool_key(each): each for each in self.known_names()}
         close = difflib.get_close_matches(tool_key(name), spelled, n=1)
-        return f" Did you mean {spelled[close[0]]}?" if close else ""
+        suggestion = f" Did you mean {spelled[close[0]]}?" if close else ""
+        hint = f"Tools that run here: {', '.join(self.names())}."
+        raise ToolUnavailableError(f"There is no tool {name!r} here.{suggestion}", hint=hint, client_hint=hint)
 
     def named_in(self, text: str) -> list[str]:
         """Tools that a text names, also those that cannot run here: whoever names one is told why.
@@ -222,11 +216,6 @@ class ToolRegistry:
         return ranked[0]
 
 
-def default_calibration(name: str) -> Calibration | None:
-    """The shipped curve of a tool, whether or not the tool runs here."""
-    return load_calibrations().get(name)
-
-
 def default_registry(settings: ToolSettings | None = None) -> ToolRegistry:
     """Everything that runs on this machine under these settings; put together once per process.
 
@@ -234,11 +223,6 @@ def default_registry(settings: ToolSettings | None = None) -> ToolRegistry:
     'MS-SSIM'
     """
     return _registry(settings or ToolSettings(), tools_folder())
-
-
-@lru_cache(maxsize=8)
-def _registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
-    return _DefaultRegistry(settings, folder)
 
 
 class _DefaultRegistry(ToolRegistry):
@@ -268,6 +252,9 @@ class _DefaultRegistry(ToolRegistry):
         return [*catalogue_names(), *(point.name for point in _entry_points())]
 
 
+_registry = lru_cache(maxsize=8)(_DefaultRegistry)
+
+
 def build_registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
     """Look up afresh what runs here."""
     calibrations = _calibrations(settings)
@@ -276,8 +263,7 @@ def build_registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
         found = availability(entry, settings, folder)
         if found.ready:
             metric = make_metric(entry, found.provider, settings, folder)
-            limit = largest_megapixels(entry, found.provider, settings)
-            tools.append(Tool(metric, calibrations.get(entry.name) or _opinion_itself(metric.spec), entry, limit))
+            tools.append(Tool(metric, calibrations.get(entry.name) or _opinion_itself(metric.spec), entry))
         else:
             unavailable[entry.name] = found.reason
     return _pool(settings, ToolRegistry([*tools, *_plug_ins()], unavailable))

@@ -6,19 +6,22 @@
 
 from __future__ import annotations
 
-import threading
-from functools import cache
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import cv2
 import numpy as np
 
-from agenticiqa.pictures.images import Box, UInt8Image
-from agenticiqa.vision.network import Floats, checked_file, described, open_session
+from agenticiqa.pictures.images import Box, LoadedImage, UInt8Image
+from agenticiqa.vision.appearance.views import reduced
+from agenticiqa.vision.network import Floats, Recent, checked_file, described, loaded_once, open_session
 
 LOCATORS = Path(__file__).with_name("weights") / "locators"
 
 SALIENCY_SIDE, FACE_SIDE, FACE_GRID = 320, 192, 48
+MAP_SIDE = 640
+"""The network sees 320 pixels: a map of more holds nothing further."""
 # The means and deviations of ImageNet, which U²-Net was trained with.
 _MEAN = np.array([0.485, 0.456, 0.406], np.float32)
 _DEVIATION = np.array([0.229, 0.224, 0.225], np.float32)
@@ -30,6 +33,15 @@ SAME_FACE = 0.3
 """Two finds that overlap by this share of their union are one face."""
 TILES = 2
 """Small things are looked for in so many tiles across and down, beside the whole picture."""
+
+
+@dataclass(frozen=True)
+class FoundObject:
+    """What a network takes it for, how sure it is, and where."""
+
+    label: str
+    chance: float
+    box: Box
 
 
 class Locators:
@@ -56,9 +68,9 @@ class Locators:
         height, width = rgb.shape[:2]
         windows = [Box(0, 0, width, height), *tiles(width, height, FACE_SIDE)]
         finds = [find for window in windows for find in self._faces_in(rgb, window)]
-        return _distinct(sorted(finds, key=lambda find: -find[0]))
+        return [find.box for find in distinct(finds, SAME_FACE)]
 
-    def _faces_in(self, rgb: UInt8Image, window: Box) -> list[tuple[float, Box]]:
+    def _faces_in(self, rgb: UInt8Image, window: Box) -> list[FoundObject]:
         part = rgb[window.rows, window.columns]
         side = max(part.shape[:2])
         square = np.zeros((side, side, 3), np.uint8)
@@ -74,7 +86,7 @@ class Locators:
             wide, high = places[0, index, 2:4] / FACE_SIDE * side
             box = _inside(window.x + x, window.y + y, wide, high, rgb.shape[1], rgb.shape[0])
             if box and min(box.width, box.height) >= SMALLEST_FACE:
-                found.append((float(chances[index]), box))
+                found.append(FoundObject("face", float(chances[index]), box))
         return found
 
     def _run(self, name: str, pixels: Floats) -> list[Floats]:
@@ -101,11 +113,12 @@ def _inside(x: float, y: float, wide: float, high: float, width: int, height: in
     return Box(left, top, right - left, bottom - top) if right > left and bottom > top else None
 
 
-def _distinct(finds: list[tuple[float, Box]]) -> list[Box]:
-    kept: list[Box] = []
-    for _, box in finds:
-        if all(overlap(box, other) < SAME_FACE for other in kept):
-            kept.append(box)
+def distinct(finds: Iterable[FoundObject], same: float) -> list[FoundObject]:
+    """The surest first; of those that overlap by the share ``same`` of their union, the surest alone."""
+    kept: list[FoundObject] = []
+    for find in sorted(finds, key=lambda each: -each.chance):
+        if all(overlap(find.box, other.box) < same for other in kept):
+            kept.append(find)
     return kept
 
 
@@ -121,15 +134,21 @@ def overlap(a: Box, b: Box) -> float:
     return shared / (a.width * a.height + b.width * b.height - shared)
 
 
-_LOCK = threading.Lock()
-
-
-@cache
-def _loaded() -> Locators:
+@loaded_once
+def load_locators() -> Locators:
+    """The shipped networks."""
     return Locators(LOCATORS)
 
 
-def load_locators() -> Locators:
-    """The shipped networks, loaded once per process, when first needed."""
-    with _LOCK:
-        return _loaded()
+_saliency = Recent[Floats](most=4)
+
+
+def saliency_map(image: LoadedImage) -> Floats:
+    """How much each place stands out, 0..1, with the longer side at most 640 pixels; several questions ask for it."""
+
+    def make() -> Floats:
+        found = load_locators().saliency(reduced(image.rgb, MAP_SIDE))
+        found.flags.writeable = False
+        return found
+
+    return _saliency.get(image.sha256, make)

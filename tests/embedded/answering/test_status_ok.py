@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def benchmark():
-    spec = spec_from_file_location("answers_benchmark", ROOT / "benchmarks" / "answers.py")
+    spec = spec_from_file_location("answers_benchmark", ROOT / "benchmarks" / "accuracy" / "answers.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)

@@ -9,7 +9,7 @@ from pathlib import Path
 from agenticiqa.research.reproduction.sets import Selection, find_sets, read_only
 
 ROOT = Path(__file__).parents[3]
-SCRIPT = ROOT / "benchmarks/results_page.py"
+SCRIPT = ROOT / "benchmarks/pages/results_page.py"
 
 
 def script():

@@ -28,8 +28,8 @@ from agenticiqa.embedded.readings.base import (
 )
 from agenticiqa.pictures.images import Box, UInt8Image
 from agenticiqa.vision.appearance.structure import detail_strength, fineness, fringe_width
+from agenticiqa.vision.locators import saliency_map
 from agenticiqa.vision.network import Floats
-from agenticiqa.vision.saliency_map import saliency_map
 from agenticiqa.vision.scene import Scene
 
 Chances = tuple[float, ...]

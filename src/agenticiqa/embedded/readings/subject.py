@@ -15,7 +15,7 @@ from agenticiqa.vision.appearance.segments import Subject, subject_of
 from agenticiqa.vision.appearance.structure import repetition
 from agenticiqa.vision.appearance.symmetry import Tilt, likeness, tilt
 from agenticiqa.vision.appearance.views import band_passed, lightness, reduced
-from agenticiqa.vision.saliency_map import saliency_map
+from agenticiqa.vision.locators import saliency_map
 
 SIDE = 512
 EMPHASIS = (0.15, 0.35, 0.55, 0.72, 0.88)

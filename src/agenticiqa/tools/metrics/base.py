@@ -1,6 +1,7 @@
-"""A long measurement can be stopped between two tiles: whoever measures says how, the metrics ask.
+"""What every metric declares about itself, what it returns, how it refuses a picture, and how it is stopped.
 
-The same idea as ``agenticiqa.runtime.stopping``, whose check is handed in here: metrics import nothing of the rest.
+A long measurement can be stopped between two tiles: the same idea as ``agenticiqa.runtime.stopping``, whose check is
+handed in here, because metrics import nothing of the rest.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -34,14 +37,20 @@ def checkpoint() -> None:
         check()
 
 
-# --- What every metric declares about itself, what it returns, and how it refuses a picture ---
-
+# --- declarations and results ---
 
 Array = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float32]
 ByteArray = npt.NDArray[np.uint8]
 
 Kind = Literal["FR", "NR", "probe"]
+
+
+@lru_cache
+def stored_parameters(name: str, dtype: type[np.floating[Any]] = np.float64) -> dict[str, Array]:
+    """The arrays that a metric's authors published, from ``parameters/NAME.npz``."""
+    with np.load(Path(__file__).with_name("parameters") / f"{name}.npz") as stored:
+        return {key: stored[key].astype(dtype) for key in stored.files}
 
 
 class MetricInputError(ValueError):
@@ -78,8 +87,19 @@ class MetricSpec:
     """Where the map does not run over the metric's own range. None: it does."""
 
     bytes_per_pixel: float = 200
-    """What measuring takes at its peak, beside the decoded pictures: `python benchmarks/tool_memory.py` measures it.
-    A tool that declares nothing is taken for a hungry one."""
+    """What measuring takes at its peak, beside the decoded pictures (`python benchmarks/speed/tool_memory.py`); the
+    default is that of a hungry tool."""
+
+    max_megapixels: float | None = None
+    """Larger pictures are refused, because measuring them would fill the memory. None: no limit of its own."""
+
+    max_megapixels_setting: str = ""
+    """The setting that raises that limit, where there is one."""
+
+    @property
+    def type(self) -> Literal["FR", "NR"]:
+        """With or without a reference."""
+        return "FR" if self.kind == "FR" else "NR"
 
     @property
     def map_ends(self) -> tuple[float, float]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import exp, lgamma
-from pathlib import Path
 
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, Measurement, MetricInputError, MetricSpec
+from agenticiqa.tools.metrics.base import Array, Measurement, MetricInputError, MetricSpec, stored_parameters
 from agenticiqa.tools.metrics.filters import ZERO
 from agenticiqa.tools.metrics.natural_statistics import (
     NEIGHBOURS,
@@ -37,12 +35,6 @@ SPEC = MetricSpec(
 )
 
 
-@lru_cache(maxsize=1)
-def _machine() -> dict[str, Array]:
-    with np.load(Path(__file__).with_name("parameters") / "brisque.npz") as stored:
-        return {name: stored[name].astype(np.float64) for name in stored.files}
-
-
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """BRISQUE, lower is better; 0 to 100 for usual pictures.
 
@@ -55,7 +47,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     features = np.concatenate([_features(luma), _features(halved(luma))])
     if np.isnan(features).any():
         raise MetricInputError(f"{SPEC.name} found no texture; a flat picture has no natural-scene statistics to judge")
-    machine = _machine()
+    machine = stored_parameters("brisque")
     scaled = -1 + 2 * (features - machine["lowest"]) / (machine["highest"] - machine["lowest"])
     distance = ((machine["support_vectors"] - scaled) ** 2).sum(axis=1)
     score = float(machine["coefficients"] @ np.exp(-float(machine["gamma"]) * distance) - machine["rho"])

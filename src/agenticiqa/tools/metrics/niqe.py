@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from pathlib import Path
-
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, Measurement, MetricInputError, MetricSpec
+from agenticiqa.tools.metrics.base import Array, Measurement, MetricInputError, MetricSpec, stored_parameters
 from agenticiqa.tools.metrics.filters import REPLICATE
 from agenticiqa.tools.metrics.natural_statistics import (
     fit_asymmetric,
@@ -35,12 +32,6 @@ SPEC = MetricSpec(
 BLOCK = 96
 
 
-@lru_cache(maxsize=1)
-def _pristine() -> tuple[Array, Array]:
-    with np.load(Path(__file__).with_name("parameters") / "niqe.npz") as stored:
-        return stored["mean"], stored["covariance"]
-
-
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """NIQE, lower is more natural.
 
@@ -61,9 +52,9 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
             f"{SPEC.name} found texture in fewer than two of {rows * columns} blocks; a flat picture has no "
             "natural-scene statistics to judge"
         )
-    mean, covariance = _pristine()
-    gap = mean - features.mean(axis=0)
-    inverse = np.linalg.pinv((covariance + np.cov(features, rowvar=False)) / 2)
+    pristine = stored_parameters("niqe")
+    gap = pristine["mean"] - features.mean(axis=0)
+    inverse = np.linalg.pinv((pristine["covariance"] + np.cov(features, rowvar=False)) / 2)
     distance = float(np.sqrt(max(0.0, float(gap @ inverse @ gap))))
     return Measurement(min(distance, SPEC.range[1]), details={"blocks": float(len(features))})
 

@@ -211,6 +211,13 @@ class Views(Shared):
                 f"{spec.name} needs at least {width}×{height} pixels; this picture is "
                 f"{views.test.width}×{views.test.height}"
             )
+        megapixels = views.test.height * views.test.width / 1e6
+        if spec.max_megapixels is not None and megapixels > spec.max_megapixels:
+            raising = f"raise {spec.max_megapixels_setting}, " if spec.max_megapixels_setting else ""
+            raise MetricInputError(
+                f"{spec.name} takes at most {spec.max_megapixels:g} megapixels, and this picture has {megapixels:.1f} "
+                f"({raising}scale it down or measure a region)"
+            )
         return views
 
     @property

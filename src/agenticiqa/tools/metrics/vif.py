@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec, checkpoint
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec, checkpoint, stored_parameters
 from agenticiqa.tools.metrics.filters import MIRROR, correlate, placed
 from agenticiqa.tools.metrics.views import Picture, Views
 
@@ -34,12 +32,6 @@ BLOCK = 3
 NOISE = 0.4
 TINY = np.float32(1e-12)
 LITTLE = 0.01  # of the mean information: places that tell less have nothing to lose worth showing
-
-
-@lru_cache(maxsize=1)
-def _filters() -> dict[str, FloatArray]:
-    with np.load(Path(__file__).with_name("parameters") / "steerable_pyramid.npz") as stored:
-        return {name: stored[name].astype(np.float32) for name in stored.files}
 
 
 @dataclass(frozen=True)
@@ -92,7 +84,7 @@ def make_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
 
 
 def _bands(views: Views) -> Iterator[_Band]:
-    filters = _filters()
+    filters = stored_parameters("steerable_pyramid", np.float32)
     one = correlate(views.test.luma8(), filters["lowpass_first"], MIRROR)
     other = correlate(views.reference.luma8(), filters["lowpass_first"], MIRROR)
     for level in range(LEVELS):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from agenticiqa.tools.metrics import Array, FloatArray, Measurement, Metric, MetricSpec, Picture, Views
-from agenticiqa.tools.perceptual.lpips import check_size, outputs
+from agenticiqa.tools.perceptual.lpips import outputs
 
 GRAPH = Path(__file__).with_name("weights") / "dists_vgg16.onnx"
 HEADS = Path(__file__).with_name("weights") / "dists_heads.npz"
@@ -16,8 +16,6 @@ WEIGHTS_FILE = "dists_vgg16.npz"
 VGG_STAGES = (2, 2, 3, 3, 3)
 """Convolutions per stage; DISTS reads the picture and the end of each stage."""
 VGG_CHANNELS = (3, 64, 128, 256, 512, 512)
-# The first stage holds 64 numbers per pixel of both pictures, several times over.
-MAX_MEGAPIXELS = 6.0
 _C = 1e-6
 
 SPEC = MetricSpec(
@@ -31,6 +29,8 @@ SPEC = MetricSpec(
     good_at=("Blurs", "Spatial distortions", "Compression"),
     minimum_size=(32, 32),
     bytes_per_pixel=1600,
+    # The first stage holds 64 numbers per pixel of both pictures, several times over.
+    max_megapixels=6.0,
 )
 
 
@@ -42,7 +42,6 @@ def metric(weights: Path) -> Metric:
 def measure(test: Array | Views, reference: Array | Picture | None = None, *, weights: Path) -> Measurement:
     """0 for identical pictures; ``details`` splits the distance into structure and texture."""
     views = Views.of(test, reference, SPEC)
-    check_size(views, SPEC, MAX_MEGAPIXELS)
     found = outputs(GRAPH, views, weights)
     alpha, beta = _heads()
     texture = structure = 0.0

@@ -1,4 +1,7 @@
-"""The networks as sessions of ONNX Runtime: opened when first needed, one per graph, weights and process."""
+"""LPIPS, and how networks that compare two pictures run on ONNX Runtime.
+
+A network is opened when it is first needed, once per graph, weights and process.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import cv2
 import numpy as np
 
 from agenticiqa.errors import ToolError, ToolUnavailableError
-from agenticiqa.tools.metrics import Array, FloatArray, Measurement, MetricInputError, MetricSpec, Picture, Views
+from agenticiqa.tools.metrics import Array, FloatArray, Measurement, MetricSpec, Picture, Views
 from agenticiqa.tools.metrics.base import checkpoint
 from agenticiqa.vision.network import open_session
 
@@ -22,47 +25,39 @@ _sessions: dict[tuple[Path, Path | None], Any] = {}
 
 
 def outputs(graph: Path, views: Views, weights: Path | None = None) -> list[FloatArray]:
-    """Everything that the network in ``graph`` says about a pair of pictures; ``weights`` for a graph without any."""
+    """Everything that the network in ``graph`` says about a pair of pictures; ``weights`` for a graph without any.
+
+    A run of a network has no tiles: another thread asks whether to go on, and ends the run from outside.
+    """
     session = _session(graph, weights)
+    # Only now: opening a session sets what must be set before ONNX Runtime is imported.
+    from onnxruntime import RunOptions
+
     pictures = {"test": _planes(views.test.rgb()), "reference": _planes(views.reference.rgb())}
-    run = _StoppableRun()
-    try:
-        return [np.asarray(each, np.float32) for each in run.of(session, pictures)]
-    except Exception as error:
-        if run.stopped_by is not None:
-            raise run.stopped_by from None
-        # ONNX Runtime's errors share no base class of their own.
-        raise ToolError(f"The network failed: {error}.", hint="Measure a smaller region.") from error
+    options, done = RunOptions(), threading.Event()
+    stopped_by: list[Exception] = []
 
-
-class _StoppableRun:
-    """A run of a network has no tiles: another thread asks whether to go on, and ends the run from outside."""
-
-    def __init__(self) -> None:
-        from onnxruntime import RunOptions
-
-        self.stopped_by: Exception | None = None
-        self._options = RunOptions()
-        self._done = threading.Event()
-
-    def of(self, session: Any, inputs: dict[str, FloatArray]) -> list[Any]:
-        watch = threading.Thread(target=copy_context().run, args=(self._watch,), name="watch network", daemon=True)
-        watch.start()
-        try:
-            found: list[Any] = session.run(None, inputs, self._options)
-            return found
-        finally:
-            self._done.set()
-            watch.join()
-
-    def _watch(self) -> None:
-        while not self._done.wait(LOOK_S):
+    def watch() -> None:
+        while not done.wait(LOOK_S):
             try:
                 checkpoint()
             except Exception as error:  # noqa: BLE001 - whoever measures decides what ends a measurement
-                self.stopped_by = error
-                self._options.terminate = True
+                stopped_by.append(error)
+                options.terminate = True
                 return
+
+    watching = threading.Thread(target=copy_context().run, args=(watch,), name="watch network", daemon=True)
+    watching.start()
+    try:
+        return [np.asarray(each, np.float32) for each in session.run(None, pictures, options)]
+    except Exception as error:
+        if stopped_by:
+            raise stopped_by[0] from None
+        # ONNX Runtime's errors share no base class of their own.
+        raise ToolError(f"The network failed: {error}.", hint="Measure a smaller region.") from error
+    finally:
+        done.set()
+        watching.join()
 
 
 def forget(weights: Path) -> None:
@@ -99,9 +94,7 @@ def _planes(rgb: FloatArray) -> FloatArray:
 
 # --- LPIPS, version 0.1 on AlexNet; the weights travel with this package ---
 
-
 GRAPH = Path(__file__).with_name("weights") / "lpips_alex.onnx"
-MAX_MEGAPIXELS = 50.0
 
 SPEC = MetricSpec(
     name="LPIPS",
@@ -113,13 +106,13 @@ SPEC = MetricSpec(
     good_at=("Blurs", "Spatial distortions", "Compression"),
     minimum_size=(32, 32),
     bytes_per_pixel=160,
+    max_megapixels=50.0,
 )
 
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """The distance: 0 for identical pictures, near 1 for unrelated ones. The map has the picture's size."""
     views = Views.of(test, reference, SPEC)
-    check_size(views, SPEC, MAX_MEGAPIXELS)
     maps = [each[0, 0] for each in outputs(GRAPH, views)]
     details = {f"layer_{index + 1}": float(each.mean(dtype=np.float64)) for index, each in enumerate(maps)}
     return Measurement(sum(details.values()), map=_enlarged(maps, views.size), details=details)
@@ -131,13 +124,3 @@ def _enlarged(maps: list[FloatArray], size: tuple[int, int]) -> FloatArray:
     for each in maps:
         total += np.asarray(cv2.resize(each, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
     return total
-
-
-def check_size(views: Views, spec: MetricSpec, most: float) -> None:
-    """Refuse a picture that would fill the machine's memory."""
-    megapixels = views.test.height * views.test.width / 1e6
-    if megapixels > most:
-        raise MetricInputError(
-            f"{spec.name} takes at most {most:g} megapixels, and this picture has {megapixels:.1f} "
-            "(scale it down or measure a region)"
-        )

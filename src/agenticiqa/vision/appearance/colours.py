@@ -1,4 +1,4 @@
-"""Which colours a picture is made of, by the names that people use, and how they go together.
+"""Which colours a picture is made of, by the names that people use, how they go together, and how light is spread.
 
 Colours are named in OKLab by lightness, chroma and hue. The bounds were set by the named colours of CSS, whose names
 people gave, not by photographs.

@@ -1,4 +1,4 @@
-"""Pixels as measurements of appearance want them: reduced, as luminance, in a perceptual colour space."""
+"""Parts of a picture by how they look (colour, light, place), and what draws the eye."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from agenticiqa.pictures.images import Box, UInt8Image
 from agenticiqa.pictures.regions import inner_box
 from agenticiqa.vision.appearance.colours import NAMES, names_of
 from agenticiqa.vision.appearance.views import Floats, oklab, reduced
-
-# --- Parts of a picture by how they look ---
-
 
 Light = Literal["bright", "dark"]
 Where = Literal["upper", "lower"]

@@ -1,4 +1,4 @@
-"""Fine structure: how much of it there is, whether the pixels hold what their number promises, colour fringes."""
+"""Fine structure: how much there is, whether pixels hold what their number promises, colour fringes, repetition."""
 
 from __future__ import annotations
 

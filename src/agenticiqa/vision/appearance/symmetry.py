@@ -1,4 +1,4 @@
-"""How alike a picture is to its mirror image or to itself turned round."""
+"""How alike a picture is to its mirror image or to itself turned round, and how far it is off level."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ SHIFT = 12
 FINE, COARSE = 1.0, 8.0
 WEIGHTS = (1.0, 2.0, 2.0)
 """Of lightness and of the two colour axes, whose numbers are smaller."""
-
-AXES = ("left_right_mirror", "top_bottom_mirror", "rotational")
 
 
 def likeness(rgb: UInt8Image) -> dict[str, float]:

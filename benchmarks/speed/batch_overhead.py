@@ -1,7 +1,7 @@
 """What a batch costs on top of the work itself: memory, scaling with workers, time for each sample.
 
-    python benchmarks/batch_overhead.py                         # all three, about ten minutes on two free cores
-    python benchmarks/batch_overhead.py --large 20000 --repeats 1
+    python benchmarks/speed/batch_overhead.py                         # all three, about ten minutes on two free cores
+    python benchmarks/speed/batch_overhead.py --large 20000 --repeats 1
 
 Batches measure PSNR and SSIM; the memory test does so on tiny pictures, because only their number matters there.
 Memory is the highest sum of the resident sizes of the command and its workers. The bare loop calls the function that

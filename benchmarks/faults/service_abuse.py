@@ -1,6 +1,6 @@
 """The service while somebody abuses it: what honest clients still get, and what it takes of memory.
 
-    python benchmarks/service_abuse.py [--seconds 180] [--memory 8G] [--command PATH]
+    python benchmarks/faults/service_abuse.py [--seconds 180] [--memory 8G] [--command PATH]
 
 Three keys on loopback. Honest: 200 clients that send small pictures to be measured, and come back when they are told
 to. Greedy: clients that send pairs of 49 megapixels to be measured with every tool, again and again. Slow: 50 uploads
@@ -33,6 +33,8 @@ from urllib.parse import urlsplit
 import httpx
 import numpy as np
 from PIL import Image
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "speed"))
 from service_load import environment, make_pictures, wait_until_ready
 
 SIDE = 7000

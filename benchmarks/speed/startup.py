@@ -1,6 +1,6 @@
 """How long commands take from nothing, beside an import that nobody can do without.
 
-    python benchmarks/startup.py [--repeats 5] [--python PYTHON]
+    python benchmarks/speed/startup.py [--repeats 5] [--python PYTHON]
 
 Each command runs in a process of its own; the peer is ``python -c "import numpy, langgraph"``, run in turn with them.
 Printed are medians of the time by the clock and of the processor's time, and their ratios to the peer: on a machine
@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "examples" / "pictures" / "dandelion.jpg"
 PEER = "import numpy, langgraph"
 

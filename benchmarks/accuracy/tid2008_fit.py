@@ -1,6 +1,6 @@
 """The five-parameter curve on a published example: metric values that come with TID2008.
 
-    python benchmarks/tid2008_fit.py TID2008/metrics_values/vif.txt TID2008/mos.txt
+    python benchmarks/accuracy/tid2008_fit.py TID2008/metrics_values/vif.txt TID2008/mos.txt
 
 Both files are part of TID2008 (Ponomarenko et al. 2009): one number per line, 1,700 of them. Its authors print 0.750
 and 0.586 for VIF's rank correlations (Spearman, Kendall). Zhang, Zhang, Mou and Zhang (FSIM, IEEE TIP 2011) computed

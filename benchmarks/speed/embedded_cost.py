@@ -1,6 +1,6 @@
 """What one assessment on the embedded backend costs, against six full-reference metrics on the same picture.
 
-    python benchmarks/embedded_cost.py [--size 4000x3000] [--passes 7] [--clock wall|cpu]
+    python benchmarks/speed/embedded_cost.py [--size 4000x3000] [--passes 7] [--clock wall|cpu]
 
 An assessment starts from a JPEG file and ends with the answer; every pass takes another picture, so that no cache and
 no loading of the model helps (the first picture of the process is not counted). The six metrics (PSNR, SSIM, MS-SSIM,
@@ -24,7 +24,7 @@ import cv2
 import numpy as np
 from PIL import Image
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "tools" / "metrics"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "tools" / "metrics"))
 
 from agenticiqa import AgenticIQA
 from agenticiqa.tools.metrics import METRICS, Views

@@ -1,6 +1,6 @@
 """What each measuring tool needs of memory per pixel, each tool in a process of its own.
 
-    python benchmarks/tool_memory.py [--megapixels 6 24] [--only PIQE VIF] [--limit-s 300]
+    python benchmarks/speed/tool_memory.py [--megapixels 6 24] [--only PIQE VIF] [--limit-s 300]
 
 Each tool runs on textured pictures of two sizes. What it needs per pixel is what the peak grows by from the small to
 the large picture, beside the decoded 8-bit pictures themselves. `declared` is what the tool says of itself

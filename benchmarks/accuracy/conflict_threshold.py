@@ -1,6 +1,6 @@
 """How far apart may tools and model read? Behind ``HARDLY_OVERLAP`` in ``agenticiqa/score_fusion.py``.
 
-    python benchmarks/conflict_threshold.py [DATA] [--pictures N] [--embedded] [--json FILE]
+    python benchmarks/accuracy/conflict_threshold.py [DATA] [--pictures N] [--embedded] [--json FILE]
 
 First, without any picture: at which overlap a letter that moves away from the tools no longer moves the fused score
 with it. Then, with DATA (a folder with ``biq2021/``, ``csiq/`` and ``real_flaws/``, laid out as training/README.md

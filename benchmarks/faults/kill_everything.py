@@ -1,7 +1,7 @@
 """Kill assess, batch, serve and mcp at random moments, and look at what is left.
 
-    python benchmarks/kill_everything.py                 # 200 kills, 50 of each
-    python benchmarks/kill_everything.py --kills 20
+    python benchmarks/faults/kill_everything.py                 # 200 kills, 50 of each
+    python benchmarks/faults/kill_everything.py --kills 20
 
 One home and one folder for temporary files serve all of them, through the installed command and the embedded model.
 Exit code 0 only if every record can be read, every answer that was given is on record exactly once, every run that was

@@ -1,8 +1,8 @@
 """Kill a batch again and again, resume it each time, and compare what comes out with an undisturbed run.
 
-    python benchmarks/batch_kill_test.py --samples 500 --kills 20
-    python benchmarks/batch_kill_test.py --full-disk          # as root: on a tmpfs that is too small
-    python benchmarks/batch_kill_test.py --engine ray         # kills Ray workers instead of the runner
+    python benchmarks/faults/batch_kill_test.py --samples 500 --kills 20
+    python benchmarks/faults/batch_kill_test.py --full-disk          # as root: on a tmpfs that is too small
+    python benchmarks/faults/batch_kill_test.py --engine ray         # kills Ray workers instead of the runner
 
 Everything runs through the installed command on tiny pictures. Exit code 0 only if every sample is there exactly once
 and every line equals the undisturbed run's, byte for byte, apart from the times listed in

@@ -1,7 +1,7 @@
 """How often each reading of the embedded backend is right, on pictures whose truth is known.
 
-    python benchmarks/readings.py                     drawn scenes alone
-    python benchmarks/readings.py --data FOLDER       photographs too: FOLDER/photos, FOLDER/real_flaws
+    python benchmarks/accuracy/readings.py                     drawn scenes alone
+    python benchmarks/accuracy/readings.py --data FOLDER       photographs too: FOLDER/photos, FOLDER/real_flaws
 
 Truth comes from drawing (symmetry, repetition, colours, positions, horizons, text), from what was done to photographs
 of the test part (``training/embedded/splits.json``: mirrored, tiled, smeared, darkened, enlarged …), and from labels
@@ -33,7 +33,7 @@ from agenticiqa.research.distortions import distort
 from agenticiqa.research.statistics import proportion
 from agenticiqa.vision.network import load_vision
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT))
 

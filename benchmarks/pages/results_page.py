@@ -1,6 +1,6 @@
 """Make docs/results.md: the paper's tables with what can be run here, and the commands that fill the rest.
 
-    python benchmarks/results_page.py DATA --work FOLDER
+    python benchmarks/pages/results_page.py DATA --work FOLDER
 
 DATA holds ``csiq/`` and ``biq2021/`` as training/README.md describes them. They are laid out in FOLDER as their authors
 publish them (links, no copies), then `agenticiqa reproduce` runs; stopped, it goes on. Of BIQ2021 only the pictures
@@ -18,15 +18,15 @@ from pathlib import Path
 
 from agenticiqa.runtime.files import write_atomic
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/results.md"
 COMMAND = Path(sys.executable).with_name("agenticiqa")
 MODELS = "embedded,openai.gpt-4o,qwen2.5-vl-local"
 CSIQ_FOLDERS = {"AWGN": "awgn", "BLUR": "blur", "JPEG": "jpeg"}
 INTRODUCTION = """# Results
 
-Laid out by `python benchmarks/results_page.py DATA --work FOLDER`. What is measured here needs no key: tools alone, and
-the embedded backend. The sets at hand are small parts of CSIQ and BIQ2021, so intervals are wide and
+Laid out by `python benchmarks/pages/results_page.py DATA --work FOLDER`. What is measured here needs no key:
+tools alone, and the embedded backend. The sets at hand are small parts of CSIQ and BIQ2021, so intervals are wide and
 nothing here is a figure of the whole sets. Of BIQ2021 only pictures count that training never saw
 (`training/embedded/splits.json`); CSIQ was never trained on, but its figures were in sight while `AIQA_FR` and its
 weight in the answer were settled ([model card](model-card.md)). The pictures of CSIQ are versions of four references,

@@ -1,6 +1,6 @@
 """What process pools of others do when a worker is killed: docs/batch.md says why batches have their own.
 
-pip install pebble loky && python benchmarks/batch_pools.py
+pip install pebble loky && python benchmarks/faults/batch_pools.py
 """
 
 from __future__ import annotations

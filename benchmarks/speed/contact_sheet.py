@@ -1,6 +1,6 @@
 """A contact sheet of ten thousand pictures in Chromium: when it is first painted, and what scrolling costs.
 
-    python benchmarks/contact_sheet.py --pictures 10000 --picture PHOTO…      # needs playwright and chromium
+    python benchmarks/speed/contact_sheet.py --pictures 10000 --picture PHOTO…      # needs playwright and chromium
 
 The sheet is written from made rows and the thumbnails of the given photographs (of noise, without any). It is then
 scrolled from end to end, once by a wheel and once by jumps. Printed: size, first paint, the longest tasks by the clock

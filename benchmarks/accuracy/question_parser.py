@@ -1,7 +1,7 @@
 """How well questions are understood: meanings and plans of the embedded backend against the expected ones.
 
-    .venv/bin/python benchmarks/question_parser.py
-    .venv/bin/python benchmarks/question_parser.py --meanings questions.jsonl --failures
+    .venv/bin/python benchmarks/accuracy/question_parser.py
+    .venv/bin/python benchmarks/accuracy/question_parser.py --meanings questions.jsonl --failures
 
 ``--meanings`` takes another file of questions with their meanings (see ``meanings.py`` for its fields); it is counted
 whole and in two fixed random halves. ``--failures`` lists what was misread, of the plans in the development part only:
@@ -22,7 +22,7 @@ from meanings import Reading, Score, halves, load_questions, score
 from agenticiqa.embedded.language.question import understand
 from agenticiqa.embedded.steps import plan_for
 
-DATA = Path(__file__).resolve().parent.parent / "tests" / "data"
+DATA = Path(__file__).resolve().parents[2] / "tests" / "data"
 PARTS = {"development": DATA / "planner_questions.jsonl", "held-out": DATA / "planner_questions_held_out.jsonl"}
 MEANINGS = DATA / "question_meanings.jsonl"
 FIELDS = (

@@ -1,7 +1,7 @@
 """A folder of 2,000 pictures of which everything is known: copies, versions, bursts, blank and broken files.
 
 Made of photographs laid out as training/README.md says (``photos/``, ``real_flaws/``). What was made is written down
-beside the folder, for ``benchmarks/audit.py``.
+beside the folder, for ``benchmarks/accuracy/audit.py``.
 """
 
 from __future__ import annotations

@@ -1,17 +1,20 @@
 """How far a question travels: files and file-to-file calls of one run, and how often the same thing is done again.
 
-    python benchmarks/hops.py [--json FILE]
+    python benchmarks/speed/hops.py [--json FILE] [--list]
 
 Each run is the first one of a process of its own. Counted is every Python file of the package in which a function ran,
 and every pair of such files where one called into the other; importing a module, with the tables that it makes for
-itself, does not count. Four runs: one embedded ``assess`` with a three-option question about a part of the picture, one
-``assess`` on an OpenAI model (a scripted server on loopback), one batch sample, one POST to the service.
+itself, does not count. Four runs of a three-option question about a part of the picture: ``agenticiqa assess`` on the
+embedded backend and on an OpenAI model (a scripted server on loopback, all four steps of the executor switched on),
+both from the command line's entry point; one batch sample as a worker does it; one POST to a service that is warm, with
+a picture that it has not seen.
 """
 
 from __future__ import annotations
 
 import argparse
 import inspect
+import io
 import json
 import os
 import subprocess
@@ -26,7 +29,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "examples" / "pictures" / "dandelion_compressed.jpg"
 QUESTION = "How blurry is the flower? A. Not at all B. A little C. Very"
 
@@ -85,29 +88,46 @@ class Trace:
         return max(self.calls[name] for name in names)
 
 
-def traced(name: str) -> dict[str, int]:
+def traced(name: str) -> dict[str, Any]:
     """The counts of one run, in this process."""
     import agenticiqa
 
-    trace = Trace(Path(agenticiqa.__file__).parent)
-    # Making a server ready is not part of the request, making an assessor is part of the first question.
+    package = Path(agenticiqa.__file__).parent
+    trace = Trace(package)
+    # Making a server ready is not part of the request; whatever a command or a worker makes is part of its question.
     trace.counting = name != "POST"
     run = RUNS[name]()
     trace.counting = True
-    run(PICTURE)
+    run()
     trace.counting = False
-    counts = {"files": len(trace.files), "edges": len(trace.edges)}
+    calls = sorted(tuple(str(Path(file).relative_to(package)) for file in edge) for edge in trace.edges)
+    counts = {"files": len(trace.files), "edges": len(trace.edges), "calls": calls}
     return counts | {what: trace.done(names) for what, names in ONCE.items()}
 
 
 # --- the four runs ---
 
 
-def embedded_assess() -> Callable[[Path], object]:
-    from agenticiqa import AgenticIQA
+def command_line(*options: str) -> Callable[[], None]:
+    """``agenticiqa assess``, from its entry point."""
+    from agenticiqa.cli.main import main as entry_point
 
-    assessor = AgenticIQA("embedded")
-    return lambda picture: _must_work(assessor.assess(str(picture), QUESTION))
+    def run() -> None:
+        sys.argv = ["agenticiqa", "assess", str(PICTURE), "--query", QUESTION, "--quiet", *options]
+        try:
+            entry_point()
+        except SystemExit as ended:
+            if ended.code:
+                raise
+
+    return run
+
+
+def embedded_assess() -> Callable[[], None]:
+    return command_line("--backend", "embedded")
+
+
+_asked: set[str] = set()
 
 
 class _Scripted(BaseHTTPRequestHandler):
@@ -116,7 +136,9 @@ class _Scripted(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         system = json.dumps(request["messages"][0])
-        message = {"role": "assistant", "content": json.dumps(_reply_for(system))}
+        phrase = next(phrase for phrase in REPLIES if phrase in system)
+        _asked.add(phrase)
+        message = {"role": "assistant", "content": json.dumps(REPLIES[phrase])}
         body = {
             "id": "1",
             "object": "chat.completion",
@@ -136,43 +158,47 @@ class _Scripted(BaseHTTPRequestHandler):
         """Silent."""
 
 
-def _reply_for(system: str) -> dict[str, Any]:
-    if "planner in an image quality" in system:
-        switches = dict.fromkeys(("distortion_detection", "tool_selection", "tool_execution"), False)
-        return {
-            "query_type": "IQA",
-            "query_scope": ["flower"],
-            "distortion_source": "Explicit",
-            "distortions": [{"object": "flower", "types": ["Blurs"]}],
-            "reference_mode": "No-Reference",
-            "required_tool": None,
-            "plan": {**switches, "distortion_analysis": True},
-        }
-    if "judge how badly it shows" in system:
-        entry = {"object": "flower", "type": "Blurs", "severity": "slight", "explanation": "Soft.", "uncertain": False}
-        return {"analysis": [entry]}
-    return {"final_answer": "B", "quality_reasoning": "The analysis says slight."}
+# A phrase of each step's prompt, and a reply to it.
+REPLIES: dict[str, dict[str, Any]] = {
+    "planner in an image quality": {
+        "query_type": "IQA",
+        "query_scope": ["flower"],
+        "distortion_source": "Inferred",
+        "distortions": None,
+        "reference_mode": "No-Reference",
+        "required_tool": None,
+        "plan": dict.fromkeys(
+            ("distortion_detection", "distortion_analysis", "tool_selection", "tool_execution"), True
+        ),
+    },
+    "find the distortions": {"objects": [{"object": "flower", "types": ["Blurs"]}]},
+    "judge how badly it shows": {
+        "analysis": [
+            {"object": "flower", "type": "Blurs", "severity": "slight", "explanation": "Soft.", "uncertain": False}
+        ]
+    },
+    "choose the one measuring tool": {"selection": [{"object": "flower", "distortion": "Blurs", "tool": "sharpness"}]},
+    "visual quality assessment assistant": {"final_answer": "B", "quality_reasoning": "The analysis says slight."},
+}
 
 
-def openai_assess() -> Callable[[Path], object]:
-    from agenticiqa import AgenticIQA
-
+def openai_assess() -> Callable[[], None]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Scripted)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     os.environ["OPENAI_API_KEY"] = "sk-loopback-only"
     os.environ["OPENAI_BASE_URL"] = f"http://127.0.0.1:{server.server_port}/v1"
-    assessor = AgenticIQA("openai.gpt-4o", overrides={"pipeline.cache.enabled": False})
-    return lambda picture: _must_work(assessor.assess(str(picture), QUESTION))
+    run = command_line("--backend", "openai.gpt-4o", "--no-cache")
+
+    def run_all_steps() -> None:
+        run()
+        if _asked != {*REPLIES}:
+            raise SystemExit(f"Not asked: {', '.join({*REPLIES} - _asked)}")
+
+    return run_all_steps
 
 
-def _must_work(result: Any) -> object:
-    if result.status == "error":
-        raise SystemExit(f"The run failed: {result}")
-    return result
-
-
-def batch_sample() -> Callable[[Path], object]:
-    """What a worker does with one row, in this process."""
+def batch_sample() -> Callable[[], None]:
+    """What a worker does with one row, in this process: engines start it in another, where nobody counts."""
     from agenticiqa.batch.manifest import Row
     from agenticiqa.batch.work import BatchJob, SampleWorker, Task, backends_of
     from agenticiqa.runtime.config import load_settings
@@ -180,16 +206,19 @@ def batch_sample() -> Callable[[Path], object]:
     settings = load_settings(overrides={"backend": "embedded"})
     worker = SampleWorker(BatchJob(settings, backends_of(settings)))
 
-    def work(picture: Path) -> object:
-        row = json.dumps({"sample_id": "1", "image_path": str(picture), "query": QUESTION}).encode()
-        return _must_work(worker.work(Task(0, Row(1, row, str(ROOT)), f"run-{picture.stem}", "1")))
+    def work() -> None:
+        row = json.dumps({"sample_id": "1", "image_path": str(PICTURE), "query": QUESTION}).encode()
+        result = worker.work(Task(0, Row(1, row, str(ROOT)), "run", "1"))
+        if result.status == "error":
+            raise SystemExit(f"The run failed: {result}")
 
     return work
 
 
-def one_post() -> Callable[[Path], object]:
+def one_post() -> Callable[[], None]:
     """One request to a server in a thread of this process."""
     import httpx
+    from PIL import Image, ImageOps
 
     from agenticiqa.runtime.config import load_settings
     from agenticiqa.serve.http.server import bind
@@ -204,13 +233,16 @@ def one_post() -> Callable[[Path], object]:
             if client.get("/readyz").status_code == 200:
                 break
         except httpx.TransportError:
-            time.sleep(0.1)
+            pass
+        time.sleep(0.1)
+    # The server warms up on the example itself, so its mirror image is sent.
+    mirrored = io.BytesIO()
+    ImageOps.mirror(Image.open(PICTURE)).save(mirrored, "JPEG", quality=90)
 
-    def post(picture: Path) -> object:
-        files = {"image": (picture.name, picture.read_bytes(), "image/jpeg")}
+    def post() -> None:
+        files = {"image": ("mirrored.jpg", mirrored.getvalue(), "image/jpeg")}
         reply = client.post("/v1/assess", files=files, data={"query": QUESTION, "backend": "embedded"})
         reply.raise_for_status()
-        return reply
 
     return post
 
@@ -223,20 +255,21 @@ RUNS = {
 }
 
 
-def counted(name: str) -> dict[str, int]:
+def counted(name: str) -> dict[str, Any]:
     """The counts of one run, from a process of its own."""
     environment = {**os.environ, "AGENTICIQA_HOME": tempfile.mkdtemp(prefix="agenticiqa-hops-")}
     command = [sys.executable, __file__, "--only", name]
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if found.returncode:
         raise SystemExit(found.stderr)
-    counts: dict[str, int] = json.loads(found.stdout.splitlines()[-1])
+    counts: dict[str, Any] = json.loads(found.stdout.splitlines()[-1])
     return counts
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--json", type=Path, help="Also write the counts here.")
+    arguments.add_argument("--list", action="store_true", help="Also print who called whom.")
     arguments.add_argument("--only", choices=RUNS, help="One run, in this process, its counts as JSON.")
     chosen = arguments.parse_args()
     if chosen.only:
@@ -249,6 +282,11 @@ def main() -> None:
     print(f"{'':16} " + " ".join(f"{column:>18}" for column in columns))
     for name, counts in found.items():
         print(f"{name:16} " + " ".join(f"{counts[column]:18}" for column in columns))
+    if chosen.list:
+        for name, counts in found.items():
+            print(f"\n{name}:")
+            for caller, callee in counts["calls"]:
+                print(f"  {caller} → {callee}")
     if chosen.json:
         chosen.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 

@@ -3,7 +3,7 @@
 One pass is run with a model that takes 200 ms per call, and the very same calls (and tool runs) are made in a bare loop
 in the same process. Printed: both medians and their ratio.
 
-    python benchmarks/pipeline_overhead.py --passes 10
+    python benchmarks/speed/pipeline_overhead.py --passes 10
 """
 
 from __future__ import annotations

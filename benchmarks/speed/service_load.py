@@ -4,7 +4,7 @@ For measure and for assess (embedded backend) in turn: many clients ask for a wh
 prober asks /healthz and the server's memory is watched. Before and after, the same work is done by calling the library
 in one process, so that the ratio is taken under the same conditions.
 
-    python benchmarks/service_load.py --clients 50 --seconds 60
+    python benchmarks/speed/service_load.py --clients 50 --seconds 60
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 import httpx
 from PIL import Image
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "examples" / "pictures" / "dandelion_compressed.jpg"
 VARIANTS = 64
 TOOLS = ["sharpness", "blockiness", "NIQE"]
@@ -39,7 +39,7 @@ from itertools import cycle
 from pathlib import Path
 from threading import Thread
 from agenticiqa.api.assessor import AgenticIQA
-from agenticiqa.pictures_measured import Measurer, Pair, choose_tools
+from agenticiqa.api.measure import Measurer, Pair, choose_tools
 
 kind, folder, seconds, threads, tools = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
 pictures = cycle(sorted(Path(folder).iterdir()))

@@ -1,8 +1,8 @@
 """How well and how fast a folder is audited, on pictures of which everything is known, beside cleanvision.
 
-    python benchmarks/audit.py --data DATA                                     # 2,000 pictures, --quick
-    python benchmarks/audit.py --data DATA --cleanvision VENV/bin/python        # beside cleanvision, in its environment
-    python benchmarks/audit.py --data DATA --full 200                           # so many with the vision model as well
+    python benchmarks/accuracy/audit.py --data DATA                               # 2,000 pictures, --quick
+    python benchmarks/accuracy/audit.py --data DATA --cleanvision VENV/bin/python  # beside cleanvision
+    python benchmarks/accuracy/audit.py --data DATA --full 200                     # so many with the vision model
 
 Everything runs through the installed command. Printed: what was found of what is known, memory at a quarter of the
 pictures and at all, whether a killed and resumed audit ends as an undisturbed one, and speed as a ratio.

@@ -1,8 +1,8 @@
 """Does status ``ok`` mean that what was asked was read, and are told chances true?
 
-    python benchmarks/answers.py                                    # over readings made up at random
-    python benchmarks/answers.py --pictures DIR --each 150          # over pictures
-    python -m benchmarks.answers --data DATA --truths 40            # told chances against known truth
+    python benchmarks/accuracy/answers.py                                    # over readings made up at random
+    python benchmarks/accuracy/answers.py --pictures DIR --each 150          # over pictures
+    python -m benchmarks.accuracy.answers --data DATA --truths 40            # told chances against known truth
 
 The questions are all that the tests hold; ``--questions FILE`` adds more (JSON lines with ``query`` and ``options``).
 An answer counts as a violation where it is told without a doubt though a property that it needs was not read, only
@@ -39,7 +39,7 @@ from agenticiqa.vision.network import load_vision
 from agenticiqa.vlm_client import Question, Verdict
 from agenticiqa.vocabulary import GLOBAL, UNABLE_TO_DETERMINE
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests" / "data"
 BINS = (0.0, 0.6, 0.8, 0.9, 0.95, 1.0)
 SURE = 0.8

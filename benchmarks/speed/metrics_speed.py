@@ -1,6 +1,6 @@
 """Time our metrics against pyiqa, piq, scikit-image, sewar and others in one run; decoding is excluded for all.
 
-    PYTHONPATH=src python benchmarks/metrics_speed.py [--sizes 1920x1080] [--threads 1|all] [--json FILE]
+    PYTHONPATH=src python benchmarks/speed/metrics_speed.py [--sizes 1920x1080] [--threads 1|all] [--json FILE]
 
 Peers that are not installed are left out. Each row gives the median time of ours, of the fastest peer, and
 the ratio (above 1: ours is faster). Ours starts from float32 arrays and peers from float32 tensors of the
@@ -33,7 +33,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "tools" / "metrics"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "tools" / "metrics"))
 
 from agenticiqa.tools.metrics import METRICS, Views
 from pictures import blurred, noisy, scene

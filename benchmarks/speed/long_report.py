@@ -1,6 +1,6 @@
 """How soon the report of a large batch is there, and whether scrolling it stays smooth, in a real Chromium.
 
-    python benchmarks/long_report.py [--rows 10000]
+    python benchmarks/speed/long_report.py [--rows 10000]
 
 Needs playwright and chromium (`make browser` installs the first; CHROMIUM names another browser).
 """
