@@ -115,8 +115,7 @@ class JobRecord:
                     outcome.status,
                     now(),
                     outcome.seconds,
-                    json.dumps(outcome.result) if outcome.result is not None else None,
-                    json.dumps(outcome.problem) if outcome.problem is not None else None,
+                    *(None if each is None else json.dumps(each) for each in (outcome.result, outcome.problem)),
                     json.dumps(outcome.events),
                     job_id,
                 ),
@@ -217,17 +216,7 @@ def _text(moment: datetime) -> str:
 
 
 def _row(row: sqlite3.Row) -> JobRow:
-    return JobRow(
-        id=row["id"],
-        owner=row["owner"],
-        kind=row["kind"],
-        status=row["status"],
-        created_at=row["created_at"],
-        finished_at=row["finished_at"],
-        seconds=row["seconds"],
-        request=json.loads(row["request"]),
-        result=json.loads(row["result"]) if row["result"] else None,
-        error=json.loads(row["error"]) if row["error"] else None,
-        events=json.loads(row["events"]) if row["events"] else [],
-        pinned=bool(row["pinned"]),
-    )
+    values = dict(row)
+    del values["number"]
+    documents = {name: json.loads(values[name]) for name in ("request", "result", "error", "events") if values[name]}
+    return JobRow(**{**values, "events": [], **documents, "pinned": bool(row["pinned"])})

@@ -29,10 +29,11 @@ from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.config import ROLES, Settings
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.serve.http.problems import ServiceError, status_of_kind, without_addresses
+from agenticiqa.serve.http.store.job_record import JobOutcome
 from agenticiqa.serve.http.store.uploads import StoredPicture
 from agenticiqa.serve.http.wire import AssessFields, CompareFields, MeasureFields
 from agenticiqa.serve.http.work.intake import Intake
-from agenticiqa.serve.http.work.jobs import ServiceJob, WorkResult
+from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.tools.needs import assessing_need, measuring_need
 from agenticiqa.vlm_client import VLMClient
 
@@ -138,7 +139,7 @@ class Pipeline:
 
     # --- work, each inside a worker's thread ---
 
-    def assess(self, job: ServiceJob, intake: Intake[AssessFields]) -> WorkResult:
+    def assess(self, job: ServiceJob, intake: Intake[AssessFields]) -> JobOutcome:
         fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
         # Damage and impossible regions are the request's fault: found here, they are answered as such.
         opened, original = self._opened(image, reference, fields.regions, fields.align)
@@ -156,9 +157,9 @@ class Pipeline:
             on_event=lambda event: _report(job, event, names),
             run_id=job.id,
         )
-        return WorkResult(result.status, _named(presentable(result, names), image, reference))
+        return JobOutcome(result.status, _named(presentable(result, names), image, reference))
 
-    def compare(self, job: ServiceJob, intake: Intake[CompareFields]) -> WorkResult:
+    def compare(self, job: ServiceJob, intake: Intake[CompareFields]) -> JobOutcome:
         pictures, fields = intake.pictures, intake.fields
         reference = pictures.get("reference")
         opened_a, original = self._opened(pictures["image_a"], reference, None)
@@ -180,9 +181,9 @@ class Pipeline:
             picture = pictures[f"image_{side}"]
             reply[f"image_{side}"] = picture.name
             reply[side] = _named(reply[side], picture, reference) if reply[side] else None
-        return WorkResult(comparison.status, reply)
+        return JobOutcome(comparison.status, reply)
 
-    def measure(self, job: ServiceJob, intake: Intake[MeasureFields]) -> WorkResult:
+    def measure(self, job: ServiceJob, intake: Intake[MeasureFields]) -> JobOutcome:
         fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
         measurer = self._measurer(intake)
         names = _names(intake.pictures)
@@ -195,7 +196,7 @@ class Pipeline:
             check_regions(fields.regions or {}, opened)
             job.checkpoint()
             found = list(measurer.measure_opened(pair, opened, original, boxes or None, memory))
-        return WorkResult("ok", {"measurements": presentable([record.as_dict() for record in found], names)})
+        return JobOutcome("ok", {"measurements": presentable([record.as_dict() for record in found], names)})
 
     def _measurer(self, intake: Intake[MeasureFields]) -> Measurer:
         fields, assessor, pipeline = intake.fields, self.assessor(), self.settings.pipeline
