@@ -29,15 +29,7 @@ from agenticiqa.serve.http.app_state import AppState
 from agenticiqa.serve.http.keys import KeyFile, KeyRates
 from agenticiqa.serve.http.observing import ServiceMetrics, log_request
 from agenticiqa.serve.http.page.files import EXAMPLES, PageFiles, api_page
-from agenticiqa.serve.http.problems import (
-    STORAGE_FULL,
-    Problem,
-    ServiceError,
-    on_http_exception,
-    on_invalid_fields,
-    on_package_error,
-    on_service_error,
-)
+from agenticiqa.serve.http.problems import STORAGE_FULL, Problem, ServiceError, on_error
 from agenticiqa.serve.http.request_guard import OriginGuard, RequestGuard
 from agenticiqa.serve.http.routes import many, pictures, runs, service, work
 from agenticiqa.serve.http.routes.common import COMPONENTS
@@ -167,10 +159,8 @@ def create_app(state: AppState) -> FastAPI:
     for module in (work, runs, pictures, many, service):
         app.include_router(module.router)
     _add_page(app)
-    app.add_exception_handler(ServiceError, on_service_error)
-    app.add_exception_handler(AgenticIQAError, on_package_error)
-    app.add_exception_handler(RequestValidationError, on_invalid_fields)
-    app.add_exception_handler(HTTPException, on_http_exception)
+    for error in (ServiceError, AgenticIQAError, RequestValidationError, HTTPException):
+        app.add_exception_handler(error, on_error)
     _add_guards(app, state)
     # The way FastAPI's documentation names for a document of one's own.
     app.openapi = lambda: _openapi(app, with_keys=state.keys is not None)  # type: ignore[method-assign]
@@ -220,19 +210,19 @@ def _add_page(app: FastAPI) -> None:
 
 async def _warm_up(state: AppState) -> None:
     """Load the model before the first request waits for it."""
+
+    def first_assessment() -> None:
+        state.uploads.sweep()
+        state.pipeline.assessor()
+        if state.pipeline.is_embedded:
+            # Other backends would be paid for this.
+            state.pipeline.warm_up(state.uploads.put(EXAMPLES["dandelion_compressed"].data(), "warm-up"))
+
     try:
-        await asyncio.to_thread(_first_assessment, state)
+        await asyncio.to_thread(first_assessment)
     except Exception:
         logger.exception("The first assessment failed; the server goes on without having tried its model")
     state.ready.append("warm")
-
-
-def _first_assessment(state: AppState) -> None:
-    state.uploads.sweep()
-    state.pipeline.assessor()
-    if state.pipeline.is_embedded:
-        # Other backends would be paid for this.
-        state.pipeline.warm_up(state.uploads.put(EXAMPLES["dandelion_compressed"].data(), "warm-up"))
 
 
 async def _sweep_now_and_then(state: AppState) -> None:
@@ -257,8 +247,7 @@ def _openapi(app: FastAPI, *, with_keys: bool) -> dict[str, Any]:
     document["components"].setdefault("schemas", {}).update(extra["$defs"])
     if not with_keys:
         document["components"].pop("securitySchemes", None)
-        for operations in document["paths"].values():
-            for operation in operations.values():
-                operation.pop("security", None)
+        for operation in (each for operations in document["paths"].values() for each in operations.values()):
+            operation.pop("security", None)
     app.openapi_schema = document
     return document

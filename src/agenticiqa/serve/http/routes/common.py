@@ -122,6 +122,18 @@ def links_of(run_id: str, kind: str, pictures: Collection[str]) -> dict[str, str
     return links
 
 
+def job_state(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
+    """What is told of every recorded job."""
+    return {
+        "id": row.id,
+        # The record learns of a job's end only: what happens before is known to the queue.
+        "status": row.status if row.finished_at or job is None else job.status,
+        "created_at": row.created_at,
+        "finished_at": row.finished_at,
+        "seconds": row.seconds,
+    }
+
+
 def run_summary(row: JobRow, job: ServiceJob | None) -> RunSummary:
     return RunSummary.model_validate(_summary(row, job))
 
@@ -137,13 +149,8 @@ def _summary(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
     first = pictures.get("image") or pictures.get("image_a") or {"name": "picture"}
     second, reference = pictures.get("image_b"), pictures.get("reference")
     return {
-        "id": row.id,
+        **job_state(row, job),
         "kind": row.kind,
-        # The record learns of a job's end only: what happens before is known to the queue.
-        "status": row.status if row.finished_at or job is None else job.status,
-        "created_at": row.created_at,
-        "finished_at": row.finished_at,
-        "seconds": row.seconds,
         "query": row.request.get("query"),
         "image_name": first["name"],
         "image_b_name": second["name"] if second else None,

@@ -23,6 +23,7 @@ from agenticiqa.serve.http.routes.common import (
     JSON_TEXT,
     PNG,
     WORK_PROBLEMS,
+    job_state,
     problems,
     reply_of,
     request_body,
@@ -85,11 +86,7 @@ def _view(shown: type[Shown], state: AppState, row: JobRow) -> Shown:
         links["sheet"] = f"{here}/sheet?pass={quote(row.request['pass'])}"
     return shown.model_validate(
         {
-            "id": row.id,
-            "status": row.status if row.finished_at or job is None else job.status,
-            "created_at": row.created_at,
-            "finished_at": row.finished_at,
-            "seconds": row.seconds,
+            **job_state(row, job),
             "total": row.request["total"],
             "finished": counted[-1] if counted else None if job is None else 0,
             "summary": row.result,

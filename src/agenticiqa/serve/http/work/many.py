@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from agenticiqa.batch.runner import Batch, StopSwitch, Tally
 from agenticiqa.batch.sample import Sample
 from agenticiqa.batch.work import BatchJob, backends_of
 from agenticiqa.reports.contact_sheet.page import SheetLinks, SheetPicture, write_contact_sheet
-from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.files import make_private_folder, write_atomic
 from agenticiqa.runtime.runs import StopRun
 from agenticiqa.serve.http.problems import ServiceError
@@ -34,19 +33,11 @@ from agenticiqa.serve.http.store.uploads import StoredPicture
 from agenticiqa.serve.http.wire import BatchBody, BatchSample
 from agenticiqa.serve.http.work.intake import MAX_FIELDS, RequestReader, body_faults, body_kind, display_name
 from agenticiqa.serve.http.work.jobs import ServiceJob
-from agenticiqa.serve.http.work.pipeline_work import Pipeline, presentable
+from agenticiqa.serve.http.work.pipeline_work import Pipeline, presentable, without_record
 
 MAX_SAMPLES_BYTES = 8 * 1024 * 1024
-
-
 Samples = dict[str, dict[str, StoredPicture]]
 """By the id of each sample: its pictures, as ``image`` and ``reference``."""
-
-
-def without_record(settings: Settings, **changes: Any) -> Settings:
-    """Settings under which samples are not recorded one by one: what was found in them has a file of its own."""
-    runs = settings.pipeline.runs.model_copy(update={"enabled": False})
-    return settings.model_copy(update={"pipeline": settings.pipeline.model_copy(update={"runs": runs, **changes})})
 
 
 def _progress_of(job: ServiceJob, stop: StopSwitch) -> Callable[[Tally], None]:
@@ -63,10 +54,6 @@ def _progress_of(job: ServiceJob, stop: StopSwitch) -> Callable[[Tally], None]:
             job.report("progress", {"total": tally.total, "finished": reported, "by_status": dict(tally.done)})
 
     return progress
-
-
-def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    write_atomic(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 # --- batches ---
@@ -112,6 +99,7 @@ async def _stored_pictures(body: BatchBody, files: Mapping[str, UploadFile], rea
 
 def run_batch(job: ServiceJob, pipeline: Pipeline, body: BatchBody, samples: Samples, output: Path) -> JobOutcome:
     """Work through a batch inside the batch worker's thread; results are kept as they come."""
+    # Samples are not recorded one by one: a batch has its results file.
     settings = without_record(pipeline.settings_for(body.backend))
     tools = dict.fromkeys(pipeline.assessor().tools.find(name).name for name in body.tools or ())
     backends = {} if tools else backends_of(settings)
@@ -119,7 +107,8 @@ def run_batch(job: ServiceJob, pipeline: Pipeline, body: BatchBody, samples: Sam
     stop = StopSwitch()
     make_private_folder(output.parent)
     manifest = output.with_suffix(".manifest.jsonl")
-    _write_lines(manifest, (_sample(sample, samples[sample.sample_id]).as_row() for sample in body.samples))
+    rows = (_sample(sample, samples[sample.sample_id]).as_row() for sample in body.samples)
+    write_atomic(manifest, "".join(json.dumps(row) + "\n" for row in rows))
     summary = Batch(
         manifest=open_manifest(str(manifest)),
         job=batch_job,
@@ -246,7 +235,8 @@ def audit_pictures(
         # What the server's folder is called is nobody's business.
         names = {f"{folder}/": "", str(folder): "the pictures"}
         summary: dict[str, Any] = presentable(report.summary().as_dict(), names)
-        _write_lines(output.with_suffix(ROWS), (presentable(row, names) for row in report))
+        rows = (json.dumps(presentable(row, names), ensure_ascii=False) + "\n" for row in report)
+        write_atomic(output.with_suffix(ROWS), "".join(rows))
 
         def pictures() -> Iterator[SheetPicture]:
             return (replace(each, row=presentable(dict(each.row), names)) for each in report.sheet_pictures())
