@@ -156,8 +156,16 @@ def create_app(state: AppState) -> FastAPI:
         redoc_url=None,
     )
     app.state.service = state
-    for module in (work, runs, pictures, many, service):
-        app.include_router(module.router)
+    for router in (
+        work.router,
+        runs.router,
+        pictures.router,
+        many.batches,
+        many.audits,
+        service.catalogue,
+        service.operation,
+    ):
+        app.include_router(router)
     _add_page(app)
     for error in (ServiceError, AgenticIQAError, RequestValidationError, HTTPException):
         app.add_exception_handler(error, on_error)

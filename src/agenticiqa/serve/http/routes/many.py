@@ -44,7 +44,8 @@ from agenticiqa.serve.http.work.many import (
     run_batch,
 )
 
-router = APIRouter(prefix="/v1")
+batches = APIRouter(prefix="/v1/batches", tags=["batches"])
+audits = APIRouter(prefix="/v1/audits", tags=["audits"])
 
 JOB_ID = "^[0-9a-f]{12}$"
 BatchId = Annotated[str, Path(pattern=JOB_ID, description="The batch's id")]
@@ -131,9 +132,8 @@ _BATCH_FORM = {
 }
 
 
-@router.post(
-    "/batches",
-    tags=["batches"],
+@batches.post(
+    "",
     summary="Assess or measure many pictures",
     status_code=202,
     responses=WORK_PROBLEMS,
@@ -156,24 +156,23 @@ async def make_batch(request: Request, response: Response, state: State, caller:
     )  # fmt: skip
 
 
-@router.get("/batches", tags=["batches"], summary="Your batches, newest first", responses=problems(422))
+@batches.get("", summary="Your batches, newest first", responses=problems(422))
 async def list_batches(state: State, caller: BatchCaller, limit: Limit = 20) -> BatchList:
     return BatchList(batches=await _latest(BatchState, "batch", state, caller, limit))
 
 
-@router.get("/batches/{batch_id}", tags=["batches"], summary="How far a batch is", responses=problems(404, 422))
+@batches.get("/{batch_id}", summary="How far a batch is", responses=problems(404, 422))
 async def show_batch(state: State, row: OwnBatch) -> BatchState:
     return _view(BatchState, state, row)
 
 
-@router.post("/batches/{batch_id}/cancel", tags=["batches"], summary="Stop a batch", responses=problems(404, 422))
+@batches.post("/{batch_id}/cancel", summary="Stop a batch", responses=problems(404, 422))
 async def cancel_batch(state: State, row: OwnBatch) -> BatchState:
     return await _cancelled(BatchState, state, row)
 
 
-@router.delete(
-    "/batches/{batch_id}",
-    tags=["batches"],
+@batches.delete(
+    "/{batch_id}",
     summary="Delete a batch, its results and its pictures",
     status_code=204,
     responses=problems(404, 409, 422),
@@ -182,9 +181,8 @@ async def delete_batch(state: State, batch_id: BatchId, caller: BatchCaller) -> 
     await delete_ended(state, await _find(state, "batch", batch_id, caller.deletes_of))
 
 
-@router.get(
-    "/batches/{batch_id}/results",
-    tags=["batches"],
+@batches.get(
+    "/{batch_id}/results",
     summary="The results so far",
     description="One JSON object per line, in the order of the samples once the batch has ended.",
     response_class=StreamingResponse,
@@ -207,9 +205,8 @@ _AUDIT_FORM = {
 }
 
 
-@router.post(
-    "/audits",
-    tags=["audits"],
+@audits.post(
+    "",
     summary="Look many pictures through: findings, duplicates, bursts, what to keep",
     status_code=202,
     responses=WORK_PROBLEMS,
@@ -228,24 +225,23 @@ async def make_audit(request: Request, response: Response, state: State, caller:
     return await _sent(AuditState, "audit", state, caller, audit_id, work, asked, samples, response)
 
 
-@router.get("/audits", tags=["audits"], summary="Your audits, newest first", responses=problems(422))
+@audits.get("", summary="Your audits, newest first", responses=problems(422))
 async def list_audits(state: State, caller: BatchCaller, limit: Limit = 20) -> AuditList:
     return AuditList(audits=await _latest(AuditState, "audit", state, caller, limit))
 
 
-@router.get("/audits/{audit_id}", tags=["audits"], summary="How far an audit is", responses=problems(404, 422))
+@audits.get("/{audit_id}", summary="How far an audit is", responses=problems(404, 422))
 async def show_audit(state: State, row: OwnAudit) -> AuditState:
     return _view(AuditState, state, row)
 
 
-@router.post("/audits/{audit_id}/cancel", tags=["audits"], summary="Stop an audit", responses=problems(404, 422))
+@audits.post("/{audit_id}/cancel", summary="Stop an audit", responses=problems(404, 422))
 async def cancel_audit(state: State, row: OwnAudit) -> AuditState:
     return await _cancelled(AuditState, state, row)
 
 
-@router.delete(
-    "/audits/{audit_id}",
-    tags=["audits"],
+@audits.delete(
+    "/{audit_id}",
     summary="Delete an audit, its sheet and its pictures",
     status_code=204,
     responses=problems(404, 409, 422),
@@ -254,9 +250,8 @@ async def delete_audit(state: State, audit_id: AuditId, caller: BatchCaller) -> 
     await delete_ended(state, await _find(state, "audit", audit_id, caller.deletes_of))
 
 
-@router.get(
-    "/audits/{audit_id}/rows",
-    tags=["audits"],
+@audits.get(
+    "/{audit_id}/rows",
     summary="What was found, one JSON object per picture and line",
     response_class=Response,
     responses={**problems(404, 409, 422), **JSON_LINES},
@@ -286,9 +281,8 @@ async def _audit_by_pass(state: State, audit_id: AuditId, word: Pass) -> JobRow:
 AuditByPass = Annotated[JobRow, Depends(_audit_by_pass)]
 
 
-@router.get(
-    "/audits/{audit_id}/sheet",
-    tags=["audits"],
+@audits.get(
+    "/{audit_id}/sheet",
     summary="The contact sheet: all pictures on one page",
     response_class=Response,
     responses={**problems(404, 409, 422), **reply_of("text/html", "One page")},
@@ -300,9 +294,8 @@ async def audit_sheet(state: State, row: AuditByPass) -> Response:
     return FileResponse(sheet, media_type="text/html", headers=headers)
 
 
-@router.get(
-    "/audits/{audit_id}/picture",
-    tags=["audits"],
+@audits.get(
+    "/{audit_id}/picture",
     summary="One picture of an audit",
     response_class=Response,
     responses={**problems(404, 422, 429), **PNG},

@@ -30,21 +30,20 @@ from agenticiqa.serve.http.wire import (
 from agenticiqa.serve.http.work.pipeline_work import presentable
 from agenticiqa.tools.facts import all_facts
 
-router = APIRouter()
+catalogue = APIRouter(prefix="/v1", tags=["catalogue"])
+operation = APIRouter(tags=["operation"])
 
 
 # --- what there is ---
 
 
-@router.get(
-    "/v1/tools", tags=["catalogue"], summary="Every measuring tool, and whether it runs here", responses=problems()
-)
+@catalogue.get("/tools", summary="Every measuring tool, and whether it runs here", responses=problems())
 async def list_tools(state: State, _caller: Caller) -> ToolList:
     facts = await asyncio.to_thread(all_facts, state.pipeline.settings.pipeline.tools)
     return ToolList(tools=presentable(facts, {}))
 
 
-@router.get("/v1/backends", tags=["catalogue"], summary="Models a request may name", responses=problems())
+@catalogue.get("/backends", summary="Models a request may name", responses=problems())
 async def list_backends(state: State, _caller: Caller) -> BackendList:
     return await asyncio.to_thread(_backends, state)
 
@@ -66,7 +65,7 @@ def _provider(state: AppState, name: str) -> BackendInfo:
     return BackendInfo(provider=name, ready=ready, local=provider.local, description=provider.description)
 
 
-@router.get("/v1/limits", tags=["catalogue"], summary="What pictures may be like", responses=problems())
+@catalogue.get("/limits", summary="What pictures may be like", responses=problems())
 async def limits(state: State, _caller: Caller) -> ServiceLimits:
     settings = state.settings
     return ServiceLimits(
@@ -80,7 +79,7 @@ async def limits(state: State, _caller: Caller) -> ServiceLimits:
     )
 
 
-@router.get("/v1/examples", tags=["catalogue"], summary="Pictures to try", responses=problems())
+@catalogue.get("/examples", summary="Pictures to try", responses=problems())
 async def list_examples(_caller: Caller) -> ExampleList:
     return ExampleList(
         examples=[
@@ -90,9 +89,8 @@ async def list_examples(_caller: Caller) -> ExampleList:
     )
 
 
-@router.get(
-    "/v1/examples/{name}",
-    tags=["catalogue"],
+@catalogue.get(
+    "/examples/{name}",
     summary="One example picture",
     response_class=Response,
     responses={**problems(404, 422), **reply_of("image/jpeg", "JPEG", FILE)},
@@ -108,14 +106,14 @@ async def example_picture(name: Annotated[str, Path(max_length=100)], _caller: C
 # --- for whoever runs the server; watchdogs and load balancers ask with HEAD ---
 
 
-@router.head("/healthz", include_in_schema=False)
-@router.get("/healthz", tags=["operation"], summary="The process answers", responses=problems())
+@operation.head("/healthz", include_in_schema=False)
+@operation.get("/healthz", summary="The process answers", responses=problems())
 async def healthz() -> Health:
     return Health()
 
 
-@router.head("/readyz", include_in_schema=False)
-@router.get("/readyz", tags=["operation"], summary="Work is accepted", responses=problems(503))
+@operation.head("/readyz", include_in_schema=False)
+@operation.get("/readyz", summary="Work is accepted", responses=problems(503))
 async def readyz(state: State) -> ReadinessReply:
     running = state.queue.running
     counts = {"running": running, "waiting": state.queue.taken - running}
@@ -135,9 +133,8 @@ def _why_not(state: AppState) -> str | None:
     return "full: all workers are busy and nothing more may wait" if state.queue.is_full else None
 
 
-@router.get(
+@operation.get(
     "/metrics",
-    tags=["operation"],
     summary="Counters for Prometheus",
     response_class=Response,
     responses={**problems(), **reply_of("text/plain", "Prometheus text")},
