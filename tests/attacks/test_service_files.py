@@ -16,7 +16,7 @@ import pytest
 
 from agenticiqa.errors import HomeFullError
 from agenticiqa.serve.http.store.job_record import JobOutcome, JobRecord
-from agenticiqa.serve.http.work.jobs import JobQueue, WorkResult
+from agenticiqa.serve.http.work.jobs import JobQueue
 from support.http_service import PICTURE, REFERENCE, assess, command_serving, encoded, is_problem, wait_until
 from support.pictures import scene
 
@@ -95,8 +95,7 @@ def test_an_outcome_that_did_not_fit_is_recorded_later(tmp_path: Path) -> None:
     async def main() -> list[str]:
         record = Full(tmp_path / "jobs.sqlite")
         queue = JobQueue(record, workers=1, queue_length=1, timeout_s=60)
-        with queue.reserve() as slot:
-            job = await queue.submit(slot, "a" * 12, "me", "assess", lambda _job: WorkResult("ok", {}), {})
+        job = await queue.submit("a" * 12, "me", "assess", lambda _job: JobOutcome("ok", {}), {})
         await asyncio.wait_for(job.done.wait(), 30)
         seen = [record.find(job.id, "me").status, queue.find(job.id).status]  # type: ignore[union-attr]
         assert queue.has_unkept

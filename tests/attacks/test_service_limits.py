@@ -102,7 +102,7 @@ def test_large_runs_are_one_after_the_other_and_small_ones_beside_them(tmp_path:
         gate.open.set()
         for run in (*large, small):
             wait_until(lambda run=run: client.get(run["links"]["self"]).json()["status"] in ("ok", "partial"))
-        assert running.bound.parts.memory.budget.taken == 0
+        assert running.bound.state.memory.budget.taken == 0
 
 
 def test_small_runs_have_memory_of_their_own():
@@ -185,9 +185,9 @@ def test_waiting_work_whose_client_left_gives_its_place_back(tmp_path: Path, gat
                 b"POST /v1/assess HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
                 b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
             )
-            wait_until(lambda: running.bound.parts.queue.taken == 2)
+            wait_until(lambda: running.bound.state.queue.taken == 2)
         # The one worker is still busy: nobody has looked at the job that waited.
-        wait_until(lambda: running.bound.parts.queue.taken == 1)
+        wait_until(lambda: running.bound.state.queue.taken == 1)
         gate.open.set()
 
 
@@ -212,7 +212,7 @@ def test_slow_uploads_hold_no_place(tmp_path: Path):
         with running.client() as client:
             assert client.get("/readyz").status_code == 200
             assert assess(client).status_code == 200
-            assert running.bound.parts.queue.taken == 0
+            assert running.bound.state.queue.taken == 0
 
 
 def test_a_body_that_is_always_moving_but_slow_is_cut(tmp_path: Path):

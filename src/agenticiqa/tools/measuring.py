@@ -267,5 +267,3 @@ class ToolRunner:
                 "region": job.region.as_list() if job.region else None,
             },
         )
-
-

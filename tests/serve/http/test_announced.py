@@ -17,4 +17,4 @@ def test_a_client_that_is_quicker_than_the_server_waits_and_is_not_refused(tmp_p
             connection.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
     finally:
         bound.sock.close()
-        bound.parts.record.close()
+        bound.state.record.close()

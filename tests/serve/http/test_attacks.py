@@ -296,7 +296,7 @@ def test_failures_say_nothing_about_the_server(client: httpx.Client, server: Run
     def broken(*_: Any) -> None:
         raise RuntimeError(f"secret {server.home}")
 
-    monkeypatch.setattr(type(server.bound.parts.pipeline), "measure", broken)
+    monkeypatch.setattr(type(server.bound.state.pipeline), "measure", broken)
     reply = client.post("/v1/measure", files={"image": ("a.png", PICTURE)})
     is_problem(reply, 500, "internal")
     assert "secret" not in reply.text
@@ -404,7 +404,7 @@ def test_model_under_foreign_control_reaches_no_file_tool_or_server(obeying: Run
     own = (str(obeying.home), str(Path(agenticiqa.__file__).parent), sys.prefix, sys.base_prefix)
     assert [path for path in opened if not path.startswith(own)] == []
     if reply.status_code == 200:
-        registered = {tool.name for tool in obeying.bound.parts.pipeline.assessor().tools.all()}
+        registered = {tool.name for tool in obeying.bound.state.pipeline.assessor().tools.all()}
         logs = reply.json()["executor_evidence"]["tool_logs"]
         assert {log["tool"] for log in logs if log["error"] is None} <= registered
 
@@ -412,6 +412,6 @@ def test_model_under_foreign_control_reaches_no_file_tool_or_server(obeying: Run
 def test_assessor_refuses_every_path_but_the_shelf(server: Running):
     outside = server.home / "outside.png"
     outside.write_bytes(PICTURE)
-    result = server.bound.parts.pipeline.assessor().assess(outside)
+    result = server.bound.state.pipeline.assessor().assess(outside)
     assert result.status == "error"
     assert "not inside an allowed folder" in (result.error or "")

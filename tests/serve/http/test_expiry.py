@@ -28,7 +28,7 @@ def compared(client: httpx.Client) -> dict:
 def remove_pictures(running: Running) -> None:
     for path in (running.home / "service" / "pictures").glob("*/*"):
         os.utime(path, (1, 1))
-    assert running.bound.parts.uploads.sweep() > 0
+    assert running.bound.state.uploads.sweep() > 0
 
 
 def test_run_without_its_pictures_says_so(tmp_path: Path):
@@ -73,12 +73,12 @@ def test_runs_and_batches_are_forgotten_after_their_time(tmp_path: Path):
         assert len(library.latest()) == 3
         assert list((tmp_path / "service" / "batches").iterdir())
         time.sleep(0.6)
-        assert forget_old_runs(running.bound.parts) == 3
+        assert forget_old_runs(running.bound.state) == 3
         for address in (comparison["links"]["self"], single.headers["location"]):
             wait_until(lambda address=address: client.get(address).status_code == 404)
         is_problem(client.get(batch["links"]["self"]), 404, "batch_not_found")
         assert client.get("/v1/runs").json()["runs"] == []
         assert library.latest() == []
         assert not list((tmp_path / "service" / "batches").iterdir())
-        assert forget_old_runs(running.bound.parts) == 0
+        assert forget_old_runs(running.bound.state) == 0
         assert assess(client).status_code == 200

@@ -51,7 +51,7 @@ def test_pinned_runs_are_listed_and_outlive_the_others(server: Running, client: 
     assert pinned["pinned"]
     assert [run["id"] for run in client.get("/v1/runs?pinned=true").json()["runs"]] == [runs["office"]]
     assert runs["office"] not in [run["id"] for run in client.get("/v1/runs?pinned=false").json()["runs"]]
-    record: JobRecord = server.bound.parts.record
+    record: JobRecord = server.bound.state.record
     gone = record.forget_ended_before(datetime.now(tz=timezone.utc) + timedelta(days=1))
     assert runs["office"] not in {row.id for row in gone}
     assert not client.delete(f"/v1/runs/{runs['office']}/pin").json()["pinned"]

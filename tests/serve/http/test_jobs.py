@@ -6,23 +6,22 @@ import asyncio
 import time
 from pathlib import Path
 
-from agenticiqa.serve.http.store.job_record import JobRecord
-from agenticiqa.serve.http.work.jobs import JobQueue, ServiceJob, WorkResult
+from agenticiqa.serve.http.store.job_record import JobOutcome, JobRecord
+from agenticiqa.serve.http.work.jobs import JobQueue, ServiceJob
 
 
 def test_steps_told_while_the_event_loop_is_busy_are_on_record(tmp_path: Path):
     """A late listener reads the record: it holds the last steps too, under the numbers that live listeners saw."""
 
-    def work(job: ServiceJob) -> WorkResult:
+    def work(job: ServiceJob) -> JobOutcome:
         for number in range(5):
             job.report("step", {"number": number})
-        return WorkResult("ok", {})
+        return JobOutcome("ok", {})
 
     async def main() -> tuple[ServiceJob, list[dict]]:
         record = JobRecord(tmp_path / "jobs.sqlite")
         queue = JobQueue(record, workers=1, queue_length=1, timeout_s=60)
-        with queue.reserve() as slot:
-            job = await queue.submit(slot, "a" * 12, "me", "assess", work, {})
+        job = await queue.submit("a" * 12, "me", "assess", work, {})
         time.sleep(0.3)  # the loop is kept from its work on purpose
         await asyncio.wait_for(job.done.wait(), 30)
         row = record.find(job.id, "me")

@@ -198,7 +198,7 @@ def test_run_is_cancelled_when_its_client_leaves(gated: Running, gate: Gate):
             )
             gate.wait_until_reached()
         (run,) = client.get("/v1/runs").json()["runs"]
-        wait_until(lambda: gated.bound.parts.queue.find(run["id"]).stop_reason)
+        wait_until(lambda: gated.bound.state.queue.find(run["id"]).stop_reason)
         gate.open.set()
         wait_until(lambda: client.get(run["links"]["self"]).json()["status"] == "cancelled")
         shown = client.get(run["links"]["self"]).json()
@@ -274,8 +274,8 @@ def test_uploads_go_when_their_time_is_over(tmp_path: Path):
         (stored,) = [path for path in (tmp_path / "service" / "pictures").glob("*/*") if path.read_bytes() == PICTURE]
         old = time.time() - 2 * 3600
         os.utime(stored, (old, old))
-        assert running.bound.parts.uploads.sweep(in_use={stored}) == 0
-        assert running.bound.parts.uploads.sweep() == 1
+        assert running.bound.state.uploads.sweep(in_use={stored}) == 0
+        assert running.bound.state.uploads.sweep() == 1
         is_problem(client.get(run["links"]["image"]), 404, "picture_gone")
         assert client.get(run["links"]["self"]).json()["answer"] == "C"
         assert client.get(run["links"]["report"]).status_code == 200

@@ -95,7 +95,7 @@ def test_stopping_server_refuses_new_work_and_says_so(tmp_path: Path):
         gate.wait_until_reached()
         follower = threading.Thread(target=lambda: httpx.get(f"{running.url}{run['links']['events']}", timeout=60))
         follower.start()
-        running.bound.parts.queue.draining = True
+        running.bound.state.queue.draining = True
         is_problem(client.post("/v1/assess", json=BODY), 503, "stopping")
         is_problem(client.get("/readyz"), 503, "not_ready")
         assert client.get("/healthz").status_code == 200
@@ -111,10 +111,10 @@ def test_run_interrupted_on_its_way_can_be_resumed(tmp_path: Path):
     with serving(tmp_path, model, grace_s=0.0) as running, running.client() as client:
         run = client.post("/v1/assess", params={"async": "true"}, json=BODY).json()["id"]
         gate.wait_until_reached()
-        running.bound.parts.queue.find(run).stop("interrupted")
+        running.bound.state.queue.find(run).stop("interrupted")
         gate.open.set()
         wait_until(lambda: client.get(f"/v1/runs/{run}").json()["status"] == "interrupted")
-    settings = running.bound.parts.pipeline.settings
+    settings = running.bound.state.pipeline.settings
     with AgenticIQA(settings=settings, clients=dict.fromkeys(ROLES, model)) as assessor:
         assert assessor.runs.find(run).status == "interrupted"
         assert assessor.resume(run).answer == "C"

@@ -1,4 +1,4 @@
-"""The ASGI application: parts put together, routes, guards."""
+"""The ASGI application: its state, routes and guards put together."""
 
 from __future__ import annotations
 
@@ -29,18 +29,10 @@ from agenticiqa.serve.http.app_state import AppState
 from agenticiqa.serve.http.keys import KeyFile, KeyRates
 from agenticiqa.serve.http.observing import ServiceMetrics, log_request
 from agenticiqa.serve.http.page.files import EXAMPLES, PageFiles, api_page
-from agenticiqa.serve.http.problems import (
-    STORAGE_FULL,
-    Problem,
-    ServiceError,
-    on_http_exception,
-    on_invalid_fields,
-    on_package_error,
-    on_service_error,
-)
+from agenticiqa.serve.http.problems import STORAGE_FULL, Problem, ServiceError, on_error
 from agenticiqa.serve.http.request_guard import OriginGuard, RequestGuard
-from agenticiqa.serve.http.routes import audits, batches, catalogue, operation, pictures, runs, work
-from agenticiqa.serve.http.routes.request_documents import COMPONENTS
+from agenticiqa.serve.http.routes import many, pictures, runs, service, work
+from agenticiqa.serve.http.routes.common import COMPONENTS
 from agenticiqa.serve.http.settings import ServiceSettings
 from agenticiqa.serve.http.store.expiry import forget_old_runs
 from agenticiqa.serve.http.store.job_record import JobOutcome, JobRecord
@@ -138,21 +130,21 @@ def _narrowed(settings: Settings, service: ServiceSettings, uploads: Path) -> Se
     return settings.model_copy(update={"pipeline": pipeline.model_copy(update=narrowed)})
 
 
-def create_app(parts: AppState) -> FastAPI:
-    """The application over ready parts."""
+def create_app(state: AppState) -> FastAPI:
+    """The application over a state that is ready."""
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        with parts.memory.reserved():
-            chores = [asyncio.create_task(_warm_up(parts)), asyncio.create_task(_sweep_now_and_then(parts))]
+        with state.memory.reserved():
+            chores = [asyncio.create_task(_warm_up(state)), asyncio.create_task(_sweep_now_and_then(state))]
             yield
             for chore in chores:
                 chore.cancel()
-            await drain(parts, 0 if parts.queue.draining else parts.settings.grace_s)
-            await asyncio.to_thread(parts.is_short_of_room)
-        parts.render_queue.close()
-        parts.pipeline.close()
-        parts.record.close()
+            await drain(state, 0 if state.queue.draining else state.settings.grace_s)
+            await asyncio.to_thread(state.is_short_of_room)
+        state.render_queue.close()
+        state.pipeline.close()
+        state.record.close()
 
     app = FastAPI(
         title="AgenticIQA",
@@ -163,28 +155,34 @@ def create_app(parts: AppState) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    app.state.parts = parts
-    for module in (work, runs, pictures, batches, audits, catalogue, operation):
-        app.include_router(module.router)
+    app.state.service = state
+    for router in (
+        work.router,
+        runs.router,
+        pictures.router,
+        many.batches,
+        many.audits,
+        service.catalogue,
+        service.operation,
+    ):
+        app.include_router(router)
     _add_page(app)
-    app.add_exception_handler(ServiceError, on_service_error)
-    app.add_exception_handler(AgenticIQAError, on_package_error)
-    app.add_exception_handler(RequestValidationError, on_invalid_fields)
-    app.add_exception_handler(HTTPException, on_http_exception)
-    _add_guards(app, parts)
+    for error in (ServiceError, AgenticIQAError, RequestValidationError, HTTPException):
+        app.add_exception_handler(error, on_error)
+    _add_guards(app, state)
     # The way FastAPI's documentation names for a document of one's own.
-    app.openapi = lambda: _openapi(app, with_keys=parts.keys is not None)  # type: ignore[method-assign]
+    app.openapi = lambda: _openapi(app, with_keys=state.keys is not None)  # type: ignore[method-assign]
     return app
 
 
-async def drain(parts: AppState, grace_s: float) -> None:
+async def drain(state: AppState, grace_s: float) -> None:
     """Let single runs finish; batches stop where they are, with what they have kept."""
-    await asyncio.gather(parts.queue.drain(grace_s), parts.batch_queue.drain(0))
+    await asyncio.gather(state.queue.drain(grace_s), state.batch_queue.drain(0))
 
 
-def _add_guards(app: FastAPI, parts: AppState) -> None:
+def _add_guards(app: FastAPI, state: AppState) -> None:
     """The last one added is the first to see a request."""
-    settings = parts.settings
+    settings = state.settings
     if settings.allowed_origins:
         app.add_middleware(
             CORSMiddleware,
@@ -197,8 +195,8 @@ def _add_guards(app: FastAPI, parts: AppState) -> None:
 
     def observe(scope: Scope, status: int, seconds: float) -> None:
         if status == STORAGE_FULL:
-            parts.room.note_full()
-        parts.metrics.request_ended(scope, status, seconds)
+            state.room.note_full()
+        state.metrics.request_ended(scope, status, seconds)
         log_request(scope, status, seconds)
 
     app.add_middleware(RequestGuard, settings=settings, observe=observe)
@@ -218,28 +216,28 @@ def _add_page(app: FastAPI) -> None:
         return HTMLResponse(api_page(app.openapi()), headers={"Content-Security-Policy": API_PAGE_POLICY})
 
 
-async def _warm_up(parts: AppState) -> None:
+async def _warm_up(state: AppState) -> None:
     """Load the model before the first request waits for it."""
+
+    def first_assessment() -> None:
+        state.uploads.sweep()
+        state.pipeline.assessor()
+        if state.pipeline.is_embedded:
+            # Other backends would be paid for this.
+            state.pipeline.warm_up(state.uploads.put(EXAMPLES["dandelion_compressed"].data(), "warm-up"))
+
     try:
-        await asyncio.to_thread(_first_assessment, parts)
+        await asyncio.to_thread(first_assessment)
     except Exception:
         logger.exception("The first assessment failed; the server goes on without having tried its model")
-    parts.ready.append("warm")
+    state.ready.append("warm")
 
 
-def _first_assessment(parts: AppState) -> None:
-    parts.uploads.sweep()
-    parts.pipeline.assessor()
-    if parts.pipeline.is_embedded:
-        # Other backends would be paid for this.
-        parts.pipeline.warm_up(parts.uploads.put(EXAMPLES["dandelion_compressed"].data(), "warm-up"))
-
-
-async def _sweep_now_and_then(parts: AppState) -> None:
+async def _sweep_now_and_then(state: AppState) -> None:
     while True:
         await asyncio.sleep(SWEEP_EVERY_S)
-        sweep = functools.partial(parts.uploads.sweep, parts.files_in_use())
-        for chore in (sweep, functools.partial(forget_old_runs, parts), parts.is_short_of_room):
+        sweep = functools.partial(state.uploads.sweep, state.files_in_use())
+        for chore in (sweep, functools.partial(forget_old_runs, state), state.is_short_of_room):
             try:
                 await asyncio.to_thread(chore)
             except Exception:
@@ -257,8 +255,7 @@ def _openapi(app: FastAPI, *, with_keys: bool) -> dict[str, Any]:
     document["components"].setdefault("schemas", {}).update(extra["$defs"])
     if not with_keys:
         document["components"].pop("securitySchemes", None)
-        for operations in document["paths"].values():
-            for operation in operations.values():
-                operation.pop("security", None)
+        for operation in (each for operations in document["paths"].values() for each in operations.values()):
+            operation.pop("security", None)
     app.openapi_schema = document
     return document

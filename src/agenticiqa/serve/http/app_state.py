@@ -1,4 +1,4 @@
-"""What can be set for the service, and its limits."""
+"""Everything the routes work with, in one place, and the records and pictures of a caller's own work."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import sqlite3
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from agenticiqa.runtime.files import DiskSpace
 from agenticiqa.serve.http.keys import KeyFile, KeyRates
@@ -23,12 +23,10 @@ from agenticiqa.serve.http.work.jobs import JobQueue
 from agenticiqa.serve.http.work.lanes import MemoryShares, RenderQueue
 from agenticiqa.serve.http.work.pipeline_work import Pipeline
 
-# --- Everything the routes work with, in one place ---
-
 
 @dataclass(frozen=True)
 class AppState:
-    """One server's parts."""
+    """One server's settings, queues and stores."""
 
     settings: ServiceSettings
     pipeline: Pipeline
@@ -65,14 +63,17 @@ class AppState:
         return self.settings.data_folder / "batches" / f"{batch_id}.jsonl"
 
 
-def app_state_of(request: Request) -> AppState:
-    parts: AppState = request.app.state.parts
-    return parts
+async def _app_state(request: Request) -> AppState:
+    state: AppState = request.app.state.service
+    return state
 
 
-async def own_job(parts: AppState, job_id: str, caller: str | None, kinds: Collection[str], noun: str) -> JobRow:
-    """The record of a job of one of these kinds, if it is the caller's; None: whoever's it is."""
-    row = await asyncio.to_thread(parts.record.find, job_id, caller)
+State = Annotated[AppState, Depends(_app_state)]
+
+
+async def own_job(state: AppState, job_id: str, owner: str | None, kinds: Collection[str], noun: str) -> JobRow:
+    """The record of a job of one of these kinds, if it is this owner's; None: whoever's it is."""
+    row = await asyncio.to_thread(state.record.find, job_id, owner)
     if row is None or row.kind not in kinds:
         raise ServiceError(404, f"{noun}_not_found", f"You have no {noun} of this id.")
     return row
@@ -85,10 +86,10 @@ def stored_pictures(request: dict[str, Any]) -> dict[str, StoredPicture]:
     }
 
 
-def kept_picture(parts: AppState, caller: str, kept: str) -> StoredPicture | None:
-    """A picture of the caller's earlier work, named ``id/name``: of a run, or by its sample of a batch."""
+def kept_picture(state: AppState, owner: str, kept: str) -> StoredPicture | None:
+    """A picture of somebody's earlier work, named ``id/name``: of a run, or by its sample of a batch."""
     job_id, _, name = kept.partition("/")
-    row = parts.record.find(job_id, caller)
+    row = state.record.find(job_id, owner)
     if row is None:
         return None
     of_sample = row.request.get("sample_pictures", {}).get(name)

@@ -20,7 +20,9 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
+
+from pydantic import TypeAdapter
 
 from agenticiqa.errors import ConfigError
 from agenticiqa.runtime.files import locked, make_private_folder, write_atomic
@@ -67,6 +69,9 @@ class KeyRecord:
         return self.expires_at is not None and self.expires_at <= _now()
 
 
+_FILE = TypeAdapter(dict[Literal["keys"], list[KeyRecord]])
+
+
 class KeyFile:
     """Reads and writes one file of key records."""
 
@@ -101,16 +106,8 @@ class KeyFile:
                 raise ConfigError(
                     f"There is a key {name!r} already.", hint=f"Revoke it first: serve keys revoke {name}."
                 )
-            made = KeyRecord(
-                key_id,
-                name,
-                _digest(key),
-                _now(),
-                roles=roles,
-                expires_at=None if days is None else _now(timedelta(days=days)),
-                at_once=at_once,
-                per_minute=per_minute,
-            )
+            expires_at = None if days is None else _now(timedelta(days=days))
+            made = KeyRecord(key_id, name, _digest(key), _now(), None, roles, expires_at, at_once, per_minute)
             self._write([*records, made])
         return key
 
@@ -160,8 +157,8 @@ class KeyFile:
 
     def _parsed(self) -> list[KeyRecord]:
         try:
-            return [_record(entry) for entry in json.loads(self.path.read_text(encoding="utf-8"))["keys"]]
-        except (OSError, ValueError, TypeError, KeyError) as error:
+            return _FILE.validate_json(self.path.read_bytes())["keys"]
+        except (OSError, ValueError, KeyError) as error:
             raise ConfigError(
                 f"The key file {str(self.path)!r} is damaged.", hint="Restore it, or delete it and make new keys."
             ) from error
@@ -187,24 +184,15 @@ def _digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _record(entry: dict[str, Any]) -> KeyRecord:
-    if not {*entry.get("roles", ROLES)} <= {*ROLES}:
-        raise ValueError("a role that nobody knows")
-    return KeyRecord(**{**entry, "roles": tuple(entry.get("roles", ROLES))})
-
-
 def _now(later: timedelta = timedelta()) -> str:
     return (datetime.now(tz=timezone.utc) + later).isoformat(timespec="seconds")
-
-
-# --- How often each key has asked for work in the last minute ---
 
 
 MINUTE = 60.0
 
 
 class KeyRates:
-    """Moments of requests by owner; used on the event loop only."""
+    """How often each owner has asked for work in the last minute; used on the event loop only."""
 
     def __init__(self) -> None:
         self._moments: dict[str, deque[float]] = {}

@@ -1,4 +1,4 @@
-"""One line for every request that was answered: who asked what, what came of it, how long it took."""
+"""What an operator sees of a server: a line for every request that was answered, and counters for Prometheus."""
 
 from __future__ import annotations
 
@@ -34,17 +34,8 @@ def log_request(scope: Scope, status: int, seconds: float) -> None:
         "status": status or 499,
         "seconds": round(seconds, 4),
     }
-    logger.info(
-        '%s %s "%s %s" %d %.3f s %s',
-        fields["client"],
-        fields["key"] or "-",
-        fields["method"],
-        fields["path"],
-        fields["status"],
-        seconds,
-        fields["request"],
-        extra={"fields": fields},
-    )
+    line = '%(client)s %(key)s "%(method)s %(path)s" %(status)d %(seconds).3f s %(request)s'
+    logger.info(line, {**fields, "key": fields["key"] or "-"}, extra={"fields": fields})
 
 
 def _client(scope: Scope) -> str:
@@ -54,9 +45,6 @@ def _client(scope: Scope) -> str:
     # The last entry is the one that our own proxy wrote; those before it are the client's words.
     nearest = forwarded.rpartition(",")[2].strip()[:LONGEST]
     return nearest if nearest and is_loopback(client) else client
-
-
-# --- How the C library hands out memory to the server's threads ---
 
 
 _ARENA_MAX = -8
@@ -76,9 +64,6 @@ def share_arenas() -> bool:
         # Another C library (musl, macOS, Windows): their heaps are not ours to tune.
         return False
     return bool(mallopt(_ARENA_MAX, ARENAS))
-
-
-# --- Counters for Prometheus ---
 
 
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)

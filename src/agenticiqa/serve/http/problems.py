@@ -119,13 +119,7 @@ class ServiceError(Exception):
     """A request that cannot be served, as the client will read it."""
 
     def __init__(
-        self,
-        status: int,
-        kind: str,
-        detail: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        **extra: Any,
+        self, status: int, kind: str, detail: str, *, headers: Mapping[str, str] | None = None, **extra: Any
     ) -> None:
         super().__init__(detail)
         self.status = status
@@ -156,22 +150,21 @@ class ServiceError(Exception):
 
 
 # The first entry whose class fits decides.
-_STATUS_BY_ERROR: tuple[tuple[type[AgenticIQAError], int], ...] = (
-    (ImageTooLargeError, 413),
-    (MemoryLimitError, 413),
-    (PictureTooSmallError, 422),
-    (ImageFormatError, 415),
-    (ImageError, 422),
-    (QueryError, 422),
-    (RegionError, 422),
-    (ToolError, 422),
-    (RunNotFoundError, 404),
-    (BackendUnavailableError, 422),
-    (BackendError, 502),
-)
-
-
-# A backend that cannot be used is the request's fault only when the request names it, which is checked before.
+_STATUS_BY_ERROR: dict[type[AgenticIQAError], int] = {
+    ImageTooLargeError: 413,
+    MemoryLimitError: 413,
+    PictureTooSmallError: 422,
+    ImageFormatError: 415,
+    ImageError: 422,
+    QueryError: 422,
+    RegionError: 422,
+    ToolError: 422,
+    RunNotFoundError: 404,
+    BackendUnavailableError: 422,
+    BackendError: 502,
+}
+# Of runs that failed, by the kind of their error; other kinds are the backend's fault. A backend that cannot be used is
+# the request's fault only when the request names it, which is checked before the run.
 _STATUS_BY_KIND = {
     "image_too_large": 413,
     "memory_limit": 413,
@@ -196,7 +189,7 @@ def from_package_error(error: AgenticIQAError) -> ServiceError:
     """A typed failure of the package under the status that fits it."""
     if isinstance(error, HomeFullError) or is_out_of_space(error):
         return failed("A request", error)
-    status = next((status for kind, status in _STATUS_BY_ERROR if isinstance(error, kind)), 500)
+    status = next((status for kind, status in _STATUS_BY_ERROR.items() if isinstance(error, kind)), 500)
     if status == 500:
         # A broken configuration or database is for the server's log, not for its clients.
         logger.error("A request failed: %s", error)
@@ -248,45 +241,36 @@ def problem_response(error: ServiceError, request_id: str | None = None) -> JSON
     return JSONResponse(error.document(request_id), error.status, headers=error.headers, media_type=MEDIA_TYPE)
 
 
-def request_id_of(request: Request) -> str | None:
-    found: str | None = request.scope.get("state", {}).get("request_id")
-    return found
+async def on_error(request: Request, error: Exception) -> JSONResponse:
+    """The problem document of whatever a route or the framework has raised."""
+    if isinstance(error, ServiceError):
+        found = error
+    elif isinstance(error, AgenticIQAError):
+        found = from_package_error(error)
+    elif isinstance(error, RequestValidationError):
+        found = invalid_fields(error)
+    elif isinstance(error, HTTPException):
+        found = _refused_by_framework(request, error)
+    else:
+        found = internal_error()
+    return problem_response(found, request.scope.get("state", {}).get("request_id"))
 
 
-async def on_service_error(request: Request, error: Exception) -> JSONResponse:
-    found = error if isinstance(error, ServiceError) else internal_error()
-    return problem_response(found, request_id_of(request))
-
-
-async def on_package_error(request: Request, error: Exception) -> JSONResponse:
-    found = from_package_error(error) if isinstance(error, AgenticIQAError) else internal_error()
-    return problem_response(found, request_id_of(request))
-
-
-async def on_invalid_fields(request: Request, error: Exception) -> JSONResponse:
-    found = invalid_fields(error) if isinstance(error, (ValidationError, RequestValidationError)) else internal_error()
-    return problem_response(found, request_id_of(request))
-
-
-async def on_http_exception(request: Request, error: Exception) -> JSONResponse:
-    """What the framework itself refuses: unknown paths, wrong methods, malformed bodies."""
-    if not isinstance(error, HTTPException):
-        return problem_response(internal_error(), request_id_of(request))
+def _refused_by_framework(request: Request, error: HTTPException) -> ServiceError:
+    """Unknown paths, wrong methods, malformed bodies."""
     kind = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_").replace("-", "_")
     details = {404: "There is nothing at this address.", 405: "This address does not take this method."}
-    detail = details.get(error.status_code, str(error.detail))
     headers = dict(error.headers or {})
     if error.status_code == 405:
         # The framework names the methods of the first route at this address only.
         headers["Allow"] = ", ".join(_methods_at(request))
-    return problem_response(ServiceError(error.status_code, kind, detail, headers=headers), request_id_of(request))
+    return ServiceError(error.status_code, kind, details.get(error.status_code, str(error.detail)), headers=headers)
 
 
 def _methods_at(request: Request) -> list[str]:
     scope = {"type": "http", "path": request.url.path, "headers": [], "root_path": ""}
-    methods = ("GET", "POST", "DELETE")
     return [
         method
-        for method in methods
+        for method in ("GET", "POST", "DELETE")
         if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in request.app.routes)
     ]

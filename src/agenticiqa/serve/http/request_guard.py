@@ -1,4 +1,4 @@
-"""Who may send a browser here.
+"""What every request passes before a route sees it: where it comes from, and how its body arrives.
 
 A page of another site can make a browser send requests to a server on this machine, and by rebinding its own name it
 could read the answers. So a request that carries another origin is refused unless that origin is allowed, and a
@@ -8,7 +8,6 @@ server without keys answers only to the names of this machine.
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
 import time
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from agenticiqa.serve.http.settings import ServiceSettings, is_loopback
 
 
 class OriginGuard:
-    """ASGI middleware."""
+    """ASGI middleware: refuses requests under foreign names and from foreign pages."""
 
     def __init__(self, app: ASGIApp, *, settings: ServiceSettings) -> None:
         self.app = app
@@ -58,11 +57,6 @@ def _host_name(host: str) -> str:
         return ""
 
 
-# --- The outermost layer ---
-
-
-logger = logging.getLogger(__name__)
-
 LINGER_BYTES = 4 * 1024 * 1024
 LINGER_S = 5.0
 SMALL_BODY = 1024 * 1024
@@ -86,7 +80,7 @@ Observer = Callable[[Scope, int, float], None]
 
 
 class RequestGuard:
-    """ASGI middleware."""
+    """ASGI middleware, the outermost: limits of bodies, headers of responses, and a problem for whatever fails."""
 
     def __init__(self, app: ASGIApp, *, settings: ServiceSettings, observe: Observer) -> None:
         self.app = app

@@ -102,20 +102,20 @@ def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
 class GracefulServer(uvicorn.Server):
     """Begins to drain as soon as it is asked to stop."""
 
-    def __init__(self, config: uvicorn.Config, parts: AppState) -> None:
+    def __init__(self, config: uvicorn.Config, state: AppState) -> None:
         super().__init__(config)
-        self._parts = parts
+        self._state = state
         self._draining: asyncio.Task[None] | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a signal handler gets it
         # From here on every request for work is refused, also on connections that stay open. The signal is not raised
         # once more at the end, as the base class would: a server that stopped in good order exits with 0.
-        self._parts.queue.draining = self._parts.batch_queue.draining = True
+        self._state.queue.draining = self._state.batch_queue.draining = True
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
 
     async def shutdown(self, sockets: list[Any] | None = None) -> None:
-        self._draining = asyncio.create_task(drain(self._parts, self._parts.settings.grace_s))
+        self._draining = asyncio.create_task(drain(self._state, self._state.settings.grace_s))
         await super().shutdown(sockets)
 
 
@@ -126,23 +126,23 @@ class BoundServer:
     server: GracefulServer
     sock: socket.socket
     address: str
-    parts: AppState
+    state: AppState
 
     def run(self) -> None:
         """Serve until told to stop."""
         # Workers that compute in Python hand over after a millisecond instead of five: the event loop waits less.
         sys.setswitchinterval(SWITCH_S)
         share_arenas()
-        cv2.setNumThreads(max(1, (os.cpu_count() or 1) // self.parts.settings.workers))
+        cv2.setNumThreads(max(1, (os.cpu_count() or 1) // self.state.settings.workers))
         with contextlib.suppress(KeyboardInterrupt):
             self.server.run(sockets=[self.sock])
 
 
 def bind(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLMClient] | None = None) -> BoundServer:
     """Open everything and take the address; ``clients`` replace the models of the three roles."""
-    parts = build_app_state(service, settings, clients)
+    state = build_app_state(service, settings, clients)
     config = uvicorn.Config(
-        create_app(parts),
+        create_app(state),
         host=service.host,
         port=service.port,
         http=protocol_with_header_timeout(service.header_timeout_s),
@@ -162,11 +162,11 @@ def bind(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLM
     try:
         sock = config.bind_socket()
     except SystemExit:
-        parts.record.close()
+        state.record.close()
         raise ConfigError(
             f"{service.host}:{service.port} cannot be used.", hint="Another program may listen there: choose --port."
         ) from None
     # The address is announced before the server runs: a client that is quicker must wait, not be refused.
     sock.listen(config.backlog)
     host = f"[{service.host}]" if ":" in service.host else service.host
-    return BoundServer(GracefulServer(config, parts), sock, f"http://{host}:{sock.getsockname()[1]}", parts)
+    return BoundServer(GracefulServer(config, state), sock, f"http://{host}:{sock.getsockname()[1]}", state)

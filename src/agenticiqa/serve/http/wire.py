@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from typing_extensions import Self
 
 from agenticiqa.errors import ConfigError
 from agenticiqa.state import PARTS, Part, RunMode, check_mode
@@ -27,22 +28,32 @@ class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class PictureSource(_Request):
-    """Where a picture comes from: exactly one of ``base64``, ``path``, ``example`` and ``kept``."""
+def _with_examples(*examples: dict[str, Any]) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [*examples]})
+
+
+class _Source(_Request):
+    """Exactly one way to a picture."""
 
     base64: str | None = Field(None, min_length=1, description="The file's bytes")
     path: str | None = Field(
         None, min_length=1, max_length=4096, description="A file on the server, inside one of its allowed folders"
     )
     example: Name | None = Field(None, description="One of GET /v1/examples")
-    kept: Kept | None = Field(None, description="A picture of an earlier run of yours: its id, a slash, `image`, …")
-    name: str | None = Field(None, max_length=255, description="What to call an uploaded picture")
 
     @model_validator(mode="after")
-    def _one_source(self) -> PictureSource:
-        if sum(each is not None for each in (self.base64, self.path, self.example, self.kept)) != 1:
-            raise ValueError("give exactly one of base64, path, example and kept")
+    def _one_source(self) -> Self:
+        ways = [name for name in type(self).model_fields if name != "name"]
+        if sum(getattr(self, way) is not None for way in ways) != 1:
+            raise ValueError(f"give exactly one of {', '.join(ways[:-1])} and {ways[-1]}")
         return self
+
+
+class PictureSource(_Source):
+    """Where a picture comes from: exactly one of ``base64``, ``path``, ``example`` and ``kept``."""
+
+    kept: Kept | None = Field(None, description="A picture of an earlier run of yours: its id, a slash, `image`, …")
+    name: str | None = Field(None, max_length=255, description="What to call an uploaded picture")
 
 
 class AssessFields(_Request):
@@ -82,20 +93,12 @@ class CompareFields(_Request):
 class AssessBody(AssessFields):
     """The JSON form of POST /v1/assess."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "image": {"example": "dandelion_compressed"},
-                    "query": "Which distortion dominates? A. Motion blur B. JPEG compression C. Underexposure",
-                },
-                {
-                    "image": {"example": "dandelion_compressed"},
-                    "reference": {"example": "dandelion"},
-                    "query": DEFAULT_QUERY,
-                },
-            ]
-        }
+    model_config = _with_examples(
+        {
+            "image": {"example": "dandelion_compressed"},
+            "query": "Which distortion dominates? A. Motion blur B. JPEG compression C. Underexposure",
+        },
+        {"image": {"example": "dandelion_compressed"}, "reference": {"example": "dandelion"}, "query": DEFAULT_QUERY},
     )
 
     image: PictureSource
@@ -103,15 +106,11 @@ class AssessBody(AssessFields):
 
 
 class MeasureBody(MeasureFields):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "image": {"example": "dandelion_compressed"},
-                    "reference": {"example": "dandelion"},
-                    "tools": ["PSNR", "SSIM"],
-                }
-            ]
+    model_config = _with_examples(
+        {
+            "image": {"example": "dandelion_compressed"},
+            "reference": {"example": "dandelion"},
+            "tools": ["PSNR", "SSIM"],
         }
     )
 
@@ -120,11 +119,7 @@ class MeasureBody(MeasureFields):
 
 
 class CompareBody(CompareFields):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"image_a": {"example": "dandelion"}, "image_b": {"example": "dandelion_compressed"}}]
-        }
-    )
+    model_config = _with_examples({"image_a": {"example": "dandelion"}, "image_b": {"example": "dandelion_compressed"}})
 
     image_a: PictureSource
     image_b: PictureSource
@@ -138,24 +133,15 @@ class PreviewFields(_Request):
 class PreviewBody(PreviewFields):
     """The JSON form of POST /v1/preview."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"image": {"example": "dandelion"}}]})
+    model_config = _with_examples({"image": {"example": "dandelion"}})
 
     image: PictureSource
 
 
-class BatchPicture(_Request):
+class BatchPicture(_Source):
     """As in single requests, or ``upload``: the file name of one of the form's ``files``."""
 
-    base64: str | None = Field(None, min_length=1)
-    path: str | None = Field(None, min_length=1, max_length=4096)
-    example: Name | None = None
     upload: str | None = Field(None, min_length=1, max_length=255)
-
-    @model_validator(mode="after")
-    def _one_source(self) -> BatchPicture:
-        if sum(each is not None for each in (self.base64, self.path, self.example, self.upload)) != 1:
-            raise ValueError("give exactly one of base64, path, example and upload")
-        return self
 
     def as_picture(self) -> PictureSource:
         return PictureSource(base64=self.base64, path=self.path, example=self.example)
@@ -173,17 +159,13 @@ class BatchSample(_Request):
 class BatchBody(_Request):
     """The JSON form of POST /v1/batches, and the field ``batch`` of its form."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "samples": [
-                        {"sample_id": "before", "image": {"example": "dandelion"}},
-                        {"sample_id": "after", "image": {"example": "dandelion_compressed"}},
-                    ],
-                    "tools": ["sharpness", "blockiness"],
-                }
-            ]
+    model_config = _with_examples(
+        {
+            "samples": [
+                {"sample_id": "before", "image": {"example": "dandelion"}},
+                {"sample_id": "after", "image": {"example": "dandelion_compressed"}},
+            ],
+            "tools": ["sharpness", "blockiness"],
         }
     )
 
@@ -205,15 +187,19 @@ class BatchBody(_Request):
 RunStatus = Literal["queued", "running", "ok", "partial", "error", "cancelled", "timed_out", "interrupted"]
 
 
-class RunSummary(BaseModel):
-    """One run, without its result."""
-
+class _JobState(BaseModel):
     id: str
-    kind: Literal["assess", "compare"]
     status: RunStatus
     created_at: str
     finished_at: str | None = None
     seconds: float | None = None
+    links: dict[str, str] = Field(description="Addresses of what else there is of it")
+
+
+class RunSummary(_JobState):
+    """One run, without its result."""
+
+    kind: Literal["assess", "compare"]
     query: str | None = None
     image_name: str
     image_b_name: str | None = Field(None, description="The second picture of a comparison")
@@ -222,7 +208,6 @@ class RunSummary(BaseModel):
     answer_text: str | None = Field(None, description="The answer in words: of an option, its text")
     score: float | None = None
     pinned: bool = Field(False, description="Kept until it is unpinned or deleted")
-    links: dict[str, str] = Field(description="Addresses of what else there is of this run")
 
 
 class Run(RunSummary):
@@ -260,19 +245,13 @@ class RunList(BaseModel):
     next: str | None = Field(None, description="The address of the runs before these")
 
 
-class BatchState(BaseModel):
+class BatchState(_JobState):
     """A batch and how far it is."""
 
-    id: str
-    status: RunStatus
-    created_at: str
-    finished_at: str | None = None
-    seconds: float | None = None
     total: int
     finished: int | None = Field(None, description="Samples with a result; null when an earlier server ran it")
     summary: dict[str, Any] | None = Field(None, description="Counts, calls and cost, once it has ended")
     error: dict[str, Any] | None = Field(None, description="A problem document, where it did not end by itself")
-    links: dict[str, str]
 
 
 class BatchList(BaseModel):

@@ -1,4 +1,4 @@
-"""Pictures as other agents hand them over: a path on this machine, or the picture itself as base64."""
+"""What goes in and out of the MCP tools: pictures as agents hand them over, and the fields and text of replies."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from agenticiqa.api.comparison import Comparison
 from agenticiqa.api.measure import Record
@@ -107,7 +106,7 @@ def _listed(folders: Sequence[Path]) -> str:
     return " or ".join(str(folder) for folder in folders)
 
 
-# --- What the tools reply: the fields another program reads, beside the text that a model reads ---
+# --- replies: the fields another program reads, beside the text that a model reads ---
 
 
 RUN_URI = "agenticiqa://runs/{run_id}"
@@ -124,6 +123,8 @@ class FindingReply(BaseModel):
 
 class Score(BaseModel):
     """One tool's score: as the tool gives it, and on the common scale."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     tool: str
     raw: float | None = None
@@ -155,6 +156,8 @@ class MeasureReply(BaseModel):
 
 class CompareReply(BaseModel):
     """Which of two pictures is better."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     status: Status
     winner: str = Field(description="A, B or tie")
@@ -207,31 +210,12 @@ def assess_reply(result: Assessment) -> AssessReply:
 
 
 def measure_reply(records: list[Record]) -> MeasureReply:
-    return MeasureReply(
-        scores=[
-            Score(
-                tool=record.tool,
-                raw=record.raw,
-                calibrated=record.calibrated,
-                higher_is_better=record.higher_is_better,
-                error=record.error,
-            )
-            for record in records
-        ]
-    )
+    return MeasureReply(scores=[Score.model_validate(record) for record in records])
 
 
 def compare_reply(found: Comparison) -> CompareReply:
     """Of a comparison that has a verdict."""
-    return CompareReply(
-        status=found.status,
-        winner=str(found.winner),
-        confidence=found.confidence,
-        verdict=found.verdict,
-        reasons=[*found.reasons, *found.notes],
-        score_a=found.score_a,
-        score_b=found.score_b,
-    )
+    return CompareReply.model_validate(found).model_copy(update={"reasons": [*found.reasons, *found.notes]})
 
 
 def tools_reply(registry: ToolRegistry) -> ToolsReply:
@@ -252,23 +236,13 @@ def answer_text(reply: AssessReply) -> str:
     return f"Answer: {reply.answer}{score}. Status: {reply.status}.\n{reply.reasoning}{notes}"
 
 
-def scores_text(reply: MeasureReply) -> str:
-    return "\n".join(map(_score_line, reply.scores))
-
-
-def _score_line(score: Score) -> str:
+def score_text(score: Score) -> str:
     if score.error or score.raw is None:
         return f"{score.tool}: failed, {score.error}"
     common = "" if score.calibrated is None else f", {score.calibrated:.2f} of 5"
-    direction = (
-        "" if score.higher_is_better is None else f" ({'higher' if score.higher_is_better else 'lower'} is better)"
-    )
+    direction = {True: " (higher is better)", False: " (lower is better)", None: ""}[score.higher_is_better]
     return f"{score.tool}: {score.raw:.5g}{direction}{common}"
 
 
 def verdict_text(reply: CompareReply) -> str:
     return "\n".join([reply.verdict, *(f"- {reason}" for reason in reply.reasons)])
-
-
-def dumped(model: BaseModel) -> dict[str, Any]:
-    return model.model_dump(mode="json")

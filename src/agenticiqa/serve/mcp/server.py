@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import functools
-import io
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ContentBlock, ImageContent, ResourceLink, TextContent, ToolAnnotations
 from PIL import Image
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from agenticiqa._version import __version__
 from agenticiqa.api.assessor import AgenticIQA
@@ -33,7 +32,7 @@ from agenticiqa.api.measure import Measurer, Pair, Record
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, RunNotFoundError, client_messages
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.nodes.run_context import PipelineEvent
-from agenticiqa.pictures.images import load_image
+from agenticiqa.pictures.images import load_image, png_bytes
 from agenticiqa.pictures.inputs import Align
 from agenticiqa.pictures.regions import overlay
 from agenticiqa.reports.assessment import render_report, report_item
@@ -51,9 +50,8 @@ from agenticiqa.serve.mcp.replies import (
     answer_text,
     assess_reply,
     compare_reply,
-    dumped,
     measure_reply,
-    scores_text,
+    score_text,
     tools_reply,
     verdict_text,
 )
@@ -157,7 +155,7 @@ def _assess_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
             content: list[ContentBlock] = [TextContent(text=answer_text(reply))]
             if include_map:
                 content += await anyio.to_thread.run_sync(_map_content, result, assessor.limits)
-        return CallToolResult(content=[*content, *_links(reply.run_id)], structured_content=dumped(reply))
+        return _result(reply, *content, *_links(reply.run_id))
 
     return _tool(assess_image, "Assess a picture")
 
@@ -176,13 +174,15 @@ def _measure_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
         with _plain_errors(), pictures.in_use(await _client_roots(ctx)) as file:
             pair = Pair.of(file(image), file(reference) if reference else None)
             names = tools or default_tools("measure_image", has_reference=reference is not None)
-            measurer = _measurer(assessor, names, align)
+            found = [assessor.tools.find(name) for name in dict.fromkeys(names)]
+            pipeline = assessor.settings.pipeline
+            measurer = Measurer(found, pipeline.tools, pipeline.images, assessor.cache, align, memory=assessor.memory)
             records: list[Record] = await _in_thread(ctx, lambda _listen: measurer.measure(pair))
         failed = [record for record in records if record.error]
         if len(failed) == len(records):
             raise ToolError(failed[0].error or "No metric could be run.")
         reply = measure_reply(records)
-        return CallToolResult(content=[TextContent(text=scores_text(reply))], structured_content=dumped(reply))
+        return _result(reply, TextContent(text="\n".join(map(score_text, reply.scores))))
 
     return _tool(measure_image, "Measure a picture")
 
@@ -212,7 +212,7 @@ def _compare_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
             content: list[ContentBlock] = [TextContent(text=verdict_text(reply))]
             if include_map:
                 content += await anyio.to_thread.run_sync(_difference_content, a, b, original, assessor.limits)
-        return CallToolResult(content=content, structured_content=dumped(reply))
+        return _result(reply, *content)
 
     return _tool(compare_images, "Compare two pictures")
 
@@ -225,10 +225,8 @@ def _list_tool(assessor: AgenticIQA) -> Tool:
     return _tool(list_tools, "List measuring tools")
 
 
-def _measurer(assessor: AgenticIQA, names: list[str], align: Align) -> Measurer:
-    pipeline = assessor.settings.pipeline
-    found = [assessor.tools.find(name) for name in dict.fromkeys(names)]
-    return Measurer(found, pipeline.tools, pipeline.images, assessor.cache, align, memory=assessor.memory)
+def _result(reply: BaseModel, *content: ContentBlock) -> CallToolResult:
+    return CallToolResult(content=[*content], structured_content=reply.model_dump(mode="json"))
 
 
 # --- resources ---
@@ -285,9 +283,7 @@ def _difference_content(a: Path, b: Path, reference: Path | None, limits: ImageL
 
 
 def _png(picture: Image.Image) -> ImageContent:
-    buffer = io.BytesIO()
-    picture.save(buffer, "PNG")
-    return ImageContent(data=base64.b64encode(buffer.getvalue()).decode("ascii"), mime_type="image/png")
+    return ImageContent(data=base64.b64encode(png_bytes(picture)).decode("ascii"), mime_type="image/png")
 
 
 # --- the client's folders ---
@@ -317,6 +313,11 @@ async def _in_thread(
     gone = False
     done = 0
 
+    def check() -> None:
+        # Between two steps, tools or tiles: the caller may have left.
+        if gone:
+            raise Cancelled
+
     def listen(event: PipelineEvent) -> None:
         nonlocal done
         check()
@@ -325,10 +326,6 @@ async def _in_thread(
             done += 1
             total = passes * len(STEPS)
             anyio.from_thread.run(ctx.report_progress, min(done, total - 1), total, event.name)
-
-    def check() -> None:
-        if gone:
-            raise Cancelled
 
     def stoppable_work() -> Result:
         with stoppable(check):

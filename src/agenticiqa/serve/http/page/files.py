@@ -1,6 +1,7 @@
-"""The HTTP interface as a page to read, made of the OpenAPI document: no script, nothing from elsewhere.
+"""What a browser gets: the web page's files, the example pictures, and the HTTP interface as a page to read.
 
-Everything in it comes from the program itself, and is escaped all the same.
+The last is made of the OpenAPI document, without scripts or anything from elsewhere. Everything in it comes from the
+program itself, and is escaped all the same.
 """
 
 from __future__ import annotations
@@ -79,51 +80,49 @@ def _section(
 
 def _operation(path: str, method: str, operation: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     about = operation.get("description")
+    answers = sorted(operation["responses"].items())
     parts = [
         f'<h3><code class="method">{_text(method.upper())}</code> <code>{_text(path)}</code></h3>',
         f"<p>{_text(operation['summary'])}.{' ' + _text(about) if about else ''}</p>",
-        _table(("Parameter", "Where", "Kind", "Meaning"), _parameters(operation, document)),
+        _table(("Parameter", "Where", "Kind", "Meaning"), _parameters(operation)),
         *_bodies(operation, document),
-        _table(("Status", "When"), _answers(operation)),
+        _table(("Status", "When"), ((status, answer["description"]) for status, answer in answers)),
     ]
     return f"<article>{''.join(parts)}</article>"
 
 
-def _parameters(operation: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def _parameters(operation: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for each in operation.get("parameters", ()):
         needed = " (needed)" if each.get("required") else ""
-        yield each["name"] + needed, each["in"], _kind(each["schema"], document), each.get("description", "")
+        yield each["name"] + needed, each["in"], _kind(each["schema"]), each.get("description", "")
 
 
 def _bodies(operation: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
     for media, body in operation.get("requestBody", {}).get("content", {}).items():
-        schema = _resolved(body["schema"], document)
+        schema = body["schema"]
+        if "$ref" in schema:
+            schema = document["components"]["schemas"][_kind(schema)]
         needed = schema.get("required", ())
         rows = [
-            (name + (" (needed)" if name in needed else ""), _kind(field, document), field.get("description", ""))
+            (name + (" (needed)" if name in needed else ""), _kind(field), field.get("description", ""))
             for name, field in schema.get("properties", {}).items()
         ]
         yield f"<h4>Body as <code>{_text(media)}</code></h4>" + _table(("Field", "Kind", "Meaning"), rows)
 
 
-def _answers(operation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for status, answer in sorted(operation["responses"].items()):
-        yield status, answer["description"]
-
-
-def _kind(schema: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+def _kind(schema: Mapping[str, Any]) -> str:
     """A field's kind in a few words."""
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     if "anyOf" in schema:
-        kinds = [_kind(each, document) for each in schema["anyOf"]]
+        kinds = [_kind(each) for each in schema["anyOf"]]
         return " or ".join(kind for kind in dict.fromkeys(kinds) if kind != "null")
     if "enum" in schema:
         return " or ".join(str(each) for each in schema["enum"])
     if schema.get("format") == "binary":
         return "file"
     if schema.get("type") == "array":
-        return f"list of {_kind(schema.get('items', {}), document)}"
+        return f"list of {_kind(schema.get('items', {}))}"
     limits = [
         f"{word} {schema[key]}"
         for key, word in (("minimum", "from"), ("maximum", "to"), ("maxLength", "at most"))
@@ -131,13 +130,6 @@ def _kind(schema: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     ]
     default = f", default {schema['default']}" if schema.get("default") not in (None, "") else ""
     return " ".join([str(schema.get("type", "anything")), *limits]) + default
-
-
-def _resolved(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, Any]:
-    if "$ref" not in schema:
-        return schema
-    found: Mapping[str, Any] = document["components"]["schemas"][str(schema["$ref"]).rpartition("/")[2]]
-    return found
 
 
 def _table(heads: tuple[str, ...], rows: Any) -> str:
@@ -157,7 +149,7 @@ def _text(value: object) -> str:
     return _CODE.sub(r"<code>\1</code>", escape(str(value)))
 
 
-# --- Pictures that come with the service, to try it without one's own ---
+# --- example pictures ---
 
 
 _SEEDING = "CC0 1.0 (“seeding” by Clemens Engelhardt, 2018)"
@@ -206,7 +198,7 @@ EXAMPLES = {
 }
 
 
-# --- The files of the web page, under the strictest policy they can live with ---
+# --- the web page's files ---
 
 
 # The page makes its elements with createElement and textContent: with trusted types set to none, the browser itself

@@ -1,4 +1,4 @@
-"""A recorded run as its owner sees it."""
+"""Routes about runs: list, show, follow, cancel, pin, delete, and the page of each."""
 
 from __future__ import annotations
 
@@ -10,39 +10,31 @@ from html import escape
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Header, Query, Request
-from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from agenticiqa.reports.assessment import render_report, report_item
 from agenticiqa.reports.comparison import render_page
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.serve.http.access import AssessCaller, is_admin
-from agenticiqa.serve.http.app_state import AppState, app_state_of, stored_pictures
+from agenticiqa.serve.http.access import AssessCaller
+from agenticiqa.serve.http.app_state import State, stored_pictures
 from agenticiqa.serve.http.problems import ServiceError
+from agenticiqa.serve.http.routes.common import (
+    RUN_KINDS,
+    OwnRun,
+    RunId,
+    find_run,
+    problems,
+    reply_of,
+    run_summary,
+    run_view,
+)
 from agenticiqa.serve.http.routes.pictures import drawing_need
-from agenticiqa.serve.http.routes.request_documents import problems
-from agenticiqa.serve.http.routes.run_views import RUN_KINDS, RunId, own_run, run_summary, run_view
-from agenticiqa.serve.http.store.expiry import delete_run
+from agenticiqa.serve.http.store.expiry import delete_ended
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import Run, RunList
 from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.serve.http.work.pipeline_work import assessment_of, comparison_of
-
-# --- Deleting what has ended, for the routes of runs and of batches ---
-
-
-async def delete_ended(parts: AppState, row: JobRow) -> None:
-    """Remove a run or batch; one that is still being worked on must be cancelled first."""
-    job = parts.queue.find(row.id) or parts.batch_queue.find(row.id)
-    if job is not None and job.outcome is None:
-        raise ServiceError(409, "not_ended", "This is still being worked on: cancel it first.")
-    parts.queue.forget(row.id)
-    parts.batch_queue.forget(row.id)
-    await asyncio.to_thread(delete_run, parts, row)
-
-
-# --- Routes about runs: list, show, follow, cancel, pin, delete, and the page of each ---
-
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
 
@@ -62,40 +54,31 @@ EVENT = {
 }
 
 
-@router.get("", summary="Your runs, newest first", response_model=RunList, responses=problems(422))
+@router.get("", summary="Your runs, newest first", responses=problems(422))
 async def list_runs(
-    request: Request,
+    state: State,
     caller: AssessCaller,
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
     before: Annotated[str | None, Query(pattern="^[0-9a-f]{12}$", description="Only runs before this one.")] = None,
     q: Annotated[str | None, Query(max_length=200, description="Words of questions, names or answers.")] = None,
     pinned: Annotated[bool | None, Query(description="Only pinned runs, or only others.")] = None,
-) -> Response:
-    parts = app_state_of(request)
-    latest = partial(parts.record.latest, caller, RUN_KINDS, limit, before, words=q or None, pinned=pinned)
+) -> RunList:
+    latest = partial(state.record.latest, caller.owner, RUN_KINDS, limit, before, words=q or None, pinned=pinned)
     rows = await asyncio.to_thread(latest)
     same = {"limit": limit, **({"q": q} if q else {}), **({} if pinned is None else {"pinned": str(pinned).lower()})}
     following = f"/v1/runs?{urlencode({**same, 'before': rows[-1].id})}" if len(rows) == limit else None
-    listed = RunList(runs=[run_summary(row, parts.queue.find(row.id)) for row in rows], next=following)
-    return JSONResponse(listed.model_dump(mode="json"))
+    return RunList(runs=[run_summary(row, state.queue.find(row.id)) for row in rows], next=following)
 
 
-@router.get("/{run_id}", summary="One run with its result", response_model=Run, responses=problems(404, 422))
-async def show_run(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
-    parts = app_state_of(request)
-    row = await own_run(parts, run_id, caller)
-    return JSONResponse(run_view(row, parts.queue.find(run_id)).model_dump(mode="json"))
+@router.get("/{run_id}", summary="One run with its result", responses=problems(404, 422))
+async def show_run(state: State, row: OwnRun) -> Run:
+    return run_view(row, state.queue.find(row.id))
 
 
-@router.post(
-    "/{run_id}/cancel", summary="Stop a run at its next step", response_model=Run, responses=problems(404, 422)
-)
-async def cancel_run(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
-    parts = app_state_of(request)
-    await own_run(parts, run_id, caller)
-    job = parts.queue.cancel(run_id)
-    row = await own_run(parts, run_id, caller)
-    return JSONResponse(run_view(row, job).model_dump(mode="json"))
+@router.post("/{run_id}/cancel", summary="Stop a run at its next step", responses=problems(404, 422))
+async def cancel_run(state: State, row: OwnRun) -> Run:
+    job = state.queue.cancel(row.id)
+    return run_view(await find_run(state, row.id, row.owner), job)
 
 
 @router.delete(
@@ -103,33 +86,25 @@ async def cancel_run(request: Request, run_id: RunId, caller: AssessCaller) -> R
     summary="Delete a run and its pictures",
     description="A picture that another run shows too stays. A key with the role `admin` may delete anybody's run.",
     status_code=204,
-    response_class=Response,
     responses=problems(404, 409, 422),
 )
-async def delete_run_route(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
-    parts = app_state_of(request)
-    row = await own_run(parts, run_id, None if is_admin(request) else caller)
-    await delete_ended(parts, row)
-    return Response(status_code=204)
+async def delete_run_route(state: State, run_id: RunId, caller: AssessCaller) -> None:
+    await delete_ended(state, await find_run(state, run_id, caller.deletes_of))
 
 
-@router.post("/{run_id}/pin", summary="Keep a run until it is unpinned", response_model=Run,
-             responses=problems(404, 422))  # fmt: skip
-async def pin_run(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
-    return await _pinned(request, run_id, caller, pinned=True)
+@router.post("/{run_id}/pin", summary="Keep a run until it is unpinned", responses=problems(404, 422))
+async def pin_run(state: State, row: OwnRun) -> Run:
+    return await _pinned(state, row, pinned=True)
 
 
-@router.delete("/{run_id}/pin", summary="Let a run be forgotten with age", response_model=Run,
-               responses=problems(404, 422))  # fmt: skip
-async def unpin_run(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
-    return await _pinned(request, run_id, caller, pinned=False)
+@router.delete("/{run_id}/pin", summary="Let a run be forgotten with age", responses=problems(404, 422))
+async def unpin_run(state: State, row: OwnRun) -> Run:
+    return await _pinned(state, row, pinned=False)
 
 
-async def _pinned(request: Request, run_id: str, caller: str, *, pinned: bool) -> Response:
-    parts = app_state_of(request)
-    await own_run(parts, run_id, caller)
-    await asyncio.to_thread(partial(parts.record.pin, run_id, pinned=pinned))
-    return await show_run(request, run_id, caller)
+async def _pinned(state: State, row: JobRow, *, pinned: bool) -> Run:
+    await asyncio.to_thread(partial(state.record.pin, row.id, pinned=pinned))
+    return run_view(await find_run(state, row.id, row.owner), state.queue.find(row.id))
 
 
 # --- events ---
@@ -141,20 +116,14 @@ async def _pinned(request: Request, run_id: str, caller: str, *, pinned: bool) -
     description="Events `status`, `step`, `node` and `done`; the data of each is JSON. The stream begins with what "
     "has happened already (or behind `Last-Event-ID`) and ends after `done`.",
     response_class=StreamingResponse,
-    responses={
-        **problems(404, 422),
-        200: {"content": {"text/event-stream": {"schema": EVENT}}, "description": "The events"},
-    },
+    responses={**problems(404, 422), **reply_of("text/event-stream", "The events", EVENT)},
 )
 async def run_events(
-    request: Request,
-    run_id: RunId,
-    caller: AssessCaller,
+    state: State,
+    row: OwnRun,
     last_event_id: Annotated[str | None, Header(description="Send only what came after this one.")] = None,
 ) -> Response:
-    parts = app_state_of(request)
-    row = await own_run(parts, run_id, caller)
-    job = parts.queue.find(run_id)
+    job = state.queue.find(row.id)
     seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() and len(last_event_id) < 10 else 0
     stream = _live(job, seen) if job is not None else _recorded(row, seen)
     return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
@@ -194,14 +163,12 @@ def _sse(event: dict[str, Any]) -> str:
     response_class=HTMLResponse,
     responses=problems(404, 409, 422, 429),
 )
-async def run_report(request: Request, run_id: RunId, caller: AssessCaller) -> Response:
-    parts = app_state_of(request)
-    row = await own_run(parts, run_id, caller)
+async def run_report(state: State, row: OwnRun) -> Response:
     if row.result is None:
         raise ServiceError(409, "no_result", "Only a run with a result has a report.")
-    limits = parts.pipeline.limits
+    limits = state.pipeline.limits
     kept = [picture for picture in stored_pictures(row.request).values() if picture.path.is_file()]
-    page = await parts.render_queue.draw(
+    page = await state.render_queue.draw(
         lambda: _report_page(row, limits), lambda: drawing_need(kept, limits) if kept else 0
     )
     return HTMLResponse(page, headers={"Content-Security-Policy": REPORT_POLICY})

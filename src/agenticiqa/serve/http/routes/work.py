@@ -1,4 +1,4 @@
-"""OpenAPI descriptions of bodies that come as JSON or as a form, and of what every route may answer."""
+"""Routes that make work: assess, compare, measure, preview."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from fastapi.responses import JSONResponse, Response
 from agenticiqa.api.comparison import Comparison
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.access import AssessCaller, admit, place_for
-from agenticiqa.serve.http.app_state import AppState, app_state_of, kept_picture
+from agenticiqa.serve.http.access import AssessAdmitted, CallerInfo
+from agenticiqa.serve.http.app_state import AppState, State, kept_picture
 from agenticiqa.serve.http.problems import ServiceError
-from agenticiqa.serve.http.routes.pictures import PNG, drawing_need, preview
-from agenticiqa.serve.http.routes.request_documents import WORK_PROBLEMS, body_of
-from agenticiqa.serve.http.routes.run_views import links_of, run_view
+from agenticiqa.serve.http.routes.common import PNG, WORK_PROBLEMS, Responses, body_of, find_run, links_of, run_view
+from agenticiqa.serve.http.routes.pictures import drawing_need, shown_picture
+from agenticiqa.serve.http.store.job_record import JobOutcome
 from agenticiqa.serve.http.wire import (
     AssessBody,
     AssessFields,
@@ -32,20 +32,18 @@ from agenticiqa.serve.http.wire import (
     PreviewFields,
     Run,
 )
-from agenticiqa.serve.http.work.intake import Intake
-from agenticiqa.serve.http.work.jobs import ServiceJob, StopReason, WorkResult, stopped_error
+from agenticiqa.serve.http.work.intake import Fields, Intake, RequestForm
+from agenticiqa.serve.http.work.jobs import ServiceJob, StopReason, stopped_error
 from agenticiqa.serve.http.work.pipeline_work import failure_of, failures_by_sent_name
-
-# --- Routes that make work: assess, measure, compare ---
-
 
 router = APIRouter(prefix="/v1", tags=["work"])
 
-ASSESS_PICTURES = {"image": True, "reference": False}
-PREVIEW_PICTURES = {"image": True}
+ASSESS = RequestForm(AssessFields, AssessBody)
+COMPARE = RequestForm(CompareFields, CompareBody)
+MEASURE = RequestForm(MeasureFields, MeasureBody)
+PREVIEW = RequestForm(PreviewFields, PreviewBody)
 PREVIEW_SIDE = 2048
-COMPARE_PICTURES = {"image_a": True, "image_b": True, "reference": False}
-ACCEPTED: dict[int | str, dict[str, Any]] = {202: {"model": Run, "description": "Accepted; see `links.events`"}}
+ACCEPTED: Responses = {202: {"model": Run, "description": "Accepted; see `links.events`"}}
 Question = TypeVar("Question", AssessFields, CompareFields)
 LATE_S = 1.0
 """How long past its time limit a job may still report how it ended."""
@@ -66,15 +64,11 @@ Async = Annotated[bool, Depends(_wants_async)]
     summary="Answer a question about a picture",
     response_model=Assessment,
     responses={**WORK_PROBLEMS, **ACCEPTED},
-    openapi_extra=body_of(AssessBody, AssessFields, ASSESS_PICTURES),
+    openapi_extra=body_of(ASSESS),
 )
-async def assess(request: Request, caller: AssessCaller, respond_async: Async) -> Response:
-    parts = app_state_of(request)
-    admit(request, caller, parts.queue)
-    intake = await parts.reader.read(
-        request, AssessFields, AssessBody, ASSESS_PICTURES, partial(kept_picture, parts, caller)
-    )
-    return await _asked(request, caller, "assess", intake, parts.pipeline.assess, respond_async)
+async def assess(request: Request, state: State, caller: AssessAdmitted, respond_async: Async) -> Response:
+    intake = await _read(request, state, caller, ASSESS)
+    return await _asked(request, state, caller, "assess", intake, state.pipeline.assess, respond_async)
 
 
 @router.post(
@@ -82,15 +76,11 @@ async def assess(request: Request, caller: AssessCaller, respond_async: Async) -
     summary="Say which of two pictures is better, where and why",
     response_model=Comparison,
     responses={**WORK_PROBLEMS, **ACCEPTED},
-    openapi_extra=body_of(CompareBody, CompareFields, COMPARE_PICTURES),
+    openapi_extra=body_of(COMPARE),
 )
-async def compare(request: Request, caller: AssessCaller, respond_async: Async) -> Response:
-    parts = app_state_of(request)
-    admit(request, caller, parts.queue)
-    intake = await parts.reader.read(
-        request, CompareFields, CompareBody, COMPARE_PICTURES, partial(kept_picture, parts, caller)
-    )
-    return await _asked(request, caller, "compare", intake, parts.pipeline.compare, respond_async)
+async def compare(request: Request, state: State, caller: AssessAdmitted, respond_async: Async) -> Response:
+    intake = await _read(request, state, caller, COMPARE)
+    return await _asked(request, state, caller, "compare", intake, state.pipeline.compare, respond_async)
 
 
 @router.post(
@@ -98,27 +88,21 @@ async def compare(request: Request, caller: AssessCaller, respond_async: Async) 
     summary="Measure a picture with tools, without any model",
     response_model=MeasurementList,
     responses=WORK_PROBLEMS,
-    openapi_extra=body_of(MeasureBody, MeasureFields, ASSESS_PICTURES),
+    openapi_extra=body_of(MEASURE),
 )
-async def measure(request: Request, caller: AssessCaller) -> Response:
-    parts = app_state_of(request)
-    admit(request, caller, parts.queue)
-    intake = await parts.reader.read(
-        request, MeasureFields, MeasureBody, ASSESS_PICTURES, partial(kept_picture, parts, caller)
+async def measure(request: Request, state: State, caller: AssessAdmitted) -> Response:
+    intake = await _read(request, state, caller, MEASURE)
+    need = await asyncio.to_thread(state.pipeline.measuring_need, intake)
+    job = await state.queue.submit(
+        new_run_id(),
+        caller.owner,
+        "measure",
+        lambda job: state.pipeline.measure(job, intake),
+        holds=intake.files,
+        need=need,
+        most=caller.at_once,
     )
-    need = await asyncio.to_thread(parts.pipeline.measuring_need, intake)
-    with place_for(request, caller, parts.queue) as slot:
-        job = await parts.queue.submit(
-            slot,
-            new_run_id(),
-            caller,
-            "measure",
-            lambda job: parts.pipeline.measure(job, intake),
-            holds=intake.files,
-            need=need,
-        )
-    await _finished(request, job)
-    return JSONResponse(_reply_of(job))
+    return JSONResponse(await _reply_of(request, state, job))
 
 
 @router.post(
@@ -128,81 +112,66 @@ async def measure(request: Request, caller: AssessCaller) -> Response:
     "it. The header `Picture-Size` has its own width and height. Nothing is recorded.",
     response_class=Response,
     responses={**WORK_PROBLEMS, **PNG},
-    openapi_extra=body_of(PreviewBody, PreviewFields, PREVIEW_PICTURES),
+    openapi_extra=body_of(PREVIEW),
 )
-async def make_preview(request: Request, caller: AssessCaller) -> Response:
-    parts = app_state_of(request)
-    admit(request, caller, parts.queue)
-    intake = await parts.reader.read(
-        request, PreviewFields, PreviewBody, PREVIEW_PICTURES, partial(kept_picture, parts, caller)
-    )
-    picture, limits = intake.pictures["image"], parts.pipeline.limits
+async def make_preview(request: Request, state: State, caller: AssessAdmitted) -> Response:
+    intake = await _read(request, state, caller, PREVIEW)
+    picture, limits = intake.pictures["image"], state.pipeline.limits
     with failures_by_sent_name(intake.pictures):
-        data, size = await parts.render_queue.draw(
-            lambda: preview(picture, limits, PREVIEW_SIDE), lambda: drawing_need([picture], limits)
+        data, size = await state.render_queue.draw(
+            lambda: shown_picture(picture, limits, PREVIEW_SIDE), lambda: drawing_need([picture], limits)
         )
     return Response(data, media_type="image/png", headers={"Picture-Size": f"{size[0]}x{size[1]}"})
 
 
+async def _read(request: Request, state: AppState, caller: CallerInfo, form: RequestForm[Fields]) -> Intake[Fields]:
+    return await state.reader.read(request, form, partial(kept_picture, state, caller.owner))
+
+
 async def _asked(
     request: Request,
-    caller: str,
+    state: AppState,
+    caller: CallerInfo,
     kind: str,
     intake: Intake[Question],
-    work: Callable[[ServiceJob, Intake[Question]], WorkResult],
+    work: Callable[[ServiceJob, Intake[Question]], JobOutcome],
     respond_async: bool,
 ) -> Response:
     """A question to the agents: recorded, and answered when it is done or at once with where to follow it."""
-    parts: AppState = app_state_of(request)
-    parts.pipeline.check_query(intake.fields.query)
-    parts.pipeline.check_backend(intake.fields.backend)
+    state.pipeline.check_query(intake.fields.query)
+    state.pipeline.check_backend(intake.fields.backend)
     asked = {
         **intake.fields.model_dump(mode="json", exclude_none=True),
-        "pictures": {
-            name: {"file": str(picture.path), "name": picture.name} for name, picture in intake.pictures.items()
-        },
+        "pictures": {name: picture.as_recorded() for name, picture in intake.pictures.items()},
     }
-    need = await asyncio.to_thread(parts.pipeline.assessing_need, intake)
-    with place_for(request, caller, parts.queue) as slot:
-        job = await parts.queue.submit(
-            slot, new_run_id(), caller, kind, lambda job: work(job, intake), asked, intake.files, need
-        )
-    links = links_of(job.id, kind, set(intake.pictures))
+    need = await asyncio.to_thread(state.pipeline.assessing_need, intake)
+    job = await state.queue.submit(
+        new_run_id(), caller.owner, kind, lambda job: work(job, intake), asked, intake.files, need, caller.at_once
+    )
+    headers = {"Location": links_of(job.id, kind, set(intake.pictures))["self"]}
     if respond_async:
-        row = await asyncio.to_thread(parts.record.find, job.id, caller)
-        shown = run_view(row, job).model_dump(mode="json") if row else {}
-        return JSONResponse(shown, 202, headers={"Location": links["self"], "Preference-Applied": "respond-async"})
-    await _finished(request, job)
-    return JSONResponse(_reply_of(job), headers={"Location": links["self"]})
+        shown = run_view(await find_run(state, job.id, caller.owner), job).model_dump(mode="json")
+        return JSONResponse(shown, 202, headers={**headers, "Preference-Applied": "respond-async"})
+    return JSONResponse(await _reply_of(request, state, job), headers=headers)
 
 
-async def _finished(request: Request, job: ServiceJob) -> None:
-    """Until the job has ended; tells it to stop when the client leaves or its time is over."""
-    parts = app_state_of(request)
+async def _reply_of(request: Request, state: AppState, job: ServiceJob) -> dict[str, Any]:
+    """The result of a job, waited for; the job is told to stop when the client leaves or its time is over."""
     ended = asyncio.ensure_future(job.done.wait())
     left = asyncio.ensure_future(_client_left(request))
     try:
         limit = max(job.deadline - time.monotonic(), 0) + LATE_S
         await asyncio.wait({ended, left}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
-        if ended.done():
-            return
-        reason: StopReason = "client_left" if left.done() else "timed_out"
-        parts.queue.stop(job, reason)
-        raise stopped_error(reason, job.id)
+        if not ended.done():
+            reason: StopReason = "client_left" if left.done() else "timed_out"
+            state.queue.stop(job, reason)
+            raise stopped_error(reason, job.id)
     except asyncio.CancelledError:
-        parts.queue.stop(job, "client_left")
+        state.queue.stop(job, "client_left")
         raise
     finally:
         ended.cancel()
         left.cancel()
-
-
-async def _client_left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        continue
-
-
-def _reply_of(job: ServiceJob) -> dict[str, Any]:
     outcome = job.outcome
     if outcome is None:
         raise RuntimeError(f"job {job.id} has no outcome")
@@ -213,3 +182,8 @@ def _reply_of(job: ServiceJob) -> dict[str, Any]:
     if outcome.status == "error":
         raise failure_of(reply, job.id)
     return reply
+
+
+async def _client_left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        continue

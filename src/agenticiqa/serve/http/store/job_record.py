@@ -98,38 +98,32 @@ class JobRecord:
             self._connection.close()
             self._claim.close()
 
-    def begin(self, job_id: str, owner: str, kind: str, request: Mapping[str, Any]) -> None:
+    def _write(self, statement: str, *values: Any) -> int:
+        """How many rows have changed."""
         with self._lock, self._connection:
-            self._connection.execute(
-                "INSERT INTO jobs (id, owner, kind, status, created_at, request) VALUES (?, ?, ?, ?, ?, ?)",
-                (job_id, owner, kind, QUEUED, now(), json.dumps(request)),
-            )
+            return self._connection.execute(statement, values).rowcount
+
+    def begin(self, job_id: str, owner: str, kind: str, request: Mapping[str, Any]) -> None:
+        self._write(
+            "INSERT INTO jobs (id, owner, kind, status, created_at, request) VALUES (?, ?, ?, ?, ?, ?)",
+            *(job_id, owner, kind, QUEUED, now(), json.dumps(request)),
+        )
 
     def finish(self, job_id: str, outcome: JobOutcome) -> None:
         """Keep how a job ended. The first outcome counts: a late worker does not overwrite an interruption."""
-        with self._lock, self._connection:
-            self._connection.execute(
-                "UPDATE jobs SET status=?, finished_at=?, seconds=?, result=?, error=?, events=? "
-                "WHERE id=? AND finished_at IS NULL",
-                (
-                    outcome.status,
-                    now(),
-                    outcome.seconds,
-                    json.dumps(outcome.result) if outcome.result is not None else None,
-                    json.dumps(outcome.problem) if outcome.problem is not None else None,
-                    json.dumps(outcome.events),
-                    job_id,
-                ),
-            )
+        result, problem = (None if each is None else json.dumps(each) for each in (outcome.result, outcome.problem))
+        self._write(
+            "UPDATE jobs SET status=?, finished_at=?, seconds=?, result=?, error=?, events=? "
+            "WHERE id=? AND finished_at IS NULL",
+            *(outcome.status, now(), outcome.seconds, result, problem, json.dumps(outcome.events), job_id),
+        )
 
     def note_interrupted(self, problem: Mapping[str, Any]) -> int:
         """Work that a server which died had accepted; called before any is accepted here."""
-        with self._lock, self._connection:
-            done = self._connection.execute(
-                "UPDATE jobs SET status=?, finished_at=?, error=? WHERE finished_at IS NULL",
-                (INTERRUPTED, now(), json.dumps(problem)),
-            )
-            return done.rowcount
+        return self._write(
+            "UPDATE jobs SET status=?, finished_at=?, error=? WHERE finished_at IS NULL",
+            *(INTERRUPTED, now(), json.dumps(problem)),
+        )
 
     def forget_ended_before(self, moment: datetime) -> list[JobRow]:
         """Remove the jobs that ended longest ago; returns what is gone."""
@@ -143,12 +137,10 @@ class JobRecord:
 
     def pin(self, job_id: str, *, pinned: bool) -> None:
         """A pinned job is not forgotten with age."""
-        with self._lock, self._connection:
-            self._connection.execute("UPDATE jobs SET pinned=? WHERE id=?", (int(pinned), job_id))
+        self._write("UPDATE jobs SET pinned=? WHERE id=?", int(pinned), job_id)
 
     def delete(self, job_id: str) -> None:
-        with self._lock, self._connection:
-            self._connection.execute("DELETE FROM jobs WHERE id=?", (job_id,))
+        self._write("DELETE FROM jobs WHERE id=?", job_id)
 
     def mentions(self, file_name: str) -> bool:
         """Whether any job asked about a stored file of this name."""
@@ -217,17 +209,7 @@ def _text(moment: datetime) -> str:
 
 
 def _row(row: sqlite3.Row) -> JobRow:
-    return JobRow(
-        id=row["id"],
-        owner=row["owner"],
-        kind=row["kind"],
-        status=row["status"],
-        created_at=row["created_at"],
-        finished_at=row["finished_at"],
-        seconds=row["seconds"],
-        request=json.loads(row["request"]),
-        result=json.loads(row["result"]) if row["result"] else None,
-        error=json.loads(row["error"]) if row["error"] else None,
-        events=json.loads(row["events"]) if row["events"] else [],
-        pinned=bool(row["pinned"]),
-    )
+    values = dict(row)
+    del values["number"]
+    documents = {name: json.loads(values[name]) for name in ("request", "result", "error", "events") if values[name]}
+    return JobRow(**{**values, "events": [], **documents, "pinned": bool(row["pinned"])})

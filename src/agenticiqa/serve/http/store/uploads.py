@@ -27,6 +27,10 @@ class StoredPicture:
     size: tuple[int, int] = (0, 0)
     """(width, height) by the file's header, where it was looked at."""
 
+    def as_recorded(self) -> dict[str, str]:
+        """What the record of a request keeps of it."""
+        return {"file": str(self.path), "name": self.name}
+
 
 class UploadStore:
     """A folder of pictures named by their SHA-256, limited in age and in size together."""

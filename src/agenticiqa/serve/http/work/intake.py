@@ -87,6 +87,20 @@ class Intake(Generic[Fields]):
 
 
 @dataclass(frozen=True)
+class RequestForm(Generic[Fields]):
+    """What a route takes: its fields, and the JSON body that has pictures beside them."""
+
+    fields: type[Fields]
+    body: type[BaseModel]
+
+    @property
+    def pictures(self) -> dict[str, bool]:
+        """The name of each picture, and whether it must be there."""
+        known = self.fields.model_fields
+        return {name: field.is_required() for name, field in self.body.model_fields.items() if name not in known}
+
+
+@dataclass(frozen=True)
 class RequestReader:
     """Reads bodies and puts their pictures into the upload store."""
 
@@ -94,39 +108,30 @@ class RequestReader:
     uploads: UploadStore
     limits: ImageLimits
 
-    async def read(
-        self,
-        request: Request,
-        fields: type[Fields],
-        body: type[BaseModel],
-        pictures: Mapping[str, bool],
-        earlier: Earlier = lambda _kept: None,
-    ) -> Intake[Fields]:
-        """``pictures`` maps the name of each picture to whether it must be there."""
+    async def read(self, request: Request, form: RequestForm[Fields], earlier: Earlier) -> Intake[Fields]:
         with body_faults():
             if body_kind(request) == "json":
-                values, sources = await self._from_json(request, body, pictures, earlier)
+                values, sources = await self._from_json(request, form, earlier)
             else:
-                values, sources = await self._from_form(request, pictures, earlier)
-            found = fields.model_validate(values)
-        missing = [name for name, needed in pictures.items() if needed and name not in sources]
+                values, sources = await self._from_form(request, form.pictures, earlier)
+            found = form.fields.model_validate(values)
+        missing = [name for name, needed in form.pictures.items() if needed and name not in sources]
         if missing:
             raise ServiceError(422, "invalid_request", f"{missing[0]}: a picture is needed.")
         stored = {name: await asyncio.to_thread(self.store, *source) for name, source in sources.items()}
         return Intake(found, stored)
 
     async def _from_json(
-        self, request: Request, body: type[BaseModel], pictures: Mapping[str, bool], earlier: Earlier
+        self, request: Request, form: RequestForm[Any], earlier: Earlier
     ) -> tuple[dict[str, Any], dict[str, tuple[str, bytes]]]:
-        raw = await request.body()
         # JSON has types of its own: a number is no switch and "3" is no number. Form fields are all texts.
-        parsed = await asyncio.to_thread(body.model_validate_json, raw, strict=True)
+        parsed = await asyncio.to_thread(form.body.model_validate_json, await request.body(), strict=True)
         sources = {}
-        for name in pictures:
+        for name in form.pictures:
             source: PictureSource | None = getattr(parsed, name)
             if source is not None:
                 sources[name] = await asyncio.to_thread(self.bytes_of, name, source, earlier)
-        return parsed.model_dump(exclude=set(pictures), exclude_unset=True), sources
+        return parsed.model_dump(exclude=set(form.pictures), exclude_unset=True), sources
 
     async def _from_form(
         self, request: Request, pictures: Mapping[str, bool], earlier: Earlier

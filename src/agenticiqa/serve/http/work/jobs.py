@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,6 +30,8 @@ from agenticiqa.serve.http.work.lanes import Lane, MemoryShares, lower_priority
 logger = logging.getLogger(__name__)
 
 StopReason = Literal["cancelled", "client_left", "timed_out", "interrupted"]
+Work = Callable[["ServiceJob"], JobOutcome]
+"""What a job does: its result and how that counts (``ok``, ``partial`` or ``error``)."""
 RUNNING = "running"
 LAST_WORD_S = 5.0
 """How long a stopping server waits for running jobs to reach their next step."""
@@ -49,14 +51,6 @@ _STOPPED: dict[StopReason, tuple[str, int, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class WorkResult:
-    """What a job's work returns: the reply and how it counts (``ok``, ``partial`` or ``error``)."""
-
-    status: str
-    reply: dict[str, Any]
-
-
 @dataclass(eq=False)
 class ServiceJob:
     """One piece of accepted work."""
@@ -64,7 +58,7 @@ class ServiceJob:
     id: str
     owner: str
     kind: str
-    work: Callable[[ServiceJob], WorkResult] = field(repr=False)
+    work: Work = field(repr=False)
     deadline: float
     """On the monotonic clock."""
     recorded: bool
@@ -93,9 +87,6 @@ class ServiceJob:
     def report(self, event: str, data: dict[str, Any]) -> None:
         """Report a step to whoever listens."""
         self.checkpoint()
-        self._post(event, data)
-
-    def _post(self, event: str, data: dict[str, Any]) -> None:
         self.loop.call_soon_threadsafe(self.add_event, event, data)
 
     # --- on the event loop ---
@@ -138,22 +129,6 @@ def _events_so_far(job: ServiceJob) -> list[dict[str, Any]]:
         return list(job.events)
 
 
-class Slot:
-    """A place in the queue, held until a job has it."""
-
-    def __init__(self, queue: JobQueue, owner: str) -> None:
-        self._queue = queue
-        self._owner = owner
-        self.used = False
-
-    def __enter__(self) -> Slot:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if not self.used:
-            self._queue.free_place(self._owner)
-
-
 class JobQueue:
     """Takes work, hands it to workers, remembers what is under way."""
 
@@ -183,19 +158,13 @@ class JobQueue:
         self._ending: set[asyncio.Task[None]] = set()
         self.draining = False
         self.ended: Callable[[ServiceJob, JobOutcome], None] = lambda _job, _outcome: None
-        self._threads = [
-            # Daemons: a tool that hangs must not keep a stopping server alive.
-            *(
-                threading.Thread(target=self._serve, args=(self._small,), name=f"worker-{number}", daemon=True)
-                for number in range(workers)
-            ),
-            *(
-                threading.Thread(target=self._serve_large, name=f"large-{number}", daemon=True)
-                for number in range(self._large_workers)
-            ),
-        ]
-        for thread in self._threads:
-            thread.start()
+        for name, count, serve in (
+            ("worker", workers, self._serve_small),
+            ("large", self._large_workers, self._serve_large),
+        ):
+            for number in range(count):
+                # Daemons: a tool that hangs must not keep a stopping server alive.
+                threading.Thread(target=serve, name=f"{name}-{number}", daemon=True).start()
 
     # --- places ---
 
@@ -228,13 +197,7 @@ class JobQueue:
         wait = max(1, min(MOST_RETRY_S, math.ceil(self._usual_s * (self.taken / self._workers) / 2)))
         return ServiceError(status, kind, f"{detail} Try again in {wait} seconds.", headers={"Retry-After": str(wait)})
 
-    def reserve(self, owner: str = "", most: int | None = None) -> Slot:
-        """A place, or the refusal that says when to come back."""
-        self.check_room(owner, most)
-        self._taken[owner] += 1
-        return Slot(self, owner)
-
-    def free_place(self, owner: str) -> None:
+    def _free_place(self, owner: str) -> None:
         self._taken[owner] -= 1
         self._taken += Counter()  # drops owners who hold nothing
 
@@ -257,36 +220,32 @@ class JobQueue:
     def stop(self, job: ServiceJob, reason: StopReason) -> None:
         """Tell a job to stop: at its next step or tile, or at once where it has not begun."""
         job.stop(reason)
-        if (self._large if self._is_large(job) else self._small).remove(job):
-            ending = asyncio.get_running_loop().create_task(self._end_unbegun(job, reason))
+        if self._lane_of(job).remove(job):
+            ending = asyncio.get_running_loop().create_task(self._end_stopped(job, reason))
             self._ending.add(ending)
             ending.add_done_callback(self._ending.discard)
 
-    async def _end_unbegun(self, job: ServiceJob, reason: StopReason) -> None:
+    async def _end_stopped(self, job: ServiceJob, reason: StopReason) -> None:
         outcome = self._stopped(job, reason)
         await asyncio.to_thread(self._keep, job, outcome)
         self._finish(job, outcome)
 
     async def submit(
         self,
-        slot: Slot,
         job_id: str,
         owner: str,
         kind: str,
-        work: Callable[[ServiceJob], WorkResult],
+        work: Work,
         request: dict[str, Any] | None = None,
         holds: Iterable[Path] = (),
         need: int = 0,
+        most: int | None = None,
     ) -> ServiceJob:
-        """Queue work in a reserved place; with a ``request`` it is on record before this returns.
+        """Queue work, or refuse it as :meth:`check_room` does; with a ``request`` it is on record before this returns.
 
         ``need`` is what the work takes of memory: more than there will ever be is refused.
         """
-        large = self._memory is not None and self._memory.is_large(need)
-        if self._memory is not None and large:
-            self._memory.budget.check(need, "This run")
-            if sum(self._is_large(job) for job in self.active) >= self._large_workers + LARGE_WAITING:
-                raise self._busy("memory_busy", "Other large pictures are being worked on.", 503)
+        self.check_room(owner, most)
         job = ServiceJob(
             job_id,
             owner,
@@ -298,16 +257,27 @@ class JobQueue:
             loop=asyncio.get_running_loop(),
             need=need,
         )
-        if request is not None:
-            await asyncio.to_thread(self._record.begin, job_id, owner, kind, request)
-        slot.used = True
+        if self._memory is not None and self._is_large(job):
+            self._memory.budget.check(need, "This run")
+            if sum(map(self._is_large, self.active)) >= self._large_workers + LARGE_WAITING:
+                raise self._busy("memory_busy", "Other large pictures are being worked on.", 503)
+        self._taken[owner] += 1
+        try:
+            if request is not None:
+                await asyncio.to_thread(self._record.begin, job_id, owner, kind, request)
+        except BaseException:
+            self._free_place(owner)
+            raise
         self._jobs[job_id] = job
         job.add_event("status", {"status": QUEUED})
-        (self._large if large else self._small).put(job)
+        self._lane_of(job).put(job)
         return job
 
     def _is_large(self, job: ServiceJob) -> bool:
         return self._memory is not None and self._memory.is_large(job.need)
+
+    def _lane_of(self, job: ServiceJob) -> Lane:
+        return self._large if self._is_large(job) else self._small
 
     async def drain(self, grace_s: float) -> None:
         """Let accepted work finish; record as interrupted what does not in time. Nothing is accepted meanwhile."""
@@ -318,9 +288,7 @@ class JobQueue:
         await self._until_idle(LAST_WORD_S)
         for job in self.active:
             # Its thread is inside a long step and ends with the process.
-            outcome = self._stopped(job, "interrupted")
-            await asyncio.to_thread(self._keep, job, outcome)
-            self._finish(job, outcome)
+            await self._end_stopped(job, "interrupted")
         self._small.close()
         self._large.close()
 
@@ -331,6 +299,9 @@ class JobQueue:
 
     # --- workers ---
 
+    def _serve_small(self) -> None:
+        self._serve(self._small)
+
     def _serve_large(self) -> None:
         lower_priority()
         self._serve(self._large)
@@ -339,22 +310,17 @@ class JobQueue:
         while (job := lane.take()) is not None:
             started = time.monotonic()
             outcome = self._carried_out(job)
-            outcome = JobOutcome(
-                outcome.status,
-                outcome.result,
-                outcome.problem,
-                round(time.monotonic() - started, 4),
-                _events_so_far(job),
-            )
+            outcome = replace(outcome, seconds=round(time.monotonic() - started, 4), events=_events_so_far(job))
             self._keep(job, outcome)
             job.loop.call_soon_threadsafe(self._finish, job, outcome)
 
     def _carried_out(self, job: ServiceJob) -> JobOutcome:
         try:
-            with stoppable(job.checkpoint), client_messages(), self._admitted(job):
+            memory = self._memory.admitted(job.need) if self._memory else nullcontext()
+            with stoppable(job.checkpoint), client_messages(), memory:
                 job.checkpoint()
                 job.loop.call_soon_threadsafe(self._start, job)
-                result = job.work(job)
+                outcome = job.work(job)
         except Cancelled:
             return self._stopped(job, job.stop_reason or "cancelled")
         except AgenticIQAError as error:
@@ -366,10 +332,7 @@ class JobQueue:
         if job.stop_reason in ("cancelled", "client_left"):
             return self._stopped(job, job.stop_reason)
         # Work that was finished a little late is still finished.
-        return JobOutcome(result.status, result.reply)
-
-    def _admitted(self, job: ServiceJob) -> AbstractContextManager[None]:
-        return self._memory.admitted(job.need) if self._memory else nullcontext()
+        return outcome
 
     def _stopped(self, job: ServiceJob, reason: StopReason) -> JobOutcome:
         return JobOutcome(
@@ -409,7 +372,7 @@ class JobQueue:
         job.add_event("done", {"status": outcome.status})
         job.status = outcome.status
         job.outcome = outcome
-        self.free_place(job.owner)
+        self._free_place(job.owner)
         if outcome.seconds is not None and not self._is_large(job):
             # Large runs take much longer and keep nobody else waiting.
             self._usual_s += 0.2 * (outcome.seconds - self._usual_s)

@@ -7,31 +7,29 @@ each other. So nobody's large pictures keep other people's small ones waiting.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from agenticiqa.errors import client_messages
 from agenticiqa.runtime.memory import MemoryBudget, given
+from agenticiqa.serve.http.problems import ServiceError
 
 if TYPE_CHECKING:
     from agenticiqa.serve.http.work.jobs import ServiceJob
-import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from typing import TypeVar
-
-from agenticiqa.errors import client_messages
-from agenticiqa.serve.http.problems import ServiceError
 
 SMALL_SHARE = 1 / 3
 """Of the memory for work: what small runs have for themselves."""
 LOWER_PRIORITY = 10
 """What large runs add to their nice value: under full load they get a twentieth of the processor."""
+MOST_WAITING = 32
+Drawn = TypeVar("Drawn")
 
 
 class Lane:
@@ -119,15 +117,8 @@ def lower_priority() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWER_PRIORITY)
 
 
-# --- Draws pictures ---
-
-
-MOST_WAITING = 32
-Drawn = TypeVar("Drawn")
-
-
 class RenderQueue:
-    """One thread with a bounded queue."""
+    """One thread that draws pictures, with a bounded queue."""
 
     def __init__(self, most_waiting: int = MOST_WAITING, memory: MemoryShares | None = None) -> None:
         self._memory = memory

@@ -1,7 +1,7 @@
-"""Many samples in one request: taken apart into pictures in the upload store, then run as any other batch.
+"""Batches and audits: many pictures of one request, put into the upload store and worked through.
 
-A batch has its own worker beside those of single runs, so that it slows them down but never keeps them waiting for
-its end.
+They have their own worker beside those of single runs, so that they slow those down but never keep them waiting for
+their end.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import asyncio
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,65 +20,68 @@ from starlette.datastructures import UploadFile
 
 from agenticiqa.auditing.running import AuditRequest, run_audit
 from agenticiqa.batch.engines.base import ThreadEngine
-from agenticiqa.batch.manifest import Manifest, open_manifest
+from agenticiqa.batch.manifest import open_manifest
 from agenticiqa.batch.runner import Batch, StopSwitch, Tally
 from agenticiqa.batch.sample import Sample
 from agenticiqa.batch.work import BatchJob, backends_of
 from agenticiqa.reports.contact_sheet.page import SheetLinks, SheetPicture, write_contact_sheet
-from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.files import make_private_folder, write_atomic
 from agenticiqa.runtime.stopping import Cancelled
 from agenticiqa.serve.http.problems import ServiceError
+from agenticiqa.serve.http.store.job_record import JobOutcome
 from agenticiqa.serve.http.store.uploads import StoredPicture
 from agenticiqa.serve.http.wire import BatchBody, BatchSample
 from agenticiqa.serve.http.work.intake import MAX_FIELDS, RequestReader, body_faults, body_kind, display_name
-from agenticiqa.serve.http.work.jobs import ServiceJob, WorkResult
-from agenticiqa.serve.http.work.pipeline_work import Pipeline, presentable
+from agenticiqa.serve.http.work.jobs import ServiceJob
+from agenticiqa.serve.http.work.pipeline_work import Pipeline, presentable, without_record
 
 MAX_SAMPLES_BYTES = 8 * 1024 * 1024
+Samples = dict[str, dict[str, StoredPicture]]
+"""By the id of each sample: its pictures, as ``image`` and ``reference``."""
 
 
-@dataclass(frozen=True)
-class BatchIntake:
-    """A batch that was understood: each sample with its pictures in the upload store."""
+def _progress_of(job: ServiceJob, stop: StopSwitch) -> Callable[[Tally], None]:
+    """Reports how far a job is, and stops its work once the job is to stop."""
+    reported = -1
 
-    body: BatchBody
-    pictures: list[dict[str, StoredPicture]]
+    def progress(tally: Tally) -> None:
+        nonlocal reported
+        if job.stop_reason is not None:
+            # Twice: what is being worked on is dropped as well.
+            stop.asked = 2
+        elif tally.finished != reported:
+            reported = tally.finished
+            job.report("progress", {"total": tally.total, "finished": reported, "by_status": dict(tally.done)})
 
-    @property
-    def files(self) -> list[Path]:
-        return [picture.path for sample in self.pictures for picture in sample.values()]
+    return progress
 
 
-async def read_batch(request: Request, reader: RequestReader) -> BatchIntake:
+# --- batches ---
+
+
+async def read_batch(request: Request, reader: RequestReader) -> tuple[BatchBody, Samples]:
     """JSON, or a form whose field ``batch`` holds the same JSON and whose ``files`` are the uploads it names."""
     with body_faults():
-        if body_kind(request) == "form":
-            return await _from_form(request, reader)
-        body = await asyncio.to_thread(BatchBody.model_validate_json, await request.body(), strict=True)
-        return BatchIntake(body, await _stored_pictures(body, {}, reader))
+        if body_kind(request) == "json":
+            body = await asyncio.to_thread(BatchBody.model_validate_json, await request.body(), strict=True)
+            return body, await _stored_pictures(body, {}, reader)
+        most = reader.settings.max_batch_samples * 2
+        async with request.form(max_files=most, max_fields=MAX_FIELDS, max_part_size=MAX_SAMPLES_BYTES) as form:
+            text = form.get("batch")
+            if not isinstance(text, str):
+                raise ServiceError(422, "invalid_request", "batch: the samples are needed, as JSON.")
+            body = await asyncio.to_thread(BatchBody.model_validate_json, text, strict=True)
+            files = {file.filename or "": file for file in form.getlist("files") if isinstance(file, UploadFile)}
+            return body, await _stored_pictures(body, files, reader)
 
 
-async def _from_form(request: Request, reader: RequestReader) -> BatchIntake:
-    most = reader.settings.max_batch_samples * 2
-    async with request.form(max_files=most, max_fields=MAX_FIELDS, max_part_size=MAX_SAMPLES_BYTES) as form:
-        text = form.get("batch")
-        if not isinstance(text, str):
-            raise ServiceError(422, "invalid_request", "batch: the samples are needed, as JSON.")
-        body = await asyncio.to_thread(BatchBody.model_validate_json, text, strict=True)
-        files = {file.filename or "": file for file in form.getlist("files") if isinstance(file, UploadFile)}
-        return BatchIntake(body, await _stored_pictures(body, files, reader))
-
-
-async def _stored_pictures(
-    body: BatchBody, files: Mapping[str, UploadFile], reader: RequestReader
-) -> list[dict[str, StoredPicture]]:
-    if len(body.samples) > reader.settings.max_batch_samples:
-        most = reader.settings.max_batch_samples
+async def _stored_pictures(body: BatchBody, files: Mapping[str, UploadFile], reader: RequestReader) -> Samples:
+    most = reader.settings.max_batch_samples
+    if len(body.samples) > most:
         raise ServiceError(422, "too_many_samples", f"samples: this server takes {most} at a time.")
-    found = []
+    found: Samples = {}
     for place, sample in enumerate(body.samples):
-        pictures = {}
+        pictures = found[sample.sample_id] = {}
         for name, source in (("image", sample.image), ("reference", sample.reference)):
             if source is None:
                 continue
@@ -91,55 +94,34 @@ async def _stored_pictures(
             else:
                 given = await asyncio.to_thread(reader.bytes_of, where, source.as_picture())
             pictures[name] = await asyncio.to_thread(reader.store, *given)
-        found.append(pictures)
     return found
 
 
-def run_batch(job: ServiceJob, pipeline: Pipeline, intake: BatchIntake, output: Path) -> WorkResult:
+def run_batch(job: ServiceJob, pipeline: Pipeline, body: BatchBody, samples: Samples, output: Path) -> JobOutcome:
     """Work through a batch inside the batch worker's thread; results are kept as they come."""
-    body = intake.body
-    settings = _without_record(pipeline.settings_for(body.backend))
+    # Samples are not recorded one by one: a batch has its results file.
+    settings = without_record(pipeline.settings_for(body.backend))
     tools = dict.fromkeys(pipeline.assessor().tools.find(name).name for name in body.tools or ())
     choices = {} if tools else backends_of(settings)
     batch_job = BatchJob(settings, choices, tools=tuple(tools), query=body.query, align=body.align)
-    switch = StopSwitch()
-    reported = -1
-
-    def progress(tally: Tally) -> None:
-        nonlocal reported
-        if job.stop_reason is not None:
-            # Twice: what is being worked on is dropped as well.
-            switch.asked = 2
-        elif tally.finished != reported:
-            reported = tally.finished
-            job.report("progress", {"total": tally.total, "finished": reported, "by_status": dict(tally.done)})
-
+    stop = StopSwitch()
     make_private_folder(output.parent)
+    manifest = output.with_suffix(".manifest.jsonl")
+    rows = (_sample(sample, samples[sample.sample_id]).as_row() for sample in body.samples)
+    write_atomic(manifest, "".join(json.dumps(row) + "\n" for row in rows))
     summary = Batch(
-        manifest=_written_manifest(intake, output.with_suffix(".manifest.jsonl")),
+        manifest=open_manifest(str(manifest)),
         job=batch_job,
         output=output,
         make_engine=lambda: ThreadEngine(batch_job, 1),
-        on_progress=progress,
-        stop=switch,
+        on_progress=_progress_of(job, stop),
+        stop=stop,
     ).run()
     if job.stop_reason is not None:
         raise Cancelled
     shown = {key: value for key, value in summary.as_dict().items() if key not in ("output", "exit_code", "stopped")}
     failed = summary.failed == summary.total
-    return WorkResult("error" if failed else "partial" if summary.failed else "ok", shown)
-
-
-def _without_record(settings: Settings) -> Settings:
-    """A batch has its results file: a record and checkpoints of every sample would be a second one."""
-    runs = settings.pipeline.runs.model_copy(update={"enabled": False})
-    return settings.model_copy(update={"pipeline": settings.pipeline.model_copy(update={"runs": runs})})
-
-
-def _written_manifest(intake: BatchIntake, path: Path) -> Manifest:
-    samples = [_sample(*each) for each in zip(intake.body.samples, intake.pictures, strict=True)]
-    write_atomic(path, "".join(json.dumps(sample.as_row()) + "\n" for sample in samples))
-    return open_manifest(str(path))
+    return JobOutcome("error" if failed else "partial" if summary.failed else "ok", shown)
 
 
 def _sample(sample: BatchSample, pictures: Mapping[str, StoredPicture]) -> Sample:
@@ -171,28 +153,23 @@ def public_lines(output: Path, request: Mapping[str, Any]) -> Iterator[str]:
             yield json.dumps(presentable(result, names.get(result["sample_id"], {})), ensure_ascii=False) + "\n"
 
 
-# --- Many pictures looked through at once ---
-
+# --- audits ---
 
 DEEPEST = 8
+# An audit's files, beside where a batch has its results. All but the pictures and records stay until it is forgotten.
+ROWS = ".rows.jsonl"
+SHEET = ".sheet.html"
+RECORDS = ".records.jsonl"
+PICTURES = ".pictures"
 
 
-@dataclass(frozen=True)
-class AuditIntake:
-    """Files as they were sent, by the path that each has on the contact sheet."""
+async def read_audit(request: Request, reader: RequestReader) -> tuple[bool, Samples]:
+    """A form whose ``files`` are the pictures; what does not open is taken too, because an audit says so.
 
-    pictures: Mapping[str, StoredPicture]
-    quick: bool
-
-    @property
-    def files(self) -> list[Path]:
-        return [picture.path for picture in self.pictures.values()]
-
-
-async def read_audit(request: Request, reader: RequestReader) -> AuditIntake:
-    """A form whose ``files`` are the pictures; what does not open is taken too, because an audit says so."""
+    Returns whether a quick look is wanted, and the pictures by the path that each has on the contact sheet.
+    """
     most = reader.settings.max_batch_samples
-    pictures: dict[str, StoredPicture] = {}
+    samples: Samples = {}
     with body_faults():
         if body_kind(request) != "form":
             raise ServiceError(415, "unsupported_media_type", "Send the pictures as files of multipart/form-data.")
@@ -203,9 +180,9 @@ async def read_audit(request: Request, reader: RequestReader) -> AuditIntake:
             if len(files) > most:
                 raise ServiceError(422, "too_many_samples", f"files: this server takes {most} at a time.")
             for file in files:
-                name = free_name(sheet_path(file.filename), pictures)
-                pictures[name] = reader.uploads.put(await file.read(), name)
-            return AuditIntake(pictures, quick=form.get("quick") == "true")
+                name = free_name(sheet_path(file.filename), samples)
+                samples[name] = {"image": reader.uploads.put(await file.read(), name.rpartition("/")[2])}
+            return form.get("quick") == "true", samples
 
 
 def sheet_path(given: str | None) -> str:
@@ -232,95 +209,55 @@ def free_name(wanted: str, taken: Mapping[str, Any]) -> str:
     return name
 
 
-@dataclass(frozen=True)
-class AuditFiles:
-    """Where an audit's files are; all but ``folder`` stay until it is forgotten."""
-
-    output: Path
-
-    @property
-    def rows(self) -> Path:
-        return self.output.with_suffix(".rows.jsonl")
-
-    @property
-    def sheet(self) -> Path:
-        return self.output.with_suffix(".sheet.html")
-
-    @property
-    def records(self) -> Path:
-        return self.output.with_suffix(".records.jsonl")
-
-    @property
-    def folder(self) -> Path:
-        return self.output.with_suffix(".pictures")
-
-
-def carry_out(
-    job: ServiceJob, pipeline: Pipeline, intake: AuditIntake, files: AuditFiles, links: SheetLinks
-) -> WorkResult:
+def audit_pictures(
+    job: ServiceJob, pipeline: Pipeline, samples: Samples, output: Path, links: SheetLinks, *, quick: bool
+) -> JobOutcome:
     """Look all pictures through inside the batch worker's thread."""
-    make_private_folder(files.output.parent)
+    folder, records = output.with_suffix(PICTURES), output.with_suffix(RECORDS)
+    stop = StopSwitch()
+    make_private_folder(output.parent)
     try:
-        _link_pictures(intake.pictures, files.folder)
-        stop = StopSwitch()
+        _link_pictures(samples, folder)
         request = AuditRequest(
-            files.folder,
-            quick=intake.quick,
-            records=files.records,
+            folder,
+            quick=quick,
+            records=records,
             overwrite=True,
             workers=1,
-            settings=_settings(pipeline.settings, files.folder),
+            settings=without_record(pipeline.settings, allowed_roots=(folder,)),
             in_threads=True,
-            on_progress=lambda tally: _report(job, tally, stop),
+            on_progress=_progress_of(job, stop),
             stop=stop,
         )
         report = run_audit(request).report
         if job.stop_reason is not None:
             raise Cancelled
         # What the server's folder is called is nobody's business.
-        names = {f"{files.folder}/": "", str(files.folder): "the pictures"}
+        names = {f"{folder}/": "", str(folder): "the pictures"}
         summary: dict[str, Any] = presentable(report.summary().as_dict(), names)
-        shown: list[dict[str, Any]] = [presentable(row, names) for row in report]
-        write_atomic(files.rows, "".join(_line(row) for row in shown))
+        rows = (json.dumps(presentable(row, names), ensure_ascii=False) + "\n" for row in report)
+        write_atomic(output.with_suffix(ROWS), "".join(rows))
 
         def pictures() -> Iterator[SheetPicture]:
             return (replace(each, row=presentable(dict(each.row), names)) for each in report.sheet_pictures())
 
-        title = f"{len(intake.pictures)} pictures"
-        write_contact_sheet(files.sheet, pictures, title=title, summary=summary, links=links, thumbnails="embedded")
-        return WorkResult("ok", summary)
+        title = f"{len(samples)} pictures"
+        sheet = output.with_suffix(SHEET)
+        write_contact_sheet(sheet, pictures, title=title, summary=summary, links=links, thumbnails="embedded")
+        return JobOutcome("ok", summary)
     finally:
-        shutil.rmtree(files.folder, ignore_errors=True)
-        for each in files.output.parent.glob(f"{files.records.name}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+        for each in output.parent.glob(f"{records.name}*"):
             each.unlink(missing_ok=True)
 
 
-def _line(row: Mapping[str, Any]) -> str:
-    return json.dumps(row, ensure_ascii=False) + "\n"
-
-
-def _link_pictures(pictures: Mapping[str, StoredPicture], folder: Path) -> None:
+def _link_pictures(samples: Samples, folder: Path) -> None:
     make_private_folder(folder)
-    for name, picture in pictures.items():
+    for name, pictures in samples.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            os.link(picture.path, target)
+            os.link(pictures["image"].path, target)
         except OSError:
             # Some file systems know no second name of a file.
-            shutil.copyfile(picture.path, target)
-
-
-def _settings(settings: Settings, folder: Path) -> Settings:
-    """The service's own, for a pass that writes no record and opens this folder alone."""
-    pipeline = settings.pipeline
-    changes = {"runs": pipeline.runs.model_copy(update={"enabled": False}), "allowed_roots": (folder,)}
-    return settings.model_copy(update={"pipeline": pipeline.model_copy(update=changes)})
-
-
-def _report(job: ServiceJob, tally: Tally, stop: StopSwitch) -> None:
-    if job.stop_reason is not None:
-        # Twice: what is being looked at is dropped as well.
-        stop.asked = 2
-    else:
-        job.report("progress", {"total": tally.total, "finished": tally.finished})
+            shutil.copyfile(pictures["image"].path, target)

@@ -29,12 +29,19 @@ from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.config import ROLES, Settings
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.serve.http.problems import ServiceError, status_of_kind, without_addresses
+from agenticiqa.serve.http.store.job_record import JobOutcome
 from agenticiqa.serve.http.store.uploads import StoredPicture
 from agenticiqa.serve.http.wire import AssessFields, CompareFields, MeasureFields
 from agenticiqa.serve.http.work.intake import Intake
-from agenticiqa.serve.http.work.jobs import ServiceJob, WorkResult
+from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.tools.needs import assessing_need, measuring_need
 from agenticiqa.vlm_client import VLMClient
+
+
+def without_record(settings: Settings, **changes: Any) -> Settings:
+    """Settings under which runs are not recorded, with other changes to those of the pipeline."""
+    runs = settings.pipeline.runs.model_copy(update={"enabled": False})
+    return settings.model_copy(update={"pipeline": settings.pipeline.model_copy(update={"runs": runs, **changes})})
 
 
 class Pipeline:
@@ -74,13 +81,8 @@ class Pipeline:
 
     def warm_up(self, picture: StoredPicture) -> None:
         """One assessment that leaves no trace: models are loaded and code is imported when the first request comes."""
-        pipeline = self.settings.pipeline
-        untraced = {
-            "runs": pipeline.runs.model_copy(update={"enabled": False}),
-            "cache": pipeline.cache.model_copy(update={"enabled": False}),
-        }
-        settings = self.settings.model_copy(update={"pipeline": pipeline.model_copy(update=untraced)})
-        with AgenticIQA(settings=settings) as assessor:
+        cache = self.settings.pipeline.cache.model_copy(update={"enabled": False})
+        with AgenticIQA(settings=without_record(self.settings, cache=cache)) as assessor:
             assessor.assess(picture.path)
 
     @property
@@ -135,7 +137,7 @@ class Pipeline:
 
     # --- work, each inside a worker's thread ---
 
-    def assess(self, job: ServiceJob, intake: Intake[AssessFields]) -> WorkResult:
+    def assess(self, job: ServiceJob, intake: Intake[AssessFields]) -> JobOutcome:
         fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
         # Damage and impossible regions are the request's fault: found here, they are answered as such.
         opened, original = self._opened(image, reference, fields.regions, fields.align)
@@ -153,9 +155,9 @@ class Pipeline:
             on_event=lambda event: _report(job, event, names),
             run_id=job.id,
         )
-        return WorkResult(result.status, _named(presentable(result, names), image, reference))
+        return JobOutcome(result.status, _named(presentable(result, names), image, reference))
 
-    def compare(self, job: ServiceJob, intake: Intake[CompareFields]) -> WorkResult:
+    def compare(self, job: ServiceJob, intake: Intake[CompareFields]) -> JobOutcome:
         pictures, fields = intake.pictures, intake.fields
         reference = pictures.get("reference")
         opened_a, original = self._opened(pictures["image_a"], reference, None)
@@ -177,9 +179,9 @@ class Pipeline:
             picture = pictures[f"image_{side}"]
             reply[f"image_{side}"] = picture.name
             reply[side] = _named(reply[side], picture, reference) if reply[side] else None
-        return WorkResult(comparison.status, reply)
+        return JobOutcome(comparison.status, reply)
 
-    def measure(self, job: ServiceJob, intake: Intake[MeasureFields]) -> WorkResult:
+    def measure(self, job: ServiceJob, intake: Intake[MeasureFields]) -> JobOutcome:
         fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
         measurer = self._measurer(intake)
         names = _names(intake.pictures)
@@ -192,7 +194,7 @@ class Pipeline:
             check_regions(fields.regions or {}, opened)
             job.checkpoint()
             found = list(measurer.measure_opened(pair, opened, original, boxes or None, memory))
-        return WorkResult("ok", {"measurements": presentable([record.as_dict() for record in found], names)})
+        return JobOutcome("ok", {"measurements": presentable([record.as_dict() for record in found], names)})
 
     def _measurer(self, intake: Intake[MeasureFields]) -> Measurer:
         fields, assessor, pipeline = intake.fields, self.assessor(), self.settings.pipeline
@@ -304,27 +306,22 @@ def _replaced(text: str, names: Mapping[str, str]) -> str:
 def failure_of(result: Mapping[str, Any], run_id: str) -> ServiceError:
     """A run that ended without an answer."""
     detail = without_addresses(str(result.get("error") or "The run ended without an answer."))
-    kind = _error_kind(result)
+    # Of an assessment, or of the side of a comparison that failed.
+    sides = [result, *(result[side] for side in ("a", "b") if result.get(side))]
+    kinds = [(each.get("metadata") or {}).get("error_kind") for each in sides]
+    kind = next((str(kind) for kind in kinds if kind), "")
     status = status_of_kind(kind)
     return ServiceError(status, "assessment_failed" if status == 502 else kind, detail, run_id=run_id)
 
 
-def _error_kind(result: Mapping[str, Any]) -> str:
-    """Of an assessment, or of the side of a comparison that failed."""
-    sides = [result, *(result[side] for side in ("a", "b") if result.get(side))]
-    kinds = [(each.get("metadata") or {}).get("error_kind") for each in sides]
-    return next((str(kind) for kind in kinds if kind), "")
-
-
 def assessment_of(result: Mapping[str, Any], pictures: Mapping[str, StoredPicture]) -> Assessment:
     """A recorded result with its pictures where they are on this server."""
-    found = Assessment.model_validate(result)
-    reference = pictures.get("reference")
+    return _placed(Assessment.model_validate(result), pictures["image"], pictures.get("reference"))
+
+
+def _placed(found: Assessment, image: StoredPicture, reference: StoredPicture | None) -> Assessment:
     return found.model_copy(
-        update={
-            "image_path": str(pictures["image"].path),
-            "reference_path": str(reference.path) if reference else None,
-        }
+        update={"image_path": str(image.path), "reference_path": str(reference.path) if reference else None}
     )
 
 
@@ -336,6 +333,5 @@ def comparison_of(result: Mapping[str, Any], pictures: Mapping[str, StoredPictur
     for side, own in (("a", found.a), ("b", found.b)):
         picture = pictures[f"image_{side}"]
         sides[f"image_{side}"] = str(picture.path)
-        own_pictures = {"image": picture, **({"reference": reference} if reference else {})}
-        sides[side] = assessment_of(own.model_dump(mode="json"), own_pictures) if own else None
+        sides[side] = _placed(own, picture, reference) if own else None
     return found.model_copy(update=sides)
