@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from agenticiqa._data import read_data
 from agenticiqa.errors import AgenticIQAError
@@ -79,7 +80,8 @@ def _between(values: Five, level: float) -> float:
 
 def _read_protocol() -> Iterator[Distortion]:
     for row in read_data("research/distortions/protocol.yaml"):
-        yield Distortion(**{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
+        fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+        yield Distortion(**fields)
 
 
 PROTOCOL: tuple[Distortion, ...] = tuple(_read_protocol())
