@@ -194,7 +194,7 @@ def _about_small(groups: Iterable[Agreement]) -> list[str]:
 
 
 def _figures(figures: Agreement, *, short: bool = False) -> list[str]:
-    show = _short if short else _estimate
+    show = _short if short else estimate_text
     used = str(figures.used) if figures.used == figures.asked else f"{figures.used} of {figures.asked}"
     return [
         used,
@@ -211,7 +211,8 @@ def _short(estimate: IntervalEstimate, digits: int = 3) -> str:
     return _number(estimate.value, digits)
 
 
-def _estimate(estimate: IntervalEstimate, digits: int = 3) -> str:
+def estimate_text(estimate: IntervalEstimate, digits: int = 3) -> str:
+    """A figure with its interval."""
     if estimate.low is None or estimate.high is None:
         return _number(estimate.value, digits)
     return f"{_number(estimate.value, digits)} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
@@ -246,13 +247,14 @@ def _choice_tables(report: ChoiceReport, paper: bool) -> Iterator[Table]:
 def _shares(figures: Accuracy) -> list[str]:
     return [
         f"{figures.right} / {figures.asked}",
-        _percent(figures.of_all),
+        percent_text(figures.of_all),
         str(figures.answered),
-        _percent(figures.of_answered),
+        percent_text(figures.of_answered),
     ]
 
 
-def _percent(estimate: IntervalEstimate) -> str:
+def percent_text(estimate: IntervalEstimate) -> str:
+    """A share with its interval, in percent."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return UNDEFINED
     return f"{estimate.value:.1%} [{estimate.low:.1%}, {estimate.high:.1%}]"
@@ -303,7 +305,7 @@ def _score_comparison(scores: ScoreComparison) -> Iterator[list[str]]:
     p = UNDEFINED if scores.steiger is None else f"{scores.steiger.p:.2g}"
     figures = (("SRCC", scores.srcc, scores.srcc_difference, ""), ("PLCC", scores.plcc, scores.plcc_difference, p))
     for name, (first, second), difference, test in figures:
-        yield [scores.dataset or "all", used, name, _number(first), _number(second), _estimate(difference, 4), test]
+        yield [scores.dataset or "all", used, name, _number(first), _number(second), estimate_text(difference, 4), test]
 
 
 def _choice_comparison(choices: ChoiceComparison, notes: list[str]) -> Table:

@@ -1,10 +1,10 @@
-"""Figures as the cells of a table."""
+"""A study as a page with charts, as Markdown and as CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -18,7 +18,7 @@ from agenticiqa.research.reproduction.tables import published_rows
 from agenticiqa.research.statistics import Accuracy, IntervalEstimate, LogisticFit
 from agenticiqa.research.tables import Table
 from agenticiqa.runtime.config import ROLES
-from agenticiqa.runtime.logs import in_one_line, markdown_text
+from agenticiqa.runtime.logs import markdown_text
 
 # --- A study on one self-contained page ---
 
@@ -96,42 +96,13 @@ def _figure(drawn: str, caption: str) -> str:
     return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-# --- A table as Markdown, LaTeX and CSV ---
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "≈": r"$\approx$", "–": "--", "×": r"$\times$",
-    "“": "``", "”": "''", "…": r"\ldots{}", "é": r"\'e", "<": r"$<$", ">": r"$>$",
-}  # fmt: skip
+# --- A table as Markdown ---
 
 
 def markdown(study: Study, table: Table, facts: Mapping[str, str]) -> str:
     """The table, then how it was made."""
     lines = [f"# Reproduction: {study.table}", "", table.markdown()]
     return "\n".join([*lines, *(f"- {markdown_text(name)}: {markdown_text(text)}" for name, text in facts.items()), ""])
-
-
-def latex(table: Table) -> str:
-    """A ``tabular`` with the rules of booktabs; notes as comments above it."""
-    lines = [f"% {in_one_line(note)}" for note in (table.title, *table.notes)]
-    lines += [rf"\begin{{tabular}}{{l{'r' * (len(table.columns) - 1)}}}", r"\toprule"]
-    lines += [_latex_row(table.columns), r"\midrule"]
-    lines += [_latex_row(row) for row in table.rows]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
-def _latex_row(cells: Iterable[str]) -> str:
-    return " & ".join(latex_text(cell) for cell in cells) + r" \\"
-
-
-def latex_text(text: str) -> str:
-    r"""Text that LaTeX prints as it is.
-
-    >>> print(latex_text("50% of a_b, = GPT-4o"))
-    50\% of a\_b, = GPT-4o
-    """
-    return "".join(_LATEX.get(character, character) for character in in_one_line(text))
 
 
 # --- CSV: one line for each method, set and part ---------------------------------------------------------
