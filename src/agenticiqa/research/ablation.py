@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agenticiqa.answers import parse_level
 from agenticiqa.research.agreement import Agreement, FigureSettings, agreement
 from agenticiqa.research.results import EvaluationError, Result
 
@@ -28,15 +29,6 @@ class Variant:
     figures: Agreement | None
     lacking: int
     note: str | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "ablation": self.ablation,
-            "name": self.name,
-            "lacking": self.lacking,
-            "note": self.note,
-            "figures": self.figures.as_dict() if self.figures else None,
-        }
 
 
 def ablate(results: Sequence[Result], wanted: Sequence[str], settings: FigureSettings | None = None) -> list[Variant]:
@@ -93,8 +85,6 @@ def fused(line: Mapping[str, Any], *, normalize: bool) -> float | None:
 
 def model_letter(line: Mapping[str, Any]) -> float | None:
     """The level of the model's own letter, without probabilities."""
-    from agenticiqa.answers import parse_level
-
     answer = (line.get("summarizer_result") or {}).get("final_answer")
     level = parse_level(answer) if isinstance(answer, str) else None
     return None if level is None else float(level)

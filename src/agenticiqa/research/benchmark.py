@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from importlib import metadata as package_metadata
@@ -107,8 +108,7 @@ def run_benchmark(
 def _run_batch(
     plan: Plan, job: BatchJob, make_engine: Callable[[], Engine], on_progress: ProgressListener, stop: StopSwitch
 ) -> BatchSummary:
-    manifest = open_manifest(str(plan.work / MANIFEST))
-    try:
+    with closing(open_manifest(str(plan.work / MANIFEST))) as manifest:
         return Batch(
             manifest=manifest,
             job=job,
@@ -119,8 +119,6 @@ def _run_batch(
             on_progress=on_progress,
             stop=stop,
         ).run()
-    finally:
-        manifest.close()
 
 
 def _evaluations(plan: Plan, job: BatchJob) -> list[Evaluation]:

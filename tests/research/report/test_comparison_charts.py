@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from agenticiqa.research.report.charts import Bar, Point, cost_against, interval_bars, thinned
+from agenticiqa.research.report.charts import Bar, Point, cost_against, interval_bars, scatter
 
 
 def drawn(svg: str) -> ElementTree.Element:
@@ -45,7 +45,7 @@ def test_costs_are_points_whose_names_do_not_cover_each_other():
 
 def test_a_large_set_is_thinned_the_same_way_every_time():
     values = list(range(100))
-    kept, others = thinned(values, [-value for value in values], 10)
-    assert (len(kept), others) == (10, [-value for value in kept])
-    assert kept == sorted(kept) == thinned(values, values, 10)[0]
-    assert thinned([1.0], [2.0], 10) == ([1.0], [2.0])
+    drawn_twice = [scatter(values, values, most=10) for _ in range(2)]
+    assert drawn_twice[0] == drawn_twice[1]
+    assert drawn_twice[0].count("<circle") == 10
+    assert "Scores of 100 samples" in drawn_twice[0]

@@ -42,12 +42,17 @@ def histogram(scores: Sequence[float]) -> str:
     return svg(lines + bars + names, f"Distribution of {len(scores)} scores over the scale from 1 to 5")
 
 
-def scatter(scores: Sequence[float], opinions: Sequence[float], curve: Callable[[Floats], Floats] | None = None) -> str:
+def scatter(
+    scores: npt.ArrayLike,
+    opinions: npt.ArrayLike,
+    curve: Callable[[Floats], Floats] | None = None,
+    most: int = MOST_DOTS,
+) -> str:
     """Every sample's score against people's opinion, and the fitted curve where there is one."""
     points = np.column_stack([scores, opinions])
     shown = points
-    if len(points) > MOST_DOTS:
-        shown = points[np.random.default_rng(0).choice(len(points), MOST_DOTS, replace=False)]
+    if len(points) > most:
+        shown = points[np.random.default_rng(0).choice(len(points), most, replace=False)]
     low, high = points.min(axis=0), points.max(axis=0)
     x = axis(*widened(low[0], high[0]), LEFT, WIDTH - RIGHT)
     y = axis(*widened(low[1], high[1]), HEIGHT - BOTTOM, TOP)
@@ -61,7 +66,7 @@ def scatter(scores: Sequence[float], opinions: Sequence[float], curve: Callable[
         parts.append(f'<polyline points="{path}" fill="none" stroke="#b3261e" stroke-width="2"></polyline>')
     parts.append(f'<text x="{(LEFT + WIDTH) / 2:.0f}" y="{HEIGHT - 4}" text-anchor="middle">score</text>')
     parts.append(f'<text x="12" y="{HEIGHT / 2:.0f}" transform="rotate(-90 12 {HEIGHT / 2:.0f})">opinion</text>')
-    missing = f"; {MOST_DOTS} of them drawn" if len(points) > MOST_DOTS else ""
+    missing = f"; {most} of them drawn" if len(points) > most else ""
     return svg("".join(parts), f"Scores of {len(points)} samples against people's opinion{missing}")
 
 
@@ -125,6 +130,11 @@ def y_tick(y: float, label: str) -> str:
     """A line across the chart, and its number."""
     line = f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"></line>'
     return f'{line}<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{escape(label)}</text>'
+
+
+def figure(drawn: str, caption: str) -> str:
+    """A chart with words below it."""
+    return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
 def svg(content: str, label: str, *, height: float = HEIGHT) -> str:
@@ -248,11 +258,3 @@ def _name_beside(name: str, x: float, y: float, taken: list[tuple[float, float, 
     taken.append((left, right, y))
     side, anchor = (8, "start") if x < WIDTH / 2 else (-8, "end")
     return f'<text x="{x + side:.1f}" y="{y + 4:.1f}" text-anchor="{anchor}">{escape(shown)}</text>'
-
-
-def thinned(values: Sequence[float], others: Sequence[float], most: int) -> tuple[list[float], list[float]]:
-    """At most so many of these pairs, the same ones every time: a page with many charts must stay light."""
-    if len(values) <= most:
-        return list(values), list(others)
-    kept = np.sort(np.random.default_rng(0).choice(len(values), most, replace=False))
-    return [values[i] for i in kept], [others[i] for i in kept]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
 from typing import Any
@@ -61,6 +61,10 @@ class Outcome:
     def complete(self) -> bool:
         return self.file is not None and len(self.file.results) == self.asked
 
+    @property
+    def state_name(self) -> str:
+        return "done" if self.complete else self.state.state
+
     @cached_property
     def sha256(self) -> str | None:
         """Of the stored results."""
@@ -83,17 +87,17 @@ class Outcome:
             "kind": method.kind,
             "roles": dict(method.roles) or None,
             "without": method.without,
-            "state": self.state.state if self.file is None or not self.complete else "done",
+            "state": self.state_name,
             "reason": self.state.reason,
             "asked": self.asked,
             "whole_set": self.whole,
             "results": str(self.cell.results) if self.file else None,
             "results_sha256": self.sha256,
             "failed": self.file.count("error") if self.file else None,
-            "scores": self.scores.as_dict() if self.scores else None,
+            "scores": asdict(self.scores) if self.scores else None,
             "choices": self.choices.as_dict() if self.choices else None,
             "parts": {name: part.as_dict() for name, part in self.parts.items()},
-            "expense": dict(vars(self.expense)) if self.expense else None,
+            "expense": asdict(self.expense) if self.expense else None,
         }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from agenticiqa.reports.look import page, table
 from agenticiqa.research.agreement import pairs
-from agenticiqa.research.report.charts import Bar, Point, cost_against, interval_bars, scatter, thinned
+from agenticiqa.research.report.charts import Bar, Point, cost_against, figure, interval_bars, scatter
 from agenticiqa.research.reproduction.methods import Study
 from agenticiqa.research.reproduction.outcomes import Outcome
 from agenticiqa.research.reproduction.sets import JudgedSet
@@ -51,11 +51,11 @@ def _charts(judged: JudgedSet, own: Sequence[Outcome], *, beside_paper: bool) ->
     bars = [*printed, *_bars(own)]
     if bars:
         grey = "; grey: published" if printed else ""
-        yield _figure(interval_bars(bars, f"{name} on {judged.title}"), f"{name} with 95 % intervals{grey}.")
+        yield figure(interval_bars(bars, f"{name} on {judged.title}"), f"{name} with 95 % intervals{grey}.")
     points = [point for each in own if (point := _point(each))]
     if points:
         drawn = cost_against(points, f"{name} on {judged.title} against cost", name)
-        yield _figure(drawn, f"{name} against what a thousand samples cost.")
+        yield figure(drawn, f"{name} against what a thousand samples cost.")
     scatters = [_scatter(each) for each in own if each.scores and each.scores.used > 1]
     if scatters:
         yield f'<h3>Scores against opinions</h3><div class="charts">{"".join(scatters)}</div>'
@@ -87,13 +87,9 @@ def _scatter(each: Outcome) -> str:
     if each.file is None or each.scores is None:
         return ""
     compared = pairs(each.file.results)
-    curve = LogisticFit(each.scores.fit, squared_error=0.0) if each.scores.fit else None
-    drawn = scatter(*thinned(compared.predicted.tolist(), compared.opinions.tolist(), MOST_DOTS), curve)
-    return _figure(drawn, f"{each.cell.method.short_label}: {each.scores.used} pictures.")
-
-
-def _figure(drawn: str, caption: str) -> str:
-    return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
+    curve = LogisticFit(each.scores.fit) if each.scores.fit else None
+    drawn = scatter(compared.predicted, compared.opinions, curve, MOST_DOTS)
+    return figure(drawn, f"{each.cell.method.short_label}: {each.scores.used} pictures.")
 
 
 # --- A table as Markdown ---
@@ -127,27 +123,17 @@ def csv_text(study: Study, outcomes: Sequence[Outcome]) -> str:
 
 def _plain(value: Any) -> Any:
     """Spreadsheets take texts that begin with one of these for formulas."""
-    text = str(value) if isinstance(value, str) else value
-    return f"'{text}" if isinstance(text, str) and text[:1] in ("=", "+", "-", "@") else text
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@")) else value
 
 
 def _published(study: Study) -> Iterator[dict[str, Any]]:
     for row in published_rows(study.sets) if study.is_published else ():
+        common = {"table": study.table, "method": row.method, "published": True}
         for name, (srcc, plcc) in row.correlations.items():
-            yield {
-                "table": study.table,
-                "set": name,
-                "method": row.method,
-                "published": True,
-                "srcc": srcc,
-                "plcc": plcc,
-            }
+            yield {**common, "set": name, "srcc": srcc, "plcc": plcc}
         for name, parts in row.accuracies.items():
             for part, share in parts.items():
-                yield {
-                    "table": study.table, "set": name, "part": part, "method": row.method, "published": True,
-                    "accuracy": round(share / 100, 6),
-                }  # fmt: skip
+                yield {**common, "set": name, "part": part, "accuracy": round(share / 100, 6)}
 
 
 def _rows(study: Study, each: Outcome) -> Iterator[dict[str, Any]]:
@@ -155,7 +141,7 @@ def _rows(study: Study, each: Outcome) -> Iterator[dict[str, Any]]:
     row: dict[str, Any] = {
         "table": study.table, "set": judged.name, "subset": judged.subset, "method": method.label, "published": False,
         "kind": method.kind, "profile": each.cell.profile or "", **method.roles,
-        "without": method.without or "", "state": _state(each),
+        "without": method.without or "", "state": each.state_name,
         "asked": each.asked, "whole_set": each.whole, "results_sha256": each.sha256 or "",
     }  # fmt: skip
     if each.file:
@@ -170,10 +156,6 @@ def _rows(study: Study, each: Outcome) -> Iterator[dict[str, Any]]:
     yield row if each.choices is None else {**row, "part": "overall", **_accuracy(each.choices)}
     for name, part in each.parts.items():
         yield {**row, "part": name, **_accuracy(part)}
-
-
-def _state(each: Outcome) -> str:
-    return "done" if each.complete else each.state.state
 
 
 def _accuracy(figures: Accuracy) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from agenticiqa.research.reproduction.running import (
     Listener,
     MakeEngine,
     distinct,
+    lines_in,
     run_cells,
     write_manifests,
 )
@@ -109,11 +110,9 @@ def reproduce(
 def _outcome(
     order: ReproductionRequest, cell: Cell, states: dict[Path, CellState], checks: dict[str, Check]
 ) -> Outcome:
-    check = checks[cell.judged.key]
-    with cell.manifest.open("rb") as stream:
-        asked = sum(1 for _ in stream)
+    asked = lines_in(cell.manifest)
     state = states.get(cell.results, NOT_RUN)
-    whole = asked == check.expected
+    whole = asked == checks[cell.judged.key].expected
     return outcome(cell, state, asked, whole=whole, resamples=order.resamples, rescoring=order.rescoring)
 
 
