@@ -10,7 +10,7 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
@@ -28,7 +28,7 @@ from agenticiqa.reports.look import models_of, page, quiet, shown_name, table, w
 from agenticiqa.research.agreement import FigureSettings, grouped, pairs
 from agenticiqa.research.evaluate import Evaluation, ScoreReport, evaluate
 from agenticiqa.research.report.charts import figure, heat_colour, histogram, ink_on, scatter
-from agenticiqa.research.results import Result, ResultFile, Status
+from agenticiqa.research.results import Result, ResultFile, Status, sum_or_none
 from agenticiqa.research.statistics import LogisticFit
 from agenticiqa.research.tables import tables
 from agenticiqa.runtime.config import ImageLimits
@@ -219,14 +219,14 @@ def prepare(file: ResultFile, *, title: str | None = None, cases: int = CASES, r
     judged = any(result.is_scored or result.is_choice for result in file.results)
     answered = [result for result in file.results if result.score is not None]
     errors = [result for result in file.results if result.status == "error"]
-    agents = _agents(file.results)
+    costs = [result.metadata.get("cost_usd") for result in file.results if result.metadata]
     return BatchReport(
         file=file,
         title=title or f"Quality report: {file.path.name}",
         evaluation=evaluate(file, settings=FigureSettings(resamples=resamples)) if judged else None,
         scores=[result.score for result in answered if result.score is not None],
-        agents=agents,
-        usd=_sum_or_none(_metadata(result).get("cost_usd") for result in file.results if _metadata(result)),
+        agents=list(_agents(file.results)),
+        usd=sum_or_none(costs) if costs else None,
         heat=_heat(file.results),
         cases=_cases(file.results, answered, cases),
         errors=errors,
@@ -236,49 +236,32 @@ def prepare(file: ResultFile, *, title: str | None = None, cases: int = CASES, r
 
 def error_kind(result: Result) -> str:
     """The machine-readable name of a failure."""
-    return str(_metadata(result).get("error_kind") or result.line.get("error_kind") or "unknown")
-
-
-def _metadata(result: Result) -> Mapping[str, Any]:
-    found = result.line.get("metadata")
-    return found if isinstance(found, Mapping) else {}
+    return str(result.metadata.get("error_kind") or result.line.get("error_kind") or "unknown")
 
 
 # --- cost ---
 
 
-def _agents(results: Iterable[Result]) -> list[AgentCost]:
-    metadata = [_metadata(result) for result in results]
-    return [cost for cost in (_agent(name, metadata) for name in AGENTS) if cost.seconds or cost.calls]
-
-
-def _agent(name: str, metadata: list[Mapping[str, Any]]) -> AgentCost:
-    calls = [call for each in metadata for call in each.get("call_log") or [] if call.get("role") == name]
-    return AgentCost(
-        agent=name,
-        seconds=sum(float((each.get("timings") or {}).get(name, 0.0)) for each in metadata),
-        calls=len(calls),
-        tokens=sum(count or 0 for call in calls for count in (call.get("tokens") or {}).values()),
-        usd=_sum_or_none(call.get("cost_usd") for call in calls),
-    )
-
-
-def _sum_or_none(values: Iterable[Any]) -> float | None:
-    known = list(values)
-    return None if not known or None in known else float(sum(known))
+def _agents(results: Iterable[Result]) -> Iterator[AgentCost]:
+    metadata = [result.metadata for result in results]
+    for name in AGENTS:
+        calls = [call for each in metadata for call in each.get("call_log") or [] if call.get("role") == name]
+        seconds = sum(float((each.get("timings") or {}).get(name, 0.0)) for each in metadata)
+        if seconds or calls:
+            tokens = sum(count or 0 for call in calls for count in (call.get("tokens") or {}).values())
+            usd = sum_or_none(call.get("cost_usd") for call in calls) if calls else None
+            yield AgentCost(name, seconds, len(calls), tokens, usd)
 
 
 # --- distortions ---
 
 
 def _heat(results: list[Result]) -> dict[str, dict[str, Cell]]:
-    kinds = grouped(results, "distortion")
-    return {kind: {"all": _cell(own), **_levels(own)} for kind, own in sorted(kinds.items())}
-
-
-def _levels(results: list[Result]) -> dict[str, Cell]:
-    levels = grouped(results, "level")
-    return {name: _cell(own) for name, own in sorted(levels.items(), key=lambda item: (len(item[0]), item[0]))}
+    found = {}
+    for kind, own in sorted(grouped(results, "distortion").items()):
+        levels = sorted(grouped(own, "level").items(), key=lambda item: (len(item[0]), item[0]))
+        found[kind] = {"all": _cell(own), **{level: _cell(part) for level, part in levels}}
+    return found
 
 
 def _cell(results: list[Result]) -> Cell:
@@ -358,7 +341,7 @@ def render_page(
     return page(
         report.title,
         f"<nav>{contents}</nav>{body}",
-        (model for result in results for model in models_of(result.line.get("metadata") or {})),
+        (model for result in results for model in models_of(result.metadata)),
         script=resources.files(__package__).joinpath("samples.js").read_text(encoding="utf-8"),
         data=samples_data(results, limits, progress, thumbnails=thumbnails),
     )

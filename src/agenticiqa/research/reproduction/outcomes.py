@@ -19,8 +19,10 @@ from agenticiqa.research.results import (
     EvaluationError,
     Result,
     ResultFile,
+    fusion_in,
     read_results,
     score_of,
+    sum_or_none,
     tool_entries,
 )
 from agenticiqa.research.statistics import FEWEST_CLUSTERS, Accuracy, IntervalEstimate, accuracy
@@ -134,9 +136,8 @@ def _rescored(result: Result, how: Rescoring) -> Result:
 def _slim(result: Result) -> Result:
     """With what the tables still need of its line: all methods of all sets are held in memory at once."""
     summary = result.line.get("summarizer_result") or {}
-    fusion = (summary.get("used_evidence") or {}).get("fusion")
     columns = {name: value for name, value in result.line.items() if not isinstance(value, (dict, list))}
-    kept = {"final_answer": summary.get("final_answer"), "used_evidence": {"fusion": fusion}}
+    kept = {"final_answer": summary.get("final_answer"), "used_evidence": {"fusion": fusion_in(result.line)}}
     return replace(result, line={**columns, "summarizer_result": kept})
 
 
@@ -164,23 +165,18 @@ def _parts(cell: Cell, judged: Sequence[Result]) -> dict[str, Accuracy]:
 
 
 def expense(results: Sequence[Result]) -> Expense:
-    about = [metadata for result in results if isinstance(metadata := result.line.get("metadata"), Mapping)]
+    about = [result.metadata for result in results]
     calls = [call for each in about for call in each.get("call_log") or []]
     fresh = [each for each in about if not each.get("cached_calls")]
     totals = [float(total) for each in fresh if (total := (each.get("timings") or {}).get("total")) is not None]
     return Expense(
         calls=len(calls),
-        usd=_sum_or_none(
+        usd=sum_or_none(
             [call.get(key, 0.0) for call in calls for key in ("cost_usd", "cached_cost_usd", "spared_usd")]
         ),
-        paid=_sum_or_none([call.get("cost_usd", 0.0) for call in calls]),
+        paid=sum_or_none([call.get("cost_usd", 0.0) for call in calls]),
         seconds=fmean(totals) if totals else None,
     )
-
-
-def _sum_or_none(amounts: Sequence[float | None]) -> float | None:
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) if len(known) == len(amounts) else None
 
 
 # --- How two methods differ on the samples that both answered ---

@@ -10,7 +10,7 @@ from typing import Any
 
 from agenticiqa.reports.look import page, table
 from agenticiqa.research.agreement import pairs
-from agenticiqa.research.report.charts import Bar, Point, cost_against, figure, interval_bars, scatter
+from agenticiqa.research.report.charts import Bar, figure, interval_bars, scatter
 from agenticiqa.research.reproduction.methods import Study
 from agenticiqa.research.reproduction.outcomes import Outcome
 from agenticiqa.research.reproduction.sets import JudgedSet
@@ -52,10 +52,6 @@ def _charts(judged: JudgedSet, own: Sequence[Outcome], *, beside_paper: bool) ->
     if bars:
         grey = "; grey: published" if printed else ""
         yield figure(interval_bars(bars, f"{name} on {judged.title}"), f"{name} with 95 % intervals{grey}.")
-    points = [point for each in own if (point := _point(each))]
-    if points:
-        drawn = cost_against(points, f"{name} on {judged.title} against cost", name)
-        yield figure(drawn, f"{name} against what a thousand samples cost.")
     scatters = [_scatter(each) for each in own if each.scores and each.scores.used > 1]
     if scatters:
         yield f'<h3>Scores against opinions</h3><div class="charts">{"".join(scatters)}</div>'
@@ -74,13 +70,6 @@ def _bars(own: Sequence[Outcome]) -> Iterator[Bar]:
         found = each.main_figure
         if found and found.value is not None:
             yield Bar(each.cell.method.short_label, found.value, found.low, found.high)
-
-
-def _point(each: Outcome) -> Point | None:
-    found = each.main_figure
-    if each.expense is None or each.expense.usd is None or each.file is None or found is None or found.value is None:
-        return None
-    return Point(each.cell.method.short_label, each.expense.usd / len(each.file.results) * 1000, found.value)
 
 
 def _scatter(each: Outcome) -> str:
