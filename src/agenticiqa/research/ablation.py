@@ -100,18 +100,14 @@ def _rescored(
 
 
 def _without_fusion(results: Sequence[Result], settings: FigureSettings) -> list[Variant]:
-    source = _probability_source(results)
+    bare = sum(fusion_in(result.line).get("p_source") == "classification" for result in results)
+    spread = f"{bare} samples have no real probabilities: p was spread around the model's letter" if bare else None
     return [
         _rescored("fusion", "tool mean only", results, tools_only, settings),
-        _rescored("fusion", "model probabilities only", results, model_only, settings, source),
+        _rescored("fusion", "model probabilities only", results, model_only, settings, spread),
         _rescored("fusion", "model's letter only", results, model_letter, settings),
         _rescored("fusion", "printed formula, not normalised", results, printed_formula, settings),
     ]
-
-
-def _probability_source(results: Sequence[Result]) -> str | None:
-    bare = sum(fusion_in(result.line).get("p_source") == "classification" for result in results)
-    return f"{bare} samples have no real probabilities: p was spread around the model's letter" if bare else None
 
 
 def _without_tools(results: Sequence[Result], settings: FigureSettings) -> list[Variant]:

@@ -99,7 +99,9 @@ def run_benchmark(
         raise EvaluationError(
             f"None of {summary.total} samples has an answer ({kinds}).", hint=f"{plan.work / RESULTS} has the reasons."
         )
-    evaluations = _evaluations(plan, job)
+    # One for the fused score, or one for each tool of a run that only measured.
+    scores = [f"{TOOL_PREFIX}{tool}" for tool in job.tools] or [FUSED]
+    evaluations = [evaluate(read_results(plan.work / RESULTS, score=score), settings=plan.settings) for score in scores]
     section = _section(plan, job, check, summary, evaluations)
     append_section(plan.page, section)
     return Benchmark(check, summary, evaluations, section)
@@ -119,12 +121,6 @@ def _run_batch(
             on_progress=on_progress,
             stop=stop,
         ).run()
-
-
-def _evaluations(plan: Plan, job: BatchJob) -> list[Evaluation]:
-    """One for the fused score, or one for each tool of a run that only measured."""
-    scores = [f"{TOOL_PREFIX}{tool}" for tool in job.tools] or [FUSED]
-    return [evaluate(read_results(plan.work / RESULTS, score=score), settings=plan.settings) for score in scores]
 
 
 # --- the page --------------------------------------------------------------------------------------------

@@ -56,7 +56,8 @@ def _read_agenticiqa_eval(folder: DatasetFolder, subset: str) -> Iterator[Sample
     pictures = folder.folder("images", ".")
     for task, file in sources:
         for place, record in enumerate(json_records(folder, file)):
-            own = task or _task_name(_text(folder, file, record, ("task", "task_type", "agent", "category")))
+            label = task or _text(folder, file, record, ("task", "task_type", "agent", "category"))
+            own = "-".join(label.casefold().replace("_", " ").replace("-", " ").split())
             if subset not in ("all", own):
                 continue
             reference = first_key(record, "reference_path", "reference", "ref_path")
@@ -69,10 +70,6 @@ def _read_agenticiqa_eval(folder: DatasetFolder, subset: str) -> Iterator[Sample
                 reference=joined(pictures, str(reference)) if reference else None,
                 carried={"dataset": "agenticiqa-eval", "task": own},
             )
-
-
-def _task_name(text: str) -> str:
-    return "-".join(text.casefold().replace("_", " ").replace("-", " ").split())
 
 
 # --- both ------------------------------------------------------------------------------------------------

@@ -503,12 +503,10 @@ def _errors(report: BatchReport) -> str:
         return ""
     kinds = table(("Kind", "Samples"), [(kind, str(count)) for kind, count in report.error_kinds.items()])
     name_of = shown_ids(report.file.results)
-    rows = [(name_of(each), error_kind(each), _what_happened(each)) for each in report.errors[:MOST_ERRORS]]
+    rows = []
+    for each in report.errors[:MOST_ERRORS]:
+        paths = each.line.get("image_path"), each.line.get("reference_path")
+        rows.append((name_of(each), error_kind(each), without_folders(str(each.line.get("error") or ""), *paths)))
     more = len(report.errors) - len(rows)
     note = quiet(f"{more} more are in {report.file.path.name}.") if more else ""
     return kinds + table(("Sample", "Kind", "What happened"), rows) + note
-
-
-def _what_happened(result: Result) -> str:
-    line = result.line
-    return without_folders(str(line.get("error") or ""), line.get("image_path"), line.get("reference_path"))

@@ -120,7 +120,11 @@ def outcome(
         file=file,
         scores=None if cell.judged.asks_questions else agreement(file.results, settings_for(file, resamples)),
         choices=accuracy(judged) if cell.judged.asks_questions else None,
-        parts=_parts(cell, judged),
+        parts={
+            name: accuracy(own)
+            for column in PARTS.get(cell.judged.name, ())
+            for name, own in sorted(grouped(judged, column).items())
+        },
         expense=expense(whole_lines.results),
     )
 
@@ -157,11 +161,6 @@ def settings_for(file: ResultFile, resamples: int) -> FigureSettings:
     """Versions of one picture are drawn together where there are enough pictures to draw from."""
     references = {result.group("reference_path") for result in file.results} - {None}
     return FigureSettings(resamples=resamples, cluster="reference_path" if len(references) >= FEWEST_CLUSTERS else None)
-
-
-def _parts(cell: Cell, judged: Sequence[Result]) -> dict[str, Accuracy]:
-    columns = PARTS.get(cell.judged.name, ())
-    return {name: accuracy(own) for column in columns for name, own in sorted(grouped(judged, column).items())}
 
 
 def expense(results: Sequence[Result]) -> Expense:
@@ -234,10 +233,8 @@ def difference(first: Outcome, second: Outcome, resamples: int) -> Difference:
     if found.choices and found.choices.common:
         gained = found.choices.only_second - found.choices.only_first
         return Difference(gained / found.choices.common, p=found.choices.p)
-    return _turned(found.scores[0].srcc_difference) if found.scores else Difference(None)
-
-
-def _turned(estimate: IntervalEstimate) -> Difference:
-    """Comparisons are first minus second."""
-    value, low, high = (None if each is None else -each for each in (estimate.value, estimate.high, estimate.low))
-    return Difference(value, low, high)
+    if not found.scores:
+        return Difference(None)
+    # Comparisons are first minus second: turned round, the upper end becomes the lower one.
+    turned = found.scores[0].srcc_difference
+    return Difference(*(None if each is None else -each for each in (turned.value, turned.high, turned.low)))
