@@ -1,30 +1,27 @@
-"""How well scores agree with people: rank and linear correlation with bootstrap intervals."""
+"""How well scores agree with people: the package's correlations, with bootstrap intervals over pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-from scipy import stats
-
-Floats = npt.NDArray[np.float64]
+from agenticiqa.research.agreement import difference_of_ranks
+from agenticiqa.research.statistics import Floats, Statistic, bootstrap, kendall, pearson, spearman
 
 REPLICATES = 2000
 SEED = 1
 
 
 def srcc(scores: Floats, opinion: Floats) -> float:
-    return float(stats.spearmanr(scores, opinion).statistic)
+    return float(spearman(scores, opinion))
 
 
 def plcc(scores: Floats, opinion: Floats) -> float:
-    return float(stats.pearsonr(scores, opinion).statistic)
+    return float(pearson(scores, opinion))
 
 
 def krcc(scores: Floats, opinion: Floats) -> float:
-    return float(stats.kendalltau(scores, opinion).statistic)
+    return float(kendall(scores, opinion))
 
 
 @dataclass(frozen=True)
@@ -37,17 +34,12 @@ class Estimate:
         return f"{self.value:.4f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-def with_interval(statistic: Callable[[Floats, Floats], float], scores: Floats, opinion: Floats) -> Estimate:
-    """The statistic with its 95 % percentile interval over resampled pictures."""
-    draws = [statistic(scores[pick], opinion[pick]) for pick in _resamples(len(scores))]
-    return Estimate(statistic(scores, opinion), *np.quantile(draws, [0.025, 0.975]).tolist())
+def with_interval(statistic: Statistic, *samples: Floats) -> Estimate:
+    """The statistic with its 95 % percentile interval over resampled pictures; NaN where it is not defined."""
+    found = bootstrap(statistic, *samples, resamples=REPLICATES, seed=SEED)
+    return Estimate(*(math.nan if each is None else each for each in (found.value, found.low, found.high)))
 
 
 def difference(one: Floats, other: Floats, opinion: Floats) -> Estimate:
     """By how much ``one`` ranks better than ``other``, with its paired 95 % interval."""
-    draws = [srcc(one[pick], opinion[pick]) - srcc(other[pick], opinion[pick]) for pick in _resamples(len(one))]
-    return Estimate(srcc(one, opinion) - srcc(other, opinion), *np.quantile(draws, [0.025, 0.975]).tolist())
-
-
-def _resamples(count: int) -> npt.NDArray[np.int64]:
-    return np.random.default_rng(SEED).integers(0, count, (REPLICATES, count))
+    return with_interval(difference_of_ranks, one, other, opinion)

@@ -14,11 +14,12 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from agreement import REPLICATES, Estimate, Floats, difference, srcc, with_interval
+from agreement import REPLICATES, Estimate, Floats, difference, with_interval
 from fit_calibrations import markdown
 from measurements import CsiqValues, csiq_values
 from scipy.stats import ConstantInputWarning
 
+from agenticiqa.research.statistics import spearman
 from agenticiqa.tools.aiqa_fr import fused_model
 from agenticiqa.tools.metrics import METRICS
 
@@ -46,7 +47,7 @@ def agreement_block(found: CsiqValues) -> str:
     for name, raw in found.values.items():
         spec = METRICS[name].spec
         rows.append((name, spec.kind, raw if spec.higher_is_better else -raw))
-    estimated = [(name, kind, scores, with_interval(srcc, scores, opinion)) for name, kind, scores in rows]
+    estimated = [(name, kind, scores, with_interval(spearman, scores, opinion)) for name, kind, scores in rows]
     estimated.sort(key=lambda row: -row[3].value)
     cells = [
         [name, kind, shown(rank), shown(difference(fused, scores, opinion)) if kind == "FR" and name != FUSED else "–"]

@@ -14,12 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from agreement import Floats, krcc, plcc, srcc, with_interval
+from agreement import Floats, krcc, srcc, with_interval
 from calibration_file import write_data_file
 from measurements import OPINIONS, CsiqValues, ProtocolValues, chosen_photographs, csiq_values, protocol_values
 from printed_rows import RANGES, REPLACED, printed_calibrations, stretched
 
 from agenticiqa.research.distortions import PROTOCOL, UNCHANGED_OPINION
+from agenticiqa.research.statistics import pearson, spearman
 from agenticiqa.tools.calibration import Calibration, CalibrationError, fit_calibration, load_calibrations
 from agenticiqa.tools.metrics import METRICS
 
@@ -145,8 +146,8 @@ def agreement_table(found: CsiqValues) -> str:
         if spec.kind == "probe":
             continue
         signed = raw if spec.higher_is_better else -raw
-        linear = with_interval(plcc, curves[name].curve(raw), -found.dmos) if name in curves else "–"
-        rank = with_interval(srcc, signed, -found.dmos)
+        linear = with_interval(pearson, curves[name].curve(raw), -found.dmos) if name in curves else "–"
+        rank = with_interval(spearman, signed, -found.dmos)
         rows.append((rank.value, [name, spec.kind, str(rank), str(linear), f"{krcc(signed, -found.dmos):.4f}"]))
     rows.sort(key=lambda row: -row[0])
     return markdown(["metric", "type", "SRCC", "PLCC (calibrated)", "KRCC"], [cells for _, cells in rows])

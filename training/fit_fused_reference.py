@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-from agreement import Floats, difference, krcc, plcc, srcc, with_interval
+from agreement import Floats, difference, krcc, srcc, with_interval
 from fit_calibrations import COVERED, UNCHANGED_REPEATS, markdown
 from measurements import (
     OPINIONS,
@@ -30,6 +30,7 @@ from measurements import (
 
 import agenticiqa.tools.calibration as calibration_module
 from agenticiqa.research.distortions import LEVELS, PROTOCOL, UNCHANGED_OPINION
+from agenticiqa.research.statistics import pearson, spearman
 from agenticiqa.runtime.files import write_atomic
 from agenticiqa.tools.aiqa_fr import FusedModel, Part, fused_model
 from agenticiqa.tools.calibration import Calibration, fit_calibration
@@ -205,7 +206,7 @@ def check_on_csiq(csiq: Path, cache: Path) -> str:
     )
     opinion = -found.dmos
     rows = [
-        ["AIQA_FR", str(with_interval(srcc, fused, opinion)), str(with_interval(plcc, fused, opinion)),
+        ["AIQA_FR", str(with_interval(spearman, fused, opinion)), str(with_interval(pearson, fused, opinion)),
          f"{krcc(fused, opinion):.4f}", "–"]
     ]  # fmt: skip
     for name in native:

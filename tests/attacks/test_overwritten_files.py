@@ -39,7 +39,7 @@ def shelf(command_line: CommandLine) -> Path:
     # The same files under names that outputs may have.
     os.link(folder / "a.png", folder / "same-as-a.png")
     os.link(folder / "a.png", folder / "a.csv")
-    os.link(folder / RESULTS, folder / "results.md")
+    os.link(folder / RESULTS, folder / "results.html")
     os.symlink("a.png", folder / "link-to-a.png")
     return folder
 
@@ -63,7 +63,7 @@ DESTROYING = [
     ("batch", TABLE, "--measure", "PSNR", "-o", TABLE),
     ("batch", MANIFEST, "--measure", "PSNR", "-o", "a.png", "--format", "jsonl"),
     ("batch", "a.png", "b.png", "--measure", "noise", "-o", "b.png", "--format", "csv"),
-    ("report", RESULTS, "-o", "results.md"),
+    ("report", RESULTS, "-o", "results.html"),
     ("gate", RESULTS, "--min-score", "1", "--junit", RESULTS),
     ("tools", "calibrate", "--tool", "PSNR", "--data", OPINIONS, "-o", OPINIONS),
     ("tools", "calibrate", "--tool", "PSNR", "--data", OPINIONS, "-o", "new.yaml", "--plot", "a.png"),
@@ -106,7 +106,7 @@ REPLACING = [
     (("measure", "b.png", "--reference", "a.png", "--tool", "SSIM", "--maps", "."), "b_SSIM.npy"),
     (("assess", "b.png", "--reference", "a.png", "--maps", "."), "b_AIQA-FR.png"),
     (("report", RESULTS), "report.html"),
-    (("report", RESULTS, "-o", "there.md"), "there.md"),
+    (("report", RESULTS, "-o", "there.html"), "there.html"),
     (("gate", RESULTS, "--min-score", "1", "--junit", "there.xml"), "there.xml"),
 ]
 

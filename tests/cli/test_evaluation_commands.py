@@ -142,10 +142,10 @@ def test_an_option_for_a_second_file_needs_one(run, results):
 
 
 def test_report_prints_its_facts_as_json(run, results, folder):
-    told = run("report", str(results), "-o", "page.md", "--json").json
-    assert (told["output"], told["samples"], told["ok"], told["error"]) == ("page.md", 21, 20, 1)
+    told = run("report", str(results), "-o", "page.html", "--json").json
+    assert (told["output"], told["samples"], told["ok"], told["error"]) == ("page.html", 21, 20, 1)
     assert told["evaluation"]["counts"]["samples"] == 21
-    assert (folder / "page.md").exists()
+    assert (folder / "page.html").exists()
 
 
 def test_a_sample_named_like_markup_is_drawn(run, folder):

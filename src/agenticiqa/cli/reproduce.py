@@ -105,7 +105,7 @@ def reproduce(
     json_output: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Run datasets × methods and write the paper's tables: Markdown, CSV, LaTeX, JSON and a page with charts.
+    """Run datasets × methods and write the paper's tables: Markdown, CSV, JSON and a page with charts.
 
     The same command again goes on where it was stopped or killed. Exit code 0 when every row is complete, 2 when some
     are, 1 when none is, 130 after Ctrl-C.
@@ -194,7 +194,7 @@ def _run(order: ReproductionRequest, *, json_output: bool) -> int:
 
 def _show(found: list[StudyResult]) -> None:
     from agenticiqa.cli.results import show
-    from agenticiqa.research.reproduction.figures import brief
+    from agenticiqa.research.reproduction.tables import brief
 
     for result in found:
         show(brief(result.table))

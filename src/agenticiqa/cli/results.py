@@ -183,7 +183,7 @@ def gate(
 def report(
     results: ResultsArgument,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="File to write: .html (one self-contained page) or .md.")
+        Path, typer.Option("--output", "-o", help="Page to write (.html): one self-contained file.")
     ] = Path("report.html"),
     score: ScoreOption = "quality_score",
     truth: TruthOption = "mos",
@@ -201,25 +201,22 @@ def report(
     """
     from rich.markup import escape
 
-    from agenticiqa.research.report import prepare, render_markdown, render_page
+    from agenticiqa.research.report import prepare, render_page
     from agenticiqa.research.results import read_results
     from agenticiqa.runtime.config import load_settings
     from agenticiqa.runtime.files import write_atomic
 
-    if output.suffix.lower() not in (".html", ".htm", ".md"):
-        raise typer.BadParameter("--output ends in .html or .md.")
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise typer.BadParameter("--output ends in .html.")
     check_outputs(output, inputs=[results], overwrite=overwrite)
     with error_console().status("Reading the results") as status:
         prepared = prepare(read_results(results, score=score, truth=truth), title=title, cases=cases)
-        if output.suffix.lower() == ".md":
-            text = render_markdown(prepared)
-        else:
-            text = render_page(
-                prepared,
-                lambda step: status.update(escape(f"Drawing {step}")),
-                load_settings().pipeline.images,
-                thumbnails=thumbnails,
-            )
+        text = render_page(
+            prepared,
+            lambda step: status.update(escape(f"Drawing {step}")),
+            load_settings().pipeline.images,
+            thumbnails=thumbnails,
+        )
     write_atomic(output, text)
     if json_output:
         print_json({"output": str(output), **prepared.as_dict()})

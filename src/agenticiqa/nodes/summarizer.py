@@ -194,6 +194,8 @@ class _Summary:
         if self.evidence.is_empty and answered_at_all and not _SAYS_NO_EVIDENCE.search(reply.reasoning):
             reasoning.append(NO_EVIDENCE_SENTENCE)
         gap = self._gap_to_replan_for(reasoning)
+        if len(reasoning) > 1:
+            self.used["model_reasoning"] = reply.reasoning
         result = SummarizerOutput(
             final_answer=answer,
             quality_reasoning=joined_sentences(reasoning),

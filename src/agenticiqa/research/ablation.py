@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agenticiqa.answers import parse_level
 from agenticiqa.research.agreement import Agreement, FigureSettings, agreement
-from agenticiqa.research.results import EvaluationError, Result
+from agenticiqa.research.results import EvaluationError, Result, fusion_in
 
 ABLATIONS = ("fusion", "tools", "replan")
 Rescore = Callable[[Mapping[str, Any]], float | None]
@@ -28,15 +29,6 @@ class Variant:
     figures: Agreement | None
     lacking: int
     note: str | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "ablation": self.ablation,
-            "name": self.name,
-            "lacking": self.lacking,
-            "note": self.note,
-            "figures": self.figures.as_dict() if self.figures else None,
-        }
 
 
 def ablate(results: Sequence[Result], wanted: Sequence[str], settings: FigureSettings | None = None) -> list[Variant]:
@@ -57,44 +49,32 @@ def ablate(results: Sequence[Result], wanted: Sequence[str], settings: FigureSet
 # --- the stored pieces -----------------------------------------------------------------------------------
 
 
-def _fusion(line: Mapping[str, Any]) -> Mapping[str, Any]:
-    used = (line.get("summarizer_result") or {}).get("used_evidence") or {}
-    fusion = used.get("fusion")
-    return fusion if isinstance(fusion, Mapping) else {}
-
-
 def tools_only(line: Mapping[str, Any]) -> float | None:
     """The mean of the calibrated tool scores.
 
     >>> tools_only({"summarizer_result": {"used_evidence": {"fusion": {"tool_mean": 2.5}}}})
     2.5
     """
-    mean = _fusion(line).get("tool_mean")
+    mean = fusion_in(line).get("tool_mean")
     return float(mean) if isinstance(mean, (int, float)) else None
 
 
 def model_only(line: Mapping[str, Any]) -> float | None:
     """The expected level of the model's probabilities."""
-    p = _fusion(line).get("p")
+    p = fusion_in(line).get("p")
     return sum(int(level) * float(share) for level, share in p.items()) if p else None
 
 
-def fused(line: Mapping[str, Any], *, normalize: bool) -> float | None:
-    """The fusion formula over the stored α and p, normalised or as the paper prints it."""
-    alpha, p = _fusion(line).get("alpha"), _fusion(line).get("p")
+def printed_formula(line: Mapping[str, Any]) -> float | None:
+    """The fusion as the paper prints it, not normalised, over the stored α and p."""
+    alpha, p = fusion_in(line).get("alpha"), fusion_in(line).get("p")
     if not alpha or not p:
         return None
-    products = {int(level): float(alpha[level]) * float(p[level]) for level in alpha if level in p}
-    weighted, total = sum(level * product for level, product in products.items()), sum(products.values())
-    if not normalize:
-        return weighted
-    return weighted / total if total > 0 else None
+    return sum(int(level) * float(alpha[level]) * float(p[level]) for level in alpha if level in p)
 
 
 def model_letter(line: Mapping[str, Any]) -> float | None:
     """The level of the model's own letter, without probabilities."""
-    from agenticiqa.answers import parse_level
-
     answer = (line.get("summarizer_result") or {}).get("final_answer")
     level = parse_level(answer) if isinstance(answer, str) else None
     return None if level is None else float(level)
@@ -120,24 +100,18 @@ def _rescored(
 
 
 def _without_fusion(results: Sequence[Result], settings: FigureSettings) -> list[Variant]:
-    source = _probability_source(results)
+    bare = sum(fusion_in(result.line).get("p_source") == "classification" for result in results)
+    spread = f"{bare} samples have no real probabilities: p was spread around the model's letter" if bare else None
     return [
         _rescored("fusion", "tool mean only", results, tools_only, settings),
-        _rescored("fusion", "model probabilities only", results, model_only, settings, source),
+        _rescored("fusion", "model probabilities only", results, model_only, settings, spread),
         _rescored("fusion", "model's letter only", results, model_letter, settings),
-        _rescored(
-            "fusion", "printed formula, not normalised", results, lambda line: fused(line, normalize=False), settings
-        ),
+        _rescored("fusion", "printed formula, not normalised", results, printed_formula, settings),
     ]
 
 
-def _probability_source(results: Sequence[Result]) -> str | None:
-    bare = sum(_fusion(result.line).get("p_source") == "classification" for result in results)
-    return f"{bare} samples have no real probabilities: p was spread around the model's letter" if bare else None
-
-
 def _without_tools(results: Sequence[Result], settings: FigureSettings) -> list[Variant]:
-    saw_tools = sum(bool(_fusion(result.line).get("tool_scores")) for result in results)
+    saw_tools = sum(bool(fusion_in(result.line).get("tool_scores")) for result in results)
     note = None
     if saw_tools:
         note = (

@@ -1,10 +1,9 @@
-"""Agreement of predicted scores with people's opinion, over all samples and in groups."""
+"""Agreement of predicted scores with people's opinion, over all samples and in groups; two result files compared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,19 +60,6 @@ class Agreement:
     fit: tuple[float, ...] | None
     note: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "asked": self.asked,
-            "used": self.used,
-            "srcc": self.srcc.as_dict(),
-            "plcc": self.plcc.as_dict(),
-            "krcc": self.krcc.as_dict(),
-            "plcc_fitted": self.plcc_fitted.as_dict(),
-            "rmse_fitted": self.rmse_fitted.as_dict(),
-            "fit": list(self.fit) if self.fit else None,
-            "note": self.note,
-        }
-
 
 @dataclass(frozen=True)
 class Pairs:
@@ -111,18 +97,13 @@ def cluster_names(results: Sequence[Result], column: str | None) -> list[str] | 
 
 
 def agreement(results: Iterable[Result], settings: FigureSettings | None = None) -> Agreement:
-    """The figures of some results."""
-    settings = settings or FigureSettings()
-    return agreement_of(pairs(results, settings), settings)
-
-
-def agreement_of(compared: Pairs, settings: FigureSettings) -> Agreement:
-    """The figures of paired numbers.
+    """The figures of some results.
 
     Intervals of the fitted figures hold the curve fixed: they cover the choice of pictures, not the fit itself.
     """
+    settings = settings or FigureSettings()
+    compared = pairs(results, settings)
     predicted, opinions = compared.predicted, compared.opinions
-
     missing = why_no_correlation(predicted, opinions)
 
     def estimate(statistic: Statistic, values: Floats) -> IntervalEstimate:
@@ -196,19 +177,6 @@ class ScoreComparison:
     steiger: ZTest | None
     note: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "dataset": self.dataset,
-            "common": self.common,
-            "used": self.used,
-            "srcc": list(self.srcc),
-            "plcc": list(self.plcc),
-            "srcc_difference": self.srcc_difference.as_dict(),
-            "plcc_difference": self.plcc_difference.as_dict(),
-            "steiger": {"z": self.steiger.z, "p": self.steiger.p} if self.steiger else None,
-            "note": self.note,
-        }
-
 
 @dataclass(frozen=True)
 class ChoiceComparison:
@@ -221,9 +189,6 @@ class ChoiceComparison:
     neither: int
     p: float
 
-    def as_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
 class PairedComparison:
@@ -233,16 +198,6 @@ class PairedComparison:
     only_in_second: int
     scores: list[ScoreComparison]
     choices: ChoiceComparison | None
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "first": self.first,
-            "second": self.second,
-            "only_in_first": self.only_in_first,
-            "only_in_second": self.only_in_second,
-            "scores": [score.as_dict() for score in self.scores],
-            "choices": self.choices.as_dict() if self.choices else None,
-        }
 
 
 Pair = tuple[Result, Result]
@@ -303,7 +258,7 @@ def _compare_scores(dataset: str | None, pairs: Sequence[Pair], settings: Figure
         used=len(usable),
         srcc=(_correlation(spearman, first, opinions), _correlation(spearman, second, opinions)),
         plcc=plcc,
-        srcc_difference=difference(_difference_of_ranks),
+        srcc_difference=difference(difference_of_ranks),
         plcc_difference=difference(_difference),
         steiger=steiger(plcc[0] or 0.0, plcc[1] or 0.0, between or 0.0, len(usable)) if known else None,
         note=_note(*missing),
@@ -325,7 +280,7 @@ def _difference(first: Floats, second: Floats, opinions: Floats, axis: int = -1)
     return np.asarray(pearson(first, opinions, axis) - pearson(second, opinions, axis))
 
 
-def _difference_of_ranks(first: Floats, second: Floats, opinions: Floats, axis: int = -1) -> Floats:
+def difference_of_ranks(first: Floats, second: Floats, opinions: Floats, axis: int = -1) -> Floats:
     return np.asarray(spearman(first, opinions, axis) - spearman(second, opinions, axis))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from importlib import metadata as package_metadata
@@ -98,7 +99,9 @@ def run_benchmark(
         raise EvaluationError(
             f"None of {summary.total} samples has an answer ({kinds}).", hint=f"{plan.work / RESULTS} has the reasons."
         )
-    evaluations = _evaluations(plan, job)
+    # One for the fused score, or one for each tool of a run that only measured.
+    scores = [f"{TOOL_PREFIX}{tool}" for tool in job.tools] or [FUSED]
+    evaluations = [evaluate(read_results(plan.work / RESULTS, score=score), settings=plan.settings) for score in scores]
     section = _section(plan, job, check, summary, evaluations)
     append_section(plan.page, section)
     return Benchmark(check, summary, evaluations, section)
@@ -107,8 +110,7 @@ def run_benchmark(
 def _run_batch(
     plan: Plan, job: BatchJob, make_engine: Callable[[], Engine], on_progress: ProgressListener, stop: StopSwitch
 ) -> BatchSummary:
-    manifest = open_manifest(str(plan.work / MANIFEST))
-    try:
+    with closing(open_manifest(str(plan.work / MANIFEST))) as manifest:
         return Batch(
             manifest=manifest,
             job=job,
@@ -119,14 +121,6 @@ def _run_batch(
             on_progress=on_progress,
             stop=stop,
         ).run()
-    finally:
-        manifest.close()
-
-
-def _evaluations(plan: Plan, job: BatchJob) -> list[Evaluation]:
-    """One for the fused score, or one for each tool of a run that only measured."""
-    scores = [f"{TOOL_PREFIX}{tool}" for tool in job.tools] or [FUSED]
-    return [evaluate(read_results(plan.work / RESULTS, score=score), settings=plan.settings) for score in scores]
 
 
 # --- the page --------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
-"""Which published row was got the way a result file was: with agents, by the model alone, or by one metric."""
+"""Everything that one or two result files tell, as data; and which published row was got the way they were."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from agenticiqa.research.ablation import Variant, ablate
@@ -139,26 +139,23 @@ class Counts:
     unjudged: int
     """Samples without an opinion or a right answer to compare with."""
 
-    def as_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
 class ScoreReport:
     dataset: str | None
+    conditions: Conditions
     figures: Agreement
-    conditions: Conditions = field(default_factory=lambda: Conditions("mixed"))
-    groups: dict[str, dict[str, Agreement]] = field(default_factory=dict)
-    ablations: list[Variant] = field(default_factory=list)
+    groups: dict[str, dict[str, Agreement]]
+    ablations: list[Variant]
 
 
 @dataclass(frozen=True)
 class ChoiceReport:
     dataset: str | None
+    conditions: Conditions
     figures: Accuracy
     groups: dict[str, dict[str, Accuracy]]
     confusion: Confusion | None
-    conditions: Conditions = field(default_factory=lambda: Conditions("mixed"))
 
 
 @dataclass(frozen=True)
@@ -179,11 +176,11 @@ class Evaluation:
             "file": self.file,
             "score": self.score,
             "truth": self.truth,
-            "settings": dict(vars(self.settings)),
-            "counts": self.counts.as_dict(),
+            "settings": asdict(self.settings),
+            "counts": asdict(self.counts),
             "scores": [_score_dict(report) for report in self.scores],
             "choices": [_choice_dict(report) for report in self.choices],
-            "comparison": self.comparison.as_dict() if self.comparison else None,
+            "comparison": asdict(self.comparison) if self.comparison else None,
         }
 
 
@@ -217,16 +214,37 @@ def evaluate(
         score=file.score,
         truth=file.truth,
         settings=settings,
-        counts=_counts(file, len(judged)),
+        counts=Counts(
+            samples=len(file.results),
+            ok=file.count("ok"),
+            partial=file.count("partial"),
+            error=file.count("error"),
+            superseded=file.superseded,
+            torn=file.torn,
+            unjudged=len(file.results) - len(judged),
+        ),
         scores=[
-            replace(
-                _score_report(name, results, settings, by or SCORE_GROUPS, ablations),
+            ScoreReport(
+                dataset=name,
                 conditions=conditions_of(results, file.score),
+                figures=agreement(results, settings),
+                groups=_score_groups(results, settings, by or SCORE_GROUPS),
+                ablations=ablate(results, ablations, settings) if ablations else [],
             )
             for name, results in _by_dataset([result for result in judged if result.is_scored], dataset)
         ],
         choices=[
-            replace(_choice_report(name, results, by or CHOICE_GROUPS), conditions=conditions_of(results, FUSED))
+            ChoiceReport(
+                dataset=name,
+                conditions=conditions_of(results, FUSED),
+                figures=accuracy(results),
+                groups={
+                    column: {group: accuracy(part) for group, part in groups.items()}
+                    for column in by or CHOICE_GROUPS
+                    if (groups := grouped(results, column))
+                },
+                confusion=confusion(results),
+            )
             for name, results in _by_dataset([result for result in judged if result.is_choice], dataset)
         ],
         comparison=compare(file, other, settings) if other else None,
@@ -242,18 +260,6 @@ def _check_columns(file: ResultFile, by: Sequence[str]) -> None:
             )
 
 
-def _counts(file: ResultFile, judged: int) -> Counts:
-    return Counts(
-        samples=len(file.results),
-        ok=file.count("ok"),
-        partial=file.count("partial"),
-        error=file.count("error"),
-        superseded=file.superseded,
-        torn=file.torn,
-        unjudged=len(file.results) - judged,
-    )
-
-
 def _by_dataset(results: Sequence[Result], dataset: str | None) -> list[tuple[str | None, list[Result]]]:
     parts: dict[str | None, list[Result]] = {}
     for result in results:
@@ -261,56 +267,39 @@ def _by_dataset(results: Sequence[Result], dataset: str | None) -> list[tuple[st
     return list(parts.items())
 
 
-def _score_report(
-    dataset: str | None, results: list[Result], settings: FigureSettings, by: Sequence[str], ablations: Sequence[str]
-) -> ScoreReport:
+def _score_groups(
+    results: list[Result], settings: FigureSettings, by: Sequence[str]
+) -> dict[str, dict[str, Agreement]]:
     coarse = replace(settings, resamples=min(settings.resamples, GROUP_RESAMPLES))
-    return ScoreReport(
-        dataset=dataset,
-        figures=agreement(results, settings),
-        groups={
-            column: {name: agreement(part, coarse) for name, part in groups.items()}
-            for column in by
-            if len(groups := grouped(results, column)) > 1
-        },
-        ablations=ablate(results, ablations, settings) if ablations else [],
-    )
-
-
-def _choice_report(dataset: str | None, results: list[Result], by: Sequence[str]) -> ChoiceReport:
-    return ChoiceReport(
-        dataset=dataset,
-        figures=accuracy(results),
-        groups={
-            column: {name: accuracy(part) for name, part in groups.items()}
-            for column in by
-            if (groups := grouped(results, column))
-        },
-        confusion=confusion(results),
-    )
+    return {
+        column: {name: agreement(part, coarse) for name, part in groups.items()}
+        for column in by
+        if len(groups := grouped(results, column)) > 1
+    }
 
 
 def _score_dict(report: ScoreReport) -> dict[str, Any]:
+    rows = published_correlations(report.dataset)
     return {
         "dataset": report.dataset,
         "conditions": str(report.conditions),
-        **report.figures.as_dict(),
+        **asdict(report.figures),
         "by": {
-            column: {name: figures.as_dict() for name, figures in groups.items()}
+            column: {name: asdict(figures) for name, figures in groups.items()}
             for column, groups in report.groups.items()
         },
-        "ablations": [variant.as_dict() for variant in report.ablations],
+        "ablations": [asdict(variant) for variant in report.ablations],
         "published": {
             "source": source(),
             "rows": [
-                {**vars(row), "same_conditions": same_conditions(row.method, report.conditions)[0]}
-                for row in published_correlations(report.dataset)
+                {**vars(row), "same_conditions": same_conditions(row.method, report.conditions)[0]} for row in rows
             ],
         },
     }
 
 
 def _choice_dict(report: ChoiceReport) -> dict[str, Any]:
+    rows = published_accuracies(report.dataset)
     return {
         "dataset": report.dataset,
         "conditions": str(report.conditions),
@@ -319,14 +308,10 @@ def _choice_dict(report: ChoiceReport) -> dict[str, Any]:
             column: {name: figures.as_dict() for name, figures in groups.items()}
             for column, groups in report.groups.items()
         },
-        "confusion": report.confusion.as_dict() if report.confusion else None,
+        "confusion": asdict(report.confusion) if report.confusion else None,
         "published": {
             "source": source(),
-            "rows": published_accuracies(report.dataset),
-            "same_conditions": [
-                method
-                for method in published_accuracies(report.dataset)
-                if same_conditions(method, report.conditions)[0]
-            ],
+            "rows": rows,
+            "same_conditions": [method for method in rows if same_conditions(method, report.conditions)[0]],
         },
     }

@@ -17,7 +17,7 @@ from typing import Any
 
 from agenticiqa.batch.results import read_results
 from agenticiqa.nodes.rating import rate
-from agenticiqa.research.results import EvaluationError
+from agenticiqa.research.results import EvaluationError, fusion_in
 from agenticiqa.runtime.config import FusionSettings
 from agenticiqa.runtime.files import atomic_file
 from agenticiqa.tools.calibration import Calibration, load_calibrations, printed_calibrations
@@ -118,7 +118,7 @@ class _Given:
 
 
 def _given(line: Mapping[str, Any], how: Rescoring) -> _Given | None:
-    fusion = ((line.get("summarizer_result") or {}).get("used_evidence") or {}).get("fusion") or {}
+    fusion = fusion_in(line)
     alpha, p, listed = fusion.get("alpha"), fusion.get("p"), fusion.get("tool_scores")
     if not alpha or not p or listed is None:
         return None

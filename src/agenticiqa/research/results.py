@@ -52,6 +52,10 @@ class Result:
     def correct(self) -> bool:
         return self.choice is not None and self.choice == self.right
 
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        return self.line.get("metadata") or {}
+
     def group(self, column: str) -> str | None:
         """The value of a carried column, as text; None where the line has none."""
         value = self.line.get(column, self.line.get(f"input_{column}"))
@@ -205,6 +209,18 @@ def refuse_unknown_score(file: ResultFile, judged: Iterable[Result]) -> None:
 def tool_entries(result: Result) -> list[Mapping[str, Any]]:
     """What tools said, in measured lines and in the evidence of assessed ones."""
     return [*(_at(result.line, ["measurements"]) or []), *(_at(result.line, ["executor_evidence", "tool_logs"]) or [])]
+
+
+def fusion_in(line: Mapping[str, Any]) -> Mapping[str, Any]:
+    """How a rating's score came about: tool scores, their weights, the model's probabilities; empty for other lines."""
+    fusion = _at(line, ["summarizer_result", "used_evidence", "fusion"])
+    return fusion if isinstance(fusion, Mapping) else {}
+
+
+def sum_or_none(amounts: Iterable[float | None]) -> float | None:
+    """Their sum; None where one is unknown."""
+    known = list(amounts)
+    return None if None in known else float(sum(amount for amount in known if amount is not None))
 
 
 def _at(line: Any, path: Iterable[str]) -> Any:

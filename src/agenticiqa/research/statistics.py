@@ -10,8 +10,8 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -41,9 +41,6 @@ class IntervalEstimate:
     value: float | None
     low: float | None = None
     high: float | None = None
-
-    def as_dict(self) -> dict[str, float | None]:
-        return {"value": self.value, "low": self.low, "high": self.high}
 
 
 # --- agreement of scores ---------------------------------------------------------------------------------
@@ -215,7 +212,7 @@ class LogisticFit:
     """A fitted curve; ``coefficients`` are b1 … b4 or b1 … b5 on the scales of the data."""
 
     coefficients: tuple[float, ...]
-    squared_error: float
+    squared_error: float = math.nan
 
     def __call__(self, x: Floats) -> Floats:
         return _curve(np.asarray(self.coefficients), np.asarray(x, np.float64))
@@ -249,16 +246,10 @@ def fit_logistic(predictions: npt.ArrayLike, opinions: npt.ArrayLike, parameters
     return LogisticFit(tuple(float(value) for value in back), float(2 * best.cost * reach**2))
 
 
-class _Solution(Protocol):
-    """What we use of SciPy's untyped result."""
-
-    x: Floats
-    cost: float
-
-
-def _descend(start: list[float], u: Floats, v: Floats) -> _Solution:
+def _descend(start: list[float], u: Floats, v: Floats) -> Any:
+    """SciPy's result: its ``x`` and ``cost`` are used."""
     lower, upper = _limits(len(start))
-    found: _Solution = least_squares(
+    return least_squares(
         lambda b: _curve(b, u) - v,
         np.clip(start, lower, upper),
         jac=lambda b: _slopes(b, u),
@@ -269,7 +260,6 @@ def _descend(start: list[float], u: Floats, v: Floats) -> _Solution:
         gtol=_TOLERANCE,
         max_nfev=_MAX_EVALUATIONS,
     )
-    return found
 
 
 def _limits(parameters: int) -> tuple[Floats, Floats]:
@@ -337,11 +327,9 @@ class Accuracy:
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "asked": self.asked,
-            "answered": self.answered,
-            "right": self.right,
-            "accuracy": self.of_all.as_dict(),
-            "accuracy_of_answered": self.of_answered.as_dict(),
+            **vars(self),
+            "accuracy": asdict(self.of_all),
+            "accuracy_of_answered": asdict(self.of_answered),
         }
 
 
@@ -361,9 +349,6 @@ class Confusion:
 
     classes: list[str]
     counts: dict[str, dict[str, int]]
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"classes": self.classes, "counts": self.counts}
 
 
 def confusion(results: Iterable[Result]) -> Confusion | None:

@@ -1,4 +1,4 @@
-"""The figures that the AgenticIQA paper prints, as shipped in ``paper_results.yaml``."""
+"""An evaluation as tables of text, for a terminal or a Markdown page alike."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from agenticiqa.research.agreement import (
     FEWEST_FOR_CORRELATION,
     Agreement,
-    ChoiceComparison,
     FigureSettings,
     PairedComparison,
     ScoreComparison,
@@ -17,9 +16,6 @@ from agenticiqa.research.evaluate import ChoiceReport, Counts, Evaluation, Score
 from agenticiqa.research.published import published_accuracies, published_correlations, source
 from agenticiqa.research.statistics import NO_ANSWER, Accuracy, IntervalEstimate
 from agenticiqa.runtime.logs import markdown_text
-
-# --- An evaluation as tables of text, for a terminal or a Markdown page alike ---
-
 
 UNDEFINED = "–"
 OURS = "this file"
@@ -44,16 +40,12 @@ class Table:
 
 
 def _row(cells: list[str]) -> str:
-    return "| " + " | ".join(map(_cell, cells)) + " |"
+    """Text that a user or a model wrote neither ends its cell nor becomes a tag.
 
-
-def _cell(text: str) -> str:
-    """Text that a user or a model wrote: it neither ends the cell nor becomes a tag.
-
-    >>> _cell("a|b <img src=x>")
-    'a\\\\|b &lt;img src=x>'
+    >>> _row(["a|b <img src=x>"])
+    '| a\\\\|b &lt;img src=x> |'
     """
-    return markdown_text(text).replace("|", "\\|")
+    return "| " + " | ".join(markdown_text(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
 def markdown(evaluation: Evaluation, *, paper: bool = True) -> str:
@@ -151,13 +143,10 @@ def _score_details(report: ScoreReport, paper: bool) -> Iterator[Table]:
         rows = [[name, *_figures(figures, short=True)] for name, figures in groups.items()]
         yield Table(f"By {column}{suffix}", [column.capitalize(), *FIGURES], rows, _about_small(groups.values()))
     if report.ablations:
+        gap = [UNDEFINED] * len(FIGURES)
         rows = [
-            [
-                variant.ablation,
-                variant.name,
-                *(_figures(variant.figures, short=True) if variant.figures else [UNDEFINED] * 6),
-            ]
-            for variant in report.ablations
+            [each.ablation, each.name, *(_figures(each.figures, short=True) if each.figures else gap)]
+            for each in report.ablations
         ]
         notes = [f"{each.name}: {each.note}." for each in report.ablations if each.note]
         notes += [
@@ -170,16 +159,10 @@ def _score_details(report: ScoreReport, paper: bool) -> Iterator[Table]:
     if published:
         ours = [OURS, _number(report.figures.srcc.value), _number(report.figures.plcc.value)]
         ours += [_number(report.figures.plcc_fitted.value), str(report.conditions)]
-        rows = [
-            [
-                row.method,
-                _number(row.srcc),
-                _number(row.plcc),
-                UNDEFINED,
-                same_conditions(row.method, report.conditions)[1],
-            ]
-            for row in published
-        ]
+        rows = []
+        for row in published:
+            like = same_conditions(row.method, report.conditions)[1]
+            rows.append([row.method, _number(row.srcc), _number(row.plcc), UNDEFINED, like])
         yield Table(
             f"Beside the published figures{suffix}",
             ["Method", "SRCC", "PLCC", "PLCC fitted", LIKE],
@@ -194,7 +177,7 @@ def _about_small(groups: Iterable[Agreement]) -> list[str]:
 
 
 def _figures(figures: Agreement, *, short: bool = False) -> list[str]:
-    show = _short if short else _estimate
+    show = _short if short else estimate_text
     used = str(figures.used) if figures.used == figures.asked else f"{figures.used} of {figures.asked}"
     return [
         used,
@@ -211,7 +194,8 @@ def _short(estimate: IntervalEstimate, digits: int = 3) -> str:
     return _number(estimate.value, digits)
 
 
-def _estimate(estimate: IntervalEstimate, digits: int = 3) -> str:
+def estimate_text(estimate: IntervalEstimate, digits: int = 3) -> str:
+    """A figure with its interval."""
     if estimate.low is None or estimate.high is None:
         return _number(estimate.value, digits)
     return f"{_number(estimate.value, digits)} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
@@ -246,13 +230,14 @@ def _choice_tables(report: ChoiceReport, paper: bool) -> Iterator[Table]:
 def _shares(figures: Accuracy) -> list[str]:
     return [
         f"{figures.right} / {figures.asked}",
-        _percent(figures.of_all),
+        percent_text(figures.of_all),
         str(figures.answered),
-        _percent(figures.of_answered),
+        percent_text(figures.of_answered),
     ]
 
 
-def _percent(estimate: IntervalEstimate) -> str:
+def percent_text(estimate: IntervalEstimate) -> str:
+    """A share with its interval, in percent."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return UNDEFINED
     return f"{estimate.value:.1%} [{estimate.low:.1%}, {estimate.high:.1%}]"
@@ -295,7 +280,10 @@ def _comparison_tables(comparison: PairedComparison) -> Iterator[Table]:
         missing = [f"{each.dataset or 'all samples'}: {each.note}." for each in comparison.scores if each.note]
         yield Table("Two files, scores", columns, rows, [explained, *missing, *notes])
     if comparison.choices:
-        yield _choice_comparison(comparison.choices, notes)
+        found = comparison.choices
+        columns = ["Questions", "Both right", "Only first", "Only second", "Neither", "p (exact McNemar)"]
+        counts = (found.common, found.both_right, found.only_first, found.only_second, found.neither)
+        yield Table("Two files, answers", columns, [[*map(str, counts), f"{found.p:.2g}"]], notes)
 
 
 def _score_comparison(scores: ScoreComparison) -> Iterator[list[str]]:
@@ -303,19 +291,4 @@ def _score_comparison(scores: ScoreComparison) -> Iterator[list[str]]:
     p = UNDEFINED if scores.steiger is None else f"{scores.steiger.p:.2g}"
     figures = (("SRCC", scores.srcc, scores.srcc_difference, ""), ("PLCC", scores.plcc, scores.plcc_difference, p))
     for name, (first, second), difference, test in figures:
-        yield [scores.dataset or "all", used, name, _number(first), _number(second), _estimate(difference, 4), test]
-
-
-def _choice_comparison(choices: ChoiceComparison, notes: list[str]) -> Table:
-    return Table(
-        "Two files, answers",
-        ["Questions", "Both right", "Only first", "Only second", "Neither", "p (exact McNemar)"],
-        [
-            [
-                *(str(each) for each in (choices.common, choices.both_right, choices.only_first)),
-                *(str(each) for each in (choices.only_second, choices.neither)),
-                f"{choices.p:.2g}",
-            ]
-        ],
-        notes,
-    )
+        yield [scores.dataset or "all", used, name, _number(first), _number(second), estimate_text(difference, 4), test]

@@ -1,4 +1,4 @@
-"""Tells a finished run again as conversations: the very prompts its agents would send, and the replies that led there.
+"""Data to fine-tune on: finished runs as conversations, the prompts their agents would send and the replies to them.
 
 Nothing is asked and nothing measured. The agents run as they always do, on a client that answers from the record and
 keeps what it was asked; so samples can never drift from what the pipeline really says.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from agenticiqa.nodes.executor import executor_node
 from agenticiqa.nodes.planner import planner_node
 from agenticiqa.nodes.prompts import PromptBook
 from agenticiqa.nodes.run_context import CONTEXT_KEY, RunContext, initial_state
-from agenticiqa.nodes.summarizer import NO_EVIDENCE_SENTENCE, summarizer_node
+from agenticiqa.nodes.summarizer import summarizer_node
 from agenticiqa.research.results import EvaluationError, Result, read_results
 from agenticiqa.runtime.config import ROLES, Settings
 from agenticiqa.runtime.files import write_atomic
@@ -34,12 +34,6 @@ from agenticiqa.state import AgenticIQAState, ExecutorOutput, PlannerOutput
 from agenticiqa.tools.registry import ToolRegistry
 from agenticiqa.vlm_client import ModelReply, ModelRequest, RichVLMClient, VLMClient
 from agenticiqa.vocabulary import DEFAULT_QUERY, LETTER_LEVELS, LEVEL_LETTERS, LEVEL_NAMES
-
-# What the summarizer adds to a model's own words.
-_ADDED = re.compile(
-    r"\s*The fused score [\d.]+ corresponds to [A-E] \(\w+\), the model chose [A-E] \(\w+\)\."
-    r"|\s*" + re.escape(NO_EVIDENCE_SENTENCE)
-)
 
 
 @dataclass(frozen=True)
@@ -194,11 +188,10 @@ def _evidence(evidence: ExecutorOutput) -> dict[str, Any]:
 
 
 def _answer(line: Mapping[str, Any]) -> dict[str, str]:
+    """In the model's own words, where the summarizer added some."""
     result = line["summarizer_result"]
-    words = _ADDED.sub("", result["quality_reasoning"])
-    for contradiction in (result.get("used_evidence") or {}).get("contradictions", []):
-        words = words.replace(f"{contradiction}.", "")
-    return {"final_answer": result["final_answer"], "quality_reasoning": " ".join(words.split()) or "As seen."}
+    words = (result.get("used_evidence") or {}).get("model_reasoning") or result["quality_reasoning"]
+    return {"final_answer": result["final_answer"], "quality_reasoning": words}
 
 
 # --- Builds the data that a model is fine-tuned on ---
@@ -286,15 +279,12 @@ def _candidates(
             for result in read_results(source).results:
                 yield result.line, _of_run(result, reteller, choices)
         else:
-            manifest = open_manifest(str(source))
-            try:
+            with closing(open_manifest(str(source))) as manifest:
                 for row in manifest.rows():
                     if row.sample is None:
                         raise EvaluationError(f"{source}, line {row.line}: {row.problem}", hint="Correct the manifest.")
                     line = {"query": DEFAULT_QUERY, **row.sample.as_row()}
                     yield line, _of_question(line, reteller, choices)
-            finally:
-                manifest.close()
 
 
 def _holds_results(source: Path) -> bool:

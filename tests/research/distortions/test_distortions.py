@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from itertools import pairwise
 
 import cv2
@@ -23,6 +24,8 @@ from agenticiqa.research.distortions import (
 from agenticiqa.vocabulary import CATEGORIES
 
 KINDS = sorted(DISTORTIONS)
+# Of the amounts, opinions and deviations that Lin, Hosu and Saupe publish.
+DIGEST = "284bcf60d9f2ad649aa19c072fd098f18e96c0d96dac97acd4f0f5083b6d0893"
 Picture = npt.NDArray[np.uint8]
 
 
@@ -225,3 +228,9 @@ def test_pictures_of_the_wrong_form_are_refused(picture: npt.NDArray[np.float64]
 def test_a_negative_seed_is_refused() -> None:
     with pytest.raises(DistortionError, match="seed"):
         distort(scene(), "jpeg", 1, seed=-1)
+
+
+def test_numbers_are_those_published() -> None:
+    numbers = [value for each in DISTORTIONS.values() for value in (*each.amounts, *each.opinions, *each.deviations)]
+    assert (len(DISTORTIONS), len(numbers)) == (25, 375)
+    assert hashlib.sha256(repr([float(value) for value in numbers]).encode()).hexdigest() == DIGEST

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from xml.etree import ElementTree
 
-from agenticiqa.research.report.charts import Bar, Point, cost_against, interval_bars, thinned
+from agenticiqa.research.report.charts import Bar, interval_bars, scatter
 
 
 def drawn(svg: str) -> ElementTree.Element:
@@ -31,21 +30,9 @@ def test_negative_figures_reach_to_the_left():
     assert float(down.get("x")) < float(up.get("x"))
 
 
-def test_costs_are_points_whose_names_do_not_cover_each_other():
-    points = [Point("free", 0.0, 0.9), Point("dear", 20.0, 0.95), Point("as dear", 19.9, 0.9501)]
-    svg = cost_against(points, "figures against cost", "SRCC")
-    root = drawn(svg)
-    places = [float(circle.get("cx")) for circle in root.iter("circle")]
-    assert sorted(places)[0] < sorted(places)[1] - 100
-    names = [text.text for text in root.iter("text")]
-    assert "free" in names
-    assert ("dear" in names) != ("as dear" in names)
-    assert len(re.findall("per 1,000</title>", svg)) == 3
-
-
 def test_a_large_set_is_thinned_the_same_way_every_time():
     values = list(range(100))
-    kept, others = thinned(values, [-value for value in values], 10)
-    assert (len(kept), others) == (10, [-value for value in kept])
-    assert kept == sorted(kept) == thinned(values, values, 10)[0]
-    assert thinned([1.0], [2.0], 10) == ([1.0], [2.0])
+    drawn_twice = [scatter(values, values, most=10) for _ in range(2)]
+    assert drawn_twice[0] == drawn_twice[1]
+    assert drawn_twice[0].count("<circle") == 10
+    assert "Scores of 100 samples" in drawn_twice[0]

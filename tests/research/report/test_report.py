@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from agenticiqa._version import __version__
-from agenticiqa.research.report import prepare, render_markdown, render_page
+from agenticiqa.research.report import prepare, render_page
 from agenticiqa.research.report.charts import heat_colour, histogram, scatter
 from agenticiqa.research.results import read_results
 
@@ -119,13 +119,6 @@ def test_cost_by_agent_is_the_sum_of_the_calls(results):
     assert planner.seconds == pytest.approx(3.5)
 
 
-def test_markdown_holds_the_same_facts(results):
-    text = render_markdown(prepare(results, resamples=50))
-    assert "| 7 | 6 | 0 | 1 |" in text
-    assert "image_not_found" in text
-    assert "| blur | 2 |" in text
-
-
 def test_results_without_opinions_or_scores_still_make_a_page(tmp_path):
     path = tmp_path / "bare.jsonl"
     path.write_text(json.dumps(line("only", None)) + "\n", encoding="utf-8")
@@ -208,4 +201,3 @@ def test_a_scale_asked_for_stands_beside_the_answer(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(each) + "\n" for each in (scaled, line("b", 2.0))), encoding="utf-8")
     report = prepare(read_results(path), cases=2)
     assert sum("(8.2 of 10)" in str(cell) for row in rows_of(render_page(report)) for cell in row) == 1
-    assert "(8.2 of 10)" in render_markdown(report)

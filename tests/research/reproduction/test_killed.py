@@ -61,7 +61,7 @@ def test_killed_twice_and_resumed_every_table_is_filled_and_no_sample_paid_twice
     tables = json.loads(done.out)
     assert [table["table"] for table in tables] == ["ratings", "eval", "qbench", "ablations", "roles"]
     assert all(outcome["state"] == "done" for table in tables for outcome in table["outcomes"])
-    for suffix in ("md", "csv", "tex", "html", "json"):
+    for suffix in ("md", "csv", "html", "json"):
         assert len(list(output.glob(f"*.{suffix}"))) == 5
     files = list(output.glob("runs/*/*/results.jsonl"))
     assert {file.parent.name for file in files} == set(METHODS)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from agenticiqa.research.datasets import authentic, questions, synthetic
+from agenticiqa._data import read_data
+from agenticiqa.research.datasets import questions, rated
 from agenticiqa.research.datasets.folder import Dataset, DatasetError
 from agenticiqa.vocabulary import letters_and_digits
 
-ALL: tuple[Dataset, ...] = (*synthetic.DATASETS, *authentic.DATASETS, *questions.DATASETS)
+_READERS = {**rated.READERS, **questions.READERS}
+ALL: tuple[Dataset, ...] = tuple(
+    Dataset(name=name, read=_READERS[name], **about)
+    for name, about in read_data("research/datasets/datasets.yaml").items()
+)
 _OTHER_NAMES = {
     "kadid": "kadid10k",
     "koniq": "koniq10k",

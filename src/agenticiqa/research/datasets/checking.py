@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -117,9 +117,7 @@ def check_folder(
 ) -> Check:
     """Compare a folder with its label files and with the official count."""
     reading = DatasetReading(dataset, root, subset)
-    for place, _ in enumerate(reading.samples(), 1):
-        if on_sample:
-            on_sample(place)
+    deque(_reported(reading.samples(), on_sample), maxlen=0)
     return reading.check
 
 

@@ -1,4 +1,4 @@
-"""What a dataset is: name, size, scale, layout, source, reader."""
+"""What a dataset is, how names are looked up in its folder, and how its label files are read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,12 @@ class Dataset:
 
 
 def scored_sample(
-    dataset: str, image: str, mos: float, original: float, reference: str | None = None, **carried: Any
+    dataset: str,
+    image: str,
+    mos: float,
+    original: float | None = None,
+    reference: str | None = None,
+    **carried: Any,
 ) -> Sample:
     """A picture with an opinion. ``mos`` is higher for better; ``original`` is the number its authors print."""
     return Sample(
@@ -57,7 +62,7 @@ def scored_sample(
         carried={
             "dataset": dataset,
             **{key: value for key, value in carried.items() if value is not None},
-            "mos_original": original,
+            "mos_original": mos if original is None else original,
         },
     )
 
@@ -78,7 +83,7 @@ def table_rows(
     folder: DatasetFolder, file: Path, columns: Sequence[str], sheet: str | None = None
 ) -> Iterator[dict[str, Any]]:
     """Rows of a CSV file or spreadsheet as dictionaries; the header is the first row that has all ``columns``."""
-    rows = _sheet_rows(file, sheet) if file.suffix.casefold() == ".xlsx" else _csv_rows(file)
+    rows = _sheet_rows(file, sheet) if file.suffix.casefold() == ".xlsx" else csv.reader(text_lines(file))
     wanted = {column_key(column) for column in columns}
     header: list[str] | None = None
     for row in rows:
@@ -89,10 +94,6 @@ def table_rows(
             yield {name: cell for name, cell in zip(header, row, strict=False) if name}
     if header is None:
         raise folder.malformed(file, f"no row has the columns {', '.join(columns)}")
-
-
-def _csv_rows(file: Path) -> Iterator[Sequence[Any]]:
-    yield from csv.reader(text_lines(file))
 
 
 def _sheet_rows(file: Path, sheet: str | None) -> Iterator[Sequence[Any]]:
@@ -247,7 +248,7 @@ def number(value: Any, where: str) -> float:
     return found
 
 
-def first_key(row: dict[str, Any], names: Sequence[str]) -> Any:
+def first_key(row: dict[str, Any], *names: str) -> Any:
     """The first of several column names that a row has; column names compare without case and spaces."""
     by_key = {column_key(name): value for name, value in row.items()}
     return next((by_key[key] for name in names if (key := column_key(name)) in by_key), None)

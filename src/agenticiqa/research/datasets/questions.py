@@ -9,7 +9,7 @@ from typing import Any
 from agenticiqa.answers import lettered, parse_choice
 from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import QueryError
-from agenticiqa.research.datasets.folder import Dataset, DatasetFolder, first_key, joined, json_records
+from agenticiqa.research.datasets.folder import DatasetFolder, Reader, first_key, joined, json_records
 
 # --- Q-Bench LLVisionQA ----------------------------------------------------------------------------------
 
@@ -41,19 +41,6 @@ def _read_llvisionqa(folder: DatasetFolder, subset: str) -> Iterator[Sample]:
         )
 
 
-LLVISIONQA = Dataset(
-    name="llvisionqa",
-    title="Q-Bench LLVisionQA",
-    kind="questions",
-    counts={"dev": 1495, "test": 1495},
-    scale="one right option per question; the published test split may come without answers",
-    layout="llvisionqa_dev.json, llvisionqa_test.json (question, candidates, correct_ans, img_path, …), images/",
-    citation="Wu et al., Q-Bench: A benchmark for general-purpose foundation models on low-level vision, 2024",
-    obtain="Search for 'LLVisionQA-QBench' on Hugging Face or 'Q-Future/Q-Bench' on GitHub.",
-    caution="Not tried on the original download; names of type and concern are in the paper's order.",
-    read=_read_llvisionqa,
-)
-
 # --- AgenticIQA-Eval -------------------------------------------------------------------------------------
 
 _TASKS = ("planner", "executor-distortion", "executor-tool", "summarizer")
@@ -69,10 +56,11 @@ def _read_agenticiqa_eval(folder: DatasetFolder, subset: str) -> Iterator[Sample
     pictures = folder.folder("images", ".")
     for task, file in sources:
         for place, record in enumerate(json_records(folder, file)):
-            own = task or _task_name(_text(folder, file, record, ("task", "task_type", "agent", "category")))
+            label = task or _text(folder, file, record, ("task", "task_type", "agent", "category"))
+            own = "-".join(label.casefold().replace("_", " ").replace("-", " ").split())
             if subset not in ("all", own):
                 continue
-            reference = first_key(record, ["reference_path", "reference", "ref_path"])
+            reference = first_key(record, "reference_path", "reference", "ref_path")
             yield _question(
                 folder,
                 file,
@@ -83,23 +71,6 @@ def _read_agenticiqa_eval(folder: DatasetFolder, subset: str) -> Iterator[Sample
                 carried={"dataset": "agenticiqa-eval", "task": own},
             )
 
-
-def _task_name(text: str) -> str:
-    return "-".join(text.casefold().replace("_", " ").replace("-", " ").split())
-
-
-AGENTICIQA_EVAL = Dataset(
-    name="agenticiqa-eval",
-    title="AgenticIQA-Eval",
-    kind="questions",
-    counts={"all": 1000, **dict.fromkeys(_TASKS, 250)},
-    scale="one right option per question",
-    layout="agenticiqa_eval.json, or planner.json … summarizer.json; records: question, options, answer, image, task",
-    citation="AgenticIQA, arXiv 2509.26006",
-    obtain="Search for 'AgenticIQA-Eval'; the authors announce it with their paper.",
-    caution="No public copy was at hand: field names are guesses that a rename fits to; counts are the paper's.",
-    read=_read_agenticiqa_eval,
-)
 
 # --- both ------------------------------------------------------------------------------------------------
 
@@ -114,7 +85,7 @@ def _question(
     carried: dict[str, Any],
     reference: str | None = None,
 ) -> Sample:
-    options = first_key(record, ["candidates", "options", "choices"])
+    options = first_key(record, "candidates", "options", "choices")
     if isinstance(options, dict):
         options = list(options.values())
     if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
@@ -135,7 +106,7 @@ def _right_answer(
     folder: DatasetFolder, file: Path, sample_id: str, record: dict[str, Any], options: list[str]
 ) -> str | None:
     """The letter of the right option; None where the record does not tell it."""
-    answer = first_key(record, ["correct_ans", "answer", "correct_answer"])
+    answer = first_key(record, "correct_ans", "answer", "correct_answer")
     if answer is None or not str(answer).strip():
         return None
     try:
@@ -148,10 +119,10 @@ def _right_answer(
 
 
 def _text(folder: DatasetFolder, file: Path, record: dict[str, Any], names: Sequence[str]) -> str:
-    value = first_key(record, names)
+    value = first_key(record, *names)
     if not isinstance(value, str) or not value.strip():
         raise folder.malformed(file, f"a record has no {' or '.join(names)}")
     return value.strip()
 
 
-DATASETS = (LLVISIONQA, AGENTICIQA_EVAL)
+READERS: dict[str, Reader] = {"llvisionqa": _read_llvisionqa, "agenticiqa-eval": _read_agenticiqa_eval}

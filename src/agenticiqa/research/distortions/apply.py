@@ -8,43 +8,17 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from agenticiqa.research.distortions import damage, effects
-from agenticiqa.research.distortions.effects import Pixels, from_bytes, to_bytes
-from agenticiqa.research.distortions.protocol import DistortionError, find
+from agenticiqa.research.distortions import corruptions, filters
+from agenticiqa.research.distortions.filters import Pixels, from_bytes, to_bytes
+from agenticiqa.research.distortions.protocol import DISTORTIONS, DistortionError, find
 
 Change = Callable[[Pixels, float, np.random.Generator], Pixels]
 Picture = TypeVar("Picture", npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float64])
 
 CHANGES: dict[str, Change] = {
-    change.__name__: change
-    for change in (
-        effects.gaussian_blur,
-        effects.lens_blur,
-        effects.motion_blur,
-        effects.color_diffusion,
-        effects.color_shift,
-        effects.color_quantization,
-        effects.color_saturation_1,
-        effects.color_saturation_2,
-        damage.jpeg2000,
-        damage.jpeg,
-        damage.white_noise,
-        damage.white_noise_color,
-        damage.impulse_noise,
-        damage.multiplicative_noise,
-        damage.denoise,
-        effects.brighten,
-        effects.darken,
-        effects.mean_shift,
-        damage.jitter,
-        damage.non_eccentricity_patch,
-        damage.pixelate,
-        damage.quantization,
-        damage.color_block,
-        effects.high_sharpen,
-        effects.contrast_change,
-    )
+    name: getattr(filters if hasattr(filters, name) else corruptions, name) for name in DISTORTIONS
 }
+"""The function of each distortion bears its name."""
 
 
 def distort(picture: Picture, kind: str, level: float, seed: int = 0, *, full_range: bool = False) -> Picture:

@@ -1,7 +1,7 @@
-"""A whole batch on one self-contained page, or as Markdown: figures, charts, cases, errors."""
+"""A whole batch on one self-contained page: figures, charts, cases, errors."""
 
 from __future__ import annotations
 
-from agenticiqa.research.report.page import BatchReport, prepare, render_markdown, render_page
+from agenticiqa.research.report.page import BatchReport, prepare, render_page
 
-__all__ = ["BatchReport", "prepare", "render_markdown", "render_page"]
+__all__ = ["BatchReport", "prepare", "render_page"]

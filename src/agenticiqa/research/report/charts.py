@@ -42,12 +42,17 @@ def histogram(scores: Sequence[float]) -> str:
     return svg(lines + bars + names, f"Distribution of {len(scores)} scores over the scale from 1 to 5")
 
 
-def scatter(scores: Sequence[float], opinions: Sequence[float], curve: Callable[[Floats], Floats] | None = None) -> str:
+def scatter(
+    scores: npt.ArrayLike,
+    opinions: npt.ArrayLike,
+    curve: Callable[[Floats], Floats] | None = None,
+    most: int = MOST_DOTS,
+) -> str:
     """Every sample's score against people's opinion, and the fitted curve where there is one."""
     points = np.column_stack([scores, opinions])
     shown = points
-    if len(points) > MOST_DOTS:
-        shown = points[np.random.default_rng(0).choice(len(points), MOST_DOTS, replace=False)]
+    if len(points) > most:
+        shown = points[np.random.default_rng(0).choice(len(points), most, replace=False)]
     low, high = points.min(axis=0), points.max(axis=0)
     x = axis(*widened(low[0], high[0]), LEFT, WIDTH - RIGHT)
     y = axis(*widened(low[1], high[1]), HEIGHT - BOTTOM, TOP)
@@ -61,7 +66,7 @@ def scatter(scores: Sequence[float], opinions: Sequence[float], curve: Callable[
         parts.append(f'<polyline points="{path}" fill="none" stroke="#b3261e" stroke-width="2"></polyline>')
     parts.append(f'<text x="{(LEFT + WIDTH) / 2:.0f}" y="{HEIGHT - 4}" text-anchor="middle">score</text>')
     parts.append(f'<text x="12" y="{HEIGHT / 2:.0f}" transform="rotate(-90 12 {HEIGHT / 2:.0f})">opinion</text>')
-    missing = f"; {MOST_DOTS} of them drawn" if len(points) > MOST_DOTS else ""
+    missing = f"; {most} of them drawn" if len(points) > most else ""
     return svg("".join(parts), f"Scores of {len(points)} samples against people's opinion{missing}")
 
 
@@ -127,6 +132,11 @@ def y_tick(y: float, label: str) -> str:
     return f'{line}<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{escape(label)}</text>'
 
 
+def figure(drawn: str, caption: str) -> str:
+    """A chart with words below it."""
+    return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
 def svg(content: str, label: str, *, height: float = HEIGHT) -> str:
     """A chart of the usual width, with its words for those who cannot see it."""
     return (
@@ -143,8 +153,6 @@ BAR, GAP = 18, 8
 NAMES = 250
 """Width of the column with the methods' names."""
 LONGEST_NAME = 35
-LETTER, LINE = 6.6, 13
-"""About the size of a letter, to see which names would cover each other."""
 
 
 @dataclass(frozen=True)
@@ -156,15 +164,6 @@ class Bar:
     low: float | None = None
     high: float | None = None
     published: bool = False
-
-
-@dataclass(frozen=True)
-class Point:
-    """A method by what it costs and what it reaches."""
-
-    name: str
-    cost: float
-    value: float
 
 
 def interval_bars(bars: Sequence[Bar], label: str) -> str:
@@ -213,46 +212,3 @@ def _short(name: str) -> str:
         return name
     tail = LONGEST_NAME // 2
     return f"{name[: LONGEST_NAME - tail - 1]}…{name[-tail:]}"
-
-
-def cost_against(points: Sequence[Point], label: str, value_name: str) -> str:
-    """What methods reach against what a thousand samples cost; what is free stands at the left edge."""
-    costs = [point.cost for point in points]
-    values = [point.value for point in points]
-    x = axis(0.0, (max(costs) or 1.0) * 1.05, LEFT + 10, WIDTH - RIGHT - 10)
-    spread = (max(values) - min(values)) or 0.1
-    y = axis(min(values) - 0.1 * spread, max(values) + 0.1 * spread, HEIGHT - BOTTOM, TOP)
-    parts = [y_tick(y(tick), f"{tick:g}") for tick in ticks(min(values), max(values))]
-    parts += [x_tick(x(tick), f"{tick:g}") for tick in ticks(0.0, max(costs))]
-    taken: list[tuple[float, float, float]] = []
-    for point in sorted(points, key=lambda each: -each.value):
-        px, py = x(point.cost), y(point.value)
-        parts.append(
-            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="5" fill="{OURS}">'
-            f"<title>{escape(f'{point.name}: {point.value:.3f}, ${point.cost:.2f} per 1,000')}</title></circle>"
-        )
-        parts.append(_name_beside(point.name, px, py, taken))
-    parts.append(f'<text x="{(LEFT + WIDTH) / 2:.0f}" y="{HEIGHT - 4}" text-anchor="middle">US$ per 1,000</text>')
-    middle = f"{HEIGHT / 2:.0f}"
-    parts.append(f'<text x="12" y="{middle}" transform="rotate(-90 12 {middle})">{escape(value_name)}</text>')
-    return svg("".join(parts), label)
-
-
-def _name_beside(name: str, x: float, y: float, taken: list[tuple[float, float, float]]) -> str:
-    """To the side that has room; a name that would cover another one is left to the point's title."""
-    shown = _short(name)
-    width = len(shown) * LETTER + 8
-    left, right = (x - 6, x + width) if x < WIDTH / 2 else (x - width, x + 6)
-    if any(abs(y - other) < LINE and left < end and start < right for start, end, other in taken):
-        return ""
-    taken.append((left, right, y))
-    side, anchor = (8, "start") if x < WIDTH / 2 else (-8, "end")
-    return f'<text x="{x + side:.1f}" y="{y + 4:.1f}" text-anchor="{anchor}">{escape(shown)}</text>'
-
-
-def thinned(values: Sequence[float], others: Sequence[float], most: int) -> tuple[list[float], list[float]]:
-    """At most so many of these pairs, the same ones every time: a page with many charts must stay light."""
-    if len(values) <= most:
-        return list(values), list(others)
-    kept = np.sort(np.random.default_rng(0).choice(len(values), most, replace=False))
-    return [values[i] for i in kept], [others[i] for i in kept]

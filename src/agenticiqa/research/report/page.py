@@ -1,4 +1,7 @@
-"""Every sample of a batch as data for the page's table: ten thousand rows are there at once, some dozens are drawn."""
+"""A batch on one page: figures, charts, cases, errors, and a table of all samples.
+
+The rows of that table are data in the page: ten thousand are there at once, and some dozens are drawn.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
@@ -24,12 +27,11 @@ from agenticiqa.reports.assessment import picture_article, report_item
 from agenticiqa.reports.look import models_of, page, quiet, shown_name, table, without_folders
 from agenticiqa.research.agreement import FigureSettings, grouped, pairs
 from agenticiqa.research.evaluate import Evaluation, ScoreReport, evaluate
-from agenticiqa.research.report.charts import heat_colour, histogram, ink_on, scatter
-from agenticiqa.research.results import Result, ResultFile, Status
+from agenticiqa.research.report.charts import figure, heat_colour, histogram, ink_on, scatter
+from agenticiqa.research.results import Result, ResultFile, Status, sum_or_none
 from agenticiqa.research.statistics import LogisticFit
-from agenticiqa.research.tables import Table, tables
+from agenticiqa.research.tables import tables
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.runtime.logs import markdown_text
 
 MOST_ROWS = 50_000
 MOST_THUMBNAILS = 10_000
@@ -62,8 +64,8 @@ def samples_table(results: Sequence[Result], file_name: str) -> str:
 
 def _columns_with_values(results: Sequence[Result]) -> list[int]:
     """Those that tell something of these samples; picture, name, status and score are always there."""
-    rows = [_row(result, "", "") for result in results]
-    return [column for column in range(len(COLUMNS)) if column < 4 or any(row[column] is not None for row in rows)]
+    rows = [_facts_of(result) for result in results]
+    return [column for column in range(len(COLUMNS)) if column < 4 or any(row[column - 2] is not None for row in rows)]
 
 
 def _head(column: int) -> str:
@@ -78,29 +80,26 @@ def samples_data(
 ) -> str:
     """The rows as JSON inside the page. A browser runs nothing of it, and no text in it can end it."""
     shown = results[:MOST_ROWS]
-    common = _common_folder([str(result.sample_id) for result in shown])
+    name_of = shown_ids(shown)
     rows = []
     for number, result in enumerate(shown):
         if progress and number % 100 == 0:
             progress(f"thumbnails: {number:,} of {len(shown):,}")
         picture = _thumbnail(result, limits) if thumbnails and number < MOST_THUMBNAILS else ""
-        rows.append(_row(result, common, picture))
+        rows.append([picture, name_of(result), *_facts_of(result)])
     text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return f'<script type="application/json" id="rows">{text}</script>'
 
 
-def _row(result: Result, common: str, picture: str) -> list[Any]:
-    """In the order of the columns."""
-    line = result.line
+def _facts_of(result: Result) -> list[Any]:
+    """In the order of the columns, after picture and name."""
     return [
-        picture,
-        str(result.sample_id).removeprefix(common),
         result.status,
         result.score,
         result.truth,
         answer_text(result),
         result.group("distortion"),
-        line.get("query"),
+        result.line.get("query"),
     ]
 
 
@@ -116,17 +115,13 @@ def shown_ids(results: Sequence[Result]) -> Callable[[Result], str]:
 
     A lone absolute path is a file's name; ids that are no paths stay.
     """
-    common = _common_folder([str(result.sample_id) for result in results])
-    return lambda result: str(result.sample_id).removeprefix(common)
-
-
-def _common_folder(ids: Sequence[str]) -> str:
-    absolute = [each for each in ids if os.path.isabs(each)]
-    if not absolute or len(absolute) < len(ids):
-        return ""
-    if len(absolute) == 1:
-        return absolute[0].removesuffix(shown_name(absolute[0]))
-    return os.path.commonpath([os.path.dirname(each) for each in absolute]).rstrip("/\\") + os.sep
+    ids = [result.sample_id for result in results]
+    common = ""
+    if len(ids) == 1 and os.path.isabs(ids[0]):
+        common = ids[0].removesuffix(shown_name(ids[0]))
+    elif ids and all(os.path.isabs(each) for each in ids):
+        common = os.path.commonpath([os.path.dirname(each) for each in ids]).rstrip("/\\") + os.sep
+    return lambda result: result.sample_id.removeprefix(common)
 
 
 def _thumbnail(result: Result, limits: ImageLimits) -> str:
@@ -145,7 +140,7 @@ def _thumbnail(result: Result, limits: ImageLimits) -> str:
     return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
-# --- What a result file says as a whole: the facts that the page and the Markdown text share ---
+# --- What a result file says as a whole ---
 
 
 CASES = 4
@@ -224,14 +219,14 @@ def prepare(file: ResultFile, *, title: str | None = None, cases: int = CASES, r
     judged = any(result.is_scored or result.is_choice for result in file.results)
     answered = [result for result in file.results if result.score is not None]
     errors = [result for result in file.results if result.status == "error"]
-    agents = _agents(file.results)
+    costs = [result.metadata.get("cost_usd") for result in file.results if result.metadata]
     return BatchReport(
         file=file,
         title=title or f"Quality report: {file.path.name}",
         evaluation=evaluate(file, settings=FigureSettings(resamples=resamples)) if judged else None,
         scores=[result.score for result in answered if result.score is not None],
-        agents=agents,
-        usd=_sum_or_none(_metadata(result).get("cost_usd") for result in file.results if _metadata(result)),
+        agents=list(_agents(file.results)),
+        usd=sum_or_none(costs) if costs else None,
         heat=_heat(file.results),
         cases=_cases(file.results, answered, cases),
         errors=errors,
@@ -241,49 +236,32 @@ def prepare(file: ResultFile, *, title: str | None = None, cases: int = CASES, r
 
 def error_kind(result: Result) -> str:
     """The machine-readable name of a failure."""
-    return str(_metadata(result).get("error_kind") or result.line.get("error_kind") or "unknown")
-
-
-def _metadata(result: Result) -> Mapping[str, Any]:
-    found = result.line.get("metadata")
-    return found if isinstance(found, Mapping) else {}
+    return str(result.metadata.get("error_kind") or result.line.get("error_kind") or "unknown")
 
 
 # --- cost ---
 
 
-def _agents(results: Iterable[Result]) -> list[AgentCost]:
-    metadata = [_metadata(result) for result in results]
-    return [cost for cost in (_agent(name, metadata) for name in AGENTS) if cost.seconds or cost.calls]
-
-
-def _agent(name: str, metadata: list[Mapping[str, Any]]) -> AgentCost:
-    calls = [call for each in metadata for call in each.get("call_log") or [] if call.get("role") == name]
-    return AgentCost(
-        agent=name,
-        seconds=sum(float((each.get("timings") or {}).get(name, 0.0)) for each in metadata),
-        calls=len(calls),
-        tokens=sum(count or 0 for call in calls for count in (call.get("tokens") or {}).values()),
-        usd=_sum_or_none(call.get("cost_usd") for call in calls),
-    )
-
-
-def _sum_or_none(values: Iterable[Any]) -> float | None:
-    known = list(values)
-    return None if not known or None in known else float(sum(known))
+def _agents(results: Iterable[Result]) -> Iterator[AgentCost]:
+    metadata = [result.metadata for result in results]
+    for name in AGENTS:
+        calls = [call for each in metadata for call in each.get("call_log") or [] if call.get("role") == name]
+        seconds = sum(float((each.get("timings") or {}).get(name, 0.0)) for each in metadata)
+        if seconds or calls:
+            tokens = sum(count or 0 for call in calls for count in (call.get("tokens") or {}).values())
+            usd = sum_or_none(call.get("cost_usd") for call in calls) if calls else None
+            yield AgentCost(name, seconds, len(calls), tokens, usd)
 
 
 # --- distortions ---
 
 
 def _heat(results: list[Result]) -> dict[str, dict[str, Cell]]:
-    kinds = grouped(results, "distortion")
-    return {kind: {"all": _cell(own), **_levels(own)} for kind, own in sorted(kinds.items())}
-
-
-def _levels(results: list[Result]) -> dict[str, Cell]:
-    levels = grouped(results, "level")
-    return {name: _cell(own) for name, own in sorted(levels.items(), key=lambda item: (len(item[0]), item[0]))}
+    found = {}
+    for kind, own in sorted(grouped(results, "distortion").items()):
+        levels = sorted(grouped(own, "level").items(), key=lambda item: (len(item[0]), item[0]))
+        found[kind] = {"all": _cell(own), **{level: _cell(part) for level, part in levels}}
+    return found
 
 
 def _cell(results: list[Result]) -> Cell:
@@ -331,68 +309,6 @@ def _furthest_apart(answered: list[Result], count: int) -> list[Case]:
     ]
 
 
-# --- The same facts as Markdown, for a pull request or a wiki ---
-
-
-MOST_ERRORS_AS_TEXT = 50
-
-
-def render_markdown(report: BatchReport) -> str:
-    """Summary, figures, distortions, cost, cases and errors."""
-    parts = [f"# {markdown_text(report.title)}\n", *(each.markdown() for each in _tables(report))]
-    return "\n".join(parts)
-
-
-def _tables(report: BatchReport) -> list[Table]:
-    file = report.file
-    found = [
-        Table(
-            "Summary",
-            ["Samples", "Complete", "Partial", "Failed", "Mean score", "Median", "Cost (US$)"],
-            [
-                [
-                    str(len(file.results)),
-                    str(file.count("ok")),
-                    str(file.count("partial")),
-                    str(file.count("error")),
-                    _number(report.mean_score),
-                    _number(report.median_score),
-                    "unknown" if report.usd is None else f"{report.usd:.4f}",
-                ]
-            ],
-        )
-    ]
-    if report.evaluation:
-        found += [each for each in tables(report.evaluation) if each.title != "Samples"]
-    if report.heat:
-        rows = [
-            [kind, str(c["all"].count), _number(c["all"].score), _number(c["all"].opinion)]
-            for kind, c in report.heat.items()
-        ]
-        found.append(Table("By distortion", ["Distortion", "Samples", "Mean score", "Mean opinion"], rows))
-    if report.agents:
-        rows = [
-            [a.agent, f"{a.seconds:.1f}", str(a.calls), "unknown" if a.usd is None else f"{a.usd:.4f}"]
-            for a in report.agents
-        ]
-        found.append(Table("Time and cost", ["Agent", "Seconds", "Calls", "US$"], rows))
-    for title, cases in report.cases.items():
-        rows = [[case.result.sample_id, answer_text(case.result) or "–", case.why] for case in cases]
-        found.append(Table(title, ["Sample", "Answer", "Why"], rows))
-    if report.errors:
-        rows = [
-            [r.sample_id, error_kind(r), str(r.line.get("error") or "")] for r in report.errors[:MOST_ERRORS_AS_TEXT]
-        ]
-        left = len(report.errors) - len(rows)
-        notes = [f"{left} more are in {file.path.name}."] if left else []
-        found.append(Table("Errors", ["Sample", "Kind", "What happened"], rows, notes))
-    return found
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
 # --- The page of a batch ---
 
 
@@ -410,39 +326,25 @@ def render_page(
     """The page as text; ``progress`` is told which case or thumbnail is drawn, because that takes time."""
     results = report.file.results
     sections = [
-        _section("summary", "Summary", _facts(report) + _outcomes(report)),
-        _section(
-            "distribution", "Scores", histogram(report.scores) if report.scores else quiet("No sample has a score.")
-        ),
-        _section("agreement", "Agreement with people", _agreement(report)),
-        _section("distortions", "By distortion", _heat_chart(report)),
-        _section("cost", "Time and cost", _cost(report)),
-        _section("cases", "Cases", "".join(_case_list(report, progress, limits))),
-        _section("errors", "Errors", _errors(report)),
-        _section("all", "All samples", samples_table(results, report.file.path.name)),
+        ("summary", "Summary", _facts(report) + _outcomes(report)),
+        ("distribution", "Scores", histogram(report.scores) if report.scores else quiet("No sample has a score.")),
+        ("agreement", "Agreement with people", _agreement(report)),
+        ("distortions", "By distortion", _heat_chart(report)),
+        ("cost", "Time and cost", _cost(report)),
+        ("cases", "Cases", "".join(_case_list(report, progress, limits))),
+        ("errors", "Errors", _errors(report)),
+        ("all", "All samples", samples_table(results, report.file.path.name)),
     ]
-    contents = "".join(f'<a href="#{name}">{title}</a>' for name, title, body in sections if body)
-    body = "".join(_framed(*section) for section in sections)
+    shown = [section for section in sections if section[2]]
+    contents = "".join(f'<a href="#{name}">{title}</a>' for name, title, _ in shown)
+    body = "".join(f'<section id="{name}"><h2>{title}</h2>{text}</section>\n' for name, title, text in shown)
     return page(
         report.title,
         f"<nav>{contents}</nav>{body}",
-        _models(results),
+        (model for result in results for model in models_of(result.metadata)),
         script=resources.files(__package__).joinpath("samples.js").read_text(encoding="utf-8"),
         data=samples_data(results, limits, progress, thumbnails=thumbnails),
     )
-
-
-def _models(results: Sequence[Result]) -> Iterator[str]:
-    for result in results:
-        yield from models_of(result.line.get("metadata") or {})
-
-
-def _section(name: str, title: str, body: str) -> tuple[str, str, str]:
-    return name, title, body
-
-
-def _framed(name: str, title: str, body: str) -> str:
-    return f'<section id="{name}"><h2>{title}</h2>{body}</section>\n' if body else ""
 
 
 # --- summary ---
@@ -497,11 +399,10 @@ def _scatter(report: BatchReport, scores: ScoreReport) -> str:
     compared = pairs(own)
     if compared.predicted.size < 2:
         return ""
-    curve = LogisticFit(scores.figures.fit, squared_error=0.0) if scores.figures.fit else None
+    curve = LogisticFit(scores.figures.fit) if scores.figures.fit else None
     name = f" on {scores.dataset}" if scores.dataset else ""
     caption = f"Score against opinion{name}; red: the fitted curve." if curve else f"Score against opinion{name}."
-    drawn = scatter(compared.predicted.tolist(), compared.opinions.tolist(), curve)
-    return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
+    return figure(scatter(compared.predicted, compared.opinions, curve), caption)
 
 
 # --- distortions ---
@@ -602,12 +503,10 @@ def _errors(report: BatchReport) -> str:
         return ""
     kinds = table(("Kind", "Samples"), [(kind, str(count)) for kind, count in report.error_kinds.items()])
     name_of = shown_ids(report.file.results)
-    rows = [(name_of(each), error_kind(each), _what_happened(each)) for each in report.errors[:MOST_ERRORS]]
+    rows = []
+    for each in report.errors[:MOST_ERRORS]:
+        paths = each.line.get("image_path"), each.line.get("reference_path")
+        rows.append((name_of(each), error_kind(each), without_folders(str(each.line.get("error") or ""), *paths)))
     more = len(report.errors) - len(rows)
     note = quiet(f"{more} more are in {report.file.path.name}.") if more else ""
     return kinds + table(("Sample", "Kind", "What happened"), rows) + note
-
-
-def _what_happened(result: Result) -> str:
-    line = result.line
-    return without_folders(str(line.get("error") or ""), line.get("image_path"), line.get("reference_path"))

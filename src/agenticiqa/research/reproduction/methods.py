@@ -1,4 +1,4 @@
-"""What is compared: a measuring tool alone, a bare model, the agents on one model or on several, whole or in part."""
+"""What is compared (a tool alone, a bare model, the agents, whole or in part), and which table compares what."""
 
 from __future__ import annotations
 
@@ -101,19 +101,14 @@ def metrics(names: Sequence[str] | None = None) -> list[Method]:
     return [Method("metric", tool=tool.name, needs_reference=tool.needs_reference) for tool in tools]
 
 
-def agents(models: Iterable[str]) -> list[Method]:
-    return [Method("agents", roles=dict.fromkeys(ROLES, model)) for model in models]
+def agents(models: Iterable[str], without: Sequence[Part | None] = (None,)) -> list[Method]:
+    """The pipeline on each model, without each of these parts; None: the whole one."""
+    return [Method("agents", roles=dict.fromkeys(ROLES, model), without=part) for model in models for part in without]
 
 
 def bare(models: Iterable[str]) -> list[Method]:
     """The models alone: the same questions and pictures, no agents and no tools."""
     return [Method("direct", roles=dict.fromkeys(ROLES, model)) for model in models]
-
-
-def ablations(models: Iterable[str], parts: Iterable[Part]) -> list[Method]:
-    """The whole pipeline on each model, then without each part."""
-    left_out: list[Part | None] = [None, *parts]
-    return [Method("agents", roles=dict.fromkeys(ROLES, model), without=part) for model in models for part in left_out]
 
 
 def role_grid(by_role: Mapping[str, Sequence[str]]) -> list[Method]:
@@ -246,6 +241,6 @@ def _methods(table: TableName, choices: Choices) -> list[Method]:
         return role_grid({role: choices.roles.get(role) or choices.models for role in ROLES})
     alone = bare(choices.models) if "direct" in choices.kinds else []
     if table == "ablations":
-        return [*ablations(choices.models, choices.without), *alone]
+        return [*agents(choices.models, [None, *choices.without]), *alone]
     measured = metrics(choices.tools) if table == "ratings" and "metrics" in choices.kinds else []
     return [*measured, *alone, *(agents(choices.models) if "agents" in choices.kinds else [])]

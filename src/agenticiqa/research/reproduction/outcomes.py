@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
 from typing import Any
@@ -19,8 +19,10 @@ from agenticiqa.research.results import (
     EvaluationError,
     Result,
     ResultFile,
+    fusion_in,
     read_results,
     score_of,
+    sum_or_none,
     tool_entries,
 )
 from agenticiqa.research.statistics import FEWEST_CLUSTERS, Accuracy, IntervalEstimate, accuracy
@@ -61,6 +63,10 @@ class Outcome:
     def complete(self) -> bool:
         return self.file is not None and len(self.file.results) == self.asked
 
+    @property
+    def state_name(self) -> str:
+        return "done" if self.complete else self.state.state
+
     @cached_property
     def sha256(self) -> str | None:
         """Of the stored results."""
@@ -83,17 +89,17 @@ class Outcome:
             "kind": method.kind,
             "roles": dict(method.roles) or None,
             "without": method.without,
-            "state": self.state.state if self.file is None or not self.complete else "done",
+            "state": self.state_name,
             "reason": self.state.reason,
             "asked": self.asked,
             "whole_set": self.whole,
             "results": str(self.cell.results) if self.file else None,
             "results_sha256": self.sha256,
             "failed": self.file.count("error") if self.file else None,
-            "scores": self.scores.as_dict() if self.scores else None,
+            "scores": asdict(self.scores) if self.scores else None,
             "choices": self.choices.as_dict() if self.choices else None,
             "parts": {name: part.as_dict() for name, part in self.parts.items()},
-            "expense": dict(vars(self.expense)) if self.expense else None,
+            "expense": asdict(self.expense) if self.expense else None,
         }
 
 
@@ -114,7 +120,11 @@ def outcome(
         file=file,
         scores=None if cell.judged.asks_questions else agreement(file.results, settings_for(file, resamples)),
         choices=accuracy(judged) if cell.judged.asks_questions else None,
-        parts=_parts(cell, judged),
+        parts={
+            name: accuracy(own)
+            for column in PARTS.get(cell.judged.name, ())
+            for name, own in sorted(grouped(judged, column).items())
+        },
         expense=expense(whole_lines.results),
     )
 
@@ -130,9 +140,8 @@ def _rescored(result: Result, how: Rescoring) -> Result:
 def _slim(result: Result) -> Result:
     """With what the tables still need of its line: all methods of all sets are held in memory at once."""
     summary = result.line.get("summarizer_result") or {}
-    fusion = (summary.get("used_evidence") or {}).get("fusion")
     columns = {name: value for name, value in result.line.items() if not isinstance(value, (dict, list))}
-    kept = {"final_answer": summary.get("final_answer"), "used_evidence": {"fusion": fusion}}
+    kept = {"final_answer": summary.get("final_answer"), "used_evidence": {"fusion": fusion_in(result.line)}}
     return replace(result, line={**columns, "summarizer_result": kept})
 
 
@@ -154,29 +163,19 @@ def settings_for(file: ResultFile, resamples: int) -> FigureSettings:
     return FigureSettings(resamples=resamples, cluster="reference_path" if len(references) >= FEWEST_CLUSTERS else None)
 
 
-def _parts(cell: Cell, judged: Sequence[Result]) -> dict[str, Accuracy]:
-    columns = PARTS.get(cell.judged.name, ())
-    return {name: accuracy(own) for column in columns for name, own in sorted(grouped(judged, column).items())}
-
-
 def expense(results: Sequence[Result]) -> Expense:
-    about = [metadata for result in results if isinstance(metadata := result.line.get("metadata"), Mapping)]
+    about = [result.metadata for result in results]
     calls = [call for each in about for call in each.get("call_log") or []]
     fresh = [each for each in about if not each.get("cached_calls")]
     totals = [float(total) for each in fresh if (total := (each.get("timings") or {}).get("total")) is not None]
     return Expense(
         calls=len(calls),
-        usd=_sum_or_none(
+        usd=sum_or_none(
             [call.get(key, 0.0) for call in calls for key in ("cost_usd", "cached_cost_usd", "spared_usd")]
         ),
-        paid=_sum_or_none([call.get("cost_usd", 0.0) for call in calls]),
+        paid=sum_or_none([call.get("cost_usd", 0.0) for call in calls]),
         seconds=fmean(totals) if totals else None,
     )
-
-
-def _sum_or_none(amounts: Sequence[float | None]) -> float | None:
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) if len(known) == len(amounts) else None
 
 
 # --- How two methods differ on the samples that both answered ---
@@ -234,10 +233,8 @@ def difference(first: Outcome, second: Outcome, resamples: int) -> Difference:
     if found.choices and found.choices.common:
         gained = found.choices.only_second - found.choices.only_first
         return Difference(gained / found.choices.common, p=found.choices.p)
-    return _turned(found.scores[0].srcc_difference) if found.scores else Difference(None)
-
-
-def _turned(estimate: IntervalEstimate) -> Difference:
-    """Comparisons are first minus second."""
-    value, low, high = (None if each is None else -each for each in (estimate.value, estimate.high, estimate.low))
-    return Difference(value, low, high)
+    if not found.scores:
+        return Difference(None)
+    # Comparisons are first minus second: turned round, the upper end becomes the lower one.
+    turned = found.scores[0].srcc_difference
+    return Difference(*(None if each is None else -each for each in (turned.value, turned.high, turned.low)))

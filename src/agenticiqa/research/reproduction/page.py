@@ -1,16 +1,16 @@
-"""Figures as the cells of a table."""
+"""A study as a page with charts, as Markdown and as CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from agenticiqa.reports.look import page, table
 from agenticiqa.research.agreement import pairs
-from agenticiqa.research.report.charts import Bar, Point, cost_against, interval_bars, scatter, thinned
+from agenticiqa.research.report.charts import Bar, figure, interval_bars, scatter
 from agenticiqa.research.reproduction.methods import Study
 from agenticiqa.research.reproduction.outcomes import Outcome
 from agenticiqa.research.reproduction.sets import JudgedSet
@@ -18,7 +18,7 @@ from agenticiqa.research.reproduction.tables import published_rows
 from agenticiqa.research.statistics import Accuracy, IntervalEstimate, LogisticFit
 from agenticiqa.research.tables import Table
 from agenticiqa.runtime.config import ROLES
-from agenticiqa.runtime.logs import in_one_line, markdown_text
+from agenticiqa.runtime.logs import markdown_text
 
 # --- A study on one self-contained page ---
 
@@ -51,11 +51,7 @@ def _charts(judged: JudgedSet, own: Sequence[Outcome], *, beside_paper: bool) ->
     bars = [*printed, *_bars(own)]
     if bars:
         grey = "; grey: published" if printed else ""
-        yield _figure(interval_bars(bars, f"{name} on {judged.title}"), f"{name} with 95 % intervals{grey}.")
-    points = [point for each in own if (point := _point(each))]
-    if points:
-        drawn = cost_against(points, f"{name} on {judged.title} against cost", name)
-        yield _figure(drawn, f"{name} against what a thousand samples cost.")
+        yield figure(interval_bars(bars, f"{name} on {judged.title}"), f"{name} with 95 % intervals{grey}.")
     scatters = [_scatter(each) for each in own if each.scores and each.scores.used > 1]
     if scatters:
         yield f'<h3>Scores against opinions</h3><div class="charts">{"".join(scatters)}</div>'
@@ -76,62 +72,22 @@ def _bars(own: Sequence[Outcome]) -> Iterator[Bar]:
             yield Bar(each.cell.method.short_label, found.value, found.low, found.high)
 
 
-def _point(each: Outcome) -> Point | None:
-    found = each.main_figure
-    if each.expense is None or each.expense.usd is None or each.file is None or found is None or found.value is None:
-        return None
-    return Point(each.cell.method.short_label, each.expense.usd / len(each.file.results) * 1000, found.value)
-
-
 def _scatter(each: Outcome) -> str:
     if each.file is None or each.scores is None:
         return ""
     compared = pairs(each.file.results)
-    curve = LogisticFit(each.scores.fit, squared_error=0.0) if each.scores.fit else None
-    drawn = scatter(*thinned(compared.predicted.tolist(), compared.opinions.tolist(), MOST_DOTS), curve)
-    return _figure(drawn, f"{each.cell.method.short_label}: {each.scores.used} pictures.")
+    curve = LogisticFit(each.scores.fit) if each.scores.fit else None
+    drawn = scatter(compared.predicted, compared.opinions, curve, MOST_DOTS)
+    return figure(drawn, f"{each.cell.method.short_label}: {each.scores.used} pictures.")
 
 
-def _figure(drawn: str, caption: str) -> str:
-    return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
-
-
-# --- A table as Markdown, LaTeX and CSV ---
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "≈": r"$\approx$", "–": "--", "×": r"$\times$",
-    "“": "``", "”": "''", "…": r"\ldots{}", "é": r"\'e", "<": r"$<$", ">": r"$>$",
-}  # fmt: skip
+# --- A table as Markdown ---
 
 
 def markdown(study: Study, table: Table, facts: Mapping[str, str]) -> str:
     """The table, then how it was made."""
     lines = [f"# Reproduction: {study.table}", "", table.markdown()]
     return "\n".join([*lines, *(f"- {markdown_text(name)}: {markdown_text(text)}" for name, text in facts.items()), ""])
-
-
-def latex(table: Table) -> str:
-    """A ``tabular`` with the rules of booktabs; notes as comments above it."""
-    lines = [f"% {in_one_line(note)}" for note in (table.title, *table.notes)]
-    lines += [rf"\begin{{tabular}}{{l{'r' * (len(table.columns) - 1)}}}", r"\toprule"]
-    lines += [_latex_row(table.columns), r"\midrule"]
-    lines += [_latex_row(row) for row in table.rows]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
-def _latex_row(cells: Iterable[str]) -> str:
-    return " & ".join(latex_text(cell) for cell in cells) + r" \\"
-
-
-def latex_text(text: str) -> str:
-    r"""Text that LaTeX prints as it is.
-
-    >>> print(latex_text("50% of a_b, = GPT-4o"))
-    50\% of a\_b, = GPT-4o
-    """
-    return "".join(_LATEX.get(character, character) for character in in_one_line(text))
 
 
 # --- CSV: one line for each method, set and part ---------------------------------------------------------
@@ -156,27 +112,17 @@ def csv_text(study: Study, outcomes: Sequence[Outcome]) -> str:
 
 def _plain(value: Any) -> Any:
     """Spreadsheets take texts that begin with one of these for formulas."""
-    text = str(value) if isinstance(value, str) else value
-    return f"'{text}" if isinstance(text, str) and text[:1] in ("=", "+", "-", "@") else text
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@")) else value
 
 
 def _published(study: Study) -> Iterator[dict[str, Any]]:
     for row in published_rows(study.sets) if study.is_published else ():
+        common = {"table": study.table, "method": row.method, "published": True}
         for name, (srcc, plcc) in row.correlations.items():
-            yield {
-                "table": study.table,
-                "set": name,
-                "method": row.method,
-                "published": True,
-                "srcc": srcc,
-                "plcc": plcc,
-            }
+            yield {**common, "set": name, "srcc": srcc, "plcc": plcc}
         for name, parts in row.accuracies.items():
             for part, share in parts.items():
-                yield {
-                    "table": study.table, "set": name, "part": part, "method": row.method, "published": True,
-                    "accuracy": round(share / 100, 6),
-                }  # fmt: skip
+                yield {**common, "set": name, "part": part, "accuracy": round(share / 100, 6)}
 
 
 def _rows(study: Study, each: Outcome) -> Iterator[dict[str, Any]]:
@@ -184,7 +130,7 @@ def _rows(study: Study, each: Outcome) -> Iterator[dict[str, Any]]:
     row: dict[str, Any] = {
         "table": study.table, "set": judged.name, "subset": judged.subset, "method": method.label, "published": False,
         "kind": method.kind, "profile": each.cell.profile or "", **method.roles,
-        "without": method.without or "", "state": _state(each),
+        "without": method.without or "", "state": each.state_name,
         "asked": each.asked, "whole_set": each.whole, "results_sha256": each.sha256 or "",
     }  # fmt: skip
     if each.file:
@@ -199,10 +145,6 @@ def _rows(study: Study, each: Outcome) -> Iterator[dict[str, Any]]:
     yield row if each.choices is None else {**row, "part": "overall", **_accuracy(each.choices)}
     for name, part in each.parts.items():
         yield {**row, "part": name, **_accuracy(part)}
-
-
-def _state(each: Outcome) -> str:
-    return "done" if each.complete else each.state.state
 
 
 def _accuracy(figures: Accuracy) -> dict[str, Any]:

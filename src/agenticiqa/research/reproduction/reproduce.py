@@ -15,23 +15,24 @@ from agenticiqa.research.benchmark import hardware, versions
 from agenticiqa.research.datasets.checking import Check
 from agenticiqa.research.reproduction.methods import Cell, Study
 from agenticiqa.research.reproduction.outcomes import Outcome, outcome
-from agenticiqa.research.reproduction.page import csv_text, latex, markdown, render_page
+from agenticiqa.research.reproduction.page import csv_text, markdown, render_page
 from agenticiqa.research.reproduction.running import (
     CellState,
     Conditions,
     Listener,
     MakeEngine,
     distinct,
+    lines_in,
     run_cells,
     write_manifests,
 )
-from agenticiqa.research.reproduction.tables import ablation_table, question_table, rating_table, roles_table
+from agenticiqa.research.reproduction.tables import StudyTable
 from agenticiqa.research.rescoring import Rescoring
 from agenticiqa.research.tables import Table
 from agenticiqa.runtime.files import write_atomic
 from agenticiqa.vision.network import weights_version
 
-FORMATS = ("md", "csv", "tex", "html", "json")
+FORMATS = ("md", "csv", "html", "json")
 NOT_RUN = CellState("not run")
 
 
@@ -109,11 +110,9 @@ def reproduce(
 def _outcome(
     order: ReproductionRequest, cell: Cell, states: dict[Path, CellState], checks: dict[str, Check]
 ) -> Outcome:
-    check = checks[cell.judged.key]
-    with cell.manifest.open("rb") as stream:
-        asked = sum(1 for _ in stream)
+    asked = lines_in(cell.manifest)
     state = states.get(cell.results, NOT_RUN)
-    whole = asked == check.expected
+    whole = asked == checks[cell.judged.key].expected
     return outcome(cell, state, asked, whole=whole, resamples=order.resamples, rescoring=order.rescoring)
 
 
@@ -137,13 +136,12 @@ def _is_table(file: Path, table: str) -> bool:
 
 
 def _written(order: ReproductionRequest, study: Study, outcomes: list[Outcome]) -> StudyResult:
-    table = _table(order, study, outcomes)
+    table = StudyTable(study, outcomes, order.resamples, paper_profile=order.profile == "paper").table()
     facts = _facts(order, outcomes)
     result = StudyResult(study, table, outcomes, _files(order, study))
     texts = {
         "md": markdown(study, table, facts),
         "csv": csv_text(study, outcomes),
-        "tex": latex(table),
         "html": render_page(study, table, outcomes, facts),
         "json": json.dumps({**result.as_dict(), "facts": facts}, indent=1, ensure_ascii=False) + "\n",
     }
@@ -151,17 +149,6 @@ def _written(order: ReproductionRequest, study: Study, outcomes: list[Outcome]) 
     for file in reversed(result.files):
         write_atomic(file, texts[file.suffix.removeprefix(".")])
     return result
-
-
-def _table(order: ReproductionRequest, study: Study, outcomes: list[Outcome]) -> Table:
-    paper = order.profile == "paper"
-    if study.table == "ratings":
-        return rating_table(study, outcomes, resamples=order.resamples, paper_profile=paper)
-    if study.table == "ablations":
-        return ablation_table(study, outcomes, resamples=order.resamples)
-    if study.table == "roles":
-        return roles_table(study, outcomes, resamples=order.resamples)
-    return question_table(study, outcomes, paper_profile=paper)
 
 
 def _facts(order: ReproductionRequest, outcomes: Sequence[Outcome]) -> dict[str, str]:

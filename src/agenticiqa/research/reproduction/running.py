@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -116,7 +117,7 @@ def forecast(cells: Sequence[Cell], conditions: Conditions) -> list[Forecast]:
             key = cell.judged.key
             if key not in counts:
                 cell.judged.write_manifest(folder / f"{key}.jsonl")
-                counts[key] = _lines(folder / f"{key}.jsonl")
+                counts[key] = lines_in(folder / f"{key}.jsonl")
             found.append(_forecast(cell, counts[key], conditions))
     return found
 
@@ -131,14 +132,14 @@ def _forecast(cell: Cell, samples: int, conditions: Conditions) -> Forecast:
     return Forecast(cell, samples, done, estimate(job, max(samples - done, 0)), what_is_missing(job))
 
 
-def _lines(path: Path) -> int:
+def lines_in(path: Path) -> int:
     with path.open("rb") as stream:
         return sum(1 for _ in stream)
 
 
 def _answered(results: Path) -> int:
     latest = {line.record["sample_id"]: line.record["status"] for line in _stored(results)}
-    return sum(status in ("ok", "partial") for status in latest.values())
+    return sum(status != "error" for status in latest.values())
 
 
 def _stored(results: Path) -> Iterable[StoredLine]:
@@ -208,9 +209,8 @@ def _run(
 ) -> BatchSummary:
     budget = conditions.budget_usd
     cell.results.parent.mkdir(parents=True, exist_ok=True)
-    manifest = open_manifest(str(cell.manifest))
-    try:
-        return Batch(
+    with closing(open_manifest(str(cell.manifest))) as manifest:
+        batch = Batch(
             manifest=manifest,
             job=job,
             output=cell.results,
@@ -220,12 +220,12 @@ def _run(
             expected_cost_usd=expected_cost(job) if budget is not None else 0.0,
             on_progress=on_progress,
             stop=stop,
-        ).run()
-    except OutputError as error:
-        hint = f"Give another --output, or remove {cell.results.parent}. {error.hint}"
-        raise OutputError(error.message, hint=hint) from error
-    finally:
-        manifest.close()
+        )
+        try:
+            return batch.run()
+        except OutputError as error:
+            hint = f"Give another --output, or remove {cell.results.parent}. {error.hint}"
+            raise OutputError(error.message, hint=hint) from error
 
 
 def _state(summary: BatchSummary) -> CellState:

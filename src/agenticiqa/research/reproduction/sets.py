@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agenticiqa.batch.sample import Sample
 from agenticiqa.research.datasets.catalogue import ALL, find
 from agenticiqa.research.datasets.checking import Check, DatasetReading, write_manifest
 from agenticiqa.research.datasets.folder import Dataset, DatasetError
@@ -102,7 +101,8 @@ def find_sets(
     for source in sources:
         for dataset, folder in _places(source):
             folders.setdefault(dataset.name, folder)
-    names = [find(name).name for name in wanted] or _in_order(folders)
+    order = [*PAPER_SETS, *(dataset.name for dataset in ALL)]
+    names = [find(name).name for name in wanted] or sorted(folders, key=order.index)
     missing = [name for name in names if name not in folders]
     if missing:
         raise DatasetError(
@@ -164,11 +164,6 @@ def _known(name: str) -> Dataset | None:
         return None
 
 
-def _in_order(names: dict[str, Path]) -> list[str]:
-    order = [*PAPER_SETS, *(dataset.name for dataset in ALL)]
-    return sorted(names, key=order.index)
-
-
 def _judged(dataset: Dataset, folder: Path, selection: Selection) -> JudgedSet:
     """With the first subset that is there and has something to judge by."""
     problem: DatasetError | None = None
@@ -181,13 +176,9 @@ def _judged(dataset: Dataset, folder: Path, selection: Selection) -> JudgedSet:
         except DatasetError as error:
             problem = problem or error
             continue
-        if first is not None and _has_truth(first):
+        if first is not None and (first.mos is not None or first.answer is not None):
             return JudgedSet(dataset, folder, subset, selection)
     raise problem or DatasetError(
         f"{folder} has no sample of {dataset.title} with a picture and an opinion or a right answer.",
         hint=dataset.obtain,
     )
-
-
-def _has_truth(sample: Sample) -> bool:
-    return sample.mos is not None or sample.answer is not None

@@ -1,4 +1,4 @@
-"""Between float pixels and the bytes that codecs and palettes work on."""
+"""What changes every pixel alike: blurs, tone curves, colour changes, sharpening; and the colour spaces they use."""
 
 from __future__ import annotations
 
@@ -71,14 +71,12 @@ def grey_of(rgb: Pixels) -> Pixels:
 _SUBPIXELS = 16
 
 
-def gaussian_blur(rgb: Pixels, sigma: float, rng: np.random.Generator) -> Pixels:
-    del rng
+def gaussian_blur(rgb: Pixels, sigma: float, _rng: np.random.Generator) -> Pixels:
     side = 2 * math.ceil(2 * sigma) + 1
     return np.asarray(cv2.GaussianBlur(rgb, (side, side), sigma, borderType=cv2.BORDER_REPLICATE), np.float32)
 
 
-def lens_blur(rgb: Pixels, radius: float, rng: np.random.Generator) -> Pixels:
-    del rng
+def lens_blur(rgb: Pixels, radius: float, _rng: np.random.Generator) -> Pixels:
     return _filtered(rgb, disk(radius))
 
 
@@ -129,26 +127,22 @@ def _filtered(rgb: Pixels, kernel: Pixels) -> Pixels:
 _RGB_SHARE = np.float32(2 / 3)
 
 
-def brighten(rgb: Pixels, amount: float, rng: np.random.Generator) -> Pixels:
+def brighten(rgb: Pixels, amount: float, _rng: np.random.Generator) -> Pixels:
     """A curve that lifts the middle by half the amount and keeps black and white."""
-    del rng
     return _bent(rgb, amount)
 
 
-def darken(rgb: Pixels, amount: float, rng: np.random.Generator) -> Pixels:
+def darken(rgb: Pixels, amount: float, _rng: np.random.Generator) -> Pixels:
     """The same curve downwards."""
-    del rng
     return _bent(rgb, -amount)
 
 
-def mean_shift(rgb: Pixels, shift: float, rng: np.random.Generator) -> Pixels:
-    del rng
+def mean_shift(rgb: Pixels, shift: float, _rng: np.random.Generator) -> Pixels:
     return np.asarray((rgb + np.float32(shift)).clip(0, 1), np.float32)
 
 
-def contrast_change(rgb: Pixels, amount: float, rng: np.random.Generator) -> Pixels:
+def contrast_change(rgb: Pixels, amount: float, _rng: np.random.Generator) -> Pixels:
     """A curve that moves the quarter tones apart (or together, below -0.2) and keeps black and white."""
-    del rng
     ends = (0.0, 0.3, 0.7, 1.0)
     targets = (0.0, 0.25 - amount / 4, 0.75 + amount / 4, 1.0)
     c0, c1, c2, c3 = np.linalg.solve(np.vander(ends, increasing=True), targets).astype(np.float32)
@@ -180,9 +174,8 @@ _PALETTE_SAMPLE = 8192
 _PALETTE_ROUNDS = 5
 
 
-def color_diffusion(rgb: Pixels, amount: float, rng: np.random.Generator) -> Pixels:
+def color_diffusion(rgb: Pixels, amount: float, _rng: np.random.Generator) -> Pixels:
     """Colour runs over the outlines: a and b of L*a*b* are blurred, then strengthened."""
-    del rng
     lab = to_lab(rgb)
     blurred = cv2.GaussianBlur(lab[..., 1:], (0, 0), 1.5 * amount + 2, borderType=cv2.BORDER_REPLICATE)
     lab[..., 1:] = amount * blurred
@@ -212,9 +205,8 @@ def edge_weight(rgb: Pixels) -> Pixels:
     return np.asarray(((edges - low) / max(high - low, 1e-6)).clip(0, 1), np.float32)
 
 
-def color_quantization(rgb: Pixels, colors: float, rng: np.random.Generator) -> Pixels:
+def color_quantization(rgb: Pixels, colors: float, _rng: np.random.Generator) -> Pixels:
     """A palette of few colours with error-diffusion dithering."""
-    del rng
     picture = Image.fromarray(to_bytes(rgb))
     palette = Image.new("P", (1, 1))
     palette.putpalette(best_colors(np.asarray(picture), round(colors)).tobytes())
@@ -237,17 +229,15 @@ def best_colors(values: npt.NDArray[np.uint8], count: int) -> npt.NDArray[np.uin
     return np.asarray(np.rint(start), np.uint8)
 
 
-def color_saturation_1(rgb: Pixels, factor: float, rng: np.random.Generator) -> Pixels:
+def color_saturation_1(rgb: Pixels, factor: float, _rng: np.random.Generator) -> Pixels:
     """HSV saturation multiplied; a negative factor turns colours into their complements."""
-    del rng
     # A channel is V (1 - S k) with k depending on hue alone, so scaling S scales its distance to V = max(R, G, B).
     value = rgb.max(axis=2, keepdims=True)
     return np.asarray(value - np.float32(factor) * (value - rgb), np.float32)
 
 
-def color_saturation_2(rgb: Pixels, factor: float, rng: np.random.Generator) -> Pixels:
+def color_saturation_2(rgb: Pixels, factor: float, _rng: np.random.Generator) -> Pixels:
     """Chroma multiplied: a and b of L*a*b*."""
-    del rng
     lab = to_lab(rgb)
     lab[..., 1:] *= np.float32(factor)
     return from_lab(lab)
@@ -259,9 +249,8 @@ def color_saturation_2(rgb: Pixels, factor: float, rng: np.random.Generator) -> 
 _RADIUS = 3.0
 
 
-def high_sharpen(rgb: Pixels, amount: float, rng: np.random.Generator) -> Pixels:
+def high_sharpen(rgb: Pixels, amount: float, _rng: np.random.Generator) -> Pixels:
     """Unsharp masking of lightness, far beyond good taste at the upper levels."""
-    del rng
     lab = to_lab(rgb)
     lightness = lab[..., 0]
     soft = cv2.GaussianBlur(lightness, (0, 0), _RADIUS, borderType=cv2.BORDER_REPLICATE)

@@ -1,4 +1,4 @@
-"""Compression: the real codecs, encoded and decoded in memory."""
+"""What breaks a picture: compression by the real codecs, noise, and spatial distortions."""
 
 from __future__ import annotations
 
@@ -11,21 +11,19 @@ from numpy.lib.stride_tricks import sliding_window_view
 from PIL import Image, features
 from scipy.fft import dct
 
-from agenticiqa.research.distortions.effects import Pixels, from_bytes, from_ycbcr, to_bytes, to_ycbcr
+from agenticiqa.research.distortions.filters import Pixels, from_bytes, from_ycbcr, to_bytes, to_ycbcr
 from agenticiqa.research.distortions.protocol import DistortionError
 
 
-def jpeg(rgb: Pixels, quality: float, rng: np.random.Generator) -> Pixels:
+def jpeg(rgb: Pixels, quality: float, _rng: np.random.Generator) -> Pixels:
     """Baseline JPEG with chroma at half resolution, as most encoders do by default."""
-    del rng
     buffer = io.BytesIO()
     Image.fromarray(to_bytes(rgb)).save(buffer, "JPEG", quality=round(quality), subsampling="4:2:0")
     return _decoded(buffer)
 
 
-def jpeg2000(rgb: Pixels, ratio: float, rng: np.random.Generator) -> Pixels:
+def jpeg2000(rgb: Pixels, ratio: float, _rng: np.random.Generator) -> Pixels:
     """JPEG 2000, lossy wavelet, at a ratio of raw size to compressed size."""
-    del rng
     if not features.check_codec("jpg_2000"):
         raise DistortionError(
             "This Pillow was built without JPEG 2000.", hint="Install Pillow's wheel from PyPI, or choose another kind."
@@ -163,9 +161,8 @@ def non_eccentricity_patch(rgb: Pixels, count: float, rng: np.random.Generator) 
     return np.asarray(result, np.float32)
 
 
-def pixelate(rgb: Pixels, strength: float, rng: np.random.Generator) -> Pixels:
+def pixelate(rgb: Pixels, strength: float, _rng: np.random.Generator) -> Pixels:
     """Fewer, larger pixels."""
-    del rng
     scale = 0.95 - strength**0.6
     height, width = rgb.shape[:2]
     small = (max(1, round(width * scale)), max(1, round(height * scale)))
@@ -173,9 +170,8 @@ def pixelate(rgb: Pixels, strength: float, rng: np.random.Generator) -> Pixels:
     return np.asarray(cv2.resize(shrunk, (width, height), interpolation=cv2.INTER_NEAREST_EXACT), np.float32)
 
 
-def quantization(rgb: Pixels, thresholds: float, rng: np.random.Generator) -> Pixels:
+def quantization(rgb: Pixels, thresholds: float, _rng: np.random.Generator) -> Pixels:
     """Few levels per channel, placed where they lose least (Otsu's criterion)."""
-    del rng
     values = to_bytes(rgb)
     histogram = np.bincount(values.ravel(), minlength=256).astype(np.float64)
     return otsu_levels(histogram, round(thresholds) + 1)[values]
