@@ -13,11 +13,11 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from agenticiqa.api.measure import dataframe
 from agenticiqa.auditing.findings import BY_NAME, ORDER, Findings, checked_names, failure_finding, in_order
 from agenticiqa.auditing.grouping import GroupPlace, Groups
 from agenticiqa.auditing.outputs import link_pictures, write_rows
 from agenticiqa.batch.results import read_results
-from agenticiqa.nodes.results import dataframe
 from agenticiqa.pictures.formats import Skipped
 from agenticiqa.reports.contact_sheet.page import (
     SheetLinks,

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 import os
 import signal
 import sys
-import threading
 from contextlib import ExitStack, redirect_stdout, suppress
 from dataclasses import replace
 from functools import partial
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
 
 import typer
 
+from agenticiqa.api.interrupts import on_signals
 from agenticiqa.cli.options import (
     AlignOption,
     BackendOption,
@@ -332,9 +332,6 @@ def _with_progress(batch: Batch) -> BatchSummary:
 @contextmanager
 def stopping_on_signals(stop: StopSwitch) -> Iterator[None]:
     """The first Ctrl-C (or SIGTERM) lets what has begun end; the second drops it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
     def ask(*_: Any) -> None:
         stop.ask()
@@ -343,14 +340,9 @@ def stopping_on_signals(stop: StopSwitch) -> Iterator[None]:
         with suppress(OSError):
             os.write(STANDARD_ERROR, f"\n{said}\n".encode())
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    # Whoever asked gets the summary and the exit code, whatever is pressed meanwhile.
+    with on_signals([signal.SIGINT, signal.SIGTERM], ask, then_ignored=lambda: stop.asked > 0):
         yield
-    finally:
-        for number, handler in before.items():
-            # Whoever asked gets the summary and the exit code: another Ctrl-C, still on its way, must not take them.
-            answered = number == signal.SIGINT and stop.asked
-            signal.signal(number, signal.SIG_IGN if answered else handler)
 
 
 def _print_summary(summary: BatchSummary, output: str, *, to_stderr: bool = False) -> None:
