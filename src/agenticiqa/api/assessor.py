@@ -39,7 +39,6 @@ from agenticiqa.vlm_client import VLMClient
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:
-    from agenticiqa.api.checkpoints import Checkpoints
     from agenticiqa.api.comparison import SideListener
     from agenticiqa.graph import Graph
 
@@ -96,13 +95,13 @@ class AgenticIQA:
         if record:
             configure_logging(self.settings.log_file, pipeline.logging.level, self.settings.secrets)
         self._prompts = read_prompts(pipeline.prompts, SHIPPED)
-        self._cache: DiskCache | None = (
-            open_cache(self.settings.cache_folder, pipeline.cache.size_limit_mb)
-            if pipeline.cache.enabled and record
-            else None
-        )
+        self.cache: DiskCache | None = None
+        """Where replies and scores are kept; None when caching is off."""
+        if pipeline.cache.enabled and record:
+            self.cache = open_cache(self.settings.cache_folder, pipeline.cache.size_limit_mb)
         self._record = Recorder(self.settings.runs_database) if pipeline.runs.enabled and record else None
-        self._tools = tools or default_registry(pipeline.tools)
+        self.tools = tools or default_registry(pipeline.tools)
+        """The measuring tools that this assessor can run."""
         self._clients = dict(clients or {})
         self._allowed_roots = pipeline.allowed_roots if only_allowed_roots else None
         # Clients made for one run serve the next as well, and so does the choice of backends.
@@ -122,16 +121,6 @@ class AgenticIQA:
     def home_full(self) -> HomeFullError | None:
         """Why something about a run was not recorded, where there was no room for it."""
         return self._record.full if self._record else None
-
-    @property
-    def cache(self) -> DiskCache | None:
-        """Where replies and scores are kept; None when caching is off."""
-        return self._cache
-
-    @property
-    def tools(self) -> ToolRegistry:
-        """The measuring tools that this assessor can run."""
-        return self._tools
 
     @property
     def memory(self) -> MemoryBudget:
@@ -277,19 +266,6 @@ class AgenticIQA:
 
     # --- one run ---
 
-    @property
-    def _checkpoints(self) -> Checkpoints | None:
-        return self._record.checkpoints if self._record else None
-
-    def _graph(self, state: AgenticIQAState) -> Graph:
-        """The graph of a run's mode, made when first needed: LangGraph takes longer to import than everything else."""
-        from agenticiqa.graph import graph_for
-
-        mode = state.get("mode", "agents")
-        if mode not in self._graphs:
-            self._graphs[mode] = graph_for(state, self._checkpoints)
-        return self._graphs[mode]
-
     def _start(
         self, asked: AssessRequest, run_id: str | None = None, *, settings: Settings | None = None
     ) -> Generator[PipelineEvent | Assessment, None, None]:
@@ -324,15 +300,16 @@ class AgenticIQA:
         *,
         resume: bool,
     ) -> Generator[PipelineEvent | Assessment, None, None]:
+        reference = state.get("reference_path")
         context = RunContext(
             settings=settings,
             clients=self._clients,
-            tools=self._tools,
-            cache=self._cache,
+            tools=self.tools,
+            cache=self.cache,
             prompts=self._prompts,
             run_id=run_id,
             pictures=pictures,
-            scaled_to=_scaled_to(state),
+            scaled_to={state["image_path"]: reference} if reference and state.get("align") == "resize" else {},
             _made=self._made,
             _choices=self._choices if settings is self.settings else {},
             _making=self._making,
@@ -391,15 +368,15 @@ class AgenticIQA:
         if "agenticiqa.graph" not in sys.modules:
             # The first run of a program: while LangGraph is imported, which takes a second, another thread can look.
             context.prefetch(state, "summarizer" if state.get("mode") == "direct" else "executor")
-        from agenticiqa.graph import stream_pipeline
+        # LangGraph takes longer to import than everything else.
+        from agenticiqa.graph import graph_for, stream_pipeline
 
-        graph = self._graph(state)
+        mode, checkpoints = state.get("mode", "agents"), self._record.checkpoints if self._record else None
+        graph = self._graphs[mode] = self._graphs.get(mode) or graph_for(state, checkpoints)
         # A run that died before its first checkpoint has nothing stored: it starts from the beginning. Tasks rather
         # than next: a node that ended while the run was being stopped is not among the next ones.
         stored = (
-            resume
-            and self._checkpoints is not None
-            and bool(graph.get_state({"configurable": {"thread_id": run_id}}).tasks)
+            resume and checkpoints is not None and bool(graph.get_state({"configurable": {"thread_id": run_id}}).tasks)
         )
         return stream_pipeline(state, context=context, graph=graph, thread_id=run_id, resume=stored)
 
@@ -419,7 +396,7 @@ class AgenticIQA:
         sizes = [context.picture_size(path) for path in paths]
         need = assessing_need(
             sizes,
-            self._tools,
+            self.tools,
             self.memory.largest,
             has_reference=len(paths) > 1,
             resize=state.get("align") == "resize",
@@ -448,8 +425,8 @@ class AgenticIQA:
         for client in self._made.values():
             client.close()
         self._made.clear()
-        if self._cache:
-            self._cache.close()
+        if self.cache:
+            self.cache.close()
         if self._record:
             self._record.close()
 
@@ -458,12 +435,6 @@ class AgenticIQA:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _scaled_to(state: AgenticIQAState) -> Mapping[str, str]:
-    """The picture and its reference, where one is to be scaled to the other."""
-    reference = state.get("reference_path")
-    return {state["image_path"]: reference} if reference and state.get("align") == "resize" else {}
 
 
 def _last(events: Generator[PipelineEvent | Assessment, None, None], on_event: EventListener | None) -> Assessment:

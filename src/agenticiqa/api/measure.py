@@ -22,8 +22,8 @@ from agenticiqa.pictures.formats import (
 )
 from agenticiqa.pictures.images import Box, LoadedImage
 from agenticiqa.pictures.inputs import Align, GivenPicture, PictureInput, Size, aligned, given_picture
-from agenticiqa.runtime.cache import DiskCache
-from agenticiqa.runtime.config import ImageLimits, ToolSettings, load_settings
+from agenticiqa.runtime.cache import DiskCache, open_cache
+from agenticiqa.runtime.config import ImageLimits, Settings, ToolSettings, load_settings
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.tools.catalogue import same_tool
 from agenticiqa.tools.maps import MapFolder
@@ -142,6 +142,32 @@ class Measurer:
     maps: MapFolder | None = None
     keep_maps: bool = False
     memory: MemoryBudget = field(default_factory=lambda: process_budget(None))
+
+    @classmethod
+    def configured(
+        cls,
+        settings: Settings,
+        tools: Sequence[Tool],
+        *,
+        cached: bool,
+        align: Align = "none",
+        maps: MapFolder | None = None,
+        keep_maps: bool = False,
+    ) -> Measurer:
+        """One that works under these settings."""
+        pipeline = settings.pipeline
+        return cls(
+            tools,
+            pipeline.tools,
+            pipeline.images,
+            open_cache(settings.cache_folder, pipeline.cache.size_limit_mb)
+            if cached and pipeline.cache.enabled
+            else None,
+            align,
+            maps,
+            keep_maps,
+            process_budget(pipeline.memory),
+        )
 
     def measure(self, pair: Pair, regions: Mapping[str, Box] | None = None) -> list[Record]:
         """A record for every tool and region; a picture that cannot be opened gives error records."""
@@ -284,15 +310,9 @@ def measure(
     ``maps`` keeps each tool's map, where it has one, in its record. A tool that is not there raises; a picture that
     cannot be measured is in the records.
     """
-    pipeline = load_settings().pipeline
-    registry = default_registry(pipeline.tools)
-    measurer = Measurer(
-        choose_tools(registry, tools, all_tools=all_tools, has_reference=reference is not None),
-        pipeline.tools,
-        pipeline.images,
-        align=align,
-        keep_maps=maps,
-        memory=process_budget(pipeline.memory),
-    )
+    settings = load_settings()
+    registry = default_registry(settings.pipeline.tools)
+    chosen = choose_tools(registry, tools, all_tools=all_tools, has_reference=reference is not None)
+    measurer = Measurer.configured(settings, chosen, cached=False, align=align, keep_maps=maps)
     boxes = {name: Box.parse(",".join(map(str, numbers))) for name, numbers in (regions or {}).items()}
     return Measurements(measurer.measure(Pair.of(image, reference), boxes or None))
