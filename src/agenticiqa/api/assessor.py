@@ -372,7 +372,9 @@ class AgenticIQA:
         from agenticiqa.graph import graph_for, stream_pipeline
 
         mode, checkpoints = state.get("mode", "agents"), self._record.checkpoints if self._record else None
-        graph = self._graphs[mode] = self._graphs.get(mode) or graph_for(state, checkpoints)
+        if mode not in self._graphs:
+            self._graphs[mode] = graph_for(state, checkpoints)
+        graph = self._graphs[mode]
         # A run that died before its first checkpoint has nothing stored: it starts from the beginning. Tasks rather
         # than next: a node that ended while the run was being stopped is not among the next ones.
         stored = (

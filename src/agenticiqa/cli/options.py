@@ -40,10 +40,8 @@ def listed(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
-def numbers(option: str, text: str | None, example: str) -> list[float] | None:
-    """Finite numbers with commas between them, as many as in the example; None where nothing is given."""
-    if text is None:
-        return None
+def numbers(option: str, text: str, example: str) -> list[float]:
+    """Finite numbers with commas between them, as many as in the example."""
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:

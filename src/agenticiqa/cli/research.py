@@ -306,10 +306,9 @@ def tuning_data(
 
 
 def _ends(scale: str | None) -> tuple[float, float] | None:
-    ends = options.numbers("--scale", scale, "0,100")
-    if ends is None:
+    if scale is None:
         return None
-    worst, best = ends
+    worst, best = options.numbers("--scale", scale, "0,100")
     if worst == best:
         raise typer.BadParameter("--scale needs two different ends.")
     return worst, best

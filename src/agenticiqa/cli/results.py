@@ -274,10 +274,11 @@ def rescoring_asked(
     from agenticiqa.research.rescoring import Rescoring, calibrations_named
     from agenticiqa.runtime.config import load_settings
 
+    levels = None if thresholds is None else options.numbers("--thresholds", thresholds, "1.5,2.5,3.5,4.5")
     overrides = {
         "pipeline.fusion.eta": eta,
         "pipeline.fusion.class_confidence": class_confidence,
-        "pipeline.fusion.level_thresholds": options.numbers("--thresholds", thresholds, "1.5,2.5,3.5,4.5"),
+        "pipeline.fusion.level_thresholds": levels,
         "pipeline.fusion.normalize": False if printed_formula else None,
     }
     return Rescoring(load_settings(config, overrides).pipeline.fusion, calibrations_named(calibrations))

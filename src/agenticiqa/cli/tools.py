@@ -270,7 +270,7 @@ def calibrate(
 def _scale(text: str, lower_is_better: bool) -> Scale:
     from agenticiqa.tools.recalibration import Scale
 
-    low, high = numbers("--scale", text, "0,100") or (0.0, 0.0)
+    low, high = numbers("--scale", text, "0,100")
     if not low < high:
         raise typer.BadParameter("--scale needs its lower end first; use --lower-is-better for the direction.")
     return Scale(high, low) if lower_is_better else Scale(low, high)
