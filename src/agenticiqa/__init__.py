@@ -19,39 +19,7 @@ if TYPE_CHECKING:
     from agenticiqa.auditing.report import AuditReport
     from agenticiqa.auditing.running import aaudit, audit
     from agenticiqa.batch.running import arun_batch, run_batch
-    from agenticiqa.errors import (
-        AgenticIQAError,
-        AssessmentFailedError,
-        AuthenticationError,
-        BackendConnectionError,
-        BackendError,
-        BackendServerError,
-        BackendTimeoutError,
-        BackendUnavailableError,
-        BadResponseError,
-        ConfigError,
-        HomeFullError,
-        ImageError,
-        ImageFormatError,
-        ImageNotFoundError,
-        ImageTooLargeError,
-        ManifestError,
-        MemoryLimitError,
-        MissingExtraError,
-        OutputError,
-        PictureTooSmallError,
-        QueryError,
-        RateLimitError,
-        RefusalError,
-        RegionError,
-        RequestRejectedError,
-        RunNotFoundError,
-        SampleTimeoutError,
-        ToolError,
-        ToolUnavailableError,
-        TruncatedReplyError,
-        WorkerDiedError,
-    )
+    from agenticiqa.errors import AgenticIQAError, BackendError, ConfigError, ImageError, QueryError
     from agenticiqa.graph import run_pipeline
     from agenticiqa.nodes.results import Assessment, Comparison
     from agenticiqa.serve.langchain import image_quality_tool
@@ -64,48 +32,22 @@ __all__ = [
     "AgenticIQA",
     "AgenticIQAError",
     "Assessment",
-    "AssessmentFailedError",
     "AuditReport",
-    "AuthenticationError",
-    "BackendConnectionError",
     "BackendError",
-    "BackendServerError",
-    "BackendTimeoutError",
-    "BackendUnavailableError",
-    "BadResponseError",
     "Calibration",
     "Comparison",
     "ConfigError",
-    "HomeFullError",
     "ImageError",
-    "ImageFormatError",
-    "ImageNotFoundError",
-    "ImageTooLargeError",
-    "ManifestError",
     "Measurement",
-    "MemoryLimitError",
     "Metric",
     "MetricSpec",
-    "MissingExtraError",
     "ModelReply",
     "ModelRequest",
-    "OutputError",
-    "PictureTooSmallError",
     "Provider",
     "QueryError",
-    "RateLimitError",
     "Readiness",
-    "RefusalError",
-    "RegionError",
-    "RequestRejectedError",
-    "RunNotFoundError",
-    "SampleTimeoutError",
     "Tool",
-    "ToolError",
-    "ToolUnavailableError",
-    "TruncatedReplyError",
     "VLMClient",
-    "WorkerDiedError",
     "__version__",
     "aassess",
     "aaudit",
@@ -127,6 +69,9 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # Importing the package must cost nothing: LangGraph alone takes most of a second.
 _HOMES = {
+    **dict.fromkeys(
+        ("AgenticIQAError", "BackendError", "ConfigError", "ImageError", "QueryError"), "agenticiqa.errors"
+    ),
     "AgenticIQA": "agenticiqa.api.assessor",
     "Assessment": "agenticiqa.nodes.results",
     "AuditReport": "agenticiqa.auditing.report",
@@ -148,11 +93,20 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'agenticiqa' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES.get(name, "agenticiqa.errors")), name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name.endswith("Error") and (old := getattr(import_module("agenticiqa.errors"), name, None)) is not None:
+        import warnings
+
+        warnings.warn(
+            f"agenticiqa.{name} goes with the next version: import it from agenticiqa.errors.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return old
+    raise AttributeError(f"module 'agenticiqa' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

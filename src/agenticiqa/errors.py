@@ -1,4 +1,36 @@
-"""Every failure this package raises on purpose.
+"""Every failure this package raises on purpose::
+
+    AgenticIQAError
+    ├── ConfigError
+    ├── QueryError
+    ├── ImageError
+    │   ├── ImageNotFoundError
+    │   ├── ImageFormatError
+    │   └── ImageTooLargeError
+    ├── MemoryLimitError
+    ├── RegionError
+    ├── BackendError
+    │   ├── PictureTooSmallError
+    │   ├── BackendUnavailableError
+    │   ├── AuthenticationError
+    │   ├── RateLimitError
+    │   ├── BackendTimeoutError
+    │   ├── BackendConnectionError
+    │   ├── BackendServerError
+    │   ├── RequestRejectedError
+    │   └── BadResponseError
+    │       ├── TruncatedReplyError
+    │       └── RefusalError
+    ├── ToolError
+    │   └── ToolUnavailableError
+    ├── AssessmentFailedError
+    ├── HomeFullError
+    ├── RunNotFoundError
+    ├── ManifestError
+    ├── OutputError
+    ├── WorkerDiedError
+    ├── SampleTimeoutError
+    └── MissingExtraError
 
 Each error carries a message (what happened) and a hint (what to do next), both also in a form for clients of a service.
 """

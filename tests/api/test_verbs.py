@@ -20,7 +20,13 @@ from PIL import Image
 
 import agenticiqa
 from agenticiqa import AgenticIQA, Assessment, Comparison
-from agenticiqa.errors import ImageTooLargeError
+from agenticiqa.errors import (
+    AssessmentFailedError,
+    ImageTooLargeError,
+    MissingExtraError,
+    OutputError,
+    ToolUnavailableError,
+)
 from agenticiqa.nodes import run_context
 from agenticiqa.nodes.run_context import PipelineEvent
 from agenticiqa.runtime.config import ROLES, ImageLimits
@@ -73,11 +79,30 @@ def test_every_public_name_is_there(name: str) -> None:
     assert name == "__version__" or found.__name__ == name
 
 
-def test_every_error_of_the_package_is_public() -> None:
+def test_five_errors_are_at_the_top_and_the_others_one_version_longer() -> None:
     from agenticiqa import errors
 
-    classes = {name for name, each in vars(errors).items() if inspect.isclass(each) and issubclass(each, Exception)}
-    assert classes <= set(agenticiqa.__all__)
+    classes = {
+        name: each for name, each in vars(errors).items() if inspect.isclass(each) and issubclass(each, Exception)
+    }
+    top = {"AgenticIQAError", "BackendError", "ConfigError", "ImageError", "QueryError"}
+    assert {name for name in agenticiqa.__all__ if name.endswith("Error")} == top
+    for name in classes.keys() - top:
+        with pytest.warns(DeprecationWarning, match="import it from agenticiqa.errors"):
+            assert getattr(agenticiqa, name) is classes[name]
+
+
+def test_the_tree_of_errors_in_the_documentation_is_the_real_one() -> None:
+    from agenticiqa import errors
+
+    def lines(kind: type[Exception], depth: int = 0) -> list[tuple[int, str]]:
+        below = [each for each in kind.__subclasses__() if each.__module__ == errors.__name__]
+        return [(depth, kind.__name__), *(line for each in below for line in lines(each, depth + 1))]
+
+    tree = [line for line in (errors.__doc__ or "").splitlines() if line.startswith("    ")]
+    assert [((len(line) - len(line.lstrip(" │├└─"))) // 4 - 1, line.strip(" │├└─")) for line in tree] == lines(
+        errors.AgenticIQAError
+    )
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
@@ -172,7 +197,7 @@ def test_what_is_wrong_with_a_picture_is_in_the_result(picture: Any, says: str) 
     for result in (agenticiqa.assess(picture), agenticiqa.assess(NOISY, reference=picture)):
         assert result.status == "error"
         assert says in (result.error or "")
-        with pytest.raises(agenticiqa.AssessmentFailedError):
+        with pytest.raises(AssessmentFailedError):
             _ = result.answer
     compared = agenticiqa.compare(NOISY, picture)
     assert compared.status == "error"
@@ -183,7 +208,7 @@ def test_what_is_wrong_with_a_picture_is_in_the_result(picture: Any, says: str) 
 
 
 def test_a_tool_that_is_not_there_raises() -> None:
-    with pytest.raises(agenticiqa.ToolUnavailableError, match="NOSUCH"):
+    with pytest.raises(ToolUnavailableError, match="NOSUCH"):
         agenticiqa.measure(NOISY, tools=["NOSUCH"])
 
 
@@ -420,7 +445,7 @@ def test_measurements_become_a_data_frame(photo: Path) -> None:
 
 def test_without_pandas_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(agenticiqa.MissingExtraError, match="pandas") as caught:
+    with pytest.raises(MissingExtraError, match="pandas") as caught:
         agenticiqa.measure(NOISY, tools=["noise"]).to_dataframe()
     assert "pip install 'agenticiqa[dataframe]'" in str(caught.value.hint)
 
@@ -579,7 +604,7 @@ def test_an_assessor_takes_the_configured_limit(assessor: Any, monkeypatch: pyte
 
 def test_a_failure_of_ours_in_a_listener_is_in_the_result(assessor: Any, photo: Path) -> None:
     def refuse(_event: object) -> None:
-        raise agenticiqa.OutputError("The disk is full.")
+        raise OutputError("The disk is full.")
 
     given = assessor(ScriptedClient())
     result = given.assess(photo, on_event=refuse, run_id="refused")

@@ -12,9 +12,8 @@ import pytest
 from agenticiqa import AgenticIQA
 from agenticiqa.api.run_result import assessment_from
 from agenticiqa.batch.outputs import flat_row
-from agenticiqa.cli.assess import print_assessment
-from agenticiqa.cli.options import exit_code, show
-from agenticiqa.cli.terminal import EXIT_BELOW_THRESHOLD, EXIT_OK, output_console
+from agenticiqa.cli.assess import exit_code, print_assessment, show
+from agenticiqa.cli.terminal import ExitCode, output_console
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.nodes.summarizer import CONFLICT, summarizer_node
 from agenticiqa.reports.assessment import ReportItem, render_report
@@ -187,8 +186,8 @@ def test_bad_does_not_pass_a_gate_of_4_because_the_tools_said_4_5(pair: Any) -> 
     result = conflicting(pair)
     assert result.score == pytest.approx(4.40, abs=0.005)
     assert result.gate_score == 1
-    assert exit_code(result, 4) == EXIT_BELOW_THRESHOLD
-    assert exit_code(result, 1) == EXIT_OK
+    assert exit_code(result, 4) == ExitCode.BELOW_THRESHOLD
+    assert exit_code(result, 1) == ExitCode.OK
 
 
 def line(pair: Any, **changes: Any) -> str:

@@ -1,1 +1,1 @@
-"""The front door for Python: the verbs, and what they need to know of a machine."""
+"""The Python interface: ``AgenticIQA``, the verbs, comparing, measuring, and what works on this machine."""

@@ -6,21 +6,25 @@ import asyncio
 import logging
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, cast
 
-from agenticiqa.api.recording import Interrupts, Recorder
+from typing_extensions import Unpack
+
+from agenticiqa.api.arguments import AssessOptions, AssessRequest, in_thread, spelled_out
+from agenticiqa.api.interrupts import Interrupts
+from agenticiqa.api.recording import Recorder
 from agenticiqa.api.run_result import Progress, assessment_from
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, HomeFullError, RunNotFoundError
 from agenticiqa.models.backends import BackendChoice
 from agenticiqa.nodes.ablation import calls_per_pass
 from agenticiqa.nodes.prompts import SHIPPED, read_prompts
-from agenticiqa.nodes.results import Assessment, Comparison, show_in_notebooks
+from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.nodes.run_context import PipelineEvent, RunContext, initial_state
 from agenticiqa.pictures.images import LoadedImage, check_allowed
-from agenticiqa.pictures.inputs import Align, GivenPicture, PictureInput, Size, given_picture, refuse_other_size
+from agenticiqa.pictures.inputs import GivenPicture, PictureInput, Size, given_picture, refuse_other_size
 from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import ROLES, ImageLimits, Settings, load_settings
@@ -35,7 +39,6 @@ from agenticiqa.vlm_client import VLMClient
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:
-    from agenticiqa.api.checkpoints import Checkpoints
     from agenticiqa.api.comparison import SideListener
     from agenticiqa.graph import Graph
 
@@ -44,8 +47,6 @@ logger = logging.getLogger(__name__)
 EventListener = Callable[[PipelineEvent], None]
 NAMED_BACKENDS = "named_backends"
 """Where the record of a run keeps the backends that its user named."""
-Regions = Mapping[str, Sequence[int]]
-"""Boxes (x, y, width, height in pixels) by the names that the question uses."""
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -94,13 +95,13 @@ class AgenticIQA:
         if record:
             configure_logging(self.settings.log_file, pipeline.logging.level, self.settings.secrets)
         self._prompts = read_prompts(pipeline.prompts, SHIPPED)
-        self._cache: DiskCache | None = (
-            open_cache(self.settings.cache_folder, pipeline.cache.size_limit_mb)
-            if pipeline.cache.enabled and record
-            else None
-        )
+        self.cache: DiskCache | None = None
+        """Where replies and scores are kept; None when caching is off."""
+        if pipeline.cache.enabled and record:
+            self.cache = open_cache(self.settings.cache_folder, pipeline.cache.size_limit_mb)
         self._record = Recorder(self.settings.runs_database) if pipeline.runs.enabled and record else None
-        self._tools = tools or default_registry(pipeline.tools)
+        self.tools = tools or default_registry(pipeline.tools)
+        """The measuring tools that this assessor can run."""
         self._clients = dict(clients or {})
         self._allowed_roots = pipeline.allowed_roots if only_allowed_roots else None
         # Clients made for one run serve the next as well, and so does the choice of backends.
@@ -126,16 +127,6 @@ class AgenticIQA:
         return self._record.full if self._record else None
 
     @property
-    def cache(self) -> DiskCache | None:
-        """Where replies and scores are kept; None when caching is off."""
-        return self._cache
-
-    @property
-    def tools(self) -> ToolRegistry:
-        """The measuring tools that this assessor can run."""
-        return self._tools
-
-    @property
     def memory(self) -> MemoryBudget:
         """What all runs of this process may take together."""
         return process_budget(self.settings.pipeline.memory)
@@ -156,20 +147,15 @@ class AgenticIQA:
 
     # --- asking ---
 
-    def assess(  # noqa: PLR0913 - each says what it is
+    @spelled_out
+    def assess(
         self,
         image: PictureInput,
         query: str = DEFAULT_QUERY,
         *,
-        reference: PictureInput | None = None,
-        options: Sequence[str] | None = None,
-        regions: Regions | None = None,
-        max_replan_iterations: int | None = None,
-        align: Align = "none",
-        mode: RunMode | None = None,
-        without: Collection[str] | None = None,
         on_event: EventListener | None = None,
         run_id: str | None = None,
+        **options: Unpack[AssessOptions],
     ) -> Assessment:
         """Answer one question about one picture.
 
@@ -181,32 +167,22 @@ class AgenticIQA:
         Arguments of a wrong kind raise. Whatever goes wrong with a picture or a model is in the result, whose status is
         then ``error``.
         """
-        events = self._start(
-            image, query, reference, options, regions, max_replan_iterations, align, run_id, mode=mode, without=without
-        )
-        return _last(events, on_event)
+        return _last(self._start(AssessRequest(image, query, **options), run_id), on_event)
 
+    @spelled_out
     def stream(
         self,
         image: PictureInput,
         query: str = DEFAULT_QUERY,
         *,
-        reference: PictureInput | None = None,
-        options: Sequence[str] | None = None,
-        regions: Regions | None = None,
-        max_replan_iterations: int | None = None,
-        align: Align = "none",
-        mode: RunMode | None = None,
-        without: Collection[str] | None = None,
         run_id: str | None = None,
+        **options: Unpack[AssessOptions],
     ) -> Generator[PipelineEvent | Assessment, None, None]:
         """:meth:`assess` as it happens: every step of the agents, and last the result.
 
         Closing the generator interrupts the run; it can be resumed.
         """
-        return self._start(
-            image, query, reference, options, regions, max_replan_iterations, align, run_id, mode=mode, without=without
-        )
+        return self._start(AssessRequest(image, query, **options), run_id)
 
     def compare(
         self,
@@ -222,67 +198,23 @@ class AgenticIQA:
 
         return compare_pictures(self, image_a, image_b, reference=reference, query=query, on_event=on_event)
 
-    async def aassess(  # noqa: PLR0913 - each says what it is
-        self,
-        image: PictureInput,
-        query: str = DEFAULT_QUERY,
-        *,
-        reference: PictureInput | None = None,
-        options: Sequence[str] | None = None,
-        regions: Regions | None = None,
-        max_replan_iterations: int | None = None,
-        align: Align = "none",
-        mode: RunMode | None = None,
-        without: Collection[str] | None = None,
-        on_event: EventListener | None = None,
-        run_id: str | None = None,
-    ) -> Assessment:
-        """:meth:`assess` without blocking the event loop."""
-        return await asyncio.to_thread(
-            self.assess,
-            image,
-            query,
-            reference=reference,
-            options=options,
-            regions=regions,
-            max_replan_iterations=max_replan_iterations,
-            align=align,
-            mode=mode,
-            without=without,
-            on_event=on_event,
-            run_id=run_id,
-        )
+    # --- without blocking an event loop ---
 
+    aassess = in_thread(assess)
+    acompare = in_thread(compare)
+
+    @spelled_out
     async def astream(
-        self,
-        image: PictureInput,
-        query: str = DEFAULT_QUERY,
-        *,
-        reference: PictureInput | None = None,
-        options: Sequence[str] | None = None,
-        regions: Regions | None = None,
-        max_replan_iterations: int | None = None,
-        align: Align = "none",
-        mode: RunMode | None = None,
-        without: Collection[str] | None = None,
+        self, image: PictureInput, query: str = DEFAULT_QUERY, **options: Unpack[AssessOptions]
     ) -> AsyncIterator[PipelineEvent | Assessment]:
         """:meth:`stream` without blocking the event loop."""
         loop = asyncio.get_running_loop()
         heard: asyncio.Queue[PipelineEvent] = asyncio.Queue()
-        running = asyncio.ensure_future(
-            self.aassess(
-                image,
-                query,
-                reference=reference,
-                options=options,
-                regions=regions,
-                max_replan_iterations=max_replan_iterations,
-                align=align,
-                mode=mode,
-                without=without,
-                on_event=lambda event: cast("None", loop.call_soon_threadsafe(heard.put_nowait, event)),
-            )
-        )
+
+        def tell(event: PipelineEvent) -> None:
+            loop.call_soon_threadsafe(heard.put_nowait, event)
+
+        running = asyncio.ensure_future(self.aassess(image, query, on_event=tell, **options))
         while not running.done() or not heard.empty():
             waiting = asyncio.ensure_future(heard.get())
             await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
@@ -291,20 +223,6 @@ class AgenticIQA:
             else:
                 waiting.cancel()
         yield running.result()
-
-    async def acompare(
-        self,
-        image_a: PictureInput,
-        image_b: PictureInput,
-        *,
-        reference: PictureInput | None = None,
-        query: str = DEFAULT_QUERY,
-        on_event: SideListener | None = None,
-    ) -> Comparison:
-        """:meth:`compare` without blocking the event loop."""
-        return await asyncio.to_thread(
-            self.compare, image_a, image_b, reference=reference, query=query, on_event=on_event
-        )
 
     # --- recorded runs ---
 
@@ -326,19 +244,18 @@ class AgenticIQA:
         """Ask the recorded question again; returns the old record and the new result."""
         record = self.runs.find(run_id)
         request = record.request
-        events = self._start(
+        asked = AssessRequest(
             request["image_path"],
             request["query"],
-            request.get("reference_path"),
-            request.get("options"),
-            request.get("regions"),
-            request["max_replan_iterations"],
-            request.get("align", "none"),
-            None,
+            reference=request.get("reference_path"),
+            options=request.get("options"),
+            regions=request.get("regions"),
+            max_replan_iterations=request["max_replan_iterations"],
+            align=request.get("align", "none"),
             mode=request.get("mode", "agents"),
             without=request.get("without", ()),
-            settings=self._settings_of(record),
         )
+        events = self._start(asked, settings=self._settings_of(record))
         return record, _last(events, on_event)
 
     def _settings_of(self, record: RunRecord) -> Settings:
@@ -353,49 +270,24 @@ class AgenticIQA:
 
     # --- one run ---
 
-    @property
-    def _checkpoints(self) -> Checkpoints | None:
-        return self._record.checkpoints if self._record else None
-
-    def _graph(self, state: AgenticIQAState) -> Graph:
-        """The graph of a run's mode, made when first needed: LangGraph takes longer to import than everything else."""
-        from agenticiqa.graph import graph_for
-
-        mode = state.get("mode", "agents")
-        if mode not in self._graphs:
-            self._graphs[mode] = graph_for(state, self._checkpoints)
-        return self._graphs[mode]
-
-    def _start(  # noqa: PLR0913 - each says what it is
-        self,
-        image: PictureInput,
-        query: str,
-        reference: PictureInput | None,
-        options: Sequence[str] | None,
-        regions: Regions | None,
-        max_replan_iterations: int | None,
-        align: Align,
-        run_id: str | None,
-        *,
-        mode: RunMode | None,
-        without: Collection[str] | None,
-        settings: Settings | None = None,
+    def _start(
+        self, asked: AssessRequest, run_id: str | None = None, *, settings: Settings | None = None
     ) -> Generator[PipelineEvent | Assessment, None, None]:
         """A run that has begun; arguments of a wrong kind raise here."""
         settings = settings or self.settings
-        given = given_picture(image)
-        original = given_picture(reference) if reference is not None else None
-        pipeline = self.settings.pipeline
+        given = given_picture(asked.image)
+        original = given_picture(asked.reference) if asked.reference is not None else None
+        pipeline, limit = self.settings.pipeline, asked.max_replan_iterations
         state = initial_state(
-            query,
+            asked.query,
             given.name,
             original.name if original else None,
-            pipeline.max_replan_iterations if max_replan_iterations is None else max_replan_iterations,
-            options=options,
-            regions=regions,
-            align=align,
-            mode=pipeline.mode if mode is None else mode,
-            without=pipeline.without if without is None else without,
+            pipeline.max_replan_iterations if limit is None else limit,
+            options=asked.options,
+            regions=asked.regions,
+            align=asked.align,
+            mode=pipeline.mode if asked.mode is None else asked.mode,
+            without=pipeline.without if asked.without is None else asked.without,
         )
         run_id = run_id or new_run_id()
         if self._record:
@@ -412,15 +304,16 @@ class AgenticIQA:
         *,
         resume: bool,
     ) -> Generator[PipelineEvent | Assessment, None, None]:
+        reference = state.get("reference_path")
         context = RunContext(
             settings=settings,
             clients=self._clients,
-            tools=self._tools,
-            cache=self._cache,
+            tools=self.tools,
+            cache=self.cache,
             prompts=self._prompts,
             run_id=run_id,
             pictures=pictures,
-            scaled_to=_scaled_to(state),
+            scaled_to={state["image_path"]: reference} if reference and state.get("align") == "resize" else {},
             _made=self._made,
             _choices=self._choices if settings is self.settings else {},
             _making=self._making,
@@ -479,15 +372,17 @@ class AgenticIQA:
         if "agenticiqa.graph" not in sys.modules:
             # The first run of a program: while LangGraph is imported, which takes a second, another thread can look.
             context.prefetch(state, "summarizer" if state.get("mode") == "direct" else "executor")
-        from agenticiqa.graph import stream_pipeline
+        # LangGraph takes longer to import than everything else.
+        from agenticiqa.graph import graph_for, stream_pipeline
 
-        graph = self._graph(state)
+        mode, checkpoints = state.get("mode", "agents"), self._record.checkpoints if self._record else None
+        if mode not in self._graphs:
+            self._graphs[mode] = graph_for(state, checkpoints)
+        graph = self._graphs[mode]
         # A run that died before its first checkpoint has nothing stored: it starts from the beginning. Tasks rather
         # than next: a node that ended while the run was being stopped is not among the next ones.
         stored = (
-            resume
-            and self._checkpoints is not None
-            and bool(graph.get_state({"configurable": {"thread_id": run_id}}).tasks)
+            resume and checkpoints is not None and bool(graph.get_state({"configurable": {"thread_id": run_id}}).tasks)
         )
         return stream_pipeline(state, context=context, graph=graph, thread_id=run_id, resume=stored)
 
@@ -507,7 +402,7 @@ class AgenticIQA:
         sizes = [context.picture_size(path) for path in paths]
         need = assessing_need(
             sizes,
-            self._tools,
+            self.tools,
             self.memory.largest,
             has_reference=len(paths) > 1,
             resize=state.get("align") == "resize",
@@ -536,8 +431,8 @@ class AgenticIQA:
         for client in self._made.values():
             client.close()
         self._made.clear()
-        if self._cache:
-            self._cache.close()
+        if self.cache:
+            self.cache.close()
         if self._record:
             self._record.close()
 
@@ -546,12 +441,6 @@ class AgenticIQA:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _scaled_to(state: AgenticIQAState) -> Mapping[str, str]:
-    """The picture and its reference, where one is to be scaled to the other."""
-    reference = state.get("reference_path")
-    return {state["image_path"]: reference} if reference and state.get("align") == "resize" else {}
 
 
 def _last(events: Generator[PipelineEvent | Assessment, None, None], on_event: EventListener | None) -> Assessment:
@@ -583,5 +472,5 @@ def _comparison_in_notebook(found: Comparison) -> str:
     return notebook_view(found, load_settings().pipeline.images)
 
 
-show_in_notebooks(Assessment, _assessment_in_notebook)
-show_in_notebooks(Comparison, _comparison_in_notebook)
+Assessment.notebook_view = staticmethod(_assessment_in_notebook)
+Comparison.notebook_view = staticmethod(_comparison_in_notebook)

@@ -1,4 +1,4 @@
-"""From a difference of scores to the chance that people see it the same way.
+"""Which of two pictures is better: assess both, measure both with the same tools, decide, and say why.
 
 Two pictures of one scene are easier to put in order than two scores are to predict: errors that the scene causes are
 shared. How often an order is right for a given lead was measured with ``training/fit_comparison.py`` and
@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -20,16 +21,16 @@ from PIL import Image
 
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.errors import AgenticIQAError, ImageError
-from agenticiqa.nodes.results import Assessment, Comparison, Place, Side, ToolComparison, Winner
+from agenticiqa.nodes.results import Assessment, Comparison, Side, ToolComparison, Winner
 from agenticiqa.nodes.run_context import PipelineEvent
 from agenticiqa.pictures.images import LoadedImage, UInt8Image
 from agenticiqa.pictures.inputs import GivenPicture, PictureInput, given_picture
 from agenticiqa.reports.comparison import Pictures, difference_of
 from agenticiqa.runtime.memory import given as memory_given
-from agenticiqa.state import DistortionAnalysis, ToolExecutionLog
+from agenticiqa.state import DistortionAnalysis
 from agenticiqa.tools.aiqa_fr import explain, measure
 from agenticiqa.tools.catalogue import default_tools
-from agenticiqa.tools.measuring import JobResult, ToolJob, ToolRunner
+from agenticiqa.tools.measuring import ToolJob, ToolRunner
 from agenticiqa.tools.metrics import Views
 from agenticiqa.tools.needs import assessing_need
 from agenticiqa.tools.registry import Tool
@@ -106,7 +107,7 @@ def as_reported(chance: float) -> float:
     return round(min(max(chance, 1 - SUREST), SUREST), 4)
 
 
-# --- The verdict and its reasons in words, each with the number behind it ---
+# --- the verdict and its reasons in words, each with the number behind it ---
 
 
 PLACES_NAMED = 2
@@ -188,14 +189,11 @@ def _agreement(found: Comparison) -> list[str]:
         return [f"The other tools: {'; '.join(map(_numbers, others))}."]
     against = [row for row in others if row.better not in (found.winner, "tie")]
     for_it = [row for row in others if row.better == found.winner]
-    lines = [f"{len(for_it)} of {len(others)} other tools agree{_listed(for_it)}."]
+    named = f" ({'; '.join(map(_numbers, for_it))})" if for_it else ""
+    lines = [f"{len(for_it)} of {len(others)} other tools agree{named}."]
     if against:
         lines.append(f"Against it: {'; '.join(map(_numbers, against[:DISSENTERS_NAMED]))}.")
     return lines
-
-
-def _listed(rows: list[ToolComparison]) -> str:
-    return f" ({'; '.join(map(_numbers, rows))})" if rows else ""
 
 
 def _numbers(row: ToolComparison) -> str:
@@ -213,7 +211,7 @@ def _where(found: Comparison) -> list[str]:
     return [f"The lead is largest for {named} ({found.map_shows})."]
 
 
-# --- Assess two pictures, measure both with the same tools, and decide ---
+# --- assessing both ---
 
 
 logger = logging.getLogger(__name__)
@@ -255,7 +253,15 @@ def compare_pictures(
             pictures = _opened(assessor, given, original)
         except AgenticIQAError as error:
             return found.model_copy(update={"error": str(error)})
-        return _compared(assessor, pictures, found, query, on_event, memory)
+        results: list[Assessment] = []
+        for side, picture in pictures.sides:
+            listener = None if on_event is None else partial(on_event, side)
+            result = assessor.assess(picture, query, reference=pictures.reference, on_event=listener)
+            results.append(result)
+            found = found.model_copy(update={side.lower(): result, "metadata": _accounts(results)})
+            if result.status == "error":
+                return found.model_copy(update={"error": f"Picture {side} could not be assessed: {result.error}"})
+        return _decided(assessor, pictures, found, memory)
 
 
 @contextmanager
@@ -268,28 +274,6 @@ def _admitted(assessor: AgenticIQA, given: Mapping[str, GivenPicture], original:
     need = assessing_need(sizes, assessor.tools, assessor.memory.largest, has_reference=original is not None)
     with assessor.memory.hold(need, "Comparing pictures of this size") as memory, memory_given(memory):
         yield memory
-
-
-def _compared(
-    assessor: AgenticIQA,
-    pictures: Pictures,
-    found: Comparison,
-    query: str,
-    on_event: SideListener | None,
-    memory: int,
-) -> Comparison:
-    results: dict[Side, Assessment] = {}
-    for side, picture in pictures.sides:
-        result = assessor.assess(picture, query, reference=pictures.reference, on_event=_for_side(side, on_event))
-        results[side] = result
-        found = found.model_copy(update={side.lower(): result, "metadata": _accounts(list(results.values()))})
-        if result.status == "error":
-            return found.model_copy(update={"error": f"Picture {side} could not be assessed: {result.error}"})
-    return _decided(assessor, pictures, found, memory)
-
-
-def _for_side(side: Side, listener: SideListener | None) -> Callable[[PipelineEvent], None] | None:
-    return None if listener is None else lambda event: listener(side, event)
 
 
 def _opened(assessor: AgenticIQA, given: Mapping[str, GivenPicture], original: GivenPicture | None) -> Pictures:
@@ -331,8 +315,13 @@ def _decided(assessor: AgenticIQA, pictures: Pictures, found: Comparison, memory
             }
         )
     tools = _tools(assessor, pictures, found)
+    # A lead says less where two pictures show different scenes.
+    reliability = WITH_REFERENCE
+    if pictures.reference is None:
+        one_scene = show_one_scene(pictures.a.rgb, pictures.b.rgb)
+        reliability = WITHOUT_REFERENCE if one_scene else OTHER_SCENES
     rows = _measured(assessor, pictures, tools, memory)
-    found = _weighed(found.model_copy(update={"tools": rows}), _reliability(pictures))
+    found = _weighed(found.model_copy(update={"tools": rows}), reliability)
     if found.winner is None:
         return found
     difference = difference_of(pictures)
@@ -355,13 +344,10 @@ def _tools(assessor: AgenticIQA, pictures: Pictures, found: Comparison) -> list[
     with_reference = pictures.reference is not None
     decides = WITH_REFERENCE if with_reference else WITHOUT_REFERENCE
     names = [decides.tool, *default_tools("compare", has_reference=with_reference)]
-    names += [log.tool for result in (found.a, found.b) if result for log in _logs(result)]
+    evidence = [result.executor_evidence for result in (found.a, found.b) if result]
+    names += [log.tool for each in evidence if each for log in each.tool_logs]
     tools = [tool for tool in map(assessor.tools.get, dict.fromkeys(names)) if tool is not None]
     return [tool for tool in tools if tool.calibration and (with_reference or not tool.needs_reference)]
-
-
-def _logs(result: Assessment) -> list[ToolExecutionLog]:
-    return result.executor_evidence.tool_logs if result.executor_evidence else []
 
 
 def _measured(assessor: AgenticIQA, pictures: Pictures, tools: list[Tool], memory: int) -> list[ToolComparison]:
@@ -372,20 +358,19 @@ def _measured(assessor: AgenticIQA, pictures: Pictures, tools: list[Tool], memor
         )
         for picture in (pictures.a, pictures.b)
     ]
-    return [_row(tool, a, b) for tool, a, b in zip(tools, *sides, strict=True)]
-
-
-def _row(tool: Tool, a: JobResult, b: JobResult) -> ToolComparison:
-    return ToolComparison(
-        tool=tool.name,
-        type="FR" if tool.needs_reference else "NR",
-        raw_a=a.raw,
-        raw_b=b.raw,
-        calibrated_a=a.calibrated,
-        calibrated_b=b.calibrated,
-        better=_better(a.calibrated, b.calibrated),
-        error=a.error or b.error,
-    )
+    return [
+        ToolComparison(
+            tool=tool.name,
+            type="FR" if tool.needs_reference else "NR",
+            raw_a=a.raw,
+            raw_b=b.raw,
+            calibrated_a=a.calibrated,
+            calibrated_b=b.calibrated,
+            better=_better(a.calibrated, b.calibrated),
+            error=a.error or b.error,
+        )
+        for tool, a, b in zip(tools, *sides, strict=True)
+    ]
 
 
 def _better(a: float | None, b: float | None) -> Winner | None:
@@ -397,13 +382,6 @@ def _better(a: float | None, b: float | None) -> Winner | None:
 
 
 # --- deciding ---
-
-
-def _reliability(pictures: Pictures) -> Reliability:
-    """A lead says less where two pictures show different scenes."""
-    if pictures.reference is not None:
-        return WITH_REFERENCE
-    return WITHOUT_REFERENCE if show_one_scene(pictures.a.rgb, pictures.b.rgb) else OTHER_SCENES
 
 
 def _weighed(found: Comparison, wanted: Reliability) -> Comparison:
@@ -474,9 +452,3 @@ def _accounts(results: Sequence[Assessment]) -> dict[str, object]:
         "cost_usd": sum(known, 0.0) if len(known) == len(costs) else None,
         "seconds": round(sum((result.metadata.get("timings", {}).get("total", 0.0) for result in results), 0.0), 3),
     }
-
-
-# --- Two pictures ---
-
-
-__all__ = ["Comparison", "Place", "ToolComparison", "compare_pictures"]

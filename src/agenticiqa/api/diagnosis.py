@@ -7,10 +7,10 @@ import platform
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from PIL import Image
@@ -43,32 +43,27 @@ class Diagnosis:
     detail: str
     advice: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def diagnose(config_dir: Path | None = None) -> list[Diagnosis]:
     """Everything worth knowing before a first run."""
-    findings = [_python()]
+    version = platform.python_version()
+    old = sys.version_info < OLDEST_PYTHON
+    findings = [Diagnosis("Python", "wrong" if old else "ok", version, "Install Python 3.10 or newer." if old else "")]
     try:
         settings = load_settings(config_dir)
     except AgenticIQAError as error:
         return [*findings, Diagnosis("configuration", "wrong", error.message, error.hint)]
-    findings.append(Diagnosis("configuration", "ok", "all keys known"))
-    findings += _folders(settings)
-    findings.append(Diagnosis("pictures", "ok", f"{readable_names()} files open here"))
-    findings.append(_tools(settings))
-    findings += _providers(settings)
-    findings += _roles(settings)
-    findings += _extras()
-    return findings
-
-
-def _python() -> Diagnosis:
-    version = platform.python_version()
-    if sys.version_info >= OLDEST_PYTHON:
-        return Diagnosis("Python", "ok", version)
-    return Diagnosis("Python", "wrong", version, "Install Python 3.10 or newer.")
+    names = default_registry(settings.pipeline.tools).names()
+    return [
+        *findings,
+        Diagnosis("configuration", "ok", "all keys known"),
+        *_folders(settings),
+        Diagnosis("pictures", "ok", f"{readable_names()} files open here"),
+        Diagnosis("measuring tools", "ok", f"{len(names)} run here: {', '.join(names)}"),
+        *_providers(settings),
+        *_roles(settings),
+        *_extras(),
+    ]
 
 
 def _folders(settings: Settings) -> Iterator[Diagnosis]:
@@ -82,11 +77,6 @@ def _folders(settings: Settings) -> Iterator[Diagnosis]:
             yield Diagnosis(name, "ok", str(path))
         else:
             yield Diagnosis(name, "wrong", f"{path} cannot be written", "Set AGENTICIQA_HOME to a writable folder.")
-
-
-def _tools(settings: Settings) -> Diagnosis:
-    names = default_registry(settings.pipeline.tools).names()
-    return Diagnosis("measuring tools", "ok", f"{len(names)} run here: {', '.join(names)}")
 
 
 def _providers(settings: Settings) -> Iterator[Diagnosis]:
@@ -142,9 +132,6 @@ class BackendCheck:
     seconds: float | None = None
     log_probabilities: bool | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def check_backend(backend: str, settings: Settings) -> BackendCheck:
     """One call with a picture, a schema and two options."""
@@ -169,13 +156,7 @@ def _ask(client: VLMClient) -> bool:
     if backend is not None:
         backend.plan()
         return False
-    reply = client.complete(_request())
-    parse_json_object(reply.text)
-    return reply.answer_logprobs is not None
-
-
-def _request() -> ModelRequest:
-    return ModelRequest(
+    request = ModelRequest(
         system='Answer with JSON: {"final_answer": "A" or "B", "quality_reasoning": "<a few words>"}',
         user="Is the image mostly A. grey or B. red?",
         images=labelled(_grey_picture()),
@@ -184,6 +165,9 @@ def _request() -> ModelRequest:
         max_tokens=100,
         timeout_s=CHECK_TIMEOUT_S,
     )
+    reply = client.complete(request)
+    parse_json_object(reply.text)
+    return reply.answer_logprobs is not None
 
 
 def _grey_picture() -> LoadedImage:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError
-from agenticiqa.nodes.results import dataframe
+from agenticiqa.api.arguments import Regions
+from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError, MissingExtraError
 from agenticiqa.pictures.formats import (
     STANDARD_INPUT,
     Skipped,
@@ -22,7 +22,7 @@ from agenticiqa.pictures.formats import (
 )
 from agenticiqa.pictures.images import Box, LoadedImage
 from agenticiqa.pictures.inputs import Align, GivenPicture, PictureInput, Size, aligned, given_picture
-from agenticiqa.runtime.cache import DiskCache
+from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import ImageLimits, Settings, ToolSettings, load_settings
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.tools.catalogue import same_tool
@@ -143,6 +143,32 @@ class Measurer:
     keep_maps: bool = False
     memory: MemoryBudget = field(default_factory=lambda: process_budget(None))
 
+    @classmethod
+    def configured(
+        cls,
+        settings: Settings,
+        tools: Sequence[Tool],
+        *,
+        cached: bool,
+        align: Align = "none",
+        maps: MapFolder | None = None,
+        keep_maps: bool = False,
+    ) -> Measurer:
+        """One that works under these settings."""
+        pipeline = settings.pipeline
+        return cls(
+            tools,
+            pipeline.tools,
+            pipeline.images,
+            open_cache(settings.cache_folder, pipeline.cache.size_limit_mb)
+            if cached and pipeline.cache.enabled
+            else None,
+            align,
+            maps,
+            keep_maps,
+            process_budget(pipeline.memory),
+        )
+
     def measure(self, pair: Pair, regions: Mapping[str, Box] | None = None) -> list[Record]:
         """A record for every tool and region; a picture that cannot be opened gives error records."""
         try:
@@ -256,34 +282,37 @@ class Measurements(list[Record]):
         return dataframe([each.as_dict() for each in self])
 
 
+def dataframe(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """A pandas DataFrame, where pandas is installed."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtraError("A data frame needs pandas.", hint="pip install 'agenticiqa[dataframe]'") from error
+    return pandas.DataFrame(list(rows))
+
+
 def _column(record: Record) -> str:
     return record.tool if record.region is None else f"{record.tool}@{record.region}"
 
 
-def measure_picture(
+def measure(
     image: PictureInput,
     *,
     reference: PictureInput | None = None,
     tools: Sequence[str] | None = None,
     all_tools: bool = False,
-    regions: Mapping[str, Sequence[int]] | None = None,
+    regions: Regions | None = None,
     align: Align = "none",
     maps: bool = False,
-    settings: Settings | None = None,
 ) -> Measurements:
-    """Measure one picture. A tool that is not there raises; a picture that cannot be measured is in the records."""
-    pipeline = (settings or load_settings()).pipeline
-    chosen = choose_tools(
-        default_registry(pipeline.tools), tools, all_tools=all_tools, has_reference=reference is not None
-    )
-    measurer = Measurer(
-        chosen,
-        pipeline.tools,
-        pipeline.images,
-        align=align,
-        keep_maps=maps,
-        memory=process_budget(pipeline.memory),
-    )
-    pair = Pair.of(image, reference)
+    """Measure one picture without any model: the tools named, all that run here, or the usual ones.
+
+    ``maps`` keeps each tool's map, where it has one, in its record. A tool that is not there raises; a picture that
+    cannot be measured is in the records.
+    """
+    settings = load_settings()
+    registry = default_registry(settings.pipeline.tools)
+    chosen = choose_tools(registry, tools, all_tools=all_tools, has_reference=reference is not None)
+    measurer = Measurer.configured(settings, chosen, cached=False, align=align, keep_maps=maps)
     boxes = {name: Box.parse(",".join(map(str, numbers))) for name, numbers in (regions or {}).items()}
-    return Measurements(measurer.measure(pair, boxes or None))
+    return Measurements(measurer.measure(Pair.of(image, reference), boxes or None))

@@ -6,34 +6,29 @@ and scores are cached, runs are recorded and can be resumed.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Collection, Generator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Generator
 
-from agenticiqa.api.assessor import AgenticIQA, EventListener, Regions
+from typing_extensions import Unpack
+
+from agenticiqa.api.arguments import AssessOptions, in_thread, spelled_out
+from agenticiqa.api.assessor import AgenticIQA, EventListener
+from agenticiqa.api.measure import measure
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.nodes.run_context import PipelineEvent
-from agenticiqa.pictures.inputs import Align, PictureInput
-from agenticiqa.state import RunMode
+from agenticiqa.pictures.inputs import PictureInput
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
-if TYPE_CHECKING:
-    from agenticiqa.api.measure import Measurements
+__all__ = ["aassess", "acompare", "ameasure", "assess", "compare", "measure", "stream"]
 
 
-def assess(  # noqa: PLR0913 - each says what it is
+@spelled_out
+def assess(
     image: PictureInput,
     query: str = DEFAULT_QUERY,
     *,
-    reference: PictureInput | None = None,
-    options: Sequence[str] | None = None,
-    regions: Regions | None = None,
     backend: str | None = None,
-    max_replan_iterations: int | None = None,
-    align: Align = "none",
-    mode: RunMode | None = None,
-    without: Collection[str] | None = None,
     on_event: EventListener | None = None,
+    **options: Unpack[AssessOptions],
 ) -> Assessment:
     """Answer one question about one picture.
 
@@ -44,46 +39,16 @@ def assess(  # noqa: PLR0913 - each says what it is
     then ``error``.
     """
     with AgenticIQA(backend, record=False) as assessor:
-        return assessor.assess(
-            image,
-            query,
-            reference=reference,
-            options=options,
-            regions=regions,
-            max_replan_iterations=max_replan_iterations,
-            align=align,
-            mode=mode,
-            without=without,
-            on_event=on_event,
-        )
+        return assessor.assess(image, query, on_event=on_event, **options)
 
 
+@spelled_out
 def stream(
-    image: PictureInput,
-    query: str = DEFAULT_QUERY,
-    *,
-    reference: PictureInput | None = None,
-    options: Sequence[str] | None = None,
-    regions: Regions | None = None,
-    backend: str | None = None,
-    max_replan_iterations: int | None = None,
-    align: Align = "none",
-    mode: RunMode | None = None,
-    without: Collection[str] | None = None,
+    image: PictureInput, query: str = DEFAULT_QUERY, *, backend: str | None = None, **options: Unpack[AssessOptions]
 ) -> Generator[PipelineEvent | Assessment, None, None]:
     """:func:`assess` as it happens: every step of the agents, and last the result."""
     with AgenticIQA(backend, record=False) as assessor:
-        yield from assessor.stream(
-            image,
-            query,
-            reference=reference,
-            options=options,
-            regions=regions,
-            max_replan_iterations=max_replan_iterations,
-            align=align,
-            mode=mode,
-            without=without,
-        )
+        yield from assessor.stream(image, query, **options)
 
 
 def compare(
@@ -99,84 +64,6 @@ def compare(
         return assessor.compare(image_a, image_b, reference=reference, query=query)
 
 
-def measure(
-    image: PictureInput,
-    *,
-    reference: PictureInput | None = None,
-    tools: Sequence[str] | None = None,
-    all_tools: bool = False,
-    regions: Mapping[str, Sequence[int]] | None = None,
-    align: Align = "none",
-    maps: bool = False,
-) -> Measurements:
-    """Measure one picture without any model: the tools named, all that run here, or the usual ones.
-
-    ``maps`` keeps each tool's map, where it has one, in its record.
-    """
-    from agenticiqa.api.measure import measure_picture
-
-    return measure_picture(
-        image, reference=reference, tools=tools, all_tools=all_tools, regions=regions, align=align, maps=maps
-    )
-
-
-# --- without blocking an event loop ---
-
-
-async def aassess(  # noqa: PLR0913 - each says what it is
-    image: PictureInput,
-    query: str = DEFAULT_QUERY,
-    *,
-    reference: PictureInput | None = None,
-    options: Sequence[str] | None = None,
-    regions: Regions | None = None,
-    backend: str | None = None,
-    max_replan_iterations: int | None = None,
-    align: Align = "none",
-    mode: RunMode | None = None,
-    without: Collection[str] | None = None,
-    on_event: EventListener | None = None,
-) -> Assessment:
-    """:func:`assess` for programs with an event loop."""
-    return await asyncio.to_thread(
-        assess,
-        image,
-        query,
-        reference=reference,
-        options=options,
-        regions=regions,
-        backend=backend,
-        max_replan_iterations=max_replan_iterations,
-        align=align,
-        mode=mode,
-        without=without,
-        on_event=on_event,
-    )
-
-
-async def acompare(
-    image_a: PictureInput,
-    image_b: PictureInput,
-    *,
-    reference: PictureInput | None = None,
-    query: str = DEFAULT_QUERY,
-    backend: str | None = None,
-) -> Comparison:
-    """:func:`compare` for programs with an event loop."""
-    return await asyncio.to_thread(compare, image_a, image_b, reference=reference, query=query, backend=backend)
-
-
-async def ameasure(
-    image: PictureInput,
-    *,
-    reference: PictureInput | None = None,
-    tools: Sequence[str] | None = None,
-    all_tools: bool = False,
-    regions: Mapping[str, Sequence[int]] | None = None,
-    align: Align = "none",
-    maps: bool = False,
-) -> Measurements:
-    """:func:`measure` for programs with an event loop."""
-    return await asyncio.to_thread(
-        measure, image, reference=reference, tools=tools, all_tools=all_tools, regions=regions, align=align, maps=maps
-    )
+aassess = in_thread(assess)
+acompare = in_thread(compare)
+ameasure = in_thread(measure)

@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from math import sqrt
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agenticiqa._version import __version__
-from agenticiqa.auditing.findings import Findings, in_order, measured, measured_findings, pixel_digest, sharpness
+from agenticiqa.auditing.findings import Findings, in_order, measured, measured_findings, pixel_digest, seen, sharpness
 from agenticiqa.batch.remote_pictures import is_url, picture_at
 from agenticiqa.batch.results import read_results
 from agenticiqa.batch.sample import Sample
@@ -64,12 +64,13 @@ class Auditor:
     def _record(self, path: str, image: LoadedImage) -> dict[str, Any]:
         numbers, small = measured(image)
         findings = measured_findings(numbers, image.size) | _ending(path, image)
+        taken = camera_settings(image.data).time
         record: dict[str, Any] = {
             "width": image.size[0],
             "height": image.size[1],
             "format": image.format,
             "bytes": len(image.data),
-            "taken": _taken(image),
+            "taken": taken.isoformat() if taken else None,
             "notes": list(image.notes),
             "sha256": image.sha256,
             "pixels": pixel_digest(image),
@@ -77,8 +78,6 @@ class Auditor:
             **{name: round(float(value), 4) for name, value in asdict(numbers).items()},
         }
         if self.depth == "full":
-            from agenticiqa.auditing.findings import seen
-
             found = seen(image)
             if found is not None:
                 findings = found.findings | findings
@@ -111,11 +110,6 @@ def _format_name(code: str) -> str:
         return find_format(code).name
     except StopIteration:
         return code
-
-
-def _taken(image: LoadedImage) -> str | None:
-    taken = camera_settings(image.data).time
-    return taken.isoformat() if taken else None
 
 
 # --- What grouping needs of every picture ---
@@ -159,26 +153,22 @@ def entries_in(lines: Path) -> Iterator[Entry]:
     for position, line in enumerate(read_results(lines)):
         picture = line.record.get("picture")
         if picture:
-            yield _entry(position, line.record["sample_id"], picture, line.offset, line.length)
-
-
-def _entry(position: int, path: str, picture: Mapping[str, Any], offset: int, length: int) -> Entry:
-    return Entry(
-        position=position,
-        path=path,
-        pixels=picture["pixels"],
-        prints=from_text(picture["fingerprint"]),
-        taken=datetime.fromisoformat(picture["taken"]) if picture["taken"] else None,
-        width=picture["width"],
-        height=picture["height"],
-        bytes=picture["bytes"],
-        detail=picture["detail"],
-        brightness=picture["brightness"],
-        score=picture.get("score"),
-        blank="blank" in picture["findings"],
-        offset=offset,
-        length=length,
-    )
+            yield Entry(
+                position=position,
+                path=line.record["sample_id"],
+                pixels=picture["pixels"],
+                prints=from_text(picture["fingerprint"]),
+                taken=datetime.fromisoformat(picture["taken"]) if picture["taken"] else None,
+                width=picture["width"],
+                height=picture["height"],
+                bytes=picture["bytes"],
+                detail=picture["detail"],
+                brightness=picture["brightness"],
+                score=picture.get("score"),
+                blank="blank" in picture["findings"],
+                offset=line.offset,
+                length=line.length,
+            )
 
 
 class PictureViews:

@@ -1,4 +1,4 @@
-"""One flat row for each picture: what was found in it, and where it stands among the others."""
+"""What an audit hands back: a flat row for each picture, counts over all of them, and the report with its files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from agenticiqa.api.measure import dataframe
 from agenticiqa.auditing.findings import BY_NAME, ORDER, Findings, checked_names, failure_finding, in_order
 from agenticiqa.auditing.grouping import GroupPlace, Groups
 from agenticiqa.auditing.outputs import link_pictures, write_rows
 from agenticiqa.batch.results import read_results
-from agenticiqa.nodes.results import dataframe
 from agenticiqa.pictures.formats import Skipped
 from agenticiqa.reports.contact_sheet.page import (
     SheetLinks,
@@ -116,8 +116,46 @@ class AuditSummary:
     keep: int
     mean_score: float | None
     sorts: dict[str, int]
-    seconds: float
+    seconds: float = 0.0
     skipped: Skipped = field(default_factory=Skipped)
+
+    @classmethod
+    def of(
+        cls, rows: Iterable[Row], groups: Groups, *, source: str, quick: bool, not_done: int, skipped: Skipped
+    ) -> AuditSummary:
+        """Rows are read one by one, and none is kept."""
+        pictures = clean = keep = 0
+        points = 0.0
+        findings: Counter[str] = Counter()
+        sorts: Counter[str] = Counter()
+        examples: dict[str, list[str]] = {}
+        for row in rows:
+            pictures += 1
+            clean += not row["findings"]
+            keep += bool(row["keep"])
+            if row["score"] is not None:
+                points += row["score"]
+                sorts[row["sort"]] += 1
+            for name in row["findings"]:
+                findings[name] += 1
+                if findings[name] <= EXAMPLES:
+                    examples.setdefault(name, []).append(row["path"])
+        return cls(
+            source=source,
+            quick=quick,
+            pictures=pictures,
+            not_done=not_done,
+            without_finding=clean,
+            findings=dict(sorted(findings.items(), key=lambda item: ORDER[item[0]])),
+            examples=examples,
+            exact_groups=len(groups.exact),
+            near_groups=len(groups.near),
+            bursts=len(groups.bursts),
+            keep=keep,
+            mean_score=round(points / sorts.total(), 3) if sorts else None,
+            sorts=dict(sorts.most_common()),
+            skipped=skipped,
+        )
 
     def as_dict(self) -> dict[str, Any]:
         return {**self.__dict__, "skipped": self.skipped.as_dict()}
@@ -169,52 +207,6 @@ class AuditSummary:
             f"<p><strong>{self.pictures} pictures</strong>: {self.without_finding} without a finding, "
             f"{self.keep} to keep{score}.</p><table><thead><tr><th>Finding</th><th>Pictures</th><th></th></tr></thead>"
             f"<tbody>{rows}</tbody></table>"
-        )
-
-
-class Counting:
-    """Adds up rows one by one."""
-
-    def __init__(self) -> None:
-        self.pictures = self.clean = self.keep = self.scored = 0
-        self.score = 0.0
-        self.findings: Counter[str] = Counter()
-        self.sorts: Counter[str] = Counter()
-        self.examples: dict[str, list[str]] = {}
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        self.pictures += 1
-        self.clean += not row["findings"]
-        self.keep += bool(row["keep"])
-        if row["score"] is not None:
-            self.scored += 1
-            self.score += row["score"]
-            self.sorts[row["sort"]] += 1
-        for name in row["findings"]:
-            self.findings[name] += 1
-            examples = self.examples.setdefault(name, [])
-            if len(examples) < EXAMPLES:
-                examples.append(row["path"])
-
-    def summary(
-        self, source: str, groups: Groups, *, quick: bool, not_done: int, seconds: float, skipped: Skipped
-    ) -> AuditSummary:
-        return AuditSummary(
-            source=source,
-            quick=quick,
-            pictures=self.pictures,
-            not_done=not_done,
-            without_finding=self.clean,
-            findings=dict(sorted(self.findings.items(), key=lambda item: ORDER[item[0]])),
-            examples=self.examples,
-            exact_groups=len(groups.exact),
-            near_groups=len(groups.near),
-            bursts=len(groups.bursts),
-            keep=self.keep,
-            mean_score=round(self.score / self.scored, 3) if self.scored else None,
-            sorts=dict(self.sorts.most_common()),
-            seconds=round(seconds, 2),
-            skipped=skipped,
         )
 
 
@@ -332,10 +324,8 @@ class AuditReport:
     def sheet_pictures(self) -> Iterator[SheetPicture]:
         """Rows with their small pictures, as a contact sheet takes them."""
         for position, line in enumerate(read_results(self._lines)):
-            record: Mapping[str, Any] = line.record
-            row = audit_row(record, self._groups.place(position))
-            thumbnail = (record.get("picture") or {}).get("thumbnail")
-            yield SheetPicture(row, thumbnail)
+            row = audit_row(line.record, self._groups.place(position))
+            yield SheetPicture(row, (line.record.get("picture") or {}).get("thumbnail"))
 
     def _repr_html_(self) -> str:
         """How a notebook shows it: the summary, and the pictures with most to say of them."""

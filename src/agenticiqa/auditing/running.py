@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from agenticiqa.api.arguments import in_thread
 from agenticiqa.auditing.collecting import Depth, file_state
 from agenticiqa.auditing.grouping import Groups, Progress, group
-from agenticiqa.auditing.report import AuditReport, Counting, audit_rows
+from agenticiqa.auditing.report import AuditReport, AuditSummary, audit_rows
 from agenticiqa.batch.engines.base import Engine, ThreadEngine
 from agenticiqa.batch.engines.processes import ProcessEngine, usable_cores
 from agenticiqa.batch.manifest import Manifest, RowsManifest, open_manifest
@@ -88,27 +88,7 @@ def audit(
     return run_audit(request).report
 
 
-async def aaudit(
-    pictures: PicturePath | Iterable[PicturePath],
-    *,
-    quick: bool = False,
-    records: PicturePath | None = None,
-    resume: bool = True,
-    overwrite: bool = False,
-    workers: int | None = None,
-    on_progress: ProgressListener | None = None,
-) -> AuditReport:
-    """:func:`audit` for programs with an event loop."""
-    return await asyncio.to_thread(
-        audit,
-        pictures,
-        quick=quick,
-        records=records,
-        resume=resume,
-        overwrite=overwrite,
-        workers=workers,
-        on_progress=on_progress,
-    )
+aaudit = in_thread(audit)
 
 
 def run_audit(request: AuditRequest) -> Audited:
@@ -116,24 +96,41 @@ def run_audit(request: AuditRequest) -> Audited:
     started = time.monotonic()
     job = _job(request)
     source, manifest = _opened(request.pictures)
-    temporary = ScratchFolder("audit") if request.records is None else None
-    lines = request.records if temporary is None else temporary.path / "records.jsonl"
+    lines, temporary = request.records, None
     if lines is None:
-        raise AssertionError("records are named, or temporary")
+        temporary = ScratchFolder("audit")
+        lines = temporary.path / "records.jsonl"
     try:
         if request.resume and lines.exists():
             with locked(lines):
                 _drop_stale(lines)
-        batch = _batch(request, job, manifest, lines).run()
+        batch = Batch(
+            manifest=manifest,
+            job=job,
+            output=lines,
+            make_engine=lambda: _engine(job, request.workers, manifest, in_threads=request.in_threads),
+            resume=request.resume,
+            overwrite=request.overwrite,
+            on_progress=request.on_progress,
+            stop=request.stop,
+        ).run()
         groups = group(lines, request.on_grouping) if request.stop.asked == 0 else Groups()
-        report = _report(lines, groups, source, request, batch, time.monotonic() - started, temporary)
+        summary = AuditSummary.of(
+            audit_rows(lines, groups),
+            groups,
+            source=fspath(request.pictures) if isinstance(request.pictures, (str, PathLike)) else "the list",
+            quick=request.quick,
+            not_done=batch.not_done,
+            skipped=batch.skipped,
+        )
+        summary = replace(summary, seconds=round(time.monotonic() - started, 2))
     except BaseException:
         if temporary is not None:
             temporary.close()
         raise
     finally:
         manifest.close()
-    return Audited(report, batch)
+    return Audited(AuditReport(lines, groups, summary, source, temporary), batch)
 
 
 def _job(request: AuditRequest) -> BatchJob:
@@ -150,19 +147,6 @@ def _opened(pictures: PicturePath | Iterable[PicturePath]) -> tuple[Path, Manife
         source = Path(fspath(pictures))
         return source if source.is_dir() else Path(), open_manifest(fspath(pictures))
     return Path(), RowsManifest({"image_path": fspath(each), "sample_id": fspath(each)} for each in pictures)
-
-
-def _batch(request: AuditRequest, job: BatchJob, manifest: Manifest, lines: Path) -> Batch:
-    return Batch(
-        manifest=manifest,
-        job=job,
-        output=lines,
-        make_engine=lambda: _engine(job, request.workers, manifest, in_threads=request.in_threads),
-        resume=request.resume,
-        overwrite=request.overwrite,
-        on_progress=request.on_progress,
-        stop=request.stop,
-    )
 
 
 def _engine(job: BatchJob, workers: int | None, manifest: Manifest, *, in_threads: bool) -> Engine:
@@ -188,22 +172,3 @@ def _is_current(record: Mapping[str, Any]) -> bool:
     with suppress(OSError):
         return bool(file_state(record["image_path"]).get("file") == picture.get("file"))
     return False
-
-
-def _report(
-    lines: Path,
-    groups: Groups,
-    source: Path,
-    request: AuditRequest,
-    batch: BatchSummary,
-    seconds: float,
-    temporary: ScratchFolder | None,
-) -> AuditReport:
-    counting = Counting()
-    for row in audit_rows(lines, groups):
-        counting.add(row)
-    shown = fspath(request.pictures) if isinstance(request.pictures, (str, PathLike)) else "the list"
-    summary = counting.summary(
-        shown, groups, quick=request.quick, not_done=batch.not_done, seconds=seconds, skipped=batch.skipped
-    )
-    return AuditReport(lines, groups, summary, source, temporary)

@@ -11,6 +11,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from agenticiqa.api.measure import dataframe
 from agenticiqa.batch.manifest import Manifest, RowsManifest, open_manifest
 from agenticiqa.batch.outputs import BatchOutput, flat_rows
 from agenticiqa.batch.preparing import BatchRequest, default_workers, engine_factory, expected_cost, prepare_job
@@ -18,7 +19,6 @@ from agenticiqa.batch.rate_limits import RateLimits
 from agenticiqa.batch.results import read_results
 from agenticiqa.batch.runner import Batch, BatchSummary, ProgressListener
 from agenticiqa.errors import ConfigError
-from agenticiqa.nodes.results import dataframe
 from agenticiqa.pictures.inputs import Align
 from agenticiqa.runtime.files import ScratchFolder
 from agenticiqa.state import RunMode, known_parts

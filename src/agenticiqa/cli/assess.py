@@ -1,50 +1,31 @@
-"""How a run and its result look in a terminal."""
+"""``agenticiqa assess``, ``agenticiqa ask``, and how a run and its result look in a terminal."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
-from rich.status import Status
-from rich.table import Table
 
-from agenticiqa.cli.options import (
-    AlignOption,
-    BackendOption,
-    ConfigOption,
-    JsonOption,
-    MapsOption,
-    MaxReplanOption,
-    MemoryOption,
-    ModeOption,
-    NoCacheOption,
-    OverwriteOption,
-    ProfileOption,
-    QuietOption,
-    ReferenceOption,
-    RegionsOption,
-    WithoutOption,
-    check_outputs,
-    chosen_align,
-    chosen_mode,
-    exit_code,
-    finite,
-    interruptible,
-    open_assessor,
-    parts_left_out,
-    run_with_progress,
-    show,
-    unless_full,
+from agenticiqa.cli import options
+from agenticiqa.cli.options import finite
+from agenticiqa.cli.terminal import (
+    ExitCode,
+    error_console,
+    output_console,
+    print_error,
+    print_json,
+    print_table,
+    say,
+    show_warnings,
 )
-from agenticiqa.cli.terminal import error_console
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.nodes.run_context import PipelineEvent
 from agenticiqa.score_interval import COVERED
@@ -60,45 +41,33 @@ from agenticiqa.vocabulary import (
 
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
-    from agenticiqa.nodes.results import Assessment
+    from agenticiqa.embedded.language.meaning.reader import Meaning, OptionMeaning
     from agenticiqa.pictures.images import Box
     from agenticiqa.pictures.inputs import PictureInput
     from agenticiqa.runtime.config import ImageLimits
-    from agenticiqa.tools.maps import MapFolder
-from agenticiqa.cli.terminal import print_json
-
-if TYPE_CHECKING:
-    from agenticiqa.embedded.language.meaning.reader import Meaning, OptionMeaning
-
 
 _NEXT = {"planner": "Executor: collecting evidence", "executor": "Summarizer: answering", "summarizer": "Finishing"}
 _SEVERITY_STYLE = {"none": "green", "slight": "green", "moderate": "yellow", "severe": "red", "extreme": "bold red"}
 
 
-class StepLines:
-    """One line for each step as it ends, and a spinner for the one under way."""
+@contextmanager
+def step_lines(*, quiet: bool) -> Iterator[Callable[..., None] | None]:
+    """A listener that prints one line on standard error for each step as it ends; None where all should be quiet."""
+    if quiet:
+        yield None
+        return
+    console, started = error_console(), time.perf_counter()
+    with console.status("Planner: reading the question") as status:
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._status = Status("Planner: reading the question", console=console)
-        self._started = time.perf_counter()
+        def show(event: PipelineEvent, prefix: str = "") -> None:
+            if event.kind == "step":
+                elapsed = time.perf_counter() - started
+                line = escape(_describe_step(event.name, event.details))
+                console.print(f"[dim]{elapsed:6.1f} s[/]  {prefix}{'  ' if prefix else ''}{line}", highlight=False)
+            elif event.kind == "node":
+                status.update(_NEXT.get(event.name, event.name))
 
-    def __enter__(self) -> StepLines:
-        self._status.start()
-        return self
-
-    def __exit__(
-        self, _type: type[BaseException] | None, _error: BaseException | None, _tb: TracebackType | None
-    ) -> None:
-        self._status.stop()
-
-    def show(self, event: PipelineEvent, prefix: str = "") -> None:
-        if event.kind == "step":
-            elapsed = time.perf_counter() - self._started
-            line = escape(_describe_step(event.name, event.details))
-            self._console.print(f"[dim]{elapsed:6.1f} s[/]  {prefix}{'  ' if prefix else ''}{line}", highlight=False)
-        elif event.kind == "node":
-            self._status.update(_NEXT.get(event.name, event.name))
+        yield show
 
 
 def _describe_step(name: str, details: Any) -> str:
@@ -163,9 +132,13 @@ def print_assessment(console: Console, result: Assessment) -> None:
 
 
 def print_evidence(console: Console, evidence: ExecutorOutput) -> None:
-    if evidence.distortion_analysis or evidence.tool_logs:
-        console.print(_evidence_table(evidence))
-        for line in _explanations(evidence):
+    if not evidence.distortion_analysis and not evidence.tool_logs:
+        return
+    columns = ("Part", "Damage", "Severity", "Tool", "Raw", "1..5")
+    print_table(columns, _evidence_rows(evidence), console=console, title="Evidence")
+    for name, entries in (evidence.distortion_analysis or {}).items():
+        for entry in entries:
+            line = f"{damage_in_words(entry.type).capitalize()} ({part_in_words(name)}): {entry.explanation}"
             console.print(f"[dim]•[/] {escape(line)}", highlight=False)
 
 
@@ -179,8 +152,8 @@ def _headline(result: Assessment) -> str:
         text = f"[bold]{escape(asked)}[/], that is {text}" if asked else text
         score = f"score [bold]{result.score:.2f}[/] of 5{_interval(result.score_interval)}"
         return f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}), {score}"
-    options = ((result.summarizer_result.used_evidence if result.summarizer_result else None) or {}).get("options", {})
-    return f"{text}. {escape(options[answer])}" if answer in options else text
+    choices = ((result.summarizer_result.used_evidence if result.summarizer_result else None) or {}).get("options", {})
+    return f"{text}. {escape(choices[answer])}" if answer in choices else text
 
 
 def _interval(found: tuple[float, float] | None) -> str:
@@ -188,41 +161,28 @@ def _interval(found: tuple[float, float] | None) -> str:
     return "" if found is None else f" ({COVERED * 100:.0f} % interval {found[0]:.1f} to {found[1]:.1f})"
 
 
-def _evidence_table(evidence: ExecutorOutput) -> Table:
-    table = Table(title="Evidence", title_justify="left")
-    for column in ("Part", "Damage", "Severity", "Tool", "Raw", "1..5"):
-        table.add_column(column, overflow="fold")
+def _evidence_rows(evidence: ExecutorOutput) -> Iterator[list[str]]:
+    """What was analysed, with its score; then scores of what was not."""
     scores = evidence.quality_scores or {}
     raw = {(log.object, log.tool): log.raw_score for log in evidence.tool_logs}
-    shown: set[tuple[str, str]] = set()
-    for name, entries in (evidence.distortion_analysis or {}).items():
-        for entry in entries:
-            tool, score = scores.get(name, {}).get(entry.type, ("", None))
-            shown.add((name, entry.type))
-            severity = f"[{_SEVERITY_STYLE[entry.severity]}]{entry.severity}[/]"
-            table.add_row(*_row(name, entry.type, severity, tool, raw.get((name, tool)), score))
-    for name, by_kind in scores.items():
-        for kind, (tool, score) in by_kind.items():
-            if (name, kind) not in shown:
-                table.add_row(*_row(name, kind, "", tool, raw.get((name, tool)), score))
-    return table
-
-
-def _row(name: str, kind: str, severity: str, tool: str, raw: float | None, score: float | None) -> list[str]:
-    words = escape(part_in_words(name)), escape(damage_in_words(kind))
-    return [*words, severity, escape(tool), _raw(raw), "" if score is None else f"{score:.2f}"]
-
-
-def _explanations(evidence: ExecutorOutput) -> list[str]:
-    return [
-        f"{damage_in_words(entry.type).capitalize()} ({part_in_words(name)}): {entry.explanation}"
+    analysed = [
+        (name, entry.type, f"[{_SEVERITY_STYLE[entry.severity]}]{entry.severity}[/]")
         for name, entries in (evidence.distortion_analysis or {}).items()
         for entry in entries
     ]
-
-
-def _raw(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+    known = {(name, kind) for name, kind, _ in analysed}
+    others = [(name, kind, "") for name, by_kind in scores.items() for kind in by_kind if (name, kind) not in known]
+    for name, kind, severity in [*analysed, *others]:
+        tool, score = scores.get(name, {}).get(kind, ("", None))
+        measured = raw.get((name, tool))
+        yield [
+            escape(part_in_words(name)),
+            escape(damage_in_words(kind)),
+            severity,
+            escape(tool),
+            "" if measured is None else f"{measured:.4g}",
+            "" if score is None else f"{score:.2f}",
+        ]
 
 
 def _notes(result: Assessment) -> list[str]:
@@ -256,6 +216,75 @@ def _way(meta: Mapping[str, Any]) -> str:
     return f"without {', '.join(meta['without'])}; " if meta.get("without") else ""
 
 
+# --- what commands that assess share ---
+
+
+@contextmanager
+def assessing(
+    backend: str | None,
+    config: Path | None,
+    *,
+    quiet: bool,
+    json_output: bool = False,
+    no_cache: bool = False,
+    memory: str | None = None,
+    profile: str | None = None,
+) -> Iterator[AgenticIQA]:
+    """An assessor to work with; its warnings reach the terminal unless quiet.
+
+    Ctrl-C ends the command with what is known by then and how to continue.
+    """
+    from agenticiqa.api.assessor import AgenticIQA, RunInterrupted
+
+    overrides = {"pipeline.cache.enabled": False if no_cache else None, "pipeline.memory": memory}
+    with AgenticIQA(backend, config_dir=config, overrides=overrides, profile=profile) as assessor:
+        if not quiet:
+            show_warnings(assessor.settings.secrets)
+        try:
+            yield assessor
+        except RunInterrupted as stopped:
+            known = stopped.known
+            if json_output:
+                print_json(known.model_dump(mode="json"))
+            elif known.executor_evidence:
+                print_evidence(output_console(), known.executor_evidence)
+            run_id, calls = known.metadata["run_id"], known.metadata["calls"]
+            say(f"Interrupted after {calls} calls. `agenticiqa runs resume {run_id}` continues the run.")
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+
+def unless_full(code: int, assessor: AgenticIQA) -> int:
+    """The exit code; where all went well but for the home, which has no room, that is the end of the command."""
+    if code == ExitCode.OK and assessor.home_full is not None:
+        raise assessor.home_full
+    return code
+
+
+def show(result: Assessment, *, json_output: bool, quiet: bool = False) -> None:
+    if json_output:
+        print_json(result.model_dump(mode="json"))
+    elif result.status == "error":
+        print_error(result.error or "The run failed.")
+    elif not quiet:
+        print_assessment(output_console(), result)
+    elif result.conflict:
+        low, high = result.conflict.interval
+        typer.echo(f"{result.answer} {low:.2f} to {high:.2f} (conflict)")
+    else:
+        typer.echo(result.answer if result.score is None else f"{result.answer} {result.score:.2f}")
+
+
+def exit_code(result: Assessment, fail_under: float | None = None) -> int:
+    if result.status == "error":
+        return ExitCode.ERROR
+    if fail_under is None:
+        return ExitCode.OK
+    if result.gate_score is None:
+        say("--fail-under: this question has no score. Ask for a rating.")
+        return ExitCode.ERROR
+    return ExitCode.BELOW_THRESHOLD if result.gate_score < fail_under else ExitCode.OK
+
+
 # --- ``agenticiqa assess``: one question about one picture ---
 
 
@@ -269,9 +298,6 @@ ImageArgument = Annotated[
 QueryOption = Annotated[
     str, typer.Option("--query", "-q", help="The question. Options may be part of it: 'Which? A. Blur B. Noise'.")
 ]
-OptionsOption = Annotated[
-    list[str] | None, typer.Option("--option", "-o", help="An answer option; give one for each.", show_default=False)
-]
 FailUnderOption = Annotated[
     float | None,
     typer.Option(
@@ -282,71 +308,76 @@ FailUnderOption = Annotated[
         help="Exit with code 3 when the score is below this; in a conflict the lower reading counts.",
     ),
 ]
-ReportOption = Annotated[Path | None, typer.Option("--report", help="Also write the result as one HTML page.")]
 
 
 def assess(
     image: ImageArgument,
     query: QueryOption = DEFAULT_QUERY,
-    reference: ReferenceOption = None,
-    align: AlignOption = "none",
-    option: OptionsOption = None,
-    region: RegionsOption = None,
-    backend: BackendOption = None,
-    max_replan: MaxReplanOption = None,
-    mode: ModeOption = None,
-    without: WithoutOption = None,
-    profile: ProfileOption = None,
+    reference: options.ReferenceOption = None,
+    align: options.AlignOption = "none",
+    option: options.AnswersOption = None,
+    region: options.RegionsOption = None,
+    backend: options.BackendOption = None,
+    max_replan: options.MaxReplanOption = None,
+    mode: options.ModeOption = None,
+    without: options.WithoutOption = None,
+    profile: options.ProfileOption = None,
     fail_under: FailUnderOption = None,
-    json_output: JsonOption = False,
-    quiet: QuietOption = False,
-    report: ReportOption = None,
-    maps: MapsOption = None,
-    overwrite: OverwriteOption = False,
-    no_cache: NoCacheOption = False,
-    memory: MemoryOption = None,
-    config: ConfigOption = None,
+    json_output: options.JsonOption = False,
+    quiet: options.QuietOption = False,
+    report: options.ReportOption = None,
+    maps: options.MapsOption = None,
+    overwrite: options.OverwriteOption = False,
+    no_cache: options.NoCacheOption = False,
+    memory: options.MemoryOption = None,
+    config: options.ConfigOption = None,
 ) -> None:
     """Answer a question about a picture: rate it, explain it, choose an option."""
-    from agenticiqa.tools.maps import MapFolder
-
-    if json_output and quiet:
-        raise typer.BadParameter("--json and --quiet contradict each other: choose one.")
+    options.choose_one(json=json_output, quiet=quiet)
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
-    scaling, chosen, left_out = chosen_align(align), chosen_mode(mode), parts_left_out(without)
-    inputs = [image, reference, *_mask_files(region or [])]
-    check_outputs(report, inputs=inputs, overwrite=overwrite)
-    with (
-        open_assessor(backend, config, no_cache=no_cache, quiet=quiet, memory=memory, profile=profile) as assessor,
-        interruptible(json_output=json_output),
-    ):
+    scaling, chosen, left_out = options.chosen_align(align), options.chosen_mode(mode), options.parts_left_out(without)
+    inputs = [image, reference, *options.mask_files(region)]
+    options.check_outputs(report, inputs=inputs, overwrite=overwrite)
+    silent = quiet or json_output
+    with assessing(
+        backend, config, quiet=quiet, json_output=json_output, no_cache=no_cache, memory=memory, profile=profile
+    ) as assessor:
         # Of a picture that is scaled, regions count in its reference's pixels.
         masked = str(reference) if reference and scaling == "resize" else image
         boxes = [_region(text, masked, assessor.limits) for text in region or []]
         regions = {name: box.as_list() for name, box in boxes}
         if len(regions) < len(boxes):
             raise typer.BadParameter("two --region options have the same name.")
-        result = run_with_progress(
-            assessor,
-            quiet=quiet or json_output,
-            image=_picture(image),
-            query=query,
-            reference=reference,
-            options=option,
-            regions=regions or None,
-            max_replan_iterations=max_replan,
-            align=scaling,
-            mode=chosen,
-            without=left_out,
-        )
+        with step_lines(quiet=silent) as listener:
+            result = assessor.assess(
+                _picture(image),
+                query,
+                reference=reference,
+                options=option,
+                regions=regions or None,
+                max_replan_iterations=max_replan,
+                align=scaling,
+                mode=chosen,
+                without=left_out,
+                on_event=listener,
+            )
         # Shown first: an answer is not lost because a file cannot be written.
         show(result, json_output=json_output, quiet=quiet)
         if maps is not None:
+            from agenticiqa.reports.scale import write_maps
+            from agenticiqa.tools.maps import MapFolder
+
             folder = MapFolder(maps, inputs=inputs, overwrite=overwrite)
-            _write_maps(assessor, result, folder, quiet=quiet or json_output)
+            written = write_maps(result, assessor.tools, folder, assessor.limits)
+            if not silent:
+                say(f"Maps: {len(written)} in {maps}" if written else "Maps: none of the tools that ran has one")
         if report is not None:
-            _write_report(result, report, assessor.limits, quiet=quiet or json_output)
+            from agenticiqa.reports.assessment import report_item, write_report
+
+            write_report(report, [report_item(result, assessor.limits)])
+            if not silent:
+                say(f"Report: {report}")
     raise typer.Exit(unless_full(exit_code(result, fail_under), assessor))
 
 
@@ -367,28 +398,6 @@ def _region(text: str, image: str, limits: ImageLimits) -> tuple[str, Box]:
     return read_region(text, Path(image), limits) if Path(image).is_file() else parse_region(text)
 
 
-def _mask_files(regions: list[str]) -> list[str]:
-    """What stands behind NAME=; a box is no file, and matches none."""
-    return [text.partition("=")[2] for text in regions]
-
-
-def _write_report(result: Assessment, path: Path, limits: ImageLimits, *, quiet: bool) -> None:
-    from agenticiqa.reports.assessment import report_item, write_report
-
-    write_report(path, [report_item(result, limits)])
-    if not quiet:
-        error_console().print(f"Report: {path}", highlight=False, markup=False, soft_wrap=True)
-
-
-def _write_maps(assessor: AgenticIQA, result: Assessment, maps: MapFolder, *, quiet: bool) -> None:
-    from agenticiqa.reports.scale import write_maps
-
-    written = write_maps(result, assessor.tools, maps, assessor.limits)
-    if not quiet:
-        line = f"Maps: {len(written)} in {maps.folder}" if written else "Maps: none of the tools that ran has one"
-        error_console().print(line, highlight=False, markup=False, soft_wrap=True)
-
-
 # --- ``agenticiqa ask``: what a question means to the embedded backend, without a picture ---
 
 
@@ -405,11 +414,8 @@ def ask() -> None:
 @app.command("explain")
 def explain(
     question: Annotated[str, typer.Argument(help="The question; options may stand in it.", show_default=False)],
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", "-o", help="An answer option; give one for each.", show_default=False),
-    ] = None,
-    json_output: JsonOption = False,
+    option: options.AnswersOption = None,
+    json_output: options.JsonOption = False,
 ) -> None:
     """Print what a question means: property, part, form, and what each option claims. No picture is needed."""
     from agenticiqa.embedded.language.question import understand

@@ -1,7 +1,8 @@
-"""How a comparison looks in a terminal."""
+"""``agenticiqa compare``: which of two pictures is better, and why."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,27 +10,14 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
-from rich.table import Table
 
-from agenticiqa.api.comparison import Comparison
-from agenticiqa.cli.options import (
-    BackendOption,
-    ConfigOption,
-    MemoryOption,
-    NoCacheOption,
-    OverwriteOption,
-    check_outputs,
-    interruptible,
-    open_assessor,
-    unless_full,
-)
-from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, error_console, output_console, print_error, print_json
+from agenticiqa.cli import options
+from agenticiqa.cli.assess import assessing, step_lines, unless_full
+from agenticiqa.cli.terminal import ExitCode, output_console, print_error, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from agenticiqa.api.assessor import AgenticIQA
-    from agenticiqa.api.comparison import Comparison
+    from agenticiqa.nodes.results import Comparison
     from agenticiqa.runtime.config import ImageLimits
-
 
 _COLOURS = {"A": "blue", "B": "dark_orange", "tie": "dim"}
 
@@ -40,34 +28,26 @@ def print_comparison(console: Console, found: Comparison) -> None:
     for reason in found.reasons:
         console.print(f"[dim]•[/] {escape(reason)}", highlight=False)
     if found.tools:
-        console.print(_tools(found))
+        a, b = (escape(Path(name).name) for name in (found.image_a, found.image_b))
+        caption = "raw value (on the 1..5 scale)"
+        columns = ("Tool", f"A  {a}", f"B  {b}", "Better")
+        print_table(columns, _rows(found), console=console, title="Measured on both", caption=caption)
     for note in found.notes:
         console.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
 
 
-def _tools(found: Comparison) -> Table:
-    table = Table(title="Measured on both", title_justify="left")
-    for column in ("Tool", f"A  {Path(found.image_a).name}", f"B  {Path(found.image_b).name}", "Better"):
-        table.add_column(escape(column), overflow="fold")
+def _rows(found: Comparison) -> Iterator[list[str]]:
     for row in found.tools:
         if row.error:
-            table.add_row(row.tool, "", "", escape(row.error))
+            yield [row.tool, "", "", escape(row.error)]
         else:
-            better = row.better or ""
-            cells = (_cell(row.raw_a, row.calibrated_a), _cell(row.raw_b, row.calibrated_b))
-            table.add_row(row.tool, *cells, f"[{_COLOURS.get(better, '')}]{better}[/]" if better else "")
-    table.caption = "raw value (on the 1..5 scale)"
-    return table
+            better = f"[{_COLOURS[row.better]}]{row.better}[/]" if row.better else ""
+            yield [row.tool, _cell(row.raw_a, row.calibrated_a), _cell(row.raw_b, row.calibrated_b), better]
 
 
 def _cell(raw: float | None, points: float | None) -> str:
     return "" if raw is None or points is None else f"{raw:.4g}  ({points:.2f})"
 
-
-# --- ``agenticiqa compare``: which of two pictures is better, and why ---
-
-
-EXIT_NOT_BETTER = 3
 
 PictureA = Annotated[Path, typer.Argument(help="One picture.", metavar="A", show_default=False)]
 PictureB = Annotated[Path, typer.Argument(help="The other picture.", metavar="B", show_default=False)]
@@ -75,11 +55,9 @@ ReferenceOption = Annotated[Path | None, typer.Option("--reference", "-r", help=
 MapOption = Annotated[
     Path | None, typer.Option("--map", help="Write where they differ as a PNG: blue where A is better, orange where B.")
 ]
-ReportOption = Annotated[Path | None, typer.Option("--report", help="Also write the comparison as one HTML page.")]
 ExpectOption = Annotated[
     str | None, typer.Option("--expect", help="A or B: exit with code 3 unless this one is better.", metavar="A|B")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the whole comparison as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Print A, B or tie only.")]
 
 
@@ -87,50 +65,31 @@ def compare(
     a: PictureA,
     b: PictureB,
     reference: ReferenceOption = None,
-    backend: BackendOption = None,
+    backend: options.BackendOption = None,
     map_file: MapOption = None,
-    report: ReportOption = None,
-    overwrite: OverwriteOption = False,
+    report: options.ReportOption = None,
+    overwrite: options.OverwriteOption = False,
     expect: ExpectOption = None,
-    json_output: JsonOption = False,
+    json_output: options.JsonOption = False,
     quiet: QuietOption = False,
-    no_cache: NoCacheOption = False,
-    memory: MemoryOption = None,
-    config: ConfigOption = None,
+    no_cache: options.NoCacheOption = False,
+    memory: options.MemoryOption = None,
+    config: options.ConfigOption = None,
 ) -> None:
     """Say which of two pictures is better, how sure that is, where they differ, and why."""
-    if json_output and quiet:
-        raise typer.BadParameter("--json and --quiet contradict each other: choose one.")
+    from agenticiqa.api.comparison import compare_pictures
+
+    options.choose_one(json=json_output, quiet=quiet)
     if expect is not None and expect.upper() not in ("A", "B"):
         raise typer.BadParameter("--expect takes A or B.")
-    check_outputs(map_file, report, inputs=[a, b, reference], overwrite=overwrite)
+    options.check_outputs(map_file, report, inputs=[a, b, reference], overwrite=overwrite)
     silent = quiet or json_output
     with (
-        open_assessor(backend, config, no_cache=no_cache, quiet=silent, memory=memory) as assessor,
-        interruptible(json_output=False),
+        assessing(backend, config, quiet=silent, no_cache=no_cache, memory=memory) as assessor,
+        step_lines(quiet=silent) as listener,
     ):
-        found = _run(assessor, a, b, reference, silent=silent)
-    _show(found, json_output=json_output, quiet=quiet)
-    if found.status != "error":
-        _write_files(found, map_file, report, assessor.limits, silent=silent)
-    raise typer.Exit(unless_full(_exit_code(found, expect), assessor))
-
-
-def _run(assessor: AgenticIQA, a: Path, b: Path, reference: Path | None, *, silent: bool) -> Comparison:
-    from agenticiqa.api.comparison import compare_pictures
-    from agenticiqa.cli.assess import StepLines
-
-    if silent:
-        return compare_pictures(assessor, a, b, reference=reference)
-    with StepLines(error_console()) as steps:
-        return compare_pictures(
-            assessor, a, b, reference=reference, on_event=lambda side, event: steps.show(event, prefix=side)
-        )
-
-
-def _show(found: Comparison, *, json_output: bool, quiet: bool) -> None:
-    from agenticiqa.cli.compare import print_comparison
-
+        on_event = None if listener is None else lambda side, event: listener(event, prefix=side)
+        found = compare_pictures(assessor, a, b, reference=reference, on_event=on_event)
     if json_output:
         print_json(found.model_dump(mode="json"))
     elif found.status == "error":
@@ -139,6 +98,9 @@ def _show(found: Comparison, *, json_output: bool, quiet: bool) -> None:
         typer.echo(found.winner)
     else:
         print_comparison(output_console(), found)
+    if found.status != "error":
+        _write_files(found, map_file, report, assessor.limits, silent=silent)
+    raise typer.Exit(unless_full(_exit_code(found, expect), assessor))
 
 
 def _write_files(
@@ -152,19 +114,15 @@ def _write_files(
             lines.append(f"Map: {map_file}")
         else:
             # Printed even if quiet: whoever asked for the file would look for it in vain.
-            _print_line(f"No map can be made of these pictures; {map_file} was not written.")
+            say(f"No map can be made of these pictures; {map_file} was not written.")
     if report is not None:
         write_page(found, report, limits)
         lines.append(f"Report: {report}")
     for line in lines if not silent else ():
-        _print_line(line)
-
-
-def _print_line(line: str) -> None:
-    error_console().print(line, highlight=False, markup=False, soft_wrap=True)
+        say(line)
 
 
 def _exit_code(found: Comparison, expect: str | None) -> int:
     if found.status == "error":
-        return EXIT_ERROR
-    return EXIT_OK if expect is None or found.winner == expect.upper() else EXIT_NOT_BETTER
+        return ExitCode.ERROR
+    return ExitCode.OK if expect is None or found.winner == expect.upper() else ExitCode.BELOW_THRESHOLD

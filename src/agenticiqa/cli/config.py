@@ -33,11 +33,11 @@ def check(json_output: JsonOption = False, config: ConfigOption = None) -> None:
     from agenticiqa.errors import ConfigError
     from agenticiqa.models.backends import BackendName, find_provider
     from agenticiqa.nodes.prompts import SHIPPED, read_prompts
-    from agenticiqa.runtime.config import load_settings
+    from agenticiqa.runtime.config import ROLES, load_settings
 
     settings = load_settings(config)
     read_prompts(settings.pipeline.prompts, SHIPPED)
-    for role in ("planner", "executor", "summarizer"):
+    for role in ROLES:
         for backend in (settings.role(role).backend, settings.role(role).fallback_backend):
             if backend:
                 try:
@@ -80,7 +80,11 @@ def trust(
     from agenticiqa.runtime.config import forget_working_folder, trust_working_folder
 
     if forget:
-        _print_forgotten([str(file) for file in forget_working_folder()], json_output=json_output)
+        files = [str(file) for file in forget_working_folder()]
+        if json_output:
+            print_json({"forgotten": files})
+        else:
+            typer.echo(f"Trusted no longer: {', '.join(files)}" if files else "Nothing in ./configs was trusted.")
         return
     trusted = trust_working_folder()
     if json_output:
@@ -91,10 +95,3 @@ def trust(
     for file, values in trusted.items():
         typer.echo(f"Trusted as it is now: {file.resolve()}")
         typer.echo(yaml.safe_dump(values, sort_keys=False, allow_unicode=True).rstrip())
-
-
-def _print_forgotten(files: list[str], *, json_output: bool) -> None:
-    if json_output:
-        print_json({"forgotten": files})
-    else:
-        typer.echo(f"Trusted no longer: {', '.join(files)}" if files else "Nothing in ./configs was trusted.")

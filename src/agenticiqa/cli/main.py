@@ -12,10 +12,7 @@ from typing import Annotated
 import typer
 
 from agenticiqa.cli.terminal import (
-    EXIT_ERROR,
-    EXIT_HOME_FULL,
-    EXIT_INTERNAL,
-    EXIT_INTERRUPTED,
+    ExitCode,
     StandardOutputError,
     discard_standard_output,
     error_console,
@@ -123,20 +120,20 @@ def _exit_code() -> int:
         return error.exit_code
     except HomeFullError as error:
         _print_failure(error)
-        return EXIT_HOME_FULL
+        return ExitCode.HOME_FULL
     except AgenticIQAError as error:
         _print_failure(error)
-        return EXIT_ERROR
+        return ExitCode.ERROR
     except KeyboardInterrupt:
         error_console().print("Interrupted.")
-        return EXIT_INTERRUPTED
+        return ExitCode.INTERRUPTED
     except Exception as error:
         logging.getLogger("agenticiqa").exception("Internal error")
         print_error(
             f"internal, {type(error).__name__}: {error}\n"
             "This is a defect of AgenticIQA. The log file (`agenticiqa doctor` shows where) has the details."
         )
-        return EXIT_INTERNAL
+        return ExitCode.INTERNAL
     return code
 
 

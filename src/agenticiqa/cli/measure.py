@@ -10,43 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.options import (
-    AlignOption,
-    ConfigOption,
-    JsonOption,
-    MapsOption,
-    MemoryOption,
-    NoCacheOption,
-    OverwriteOption,
-    ReferenceOption,
-    RegionsOption,
-    check_outputs,
-    chosen_align,
-)
-from agenticiqa.cli.terminal import (
-    EXIT_ERROR,
-    EXIT_OK,
-    EXIT_USAGE,
-    STANDARD_OUTPUT,
-    error_console,
-    output_console,
-    print_json,
-)
+from agenticiqa.cli import options
+from agenticiqa.cli.terminal import STANDARD_OUTPUT, ExitCode, error_console, print_json, print_table, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agenticiqa.api.measure import Measurer, Pairing, Record
-    from agenticiqa.batch.outputs import Format
     from agenticiqa.pictures.images import Box
-    from agenticiqa.pictures.inputs import Align
-    from agenticiqa.runtime.config import ImageLimits
-    from agenticiqa.tools.maps import MapFolder
-
-ToolsOption = Annotated[
-    list[str] | None, typer.Option("--tool", "-t", help="A tool to run; give one for each.", show_default=False)
-]
-ExitCodes = {"all": EXIT_OK, "some": EXIT_USAGE, "none": EXIT_ERROR}
 
 
 def measure(
@@ -58,110 +29,66 @@ def measure(
             show_default=False,
         ),
     ],
-    reference: ReferenceOption = None,
-    tool: ToolsOption = None,
+    reference: options.ReferenceOption = None,
+    tool: options.ToolsOption = None,
     all_tools: Annotated[bool, typer.Option("--all", help="Every tool that can run on the picture.")] = False,
-    region: RegionsOption = None,
-    align: AlignOption = "none",
+    region: options.RegionsOption = None,
+    align: options.AlignOption = "none",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Where measurements go: .jsonl, .csv or .parquet; - prints JSON Lines."),
     ] = None,
-    json_output: JsonOption = False,
+    json_output: options.JsonOption = False,
     csv_output: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
-    maps: MapsOption = None,
-    overwrite: OverwriteOption = False,
-    no_cache: NoCacheOption = False,
-    memory: MemoryOption = None,
-    config: ConfigOption = None,
+    maps: options.MapsOption = None,
+    overwrite: options.OverwriteOption = False,
+    no_cache: options.NoCacheOption = False,
+    memory: options.MemoryOption = None,
+    config: options.ConfigOption = None,
 ) -> None:
     """Measure pictures: full-reference tools with a reference, no-reference tools without; --all for every one.
 
     Exit code 0 when every measurement worked, 2 when some did, 1 when none did.
     """
-    from agenticiqa.api.measure import find_pairs
+    from agenticiqa.api.measure import Measurer, choose_tools, find_pairs
+    from agenticiqa.batch.outputs import format_of, write_table
+    from agenticiqa.pictures.regions import read_region
+    from agenticiqa.runtime.config import load_settings
     from agenticiqa.tools.maps import MapFolder
+    from agenticiqa.tools.registry import default_registry
 
-    if sum((json_output, csv_output, output is not None)) > 1:
-        raise typer.BadParameter("--json, --csv and --output contradict each other: choose one.")
-    if tool and all_tools:
-        raise typer.BadParameter("--tool and --all contradict each other: choose one.")
-    table = _table_format(output)
+    options.choose_one(json=json_output, csv=csv_output, output=output is not None)
+    options.choose_one(tool=bool(tool), all=all_tools)
+    # Found before anything is measured, so that a wrong name costs no work.
+    table = None if output in (None, STANDARD_OUTPUT) else format_of(output)
     pairing = find_pairs(images, reference)
-    inputs = _files_read(pairing, region or [])
-    check_outputs(output if table else None, inputs=inputs, overwrite=overwrite)
+    pictures = [each for pair in pairing.pairs for each in (pair.image, pair.reference) if each is not None]
+    inputs = [*(picture.name for picture in pictures), *options.mask_files(region)]
+    options.check_outputs(output if table else None, inputs=inputs, overwrite=overwrite)
     folder = MapFolder(maps, inputs=inputs, overwrite=overwrite) if maps else None
-    measurer = _measurer(
-        tool, all_tools, reference, chosen_align(align), config, no_cache=no_cache, maps=folder, memory=memory
+    settings = load_settings(config, {"pipeline.memory": memory})
+    registry = default_registry(settings.pipeline.tools)
+    chosen = choose_tools(registry, tool, all_tools=all_tools, has_reference=reference is not None)
+    measurer = Measurer.configured(
+        settings, chosen, cached=not no_cache, align=options.chosen_align(align), maps=folder
     )
-    regions = _regions(region or [], pairing, measurer.limits)
+    # A mask is compared with the first picture; a box that leaves another one is that picture's error.
+    first = [Path(pair.image.name) for pair in pairing.pairs[:1]]
+    regions = dict(read_region(text, picture, measurer.limits) for picture in first for text in region or [])
     if folder is not None:
-        pictures = [pair.image.name for pair in pairing.pairs]
-        folder.refuse_taken(pictures, [each.name for each in measurer.tools], list(regions) or [None])
+        names = [pair.image.name for pair in pairing.pairs]
+        folder.refuse_taken(names, [each.name for each in measurer.tools], list(regions) or [None])
     listener = _print_json_line if output == STANDARD_OUTPUT else None
     records = _with_progress(pairing, measurer, regions, quiet=json_output or csv_output, on_record=listener)
     if output is not None and table is not None:
-        _write(records, output, table)
+        write_table(lambda: (record.as_dict() for record in records), output, table)
+        say(f"{len(records)} measurements: {output}")
     elif listener is None:
         _print(records, json_output=json_output, csv_output=csv_output)
-    for line in pairing.skipped.lines():
-        error_console().print(line, highlight=False, markup=False, soft_wrap=True)
-    for path in pairing.without_partner:
-        error_console().print(f"No partner by name: {path}", highlight=False, markup=False, soft_wrap=True)
-    raise typer.Exit(_exit_code(records))
-
-
-def _table_format(output: Path | None) -> Format | None:
-    """The format of the file to write; found before anything is measured, so that a wrong name costs no work."""
-    from agenticiqa.batch.outputs import format_of
-
-    return None if output in (None, STANDARD_OUTPUT) else format_of(output)
-
-
-def _files_read(pairing: Pairing, regions: list[str]) -> list[str]:
-    pictures = [each for pair in pairing.pairs for each in (pair.image, pair.reference) if each is not None]
-    # What stands behind NAME=; a box is no file, and matches none.
-    return [*(picture.name for picture in pictures), *(text.partition("=")[2] for text in regions)]
-
-
-def _regions(texts: list[str], pairing: Pairing, limits: ImageLimits) -> dict[str, Box]:
-    from agenticiqa.pictures.regions import read_region
-
-    # A mask is compared with the first picture; a box that leaves another one is that picture's error.
-    first = [Path(pair.image.name) for pair in pairing.pairs[:1]]
-    return dict(read_region(text, picture, limits) for picture in first for text in texts)
-
-
-def _measurer(
-    names: list[str] | None,
-    all_tools: bool,
-    reference: Path | None,
-    align: Align,
-    config: Path | None,
-    *,
-    no_cache: bool,
-    maps: MapFolder | None,
-    memory: str | None,
-) -> Measurer:
-    from agenticiqa.api.measure import Measurer, choose_tools
-    from agenticiqa.runtime.cache import open_cache
-    from agenticiqa.runtime.config import load_settings
-    from agenticiqa.runtime.memory import process_budget
-    from agenticiqa.tools.registry import default_registry
-
-    settings = load_settings(config, {"pipeline.memory": memory})
-    cached = settings.pipeline.cache.enabled and not no_cache
-    return Measurer(
-        tools=choose_tools(
-            default_registry(settings.pipeline.tools), names, all_tools=all_tools, has_reference=reference is not None
-        ),
-        tool_settings=settings.pipeline.tools,
-        limits=settings.pipeline.images,
-        cache=open_cache(settings.cache_folder, settings.pipeline.cache.size_limit_mb) if cached else None,
-        align=align,
-        maps=maps,
-        memory=process_budget(settings.pipeline.memory),
-    )
+    for line in (*pairing.skipped.lines(), *(f"No partner by name: {path}" for path in pairing.without_partner)):
+        say(line)
+    failed = sum(record.error is not None for record in records)
+    raise typer.Exit(ExitCode.OK if not failed else ExitCode.ERROR if failed == len(records) else ExitCode.SOME)
 
 
 def _with_progress(
@@ -191,14 +118,6 @@ def _print_json_line(record: Record) -> None:
     sys.stdout.flush()
 
 
-def _write(records: list[Record], output: Path, form: Format) -> None:
-    from agenticiqa.batch.outputs import write_table
-
-    write_table(lambda: (record.as_dict() for record in records), output, form)
-    said = f"{len(records)} measurements: {output}"
-    error_console().print(said, highlight=False, markup=False, soft_wrap=True)
-
-
 def _print(records: list[Record], *, json_output: bool, csv_output: bool) -> None:
     rows = [record.as_dict() for record in records]
     if json_output:
@@ -208,30 +127,31 @@ def _print(records: list[Record], *, json_output: bool, csv_output: bool) -> Non
         writer.writeheader()
         writer.writerows(rows)
     else:
-        output_console().print(_table(records))
+        _print_table(records)
 
 
-def _table(records: list[Record]) -> object:
+def _print_table(records: list[Record]) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
-    with_regions = any(record.region for record in records)
     pictures = {record.image for record in records}
-    many = len(pictures) > 1
-    table = Table(title=None if many else escape(Path(next(iter(pictures), "")).name), title_justify="left")
-    first = (*(["Picture"] if many else []), *(["Region"] if with_regions else []))
-    for column in (*first, "Tool", "Type", "Raw", "1..5", "Better is", "Seconds"):
-        table.add_column(column, no_wrap=column == "Tool", overflow="fold")
+    # Columns that would hold the same in every row are left out.
+    by_picture, by_region = len(pictures) > 1, any(record.region for record in records)
+    optional = ["Picture"] * by_picture + ["Region"] * by_region
+    rows = []
     for record in records:
-        better = {True: "higher", False: "lower", None: ""}[record.higher_is_better]
         raw = f"[red]{escape(record.error)}[/]" if record.error else "" if record.raw is None else f"{record.raw:.5g}"
-        cells = [escape(Path(record.image).name)] if many else []
-        cells += [escape(record.region or "")] if with_regions else []
-        score = "" if record.calibrated is None else f"{record.calibrated:.2f}"
-        table.add_row(*cells, record.tool, record.type, raw, score, better, f"{record.seconds:.3f}")
-    return table
-
-
-def _exit_code(records: list[Record]) -> int:
-    failed = sum(record.error is not None for record in records)
-    return ExitCodes["all" if not failed else "none" if failed == len(records) else "some"]
+        rows.append(
+            [
+                *([escape(Path(record.image).name)] * by_picture),
+                *([escape(record.region or "")] * by_region),
+                record.tool,
+                record.type,
+                raw,
+                "" if record.calibrated is None else f"{record.calibrated:.2f}",
+                {True: "higher", False: "lower", None: ""}[record.higher_is_better],
+                f"{record.seconds:.3f}",
+            ]
+        )
+    title = None if by_picture else escape(Path(next(iter(pictures), "")).name)
+    columns = (*optional, "Tool", "Type", "Raw", "1..5", "Better is", "Seconds")
+    print_table(columns, rows, whole=["Tool"], title=title)

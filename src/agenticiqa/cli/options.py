@@ -1,4 +1,4 @@
-"""Files that a command is to write, looked at before it spends anything."""
+"""Options that several commands have, and checks of what is given."""
 
 from __future__ import annotations
 
@@ -14,26 +14,7 @@ from agenticiqa.runtime.files import is_stream, refuse_to_replace
 
 if TYPE_CHECKING:
     from agenticiqa.pictures.inputs import Align
-    from agenticiqa.state import RunMode
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-from agenticiqa.cli.terminal import (
-    EXIT_BELOW_THRESHOLD,
-    EXIT_ERROR,
-    EXIT_INTERRUPTED,
-    EXIT_OK,
-    error_console,
-    output_console,
-    print_error,
-    print_json,
-    show_warnings,
-)
-
-if TYPE_CHECKING:
-    from agenticiqa.api.assessor import AgenticIQA
-    from agenticiqa.nodes.results import Assessment
+    from agenticiqa.state import Part, RunMode
 
 
 def check_outputs(*outputs: Path | None, inputs: Iterable[str | Path | None] = (), overwrite: bool) -> None:
@@ -47,7 +28,39 @@ def check_outputs(*outputs: Path | None, inputs: Iterable[str | Path | None] = (
         raise typer.BadParameter("two of the files to write are the same one: give each a name of its own.")
 
 
-# --- Options that several commands share ---
+def choose_one(**given: bool) -> None:
+    """Refuse options that contradict each other, named like their parameters."""
+    if sum(given.values()) > 1:
+        *names, last = (f"--{name.replace('_', '-')}" for name in given)
+        raise typer.BadParameter(f"{', '.join(names)} and {last} contradict each other: choose one.")
+
+
+def listed(text: str | None) -> list[str]:
+    """The parts of an option that takes several with commas between them."""
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+def numbers(option: str, text: str, example: str) -> list[float]:
+    """Finite numbers with commas between them, as many as in the example."""
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if len(found) != len(example.split(",")) or not all(map(math.isfinite, found)):
+        raise typer.BadParameter(f"{option} takes numbers with commas between them, for example {example}.")
+    return found
+
+
+def one_of(option: str, word: str | None, *words: str) -> None:
+    """Refuse a word that the option does not know."""
+    if word is not None and word not in words:
+        *others, last = (f"'{each}'" for each in words)
+        raise typer.BadParameter(f"{option} is {', '.join(others)} or {last}.")
+
+
+def mask_files(regions: list[str] | None) -> list[str]:
+    """What stands behind NAME= of each --region; a box is no file, and matches none."""
+    return [text.partition("=")[2] for text in regions or []]
 
 
 def finite(value: float | None) -> float | None:
@@ -59,23 +72,24 @@ def finite(value: float | None) -> float | None:
 
 def chosen_align(word: str) -> Align:
     """What --align says."""
-    if word not in ("none", "resize"):
-        raise typer.BadParameter("--align is 'none' or 'resize'.")
+    one_of("--align", word, "none", "resize")
     return "resize" if word == "resize" else "none"
 
 
 def chosen_mode(word: str | None) -> RunMode | None:
     """What --mode says; None where it says nothing."""
-    if word not in (None, "agents", "direct"):
-        raise typer.BadParameter("--mode is 'agents' or 'direct'.")
+    one_of("--mode", word, "agents", "direct")
     return cast("RunMode | None", word)
 
 
-def parts_left_out(words: str | None) -> tuple[str, ...] | None:
+def parts_left_out(words: str | None) -> tuple[Part, ...] | None:
     """The parts of --without; None where it says nothing."""
     from agenticiqa.state import known_parts
 
     return None if words is None else tuple(known_parts(words))
+
+
+# --- options that several commands have ---
 
 
 ReferenceOption = Annotated[Path | None, typer.Option("--reference", "-r", help="How the picture should look.")]
@@ -123,8 +137,28 @@ MapsOption = Annotated[
 AlignOption = Annotated[
     str, typer.Option("--align", help="'resize' scales a picture to its reference's size; 'none' refuses.")
 ]
+ReportOption = Annotated[Path | None, typer.Option("--report", help="Also write the result as one HTML page.")]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Keep what is done there, and do the rest.")]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there already.")]
 NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Ask and measure afresh.")]
+MeasureOption = Annotated[str | None, typer.Option("--measure", help="Tools to run instead of the agents: PSNR,SSIM,…")]
+ToolsOption = Annotated[
+    list[str] | None, typer.Option("--tool", "-t", help="A tool to run; give one for each.", show_default=False)
+]
+AnswersOption = Annotated[
+    list[str] | None, typer.Option("--option", "-o", help="An answer option; give one for each.", show_default=False)
+]
+WorkersOption = Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Pictures worked on at once.")]
+TimeoutOption = Annotated[
+    float, typer.Option("--timeout", callback=finite, min=0.1, help="Seconds a picture may take.")
+]
+RpmOption = Annotated[str | None, typer.Option("--rpm", help="Requests per minute: 500, or openai=500,anthropic=50.")]
+TpmOption = Annotated[str | None, typer.Option("--tpm", help="Tokens per minute, written likewise.")]
+BlindOption = Annotated[bool, typer.Option("--blind", help="Judge pictures without their references.")]
+PartialOption = Annotated[bool, typer.Option("--partial", help="Go on although pictures are missing.")]
+DrawnSamplesOption = Annotated[
+    int | None, typer.Option("--max-samples", min=1, help="Draw this many of a set, the same ones every time.")
+]
 ResultsArgument = Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.", show_default=False)]
 ScoreOption = Annotated[
     str,
@@ -135,95 +169,3 @@ ResamplesOption = Annotated[int, typer.Option("--resamples", min=0, help="Bootst
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="Folder with model_backends.yaml and pipeline.yaml.")
 ]
-
-
-# --- What commands about single pictures share ---
-
-
-def open_assessor(
-    backend: str | None,
-    config: Path | None,
-    *,
-    no_cache: bool,
-    quiet: bool,
-    memory: str | None = None,
-    profile: str | None = None,
-) -> AgenticIQA:
-    """The assessor a command works with; its warnings reach the terminal unless quiet."""
-    from agenticiqa.api.assessor import AgenticIQA
-
-    overrides = {"pipeline.cache.enabled": False if no_cache else None, "pipeline.memory": memory}
-    assessor = AgenticIQA(backend, config_dir=config, overrides=overrides, profile=profile)
-    if not quiet:
-        show_warnings(assessor.settings.secrets)
-    return assessor
-
-
-def run_with_progress(assessor: AgenticIQA, *, quiet: bool, **request: Any) -> Assessment:
-    """Run and, unless quiet, show each step on standard error as it happens."""
-    from agenticiqa.cli.assess import StepLines
-
-    if quiet:
-        return assessor.assess(**request)
-    with StepLines(error_console()) as steps:
-        return assessor.assess(**request, on_event=steps.show)
-
-
-@contextmanager
-def interruptible(*, json_output: bool) -> Iterator[None]:
-    """Ctrl-C ends the command with what is known by then and how to continue."""
-    from agenticiqa.api.assessor import RunInterrupted
-    from agenticiqa.cli.assess import print_evidence
-
-    try:
-        yield
-    except RunInterrupted as stopped:
-        known = stopped.known
-        if json_output:
-            print_json(known.model_dump(mode="json"))
-        elif known.executor_evidence:
-            print_evidence(output_console(), known.executor_evidence)
-        run_id, calls = known.metadata["run_id"], known.metadata["calls"]
-        said = f"Interrupted after {calls} calls. `agenticiqa runs resume {run_id}` continues the run."
-        error_console().print(said, highlight=False, markup=False, soft_wrap=True)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
-
-
-def unless_full(code: int, assessor: AgenticIQA) -> int:
-    """The exit code; where all went well but for the home, which has no room, that is the end of the command."""
-    if code == EXIT_OK and assessor.home_full is not None:
-        raise assessor.home_full
-    return code
-
-
-def show(result: Assessment, *, json_output: bool, quiet: bool) -> None:
-    from agenticiqa.cli.assess import print_assessment
-
-    if json_output:
-        print_json(result.model_dump(mode="json"))
-    elif quiet and result.status != "error":
-        typer.echo(_short(result))
-    elif result.status == "error":
-        print_error(result.error or "The run failed.")
-    else:
-        print_assessment(output_console(), result)
-
-
-def _short(result: Assessment) -> str:
-    if result.conflict:
-        low, high = result.conflict.interval
-        return f"{result.answer} {low:.2f} to {high:.2f} (conflict)"
-    return result.answer if result.score is None else f"{result.answer} {result.score:.2f}"
-
-
-def exit_code(result: Assessment, fail_under: float | None) -> int:
-    if result.status == "error":
-        return EXIT_ERROR
-    if fail_under is None:
-        return EXIT_OK
-    if result.gate_score is None:
-        error_console().print(
-            "--fail-under: this question has no score. Ask for a rating.", highlight=False, soft_wrap=True
-        )
-        return EXIT_ERROR
-    return EXIT_BELOW_THRESHOLD if result.gate_score < fail_under else EXIT_OK

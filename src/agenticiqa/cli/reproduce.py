@@ -10,28 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agenticiqa.cli.options import (
-    ConfigOption,
-    JsonOption,
-    MaxReplanOption,
-    MemoryOption,
-    ProfileOption,
-    ResamplesOption,
-    finite,
-    parts_left_out,
-)
+from agenticiqa.cli import options
+from agenticiqa.cli.batch import watched
+from agenticiqa.cli.options import finite
 from agenticiqa.cli.results import (
     ClassConfidenceOption,
     CurvesOption,
     EtaOption,
     PrintedFormulaOption,
     rescoring_asked,
+    show,
 )
-from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, EXIT_SOME, error_console, print_json
+from agenticiqa.cli.terminal import ExitCode, print_json, say
 
 if TYPE_CHECKING:
     from agenticiqa.research.reproduction.methods import Cell, Choices
-    from agenticiqa.research.reproduction.reproduce import ReproductionRequest, StudyResult
+    from agenticiqa.research.reproduction.reproduce import ReproductionRequest
     from agenticiqa.research.reproduction.running import Forecast
 
 FROM_CACHE = "Calls that several methods have in common are made once: the real figures are lower."
@@ -47,39 +41,31 @@ def reproduce(
         typer.Option("--data", help="Folder that holds one folder per dataset; or NAME=FOLDER, several times."),
     ],
     models: Annotated[
-        str, typer.Option("--models", help="Backends to compare: embedded,openai.gpt-4o,qwen2.5-vl-local,…")
+        str, typer.Option(help="Backends to compare: embedded,openai.gpt-4o,qwen2.5-vl-local,…")
     ] = "embedded",
     methods: Annotated[
-        str, typer.Option("--methods", help="Kinds of methods: metrics (tools alone), direct (bare models), agents.")
+        str, typer.Option(help="Kinds of methods: metrics (tools alone), direct (bare models), agents.")
     ] = "metrics,direct,agents",
     without: Annotated[
-        str | None,
-        typer.Option("--without", help="ablations: the parts to leave out, one at a time. Default: each of them."),
+        str | None, typer.Option(help="ablations: the parts to leave out, one at a time. Default: each of them.")
     ] = None,
     tools: Annotated[
-        str | None,
-        typer.Option("--tools", help="Tools to measure alone. Default: the paper's that run here, and ours."),
+        str | None, typer.Option(help="Tools to measure alone. Default: the paper's that run here, and ours.")
     ] = None,
-    datasets: Annotated[
-        str | None, typer.Option("--datasets", help="Of those in the folder only these: tid2013,bid,…")
-    ] = None,
-    planner: Annotated[str | None, typer.Option("--planner", help="roles: backends to try as planner.")] = None,
-    executor: Annotated[str | None, typer.Option("--executor", help="roles: backends to try as executor.")] = None,
-    summarizer: Annotated[
-        str | None, typer.Option("--summarizer", help="roles: backends to try as summarizer.")
-    ] = None,
+    datasets: Annotated[str | None, typer.Option(help="Of those in the folder only these: tid2013,bid,…")] = None,
+    planner: Annotated[str | None, typer.Option(help="roles: backends to try as planner.")] = None,
+    executor: Annotated[str | None, typer.Option(help="roles: backends to try as executor.")] = None,
+    summarizer: Annotated[str | None, typer.Option(help="roles: backends to try as summarizer.")] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for tables and results; what is done there is kept.")
     ] = Path("reproduction"),
-    max_samples: Annotated[
-        int | None, typer.Option("--max-samples", min=1, help="Draw this many of each set, the same ones every time.")
-    ] = None,
+    max_samples: options.DrawnSamplesOption = None,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="File with the pictures or sample ids that count; or NAME=FILE, several times."),
+        typer.Option(help="File with the pictures or sample ids that count; or NAME=FILE, several times."),
     ] = None,
-    blind: Annotated[bool, typer.Option("--blind", help="Judge pictures without their references.")] = False,
-    partial: Annotated[bool, typer.Option("--partial", help="Go on although pictures are missing.")] = False,
+    blind: options.BlindOption = False,
+    partial: options.PartialOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what is left to do and what it would cost.")] = False,
     no_run: Annotated[bool, typer.Option("--no-run", help="Make the tables of what is stored, ask nothing.")] = False,
     eta: EtaOption = None,
@@ -87,23 +73,18 @@ def reproduce(
     calibrations: CurvesOption = None,
     printed_formula: PrintedFormulaOption = False,
     budget_usd: Annotated[
-        float | None,
-        typer.Option("--budget-usd", callback=finite, min=0, help="For everything together, earlier runs included."),
+        float | None, typer.Option(callback=finite, min=0, help="For everything together, earlier runs included.")
     ] = None,
-    rpm: Annotated[
-        str | None, typer.Option("--rpm", help="Requests per minute: 500, or openai=500,anthropic=50.")
-    ] = None,
-    tpm: Annotated[str | None, typer.Option("--tpm", help="Tokens per minute, written likewise.")] = None,
-    workers: Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Samples worked on at once.")] = None,
-    timeout: Annotated[
-        float, typer.Option("--timeout", callback=finite, min=0.1, help="Seconds a sample may take.")
-    ] = 600.0,
-    profile: ProfileOption = None,
-    max_replan: MaxReplanOption = None,
-    resamples: ResamplesOption = 1000,
-    memory: MemoryOption = None,
-    json_output: JsonOption = False,
-    config: ConfigOption = None,
+    rpm: options.RpmOption = None,
+    tpm: options.TpmOption = None,
+    workers: options.WorkersOption = None,
+    timeout: options.TimeoutOption = 600.0,
+    profile: options.ProfileOption = None,
+    max_replan: options.MaxReplanOption = None,
+    resamples: options.ResamplesOption = 1000,
+    memory: options.MemoryOption = None,
+    json_output: options.JsonOption = False,
+    config: options.ConfigOption = None,
 ) -> None:
     """Run datasets × methods and write the paper's tables: Markdown, CSV, JSON and a page with charts.
 
@@ -117,14 +98,15 @@ def reproduce(
     from agenticiqa.research.reproduction.running import Conditions
     from agenticiqa.research.reproduction.sets import Selection, find_sets, read_only
 
-    if dry_run and no_run:
-        raise typer.BadParameter("--dry-run and --no-run contradict each other: choose one.")
+    options.choose_one(dry_run=dry_run, no_run=no_run)
     anew = rescoring_asked(config, eta, class_confidence, None, calibrations, printed_formula=printed_formula)
     if anew and not no_run:
         raise typer.BadParameter("--eta and its like score stored results anew: they go with --no-run.")
-    sets = find_sets(data, _listed(datasets), Selection(max_samples, blind, partial), read_only(only or ()))
+    sets = find_sets(data, options.listed(datasets), Selection(max_samples, blind, partial), read_only(only or ()))
     by_role = {"planner": planner, "executor": executor, "summarizer": summarizer}
-    choices = replace(_choices(models, methods, tools, by_role), **_left_out(without))
+    choices = _choices(models, methods, tools, by_role)
+    if (parts := options.parts_left_out(without)) is not None:
+        choices = replace(choices, without=parts)
     order = ReproductionRequest(
         studies=studies(table, sets, choices),
         output=output,
@@ -144,67 +126,50 @@ def reproduce(
     raise typer.Exit(_dry_run(order, json_output=json_output) if dry_run else _run(order, json_output=json_output))
 
 
-def _listed(text: str | None) -> list[str]:
-    return [part.strip() for part in (text or "").split(",") if part.strip()]
-
-
 def _choices(models: str, methods: str, tools: str | None, by_role: dict[str, str | None]) -> Choices:
     from agenticiqa.research.reproduction.methods import KINDS, Choices
 
-    kinds = tuple(_listed(methods))
+    kinds = tuple(options.listed(methods))
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown or not kinds:
         raise typer.BadParameter(f"--methods takes {', '.join(KINDS)}, or some of them.")
-    if not _listed(models):
+    if not options.listed(models):
         raise typer.BadParameter("--models names no backend: write, for example, --models embedded.")
-    roles = {role: tuple(_listed(text)) for role, text in by_role.items() if text is not None}
-    named = tuple(_listed(tools)) if tools else None
-    return Choices(tuple(dict.fromkeys(_listed(models))), kinds, named, roles=roles)
+    roles = {role: tuple(options.listed(text)) for role, text in by_role.items() if text is not None}
+    named = tuple(options.listed(tools)) if tools else None
+    return Choices(tuple(dict.fromkeys(options.listed(models))), kinds, named, roles=roles)
 
 
-def _left_out(without: str | None) -> dict[str, Any]:
-    parts = parts_left_out(without)
-    return {} if parts is None else {"without": parts}
-
-
-# --- running ---------------------------------------------------------------------------------------------
+# --- running ---
 
 
 def _run(order: ReproductionRequest, *, json_output: bool) -> int:
     from agenticiqa.batch.runner import StopSwitch
-    from agenticiqa.cli.batch import progress_display, stopping_on_signals
     from agenticiqa.research.reproduction.reproduce import reproduce as run
     from agenticiqa.research.reproduction.running import Listener
+    from agenticiqa.research.reproduction.tables import brief
 
     def announce(place: int, count: int, cell: Cell) -> None:
-        error_console().print(f"{place}/{count} {cell.name}", highlight=False, markup=False, soft_wrap=True)
+        say(f"{place}/{count} {cell.name}")
 
     stop = StopSwitch()
-    with progress_display(error_console()) as progress, stopping_on_signals(stop):
+    with watched(stop) as progress:
         found = run(order, listener=Listener(announce, progress), stop=stop)
+    complete = [each.complete for result in found for each in result.outcomes]
     if json_output:
         print_json([result.as_dict() for result in found])
     else:
-        _show(found)
+        for result in found:
+            show(brief(result.table))
+            typer.echo(f"{result.study.table}: {', '.join(str(file) for file in result.files)}\n")
+        if not all(complete):
+            typer.echo(f"{complete.count(False)} cells are not complete; the same command goes on with them.")
     if stop.asked:
-        return EXIT_INTERRUPTED
-    complete = [each.complete for result in found for each in result.outcomes]
-    return EXIT_OK if all(complete) else EXIT_SOME if any(complete) else EXIT_ERROR
+        return ExitCode.INTERRUPTED
+    return ExitCode.OK if all(complete) else ExitCode.SOME if any(complete) else ExitCode.ERROR
 
 
-def _show(found: list[StudyResult]) -> None:
-    from agenticiqa.cli.results import show
-    from agenticiqa.research.reproduction.tables import brief
-
-    for result in found:
-        show(brief(result.table))
-        typer.echo(f"{result.study.table}: {', '.join(str(file) for file in result.files)}\n")
-    unfinished = sum(not each.complete for result in found for each in result.outcomes)
-    if unfinished:
-        typer.echo(f"{unfinished} cells are not complete; the same command goes on with them.")
-
-
-# --- what it would take ----------------------------------------------------------------------------------
+# --- what it would take ---
 
 
 def _dry_run(order: ReproductionRequest, *, json_output: bool) -> int:
@@ -215,7 +180,7 @@ def _dry_run(order: ReproductionRequest, *, json_output: bool) -> int:
         print_json(_as_json(found))
     else:
         _print_forecast(found)
-    return EXIT_OK if any(each.estimate for each in found) else EXIT_ERROR
+    return ExitCode.OK if any(each.estimate for each in found) else ExitCode.ERROR
 
 
 def _as_json(found: list[Forecast]) -> dict[str, Any]:
@@ -250,7 +215,6 @@ def _totals(found: list[Forecast]) -> dict[str, Any]:
 
 
 def _print_forecast(found: list[Forecast]) -> None:
-    from agenticiqa.cli.results import show
     from agenticiqa.research.tables import UNDEFINED, Table
 
     rows = [_measuring_row(title, own) for title, own in _measuring(found).items()]

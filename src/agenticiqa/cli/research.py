@@ -1,40 +1,23 @@
-"""``agenticiqa benchmark``: this installation on a public dataset."""
+"""``agenticiqa benchmark``, ``datasets``, ``tuning-data`` and ``distort``: public datasets and what is made of them."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.options import (
-    BackendOption,
-    ConfigOption,
-    JsonOption,
-    MaxReplanOption,
-    ModeOption,
-    ProfileOption,
-    ResamplesOption,
-    WithoutOption,
-    chosen_mode,
-    parts_left_out,
-)
+from agenticiqa.cli import options
+from agenticiqa.cli.batch import tools_named, watched
+from agenticiqa.cli.options import finite
 from agenticiqa.cli.results import show
-from agenticiqa.cli.terminal import error_console, print_json
-
-if TYPE_CHECKING:
-    from agenticiqa.research.benchmark import Benchmark
-from collections.abc import Callable
-
-from agenticiqa.cli.options import OverwriteOption, check_outputs
-from agenticiqa.cli.terminal import EXIT_ERROR, EXIT_OK, output_console
+from agenticiqa.cli.terminal import ExitCode, error_console, output_console, print_json, print_lines, print_table
 
 if TYPE_CHECKING:
     from agenticiqa.research.datasets.checking import Check
-
-from agenticiqa.cli.options import finite
 
 DEFAULT_PAGE = Path("results.md")
 
@@ -42,43 +25,38 @@ DEFAULT_PAGE = Path("results.md")
 def benchmark(
     name: NameArgument,
     folder: FolderArgument,
-    backend: BackendOption = None,
-    measure: Annotated[
-        str | None, typer.Option("--measure", help="Tools to benchmark instead of the agents: PSNR,SSIM,…")
-    ] = None,
+    backend: options.BackendOption = None,
+    measure: options.MeasureOption = None,
     subset: SubsetOption = None,
-    max_samples: DrawnSamplesOption = None,
-    blind: Annotated[bool, typer.Option("--blind", help="Judge pictures without their references.")] = False,
-    partial: PartialOption = False,
-    results: Annotated[Path, typer.Option("--results", help="Page that a section is appended to.")] = DEFAULT_PAGE,
+    max_samples: options.DrawnSamplesOption = None,
+    blind: options.BlindOption = False,
+    partial: options.PartialOption = False,
+    results: Annotated[Path, typer.Option(help="Page that a section is appended to.")] = DEFAULT_PAGE,
     work: Annotated[
-        Path | None,
-        typer.Option("--work", help="Folder for manifest and results.", show_default="benchmarks/NAME-METHOD"),
+        Path | None, typer.Option(help="Folder for manifest and results.", show_default="benchmarks/NAME-METHOD")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace results of an earlier run.")] = False,
-    resamples: ResamplesOption = 1000,
-    max_replan: MaxReplanOption = None,
-    mode: ModeOption = None,
-    without: WithoutOption = None,
-    profile: ProfileOption = None,
-    workers: Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Samples worked on at once.")] = None,
-    json_output: JsonOption = False,
-    config: ConfigOption = None,
+    resume: options.ResumeOption = False,
+    overwrite: options.OverwriteOption = False,
+    resamples: options.ResamplesOption = 1000,
+    max_replan: options.MaxReplanOption = None,
+    mode: options.ModeOption = None,
+    without: options.WithoutOption = None,
+    profile: options.ProfileOption = None,
+    workers: options.WorkersOption = None,
+    json_output: options.JsonOption = False,
+    config: options.ConfigOption = None,
 ) -> None:
     """Run a dataset, evaluate it, and append a section with protocol, versions and hardware to a results page."""
     from agenticiqa.batch.preparing import BatchRequest
     from agenticiqa.batch.runner import StopSwitch
-    from agenticiqa.cli.batch import progress_display, stopping_on_signals, tools_named
     from agenticiqa.research.agreement import FigureSettings
-    from agenticiqa.research.benchmark import Plan, run_benchmark
+    from agenticiqa.research.benchmark import Plan, result_tables, run_benchmark
     from agenticiqa.research.datasets.catalogue import find
 
-    if resume and overwrite:
-        raise typer.BadParameter("--resume and --overwrite contradict each other: choose one.")
+    options.choose_one(resume=resume, overwrite=overwrite)
     dataset = find(name)
     tools = tools_named(measure)
-    chosen, left_out = chosen_mode(mode), parts_left_out(without)
+    chosen, left_out = options.chosen_mode(mode), options.parts_left_out(without)
     if tools and (chosen or left_out):
         raise typer.BadParameter("--mode and --without have no effect with --measure: no model is asked.")
     way = [profile, chosen if chosen == "direct" else None, *(f"without-{part}" for part in left_out or ())]
@@ -108,30 +86,22 @@ def benchmark(
         settings=FigureSettings(resamples=resamples),
     )
     stop = StopSwitch()
-    with progress_display(error_console()) as on_progress, stopping_on_signals(stop):
+    with watched(stop) as on_progress:
         done = run_benchmark(plan, on_progress=on_progress, stop=stop)
     if json_output:
-        print_json(_as_json(done, plan.work, results))
-    else:
-        _print(done, results)
-
-
-def _as_json(done: Benchmark, work: Path, page: Path) -> dict[str, object]:
-    return {
-        "dataset": done.check.as_dict(),
-        "batch": done.summary.as_dict(),
-        "evaluations": [evaluation.as_dict() for evaluation in done.evaluations],
-        "work": str(work),
-        "page": str(page),
-    }
-
-
-def _print(done: Benchmark, page: Path) -> None:
-    from agenticiqa.research.benchmark import result_tables
-
+        print_json(
+            {
+                "dataset": done.check.as_dict(),
+                "batch": done.summary.as_dict(),
+                "evaluations": [evaluation.as_dict() for evaluation in done.evaluations],
+                "work": str(plan.work),
+                "page": str(results),
+            }
+        )
+        return
     for table in result_tables(done.evaluations):
         show(table)
-    typer.echo(f"Section appended to {page}.")
+    typer.echo(f"Section appended to {results}.")
 
 
 # --- ``agenticiqa datasets``: public quality datasets as manifests ---
@@ -143,38 +113,28 @@ NameArgument = Annotated[
 ]
 FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the dataset lies.", show_default=False)]
 SubsetOption = Annotated[str | None, typer.Option("--subset", help="A part of the set; `info` names them.")]
-PartialOption = Annotated[bool, typer.Option("--partial", help="Go on although pictures are missing.")]
-DrawnSamplesOption = Annotated[
-    int | None, typer.Option("--max-samples", min=1, help="Draw this many, the same ones every time.")
-]
 NAMED_AT_MOST = 20
 
 
 @app.command("list")
-def list_datasets(json_output: JsonOption = False) -> None:
+def list_datasets(json_output: options.JsonOption = False) -> None:
     """List the datasets that can be read."""
     from rich.box import SIMPLE_HEAD
-    from rich.table import Table
 
     from agenticiqa.research.datasets.catalogue import ALL
 
     if json_output:
         print_json([dataset.as_dict() for dataset in ALL])
         return
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("Name", "Dataset", "Kind"):
-        table.add_column(name, overflow="fold")
-    table.add_column("Samples", justify="right")
-    for dataset in ALL:
-        table.add_row(dataset.name, dataset.title, dataset.kind, f"{dataset.counts[dataset.default_subset]:,}")
-    output_console().print(table)
+    rows = [[each.name, each.title, each.kind, f"{each.counts[each.default_subset]:>7,}"] for each in ALL]
+    print_table(("Name", "Dataset", "Kind", "Samples"), rows, box=SIMPLE_HEAD, pad_edge=False)
     parts = [f"{each.name} ({', '.join(each.counts)})" for each in ALL if len(each.counts) > 1]
     output_console().print(f"In parts (--subset): {'; '.join(parts)}.", highlight=False)
-    output_console().print("`agenticiqa datasets info NAME` tells layout, scale and source.", highlight=False)
+    print_lines(["`agenticiqa datasets info NAME` tells layout, scale and source."])
 
 
 @app.command()
-def info(name: NameArgument, json_output: JsonOption = False) -> None:
+def info(name: NameArgument, json_output: options.JsonOption = False) -> None:
     """Show a dataset's layout, scale and source."""
     from agenticiqa.research.datasets.catalogue import find
 
@@ -192,8 +152,7 @@ def info(name: NameArgument, json_output: JsonOption = False) -> None:
         "Where": dataset.obtain,
         "Note": dataset.caution,
     }
-    for label, text in lines.items():
-        output_console().print(f"{label + ':':9}{text}", highlight=False, markup=False, soft_wrap=True)
+    print_lines(f"{label + ':':9}{text}" for label, text in lines.items())
 
 
 @app.command()
@@ -204,18 +163,18 @@ def manifest(
         "manifest.jsonl"
     ),
     subset: SubsetOption = None,
-    partial: PartialOption = False,
-    max_samples: DrawnSamplesOption = None,
-    blind: Annotated[bool, typer.Option("--blind", help="Leave references out.")] = False,
-    overwrite: OverwriteOption = False,
-    json_output: JsonOption = False,
+    partial: options.PartialOption = False,
+    max_samples: options.DrawnSamplesOption = None,
+    blind: options.BlindOption = False,
+    overwrite: options.OverwriteOption = False,
+    json_output: options.JsonOption = False,
 ) -> None:
     """Write a dataset as a manifest for `agenticiqa batch`: opinions with higher meaning better."""
     from agenticiqa.research.datasets.catalogue import find
     from agenticiqa.research.datasets.checking import write_manifest
 
     dataset = find(name)
-    check_outputs(output, inputs=_files_of_dataset(folder, output), overwrite=overwrite)
+    options.check_outputs(output, inputs=_files_of_dataset(folder, output), overwrite=overwrite)
     check = _with_progress(
         lambda report: write_manifest(
             dataset,
@@ -244,7 +203,7 @@ def _files_of_dataset(folder: Path, output: Path) -> list[Path]:
 
 @app.command()
 def check(
-    name: NameArgument, folder: FolderArgument, subset: SubsetOption = None, json_output: JsonOption = False
+    name: NameArgument, folder: FolderArgument, subset: SubsetOption = None, json_output: options.JsonOption = False
 ) -> None:
     """Hold a folder against its label files and the official count.
 
@@ -259,7 +218,7 @@ def check(
         print_json(found.as_dict())
     else:
         _show(found)
-    raise typer.Exit(EXIT_OK if found.complete else EXIT_ERROR)
+    raise typer.Exit(ExitCode.OK if found.complete else ExitCode.ERROR)
 
 
 def _with_progress(work: Callable[[Callable[[int], None]], Check]) -> Check:
@@ -273,15 +232,11 @@ def _with_progress(work: Callable[[Callable[[int], None]], Check]) -> Check:
 
 
 def _show(check: Check) -> None:
-    console = output_console()
     word = "complete" if check.complete else "not complete"
-    console.print(
+    lines = [
         f"{check.dataset.title}, {check.subset}: {word}. {check.listed} samples listed (official: {check.expected}), "
-        f"{check.present} with all their pictures.",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
+        f"{check.present} with all their pictures."
+    ]
     renamed = [f"{official} is {actual}" for official, actual in check.renamed]
     for label, names in (
         ("Missing", check.missing),
@@ -289,10 +244,10 @@ def _show(check: Check) -> None:
         ("Twice", check.duplicates),
         ("Other case on disk", renamed),
     ):
-        for name in names[:NAMED_AT_MOST]:
-            console.print(f"{label}: {name}", highlight=False, markup=False, soft_wrap=True)
+        lines += [f"{label}: {name}" for name in names[:NAMED_AT_MOST]]
         if len(names) > NAMED_AT_MOST:
-            console.print(f"{label}: {len(names) - NAMED_AT_MOST} more (--json names all)", highlight=False)
+            lines.append(f"{label}: {len(names) - NAMED_AT_MOST} more (--json names all)")
+    print_lines(lines)
 
 
 # --- ``agenticiqa tuning-data``: runs and datasets as conversations to fine-tune a model on ---
@@ -305,19 +260,18 @@ def tuning_data(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for train.jsonl and held_out.jsonl.")],
     scale: Annotated[
-        str | None,
-        typer.Option("--scale", help="Ends of people's opinions, as WORST,BEST; else they do not count."),
+        str | None, typer.Option(help="Ends of people's opinions, as WORST,BEST; else they do not count.")
     ] = None,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", callback=finite, min=0, help="Levels a rating may be from people's opinion.")
+        float, typer.Option(callback=finite, min=0, help="Levels a rating may be from people's opinion.")
     ] = 0.75,
     held_out: Annotated[
-        float, typer.Option("--held-out", callback=finite, min=0, max=0.9, help="Share of pictures kept from training.")
+        float, typer.Option(callback=finite, min=0, max=0.9, help="Share of pictures kept from training.")
     ] = 0.1,
     unjudged: Annotated[bool, typer.Option("--unjudged", help="Also take runs that nobody judged.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that are there already.")] = False,
-    json_output: JsonOption = False,
-    config: ConfigOption = None,
+    overwrite: options.OverwriteOption = False,
+    json_output: options.JsonOption = False,
+    config: options.ConfigOption = None,
 ) -> None:
     """Tell finished runs again as conversations of planner, executor and summarizer, as transformers and TRL read them.
 
@@ -354,11 +308,8 @@ def tuning_data(
 def _ends(scale: str | None) -> tuple[float, float] | None:
     if scale is None:
         return None
-    try:
-        worst, best = (float(end) for end in scale.split(","))
-    except ValueError:
-        raise typer.BadParameter("write --scale as WORST,BEST, for example 0,100.") from None
-    if finite(worst) == finite(best):
+    worst, best = options.numbers("--scale", scale, "0,100")
+    if worst == best:
         raise typer.BadParameter("--scale needs two different ends.")
     return worst, best
 
@@ -377,25 +328,30 @@ def distort(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="PNG file to write. Default: NAME_TYPE_LEVEL.png beside it.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="For kinds with chance in them.")] = 0,
-    overwrite: OverwriteOption = False,
+    seed: Annotated[int, typer.Option(help="For kinds with chance in them.")] = 0,
+    overwrite: options.OverwriteOption = False,
     list_kinds: Annotated[bool, typer.Option("--list", help="List the kinds and exit.")] = False,
-    json_output: JsonOption = False,
-    config: ConfigOption = None,
+    json_output: options.JsonOption = False,
+    config: options.ConfigOption = None,
 ) -> None:
     """Apply one of the 25 distortions of the KADID-10k protocol and write the result as PNG, without further loss."""
+    from agenticiqa.research.distortions import PROTOCOL, expected_opinion
+    from agenticiqa.research.distortions import distort as apply
+
     if list_kinds:
-        _list_kinds(json_output=json_output)
+        if json_output:
+            print_json([{"type": each.name, "category": each.category} for each in PROTOCOL])
+        else:
+            for each in PROTOCOL:
+                typer.echo(f"{each.name:28} {each.category}")
         return
     if image is None:
         raise typer.BadParameter("name a picture, or --list.")
     target = output or image.with_name(f"{image.stem}_{kind}_{level:g}.png")
-    check_outputs(target, inputs=[image], overwrite=overwrite)
+    options.check_outputs(target, inputs=[image], overwrite=overwrite)
     from PIL import Image
 
     from agenticiqa.pictures.images import load_image, png_bytes
-    from agenticiqa.research.distortions import distort as apply
-    from agenticiqa.research.distortions import expected_opinion
     from agenticiqa.runtime.config import load_settings
     from agenticiqa.runtime.files import write_atomic
 
@@ -407,13 +363,3 @@ def distort(
         print_json({"image": str(image), "output": str(target), "type": kind, "level": level, "opinion": opinion})
     else:
         typer.echo(f"{target}: {kind}, level {level:g}; people rated this damage {opinion:.2f} of 5 on average.")
-
-
-def _list_kinds(*, json_output: bool) -> None:
-    from agenticiqa.research.distortions import PROTOCOL
-
-    if json_output:
-        print_json([{"type": each.name, "category": each.category} for each in PROTOCOL])
-        return
-    for each in PROTOCOL:
-        typer.echo(f"{each.name:28} {each.category}")

@@ -1,4 +1,4 @@
-"""``agenticiqa evaluate``: how well stored results agree with people."""
+"""``agenticiqa evaluate``, ``gate``, ``report`` and ``rescore``: what is done with stored results."""
 
 from __future__ import annotations
 
@@ -7,61 +7,43 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from agenticiqa.cli.options import JsonOption, ResamplesOption, ResultsArgument, ScoreOption, TruthOption
-from agenticiqa.cli.terminal import error_console, output_console, print_json
-
-if TYPE_CHECKING:
-    from agenticiqa.research.tables import Table
-import math
-from typing import TYPE_CHECKING
-
-from agenticiqa.cli.options import (
-    ConfigOption,
-    OverwriteOption,
-    check_outputs,
-    finite,
-)
-from agenticiqa.cli.terminal import EXIT_BELOW_THRESHOLD, EXIT_OK
+from agenticiqa.cli import options
+from agenticiqa.cli.options import finite
+from agenticiqa.cli.terminal import ExitCode, error_console, output_console, print_json, print_lines
 
 if TYPE_CHECKING:
     from agenticiqa.research.rescoring import Rescoring
-
+    from agenticiqa.research.tables import Table
 
 CELL_FRAME = 3
 
 
 def evaluate(
-    results: ResultsArgument,
+    results: options.ResultsArgument,
     other: Annotated[
         Path | None, typer.Argument(help="A second one over the same samples, to compare.", show_default=False)
     ] = None,
-    score: ScoreOption = "quality_score",
-    other_score: Annotated[
-        str | None, typer.Option("--other-score", help="The same for the second file, if it differs.")
-    ] = None,
-    truth: TruthOption = "mos",
+    score: options.ScoreOption = "quality_score",
+    other_score: Annotated[str | None, typer.Option(help="The same for the second file, if it differs.")] = None,
+    truth: options.TruthOption = "mos",
     by: Annotated[
-        list[str] | None,
-        typer.Option("--by", help="A column to group by; default: distortion, task, question_type, concern."),
+        list[str] | None, typer.Option(help="A column to group by; default: distortion, task, question_type, concern.")
     ] = None,
     parameters: Annotated[int, typer.Option("--fit", help="Parameters of the fitted logistic: 4 or 5.")] = 5,
-    resamples: ResamplesOption = 1000,
+    resamples: options.ResamplesOption = 1000,
     cluster: Annotated[
-        str | None,
-        typer.Option("--cluster", help="Draw samples of the same value together, e.g. reference_path, for intervals."),
+        str | None, typer.Option(help="Draw samples of the same value together, e.g. reference_path, for intervals.")
     ] = None,
     ablate: Annotated[
-        str | None, typer.Option("--ablate", help="Re-score without parts: fusion,tools,replan or some of them.")
+        str | None, typer.Option(help="Re-score without parts: fusion,tools,replan or some of them.")
     ] = None,
     failed_as_worst: Annotated[
         bool, typer.Option("--failed-as-worst", help="Samples without a score get the worst one.")
     ] = False,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", help="The dataset, where the results do not carry its name.")
-    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="The dataset, where the results do not carry its name.")] = None,
     paper: Annotated[bool, typer.Option("--paper/--no-paper", help="Show the published figures beside ours.")] = True,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-    json_output: JsonOption = False,
+    json_output: options.JsonOption = False,
 ) -> None:
     """Correlations and accuracies of a result file, with intervals; two files are compared sample by sample.
 
@@ -76,8 +58,7 @@ def evaluate(
 
     if parameters not in (4, 5):
         raise typer.BadParameter("--fit is 4 or 5.")
-    if json_output and markdown:
-        raise typer.BadParameter("--json and --markdown contradict each other: choose one.")
+    options.choose_one(json=json_output, markdown=markdown)
     if other_score is not None and other is None:
         raise typer.BadParameter("--other-score has no effect without a second result file.")
     if failed_as_worst and score.startswith("raw:"):
@@ -86,8 +67,9 @@ def evaluate(
     with error_console().status("Evaluating"):
         first = read_results(results, score=score, truth=truth)
         second = read_results(other, score=other_score or score, truth=truth) if other else None
-        wanted = [name.strip() for name in (ablate or "").split(",") if name.strip()]
-        evaluation = run(first, second, settings=settings, by=by or (), ablations=wanted, dataset=dataset)
+        evaluation = run(
+            first, second, settings=settings, by=by or (), ablations=options.listed(ablate), dataset=dataset
+        )
     if json_output:
         print_json(evaluation.as_dict())
     elif markdown:
@@ -124,25 +106,21 @@ SHOWN = 20
 
 
 def gate(
-    results: ResultsArgument,
+    results: options.ResultsArgument,
     min_score: Annotated[
-        float | None, typer.Option("--min-score", callback=finite, help="Every picture must reach this score (1..5).")
+        float | None, typer.Option(callback=finite, help="Every picture must reach this score (1..5).")
     ] = None,
     max_regression: Annotated[
-        Path | None,
-        typer.Option("--max-regression", help="Results of an earlier run; no picture may be worse than there."),
+        Path | None, typer.Option(help="Results of an earlier run; no picture may be worse than there.")
     ] = None,
     tolerance: Annotated[
-        float,
-        typer.Option("--tolerance", callback=finite, min=0, help="Points by which a picture may be worse than before."),
+        float, typer.Option(callback=finite, min=0, help="Points by which a picture may be worse than before.")
     ] = 0.1,
-    allow_failed: Annotated[
-        int, typer.Option("--allow-failed", min=0, help="Samples that may have failed or have no score.")
-    ] = 0,
-    score: ScoreOption = "quality_score",
+    allow_failed: Annotated[int, typer.Option(min=0, help="Samples that may have failed or have no score.")] = 0,
+    score: options.ScoreOption = "quality_score",
     junit_file: Annotated[Path | None, typer.Option("--junit", help="Also write the verdict as a JUnit file.")] = None,
-    overwrite: OverwriteOption = False,
-    json_output: JsonOption = False,
+    overwrite: options.OverwriteOption = False,
+    json_output: options.JsonOption = False,
 ) -> None:
     """Exit with 0 when every picture passes, and with 3 when one is too bad, got worse, failed or is gone."""
     from agenticiqa.research.gate import Rules, judge, junit
@@ -150,12 +128,9 @@ def gate(
     from agenticiqa.runtime.files import write_atomic
     from agenticiqa.runtime.logs import in_one_line
 
-    if not all(math.isfinite(number) for number in (min_score or 0.0, tolerance)):
-        # Nothing compares with NaN: it would let every picture pass.
-        raise typer.BadParameter("--min-score and --tolerance are finite numbers.")
     if min_score is None and max_regression is None:
         raise typer.BadParameter("nothing is demanded: give --min-score, --max-regression or both.")
-    check_outputs(junit_file, inputs=[results, max_regression], overwrite=overwrite)
+    options.check_outputs(junit_file, inputs=[results, max_regression], overwrite=overwrite)
     baseline = read_results(max_regression, score=score) if max_regression else None
     verdict = judge(read_results(results, score=score), Rules(min_score, baseline, tolerance, allow_failed))
     if junit_file is not None:
@@ -163,37 +138,32 @@ def gate(
     if json_output:
         print_json(verdict.as_dict())
     else:
-        console = output_console()
-        for problem in verdict.problems[:SHOWN]:
-            console.print(
-                in_one_line(f"{problem.sample_id}: {problem.message}"), highlight=False, markup=False, soft_wrap=True
-            )
+        print_lines(in_one_line(f"{problem.sample_id}: {problem.message}") for problem in verdict.problems[:SHOWN])
         if len(verdict.problems) > SHOWN:
-            console.print(f"… and {len(verdict.problems) - SHOWN} more; --json or --junit lists all.", highlight=False)
-        for note in [*verdict.notes, *([f"{len(verdict.excused)} failures are allowed."] if verdict.excused else [])]:
-            console.print(note, highlight=False, markup=False, soft_wrap=True)
+            print_lines([f"… and {len(verdict.problems) - SHOWN} more; --json or --junit lists all."])
+        excused = [f"{len(verdict.excused)} failures are allowed."] if verdict.excused else []
         word = "Passed" if verdict.passed else f"Not passed: {len(verdict.problems)} problems"
-        console.print(f"{word}, {verdict.samples} samples.", highlight=False)
-    raise typer.Exit(EXIT_OK if verdict.passed else EXIT_BELOW_THRESHOLD)
+        print_lines([*verdict.notes, *excused, f"{word}, {verdict.samples} samples."])
+    raise typer.Exit(ExitCode.OK if verdict.passed else ExitCode.BELOW_THRESHOLD)
 
 
 # --- ``agenticiqa report``: a result file as a page or as Markdown ---
 
 
 def report(
-    results: ResultsArgument,
+    results: options.ResultsArgument,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Page to write (.html): one self-contained file.")
     ] = Path("report.html"),
-    score: ScoreOption = "quality_score",
-    truth: TruthOption = "mos",
-    title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
-    cases: Annotated[int, typer.Option("--cases", min=0, max=50, help="Pictures shown of each kind of case.")] = 4,
+    score: options.ScoreOption = "quality_score",
+    truth: options.TruthOption = "mos",
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    cases: Annotated[int, typer.Option(min=0, max=50, help="Pictures shown of each kind of case.")] = 4,
     thumbnails: Annotated[
         bool, typer.Option("--thumbnails/--no-thumbnails", help="A small picture beside every sample of the table.")
     ] = True,
-    overwrite: OverwriteOption = False,
-    json_output: JsonOption = False,
+    overwrite: options.OverwriteOption = False,
+    json_output: options.JsonOption = False,
 ) -> None:
     """Write a report: figures, charts, agreement with people, best and worst cases, errors.
 
@@ -208,7 +178,7 @@ def report(
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise typer.BadParameter("--output ends in .html.")
-    check_outputs(output, inputs=[results], overwrite=overwrite)
+    options.check_outputs(output, inputs=[results], overwrite=overwrite)
     with error_console().status("Reading the results") as status:
         prepared = prepare(read_results(results, score=score, truth=truth), title=title, cases=cases)
         text = render_page(
@@ -224,7 +194,7 @@ def report(
         typer.echo(str(output))
 
 
-# --- ``agenticiqa rescore`` ---
+# --- ``agenticiqa rescore``: scores of recorded runs made anew ---
 
 
 EtaOption = Annotated[
@@ -234,7 +204,9 @@ EtaOption = Annotated[
 ClassConfidenceOption = Annotated[
     float | None,
     typer.Option(
-        "--class-confidence", callback=finite, help="Score anew: share of a letter without probabilities; usually 0.8."
+        "--class-confidence",
+        callback=finite,
+        help="Score anew: share of a letter without probabilities; usually 0.8.",
     ),
 ]
 CurvesOption = Annotated[
@@ -249,18 +221,18 @@ PrintedFormulaOption = Annotated[
 
 
 def rescore(
-    results: ResultsArgument,
+    results: options.ResultsArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="Result file to write (.jsonl).")],
     eta: EtaOption = None,
     class_confidence: ClassConfidenceOption = None,
     thresholds: Annotated[
-        str | None, typer.Option("--thresholds", help="Where levels begin: 1.5,2.5,3.5,4.5.", show_default=False)
+        str | None, typer.Option(help="Where levels begin: 1.5,2.5,3.5,4.5.", show_default=False)
     ] = None,
     calibrations: CurvesOption = None,
     printed_formula: PrintedFormulaOption = False,
-    overwrite: OverwriteOption = False,
-    json_output: JsonOption = False,
-    config: ConfigOption = None,
+    overwrite: options.OverwriteOption = False,
+    json_output: options.JsonOption = False,
+    config: options.ConfigOption = None,
 ) -> None:
     """Score recorded runs anew without asking or measuring anything; `evaluate` then compares both files.
 
@@ -268,7 +240,7 @@ def rescore(
     """
     from agenticiqa.research.rescoring import rescore_file
 
-    check_outputs(output, inputs=[results], overwrite=overwrite)
+    options.check_outputs(output, inputs=[results], overwrite=overwrite)
     how = rescoring_asked(config, eta, class_confidence, thresholds, calibrations, printed_formula=printed_formula)
     if how is None:
         raise typer.BadParameter("nothing is to change: give --eta, --calibrations, --thresholds or another of these.")
@@ -299,19 +271,11 @@ def rescoring_asked(
     from agenticiqa.research.rescoring import Rescoring, calibrations_named
     from agenticiqa.runtime.config import load_settings
 
+    levels = None if thresholds is None else options.numbers("--thresholds", thresholds, "1.5,2.5,3.5,4.5")
     overrides = {
         "pipeline.fusion.eta": eta,
         "pipeline.fusion.class_confidence": class_confidence,
-        "pipeline.fusion.level_thresholds": _numbers(thresholds),
+        "pipeline.fusion.level_thresholds": levels,
         "pipeline.fusion.normalize": False if printed_formula else None,
     }
     return Rescoring(load_settings(config, overrides).pipeline.fusion, calibrations_named(calibrations))
-
-
-def _numbers(text: str | None) -> list[float] | None:
-    if text is None:
-        return None
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter("--thresholds takes numbers: 1.5,2.5,3.5,4.5.") from None

@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.options import (
-    BackendOption,
-    ConfigOption,
-    JsonOption,
-    NoCacheOption,
-    exit_code,
-    interruptible,
-    open_assessor,
-    show,
-    unless_full,
-)
-from agenticiqa.cli.terminal import EXIT_ERROR, error_console, output_console, print_json
+from agenticiqa.cli.assess import assessing, exit_code, show, unless_full
+from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, NoCacheOption
+from agenticiqa.cli.terminal import ExitCode, output_console, print_json, say
 
 if TYPE_CHECKING:
     from agenticiqa.runtime.runs import RunRecord, RunStore
@@ -96,13 +87,9 @@ def show_run(run: RunArgument, json_output: JsonOption = False, config: ConfigOp
         if json_output:
             print_json({**_summary(record), "request": record.request})
         else:
-            error_console().print(
-                f"Run {record.id} did not finish. `agenticiqa runs resume {record.id}` continues it.",
-                highlight=False,
-                soft_wrap=True,
-            )
-        raise typer.Exit(EXIT_ERROR)
-    show(Assessment.model_validate(record.result), json_output=json_output, quiet=False)
+            say(f"Run {record.id} did not finish. `agenticiqa runs resume {record.id}` continues it.")
+        raise typer.Exit(ExitCode.ERROR)
+    show(Assessment.model_validate(record.result), json_output=json_output)
 
 
 @app.command("replay")
@@ -114,16 +101,13 @@ def replay(
     config: ConfigOption = None,
 ) -> None:
     """Ask a recorded question again, on the backend that was named for it, and say whether the answer changed."""
-    with (
-        open_assessor(backend, config, no_cache=no_cache, quiet=json_output) as assessor,
-        interruptible(json_output=json_output),
-    ):
+    with assessing(backend, config, quiet=json_output, json_output=json_output, no_cache=no_cache) as assessor:
         record, result = assessor.replay(run)
-    show(result, json_output=json_output, quiet=False)
+    show(result, json_output=json_output)
     if not json_output and result.status != "error":
         same = result.answer == record.answer
         typer.echo("The answer is the same as before." if same else f"The answer before was {record.answer}.")
-    raise typer.Exit(unless_full(exit_code(result, None), assessor))
+    raise typer.Exit(unless_full(exit_code(result), assessor))
 
 
 @app.command("resume")
@@ -131,10 +115,7 @@ def resume(
     run: RunArgument, backend: BackendOption = None, json_output: JsonOption = False, config: ConfigOption = None
 ) -> None:
     """Continue an interrupted run at the agent where it stopped, on the backend that was named for it."""
-    with (
-        open_assessor(backend, config, no_cache=False, quiet=json_output) as assessor,
-        interruptible(json_output=json_output),
-    ):
+    with assessing(backend, config, quiet=json_output, json_output=json_output) as assessor:
         result = assessor.resume(run)
-    show(result, json_output=json_output, quiet=False)
-    raise typer.Exit(unless_full(exit_code(result, None), assessor))
+    show(result, json_output=json_output)
+    raise typer.Exit(unless_full(exit_code(result), assessor))

@@ -1,4 +1,4 @@
-"""``agenticiqa serve``: the HTTP service, and the keys to it."""
+"""``agenticiqa serve``: the HTTP service, and the keys to it; ``agenticiqa mcp``: the tools for other agents."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MemoryOption, finite
-from agenticiqa.cli.terminal import error_console, output_console, print_json
-from agenticiqa.errors import ConfigError
+from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MemoryOption, finite, one_of
+from agenticiqa.cli.terminal import print_json, print_table, say
+from agenticiqa.errors import BackendUnavailableError, ConfigError
 from agenticiqa.runtime.logs import LogForm, log_to_standard_error
 
 if TYPE_CHECKING:
     from agenticiqa.serve.http.keys import KeyFile
-
-from agenticiqa.errors import BackendUnavailableError
 
 app = typer.Typer(help="Serve AgenticIQA over HTTP, with a web page.", invoke_without_command=True)
 keys_app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
@@ -34,45 +32,34 @@ NameArgument = Annotated[str, typer.Argument(help="Whose key it is.", show_defau
 @app.callback()
 def serve(
     context: typer.Context,
-    host: Annotated[str, typer.Option("--host", help="Address to serve on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = 8000,
-    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Runs at the same time.")] = 2,
-    queue: Annotated[int, typer.Option("--queue", min=0, help="Runs that may wait; then 429.")] = 16,
-    timeout: Annotated[
-        float, typer.Option("--timeout", callback=finite, min=1, help="Seconds from acceptance to answer.")
-    ] = 120,
+    host: Annotated[str, typer.Option(help="Address to serve on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8000,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Runs at the same time.")] = 2,
+    queue: Annotated[int, typer.Option(min=0, help="Runs that may wait; then 429.")] = 16,
+    timeout: Annotated[float, typer.Option(callback=finite, min=1, help="Seconds from acceptance to answer.")] = 120,
     grace: Annotated[
-        float,
-        typer.Option("--grace", callback=finite, min=0, help="Seconds that accepted runs get to finish when stopping."),
+        float, typer.Option(callback=finite, min=0, help="Seconds that accepted runs get to finish when stopping.")
     ] = 30,
-    max_upload_mb: Annotated[int, typer.Option("--max-upload-mb", min=1, help="Limit on a request's body.")] = 32,
-    max_megapixels: Annotated[
-        float, typer.Option("--max-megapixels", callback=finite, min=0.01, help="Limit on a picture.")
-    ] = 50,
+    max_upload_mb: Annotated[int, typer.Option(min=1, help="Limit on a request's body.")] = 32,
+    max_megapixels: Annotated[float, typer.Option(callback=finite, min=0.01, help="Limit on a picture.")] = 50,
     api_keys_file: KeysFileOption = None,
     allowed_origin: Annotated[
-        list[str] | None,
-        typer.Option("--allowed-origin", help="A web origin whose pages may call; one for each.", show_default=False),
+        list[str] | None, typer.Option(help="A web origin whose pages may call; one for each.", show_default=False)
     ] = None,
     allowed_root: Annotated[
-        list[Path] | None,
-        typer.Option("--allowed-root", help="A folder whose pictures may be named by path.", show_default=False),
+        list[Path] | None, typer.Option(help="A folder whose pictures may be named by path.", show_default=False)
     ] = None,
     allow_backend: Annotated[
-        list[str] | None,
-        typer.Option("--allow-backend", help="A further backend that requests may name.", show_default=False),
+        list[str] | None, typer.Option(help="A further backend that requests may name.", show_default=False)
     ] = None,
     keep_uploads_hours: Annotated[
-        float,
-        typer.Option("--keep-uploads-hours", callback=finite, min=0, help="How long pictures that were sent are kept."),
+        float, typer.Option(callback=finite, min=0, help="How long pictures that were sent are kept.")
     ] = 24,
     keep_runs_days: Annotated[
-        float, typer.Option("--keep-runs-days", callback=finite, min=1, help="How long questions and results are kept.")
+        float, typer.Option(callback=finite, min=1, help="How long questions and results are kept.")
     ] = 90,
     memory: MemoryOption = None,
-    log_format: Annotated[
-        str, typer.Option("--log-format", help="How the log on standard error is written: text or json.")
-    ] = "text",
+    log_format: Annotated[str, typer.Option(help="How the log on standard error is written: text or json.")] = "text",
     access_log: Annotated[
         bool, typer.Option("--access-log/--no-access-log", help="A line on standard error for every request.")
     ] = True,
@@ -83,8 +70,7 @@ def serve(
     """Serve over HTTP until interrupted. On a loopback address no key is needed; elsewhere keys are a must."""
     if context.invoked_subcommand is not None:
         return
-    if log_format not in ("text", "json"):
-        raise typer.BadParameter("--log-format is 'text' or 'json'.")
+    one_of("--log-format", log_format, "text", "json")
     _require_extra()
     from agenticiqa.runtime.config import load_settings
     from agenticiqa.runtime.files import clear_abandoned
@@ -121,7 +107,7 @@ def serve(
             print_json({"url": bound.address})
             sys.stdout.flush()
         else:
-            error_console().print(f"Serving on {bound.address} (Ctrl+C stops)", highlight=False, soft_wrap=True)
+            say(f"Serving on {bound.address} (Ctrl+C stops)")
         bound.run()
 
 
@@ -157,14 +143,13 @@ def add_key(
     ] = None,
     days: Annotated[
         float | None,
-        typer.Option("--days", callback=finite, min=0.0001, help="It expires after so many days.", show_default=False),
+        typer.Option(callback=finite, min=0.0001, help="It expires after so many days.", show_default=False),
     ] = None,
     at_once: Annotated[
-        int | None,
-        typer.Option("--at-once", min=1, help="Runs it may have waiting or running at a time.", show_default=False),
+        int | None, typer.Option(min=1, help="Runs it may have waiting or running at a time.", show_default=False)
     ] = None,
     per_minute: Annotated[
-        int | None, typer.Option("--per-minute", min=1, help="Runs it may ask for in a minute.", show_default=False)
+        int | None, typer.Option(min=1, help="Runs it may ask for in a minute.", show_default=False)
     ] = None,
     json_output: JsonOption = False,
 ) -> None:
@@ -178,9 +163,7 @@ def add_key(
         print_json({"name": name, "key": key, "file": str(file.path)})
         return
     typer.echo(key)
-    error_console().print(
-        f"Kept as a hash in {file.path}. This is the only time the key is shown.", highlight=False, soft_wrap=True
-    )
+    say(f"Kept as a hash in {file.path}. This is the only time the key is shown.")
 
 
 @keys_app.command("list")
@@ -193,24 +176,15 @@ def list_keys(api_keys_file: KeysFileOption = None, json_output: JsonOption = Fa
     if not records:
         typer.echo("There are no keys yet. `agenticiqa serve keys add NAME` makes one.")
         return
-    from rich.table import Table
-
-    table = Table("Name", "Id", "Roles", "Made", "Expires", "Limits", "Revoked")
+    rows = []
     for record in records:
-        limits = [
-            f"{record.at_once} at once" if record.at_once else "",
-            f"{record.per_minute}/min" if record.per_minute else "",
-        ]
-        table.add_row(
-            record.name,
-            record.id,
-            ", ".join(record.roles),
-            record.created_at,
-            f"{record.expires_at or ''}{' (expired)' if record.has_expired else ''}",
-            ", ".join(filter(None, limits)),
-            record.revoked_at or "",
-        )
-    output_console().print(table)
+        at_once = f"{record.at_once} at once" if record.at_once else ""
+        per_minute = f"{record.per_minute}/min" if record.per_minute else ""
+        expires = f"{record.expires_at or ''}{' (expired)' if record.has_expired else ''}"
+        limits = ", ".join(filter(None, (at_once, per_minute)))
+        roles = ", ".join(record.roles)
+        rows.append([record.name, record.id, roles, record.created_at, expires, limits, record.revoked_at or ""])
+    print_table(("Name", "Id", "Roles", "Made", "Expires", "Limits", "Revoked"), rows)
 
 
 @keys_app.command("revoke")
@@ -276,7 +250,7 @@ def mcp(
     ):
         pictures = PictureStore(folder, roots)
         server = build_server(own, pictures)
-        error_console().print(pictures.allowed_folders(), highlight=False, markup=False, soft_wrap=True)
+        say(pictures.allowed_folders())
         if http:
             server.run("streamable-http", host=host, port=port, max_request_body_size=MAX_REQUEST_BYTES)
         else:

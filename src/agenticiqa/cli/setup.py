@@ -1,15 +1,16 @@
-"""``agenticiqa backends``: which models can be used here."""
+"""``agenticiqa backends``, ``graph`` and ``doctor``: which models can be used here, and what else works."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agenticiqa.cli.options import ConfigOption, JsonOption
-from agenticiqa.cli.terminal import EXIT_ERROR, output_console, print_json
+from agenticiqa.cli.terminal import ExitCode, output_console, print_json, print_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -44,13 +45,14 @@ def list_backends(json_output: JsonOption = False, config: ConfigOption = None) 
         print_json(rows)
         return
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table("Provider", "Ready", "What it is", "What it needs")
-    for row in rows:
-        ready = "[green]yes[/]" if row["ready"] else "[red]no[/]"
-        table.add_row(row["provider"], ready, escape(row["description"]), "" if row["ready"] else escape(row["reason"]))
-    output_console().print(table)
+    cells = [
+        [row["provider"], "[green]yes[/]", escape(row["description"]), ""]
+        if row["ready"]
+        else [row["provider"], "[red]no[/]", escape(row["description"]), escape(row["reason"])]
+        for row in rows
+    ]
+    print_table(("Provider", "Ready", "What it is", "What it needs"), cells)
 
 
 @app.command("check")
@@ -71,14 +73,14 @@ def check(
     started = time.perf_counter()
     results = [check_backend(name, settings) for name in names]
     if json_output:
-        print_json([result.as_dict() for result in results])
+        print_json([asdict(result) for result in results])
     else:
         for result in results:
             mark = "ok    " if result.ok else "failed"
             typer.echo(f"{mark} {result.backend}: {result.message}")
         typer.echo(f"{len(results)} checked in {time.perf_counter() - started:.1f} s")
     if not all(result.ok for result in results):
-        raise typer.Exit(EXIT_ERROR)
+        raise typer.Exit(ExitCode.ERROR)
 
 
 # --- ``agenticiqa graph``: the agents' graph ---
@@ -91,7 +93,7 @@ graph_app = typer.Typer(help="Show how the agents are wired.", no_args_is_help=T
 def show(
     plan_only: Annotated[bool, typer.Option("--plan-only", help="The planner alone.")] = False,
     no_summarizer: Annotated[bool, typer.Option("--no-summarizer", help="Planner and executor.")] = False,
-    json_output: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Print the graph as Mermaid text."""
     from agenticiqa.nodes.diagram import visualize_graph
@@ -130,8 +132,8 @@ def doctor(json_output: JsonOption = False, config: ConfigOption = None) -> None
 
     findings = diagnose(config)
     if json_output:
-        print_json([finding.as_dict() for finding in findings])
+        print_json([asdict(finding) for finding in findings])
     else:
         output_console().print(_table(findings))
     if any(finding.state == "wrong" for finding in findings):
-        raise typer.Exit(EXIT_ERROR)
+        raise typer.Exit(ExitCode.ERROR)

@@ -1,7 +1,7 @@
-"""Standard input, output and error as a program meets them: redirected, full, left by their reader, or closed.
+"""Standard streams, exit codes, tables and JSON.
 
-A result that cannot be delivered ends the command with a message and an exit code of its own. Messages that cannot be
-delivered end nothing: the result may still be.
+Streams may be redirected, full, left by their reader, or closed. A result that cannot be delivered ends the command
+with a message and an exit code of its own. Messages that cannot be delivered end nothing: the result may still be.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ import errno
 import io
 import json
 import logging
+import math
 import os
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Collection, Iterable, Sequence
+from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
@@ -150,16 +153,19 @@ class _ClosedInput(io.FileIO):
 # --- What all commands share: consoles, exit codes, JSON output ---
 
 
-EXIT_OK = 0
-EXIT_ERROR = 1
-EXIT_USAGE = 2
-EXIT_SOME = 2
-"""Of a batch: some samples have an answer, or can get one."""
-EXIT_BELOW_THRESHOLD = 3
-EXIT_INTERNAL = 70
-EXIT_HOME_FULL = 73
-"""The answer, if there is one, was given; it could not be recorded."""
-EXIT_INTERRUPTED = 130
+class ExitCode(IntEnum):
+    """What commands end with."""
+
+    OK = 0
+    ERROR = 1
+    USAGE = 2
+    SOME = 2
+    """Some samples have an answer, or can get one."""
+    BELOW_THRESHOLD = 3
+    INTERNAL = 70
+    HOME_FULL = 73
+    """The answer, if there is one, was given; it could not be recorded."""
+    INTERRUPTED = 130
 
 
 def output_console() -> Console:
@@ -192,6 +198,37 @@ def print_error(message: str) -> None:
     error_console().print(Text.assemble(("Error: ", "bold red"), printable(message)), highlight=False, soft_wrap=True)
 
 
+def say(line: str) -> None:
+    """A line on standard error, as it is: brackets are no markup, and a path is not broken in two."""
+    error_console().print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines on standard output, likewise."""
+    console = output_console()
+    for line in lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    whole: Collection[str] = (),
+    console: Console | None = None,
+    **style: Any,
+) -> None:
+    """A table on standard output: cells are markup, long ones are broken, those of ``whole`` columns are not."""
+    from rich.table import Table
+
+    table = Table(title_justify="left", **style)
+    for column in columns:
+        table.add_column(column, no_wrap=column in whole, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    (console or output_console()).print(table)
+
+
 def print_json(value: Any) -> None:
     """Plain JSON on standard output, readable by other programs."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
@@ -201,6 +238,20 @@ def print_json(value: Any) -> None:
         # Half a character, or a terminal of another encoding: escapes say the same.
         text = json.dumps(value, indent=2)
     sys.stdout.write(text + "\n")
+
+
+class Interval:
+    """Tells when so many seconds have passed since it last did."""
+
+    def __init__(self, seconds: float, *, at_once: bool = False) -> None:
+        self._seconds = seconds
+        self._last = -math.inf if at_once else time.monotonic()
+
+    def passed(self) -> bool:
+        if time.monotonic() - self._last < self._seconds:
+            return False
+        self._last = time.monotonic()
+        return True
 
 
 class _TerminalHandler(logging.Handler):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from html import escape
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, PrivateAttr
 
-from agenticiqa.errors import AssessmentFailedError, MissingExtraError
+from agenticiqa.errors import AssessmentFailedError
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.inputs import GivenPicture
 from agenticiqa.runtime.config import ImageLimits
@@ -20,7 +19,20 @@ Side = Literal["A", "B"]
 Winner = Literal["A", "B", "tie"]
 
 
-class Assessment(BaseModel):
+class Result(BaseModel):
+    """What interactive Python shows of a result: one line, and in a notebook a page."""
+
+    notebook_view: ClassVar[Callable[[Any], str | None]] = staticmethod(lambda _result: None)
+    """Set by :mod:`agenticiqa.api.assessor`: pages are built on results, so results cannot import them."""
+
+    def _repr_html_(self) -> str | None:
+        return type(self).notebook_view(self)
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        printer.text(str(self))
+
+
+class Assessment(Result):
     """The result of one run: the answer, everything it rests on, and where it came from."""
 
     status: Status
@@ -131,14 +143,6 @@ class Assessment(BaseModel):
             "run_id": about.get("run_id"),
         }
 
-    def _repr_html_(self) -> str:
-        """How a notebook shows the result: the pictures, the answer and its evidence."""
-        return _notebook_view(self)
-
-    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
-        """How an interactive Python shows it: in one line."""
-        printer.text(str(self))
-
     def _result(self) -> SummarizerOutput:
         if self.status == "error" or self.summarizer_result is None:
             raise AssessmentFailedError(f"This run has no answer: {self.error or 'it did not finish'}")
@@ -147,23 +151,6 @@ class Assessment(BaseModel):
 
 def _one_line(text: str) -> str:
     return " ".join(text.splitlines())
-
-
-def _as_text(result: BaseModel) -> str:
-    return f"<pre>{escape(result.model_dump_json(indent=2))}</pre>"
-
-
-View = Callable[[Any], str]
-_notebook_views: dict[type[BaseModel], View] = {}
-
-
-def show_in_notebooks(kind: type[BaseModel], view: View) -> None:
-    """Hand over how notebooks show a kind of result: pages are built on results, so results cannot import them."""
-    _notebook_views[kind] = view
-
-
-def _notebook_view(result: BaseModel) -> str:
-    return _notebook_views.get(type(result), _as_text)(result)
 
 
 class ToolComparison(BaseModel):
@@ -187,7 +174,7 @@ class Place(BaseModel):
     better: Winner
 
 
-class Comparison(BaseModel):
+class Comparison(Result):
     """The verdict on two pictures and everything it rests on.
 
     ``chance_a`` is the chance that people prefer A; ``confidence`` is that of the winner (of a tie: of the side with
@@ -228,14 +215,6 @@ class Comparison(BaseModel):
             return _one_line(f"{names}: no verdict ({self.error})")
         return _one_line(f"{names}: {self.verdict}")
 
-    def _repr_html_(self) -> str:
-        """How a notebook shows the comparison: both pictures, where they differ, the verdict and its reasons."""
-        return _notebook_view(self)
-
-    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
-        """How an interactive Python shows it: in one line."""
-        printer.text(str(self))
-
     def to_row(self) -> dict[str, Any]:
         """One flat record, for tables."""
         return {
@@ -251,12 +230,3 @@ class Comparison(BaseModel):
             "verdict": self.verdict,
             "error": self.error,
         }
-
-
-def dataframe(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """A pandas DataFrame, where pandas is installed."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtraError("A data frame needs pandas.", hint="pip install 'agenticiqa[dataframe]'") from error
-    return pandas.DataFrame(list(rows))

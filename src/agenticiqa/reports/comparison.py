@@ -1,4 +1,4 @@
-"""Where one picture is better than the other.
+"""Where one picture is better than the other; and a comparison as files: the map of that, and one page.
 
 With a reference: how much more similar A is to it than B, by SSIM in brightness. Without: how much better the embedded
 vision model finds each cell of A than of B, faded out where the two pictures hold the same pixels.
@@ -129,28 +129,23 @@ def open_pictures(
 
 def to_reference(a: LoadedImage, b: LoadedImage, reference: LoadedImage) -> Difference:
     """Both must have the reference's size."""
-    similarity = [_similarity(picture, reference) for picture in (a, b)]
-    return Difference(similarity[0] - similarity[1], "SSIM to the reference", SIMILARITY_SHOWN)
-
-
-def _similarity(picture: LoadedImage, reference: LoadedImage) -> Floats:
-    found = METRICS["SSIM"].measure(Views(picture.measurable, reference.measurable)).map
-    if found is None:
-        raise TypeError("SSIM gave no map.")
-    return np.asarray(found, np.float32)
+    lead = _map("SSIM", a, reference) - _map("SSIM", b, reference)
+    return Difference(lead, "SSIM to the reference", SIMILARITY_SHOWN)
 
 
 def between(a: LoadedImage, b: LoadedImage, map_a: Floats, map_b: Floats) -> Difference:
     """Two pictures of one size and the quality maps (1..5) of both."""
     lead = np.asarray(map_a - map_b, np.float32)
-    colours = METRICS["CIEDE2000"].measure(Views(a.measurable, b.measurable)).map
-    if colours is None:
-        raise TypeError("CIEDE2000 gave no map.")
-    rows, columns = lead.shape
-    changed = cv2.resize(np.asarray(colours, np.float32), (columns, rows), interpolation=cv2.INTER_AREA)
-    return Difference(
-        lead * np.clip(changed / VISIBLE_DELTA_E, 0, 1), "quality by the embedded vision model", POINTS_SHOWN
-    )
+    changed = cv2.resize(_map("CIEDE2000", a, b), lead.shape[::-1], interpolation=cv2.INTER_AREA)
+    visible = np.clip(changed / VISIBLE_DELTA_E, 0, 1)
+    return Difference(lead * visible, "quality by the embedded vision model", POINTS_SHOWN)
+
+
+def _map(metric: str, picture: LoadedImage, other: LoadedImage) -> Floats:
+    found = METRICS[metric].measure(Views(picture.measurable, other.measurable)).map
+    if found is None:
+        raise TypeError(f"{metric} gave no map.")
+    return np.asarray(found, np.float32)
 
 
 def _thirds(values: Floats, axis: int) -> list[Floats]:

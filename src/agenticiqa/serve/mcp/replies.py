@@ -14,10 +14,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agenticiqa.api.comparison import Comparison
 from agenticiqa.api.measure import Record
 from agenticiqa.errors import ImageError, ImageFormatError, ImageNotFoundError, ImageTooLargeError
-from agenticiqa.nodes.results import Assessment, Status
+from agenticiqa.nodes.results import Assessment, Comparison, Status
 from agenticiqa.pictures.images import check_allowed
 from agenticiqa.serve.http.store.uploads import UploadStore
 from agenticiqa.state import ScoreConflict

@@ -11,8 +11,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from agenticiqa.api.comparison import Comparison
-from agenticiqa.nodes.results import Assessment
+from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.runtime.runs import new_run_id
 from agenticiqa.serve.http.access import AssessAdmitted, CallerInfo
 from agenticiqa.serve.http.app_state import AppState, State, kept_picture

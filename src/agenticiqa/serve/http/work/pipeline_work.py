@@ -17,11 +17,11 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from agenticiqa.api.assessor import AgenticIQA
-from agenticiqa.api.comparison import Comparison, compare_pictures
+from agenticiqa.api.comparison import compare_pictures
 from agenticiqa.api.measure import Measurer, Pair, choose_tools
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, RegionError
 from agenticiqa.models.backends import BackendName, choose_backend, find_provider
-from agenticiqa.nodes.results import Assessment
+from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.nodes.run_context import EMBEDDED, PipelineEvent
 from agenticiqa.pictures.images import Box, LoadedImage, decode_image, load_image, png_bytes
 from agenticiqa.pictures.inputs import Align, aligned
