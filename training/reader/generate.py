@@ -22,7 +22,10 @@ HERE = Path(__file__).parent / "lessons"
 SINGULAR = {"bus", "lens", "grass", "dress", "glass", "wine glass", "circuit board", "canvas", "cell nucleus"}
 ENDS = {"+": "high", "-": "low", "0": "none"}
 FLIP = {"high": "low", "low": "high", "none": "none"}
-MAIN = ["sharp", "in_focus", "motion_blurred", "noisy", "compressed", "bright", "underexposed", "overexposed", "well_exposed", "colour_cast"]
+MAIN = {
+    "sharp", "in_focus", "motion_blurred", "noisy", "compressed", "bright", "underexposed", "overexposed",
+    "well_exposed", "colour_cast",
+}  # fmt: skip
 FORM_WEIGHTS = {
     "yes_no": 5.0, "either_or": 2.0, "degree": 2.6, "rate": 1.2, "why": 1.4, "where": 1.2, "good_enough": 1.2,
     "how_to_fix": 1.6, "compare": 1.7, "describe": 1.3, "which": 1.5, "what_is_wrong": 2.0,
@@ -52,6 +55,7 @@ class Maker:
         self.words = yaml.safe_load((HERE / "properties.yaml").read_text(encoding="utf-8"))
         self.templates = yaml.safe_load((HERE / "templates.yaml").read_text(encoding="utf-8"))
         self.parts = yaml.safe_load((HERE / "parts.yaml").read_text(encoding="utf-8"))
+        self.options = yaml.safe_load((HERE / "options.yaml").read_text(encoding="utf-8"))
         self.kinds = list(self.parts["heads"])
 
     def pick(self, items: list[Any]) -> Any:
@@ -249,18 +253,12 @@ class Maker:
 
     def doubles(self, wanted: int) -> list[dict[str, Any]]:
         """Two properties in one question: the first leads."""
-        patterns = (
-            "Is {P} {A} and {B}?|yes_no", "{P} {A} and {B}?|yes_no", "Is {P} {A}, and is it {B}?|yes_no",
-            "Does {P} look {A} or even {B}?|yes_no", "Is {P} both {A} and {B}?|yes_no", "{A} or {B}: what is worse about {P}?|compare",
-            "Is {P} rather {A} or rather {B}?|either_or", "Is the problem of {P} that it is {A} or that it is {B}?|either_or",
-            "Why is {P} so {A} and {B}?|why", "How {A} and how {B} is {P}?|degree",
-        )  # fmt: skip
         names = [name for name in self.words if self.words[name].get("hi") and self.words[name].get("bad")]
         made = []
         while len(made) < wanted:
             first, second = self.random.sample(names, 2)
             one, two = self.word_for(first, "adjective"), self.word_for(second, "adjective")
-            template, form = self.pick(list(patterns)).rsplit("|", 1)
+            template, form = self.pick(self.templates["double"]).rsplit("|", 1)
             text = one and two and self.fill(template, first, {"{A}": one[0]["{A}"], "{B}": two[0]["{A}"]})
             if text:
                 made.append(self.lesson(text, [first, second], form, one[1], f"double:{template}"))
@@ -282,7 +280,8 @@ def record(marked: str, names: list[str], form: str, direction: str, kind: str, 
         first, second = second, first
     if form == "which" and names[0] != "flaw":
         direction = "none"  # "which way", "which element": no end is named
-    assert form in FORMS and direction in DIRECTIONS and set(names) <= set(PROPERTIES), (marked, names, form, direction)
+    if form not in FORMS or direction not in DIRECTIONS or not set(names) <= set(PROPERTIES):
+        raise ValueError(f"unknown label in {marked!r}: {names} {form} {direction}")
     return {
         "q": plain, "property": names, "form": form, "direction": direction,
         "span": first, "span2": second,
@@ -293,36 +292,7 @@ def record(marked: str, names: list[str], form: str, direction: str, kind: str, 
 
 # Options --------------------------------------------------------------------------------------------------------------
 
-AMOUNTS = {
-    "very {}": 1.0, "extremely {}": 1.0, "{}": 0.9, "quite {}": 0.75, "fairly {}": 0.7, "moderately {}": 0.6, "somewhat {}": 0.45,
-    "a bit {}": 0.35, "slightly {}": 0.3, "a little {}": 0.3, "hardly {}": 0.1, "not really {}": 0.15, "not {}": 0.0, "not at all {}": 0.0,
-    "severely {}": 1.0, "Yes, it's {}": 0.95, "No, it isn't {}": 0.05, "It looks {}": 0.9, "absolutely {}": 1.0, "neither {} nor the opposite": 0.5,
-}  # fmt: skip
-GENERIC = {
-    "yes": 1.0, "no": 0.0, "Yes.": 1.0, "No.": 0.0, "definitely": 1.0, "not at all": 0.0, "a lot": 0.95, "a bit": 0.35, "slightly": 0.3,
-    "moderately": 0.55, "severely": 1.0, "very much": 1.0, "hardly": 0.1, "barely": 0.1, "somewhat": 0.45, "none": 0.0, "strong": 0.9,
-    "extreme": 1.0, "mild": 0.3, "partly": 0.5, "completely": 1.0, "not really": 0.1, "no, not at all": 0.0, "yes, a little": 0.35,
-    "yes, strongly": 1.0, "sort of": 0.5, "in between": 0.5, "totally": 1.0, "I agree": 1.0, "I disagree": 0.0, "plenty": 1.0, "some": 0.5,
-    "nope": 0.0, "yep": 1.0, "only just": 0.2, "true": 1.0, "false": 0.0, "confirmed": 1.0, "cannot confirm": 0.0, "severe": 1.0, "negligible": 0.05,
-}  # fmt: skip
-LEVELS = {
-    "high": 1.0,
-    "low": 0.0,
-    "medium": 0.5,
-    "mid": 0.5,
-    "very high": 1.0,
-    "very low": 0.0,
-    "rather low": 0.25,
-    "average": 0.5,
-    "strong": 0.9,
-    "weak": 0.1,
-}
-GOODNESS = {
-    "excellent": 1.0, "good": 0.8, "fair": 0.5, "poor": 0.2, "bad": 0.05, "terrible": 0.0, "perfect": 1.0, "acceptable": 0.6,
-    "unacceptable": 0.0, "borderline": 0.45, "so-so": 0.5, "great": 0.95, "awful": 0.0, "okay": 0.6, "not good": 0.15, "below average": 0.3,
-}  # fmt: skip
 ASKED = {"yes_no", "either_or", "degree", "rate", "good_enough", "describe"}
-NO_CLAIM = ["can't tell", "cannot say", "no idea", "there is no such thing", "none of the above", "not in the picture", "I don't know", "unclear from the picture", "other", "it depends", "not visible", "there isn't one"]  # noqa: E501
 
 
 def options_for(maker: Maker, lesson: dict[str, Any], count: int) -> list[dict[str, Any]]:
@@ -334,10 +304,12 @@ def options_for(maker: Maker, lesson: dict[str, Any], count: int) -> list[dict[s
         draw = maker.random.random()
         if draw < 0.12:
             thing = (lesson["part"] or "").removeprefix("the ").removeprefix("my ")
-            pairs[f"There is no {thing}" if thing and maker.chance(0.4) else maker.pick(NO_CLAIM)] = None
+            pairs[f"There is no {thing}" if thing and maker.chance(0.4) else maker.pick(maker.options["no_claim"])] = (
+                None
+            )
         elif draw < 0.5 and (entry.get("hi") or entry.get("lo")):
             side = maker.pick([side for side in ("hi", "lo") if entry.get(side)])
-            pattern, amount = maker.pick(list(AMOUNTS.items()))
+            pattern, amount = maker.pick(list(maker.options["amounts"].items()))
             pairs[pattern.format(maker.pick(entry[side]))] = amount if side == "hi" else 1 - amount
         elif draw < 0.6 and (entry.get("n_hi") or entry.get("n_lo")):
             side = maker.pick([side for side in ("n_hi", "n_lo") if entry.get(side)])
@@ -353,7 +325,7 @@ def options_for(maker: Maker, lesson: dict[str, Any], count: int) -> list[dict[s
             )
             pairs[pattern.format(maker.pick(entry[side]))] = amount if side == "n_hi" else 1 - amount
         elif draw < 0.7 and bad:
-            text, amount = maker.pick(list(GOODNESS.items()))
+            text, amount = maker.pick(list(maker.options["goodness"].items()))
             pairs[text] = amount if bad == "lo" else 1 - amount
         elif lesson["form"] == "rate" and (end != "none" or bad == "lo"):
             top = maker.pick([5, 10])
@@ -361,15 +333,16 @@ def options_for(maker: Maker, lesson: dict[str, Any], count: int) -> list[dict[s
             amount = round((number - 1) / (top - 1), 2)
             pairs[maker.pick([f"{number} out of {top}", f"{number}/{top}"])] = 1 - amount if end == "low" else amount
         elif end != "none":
-            text, amount = maker.pick(list(GENERIC.items()))
+            text, amount = maker.pick(list(maker.options["generic"].items()))
             pairs[text] = amount if end == "high" else 1 - amount
         elif lesson["template"].startswith("scale:") and name not in {"well_exposed", "level", "colour_cast"}:
-            text, amount = maker.pick(list(LEVELS.items()))
+            text, amount = maker.pick(list(maker.options["levels"].items()))
             pairs[text] = amount
+    pairs = {text: amount if amount is None else round(amount, 2) for text, amount in pairs.items()}
     chosen = maker.random.sample(sorted(pairs), min(count, len(pairs)))
     cased = {text: text[:1].upper() + text[1:] if maker.chance(0.6) else text for text in chosen}
     return [
-        {"q": lesson["q"], "option": cased[text], "property": name, "amount": pairs[text] if pairs[text] is None else round(pairs[text], 2),
+        {"q": lesson["q"], "option": cased[text], "property": name, "amount": pairs[text],
          "kind": lesson["kind"], "template": lesson["template"]}
         for text in chosen
     ]  # fmt: skip
@@ -388,8 +361,8 @@ def shared_lessons(
         name, sign = shared_property(case)
         note = notes.get(case["id"], {})
         yes = tags[case["id"]].get("yes_means") if not case["options"] else None
-        for option, amount in (case["axis"] or {}).items():
-            amount = amount if amount is None or sign > 0 else 1 - amount
+        for option, given in (case["axis"] or {}).items():
+            amount = given if given is None or sign > 0 else 1 - given
             pairs.append(
                 {
                     "q": case["query"],
@@ -400,7 +373,7 @@ def shared_lessons(
                     "template": case["id"],
                 }
             )
-            yes = case["axis"][option] if option.lower() in {"yes", "agree", "confirmed", "i do"} else yes
+            yes = given if option.lower() in {"yes", "agree", "confirmed", "i do"} else yes
         high = sign > 0 if yes is None else (yes > 0.5) == (sign > 0)
         scaled = yes is not None or case["axis"] or case["form"] in {"degree", "compare", "where", "rating"}
         direction = note.get("direction") or (("high" if high else "low") if scaled and name != "none" else "none")

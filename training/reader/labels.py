@@ -11,8 +11,20 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-PROPERTIES = ["sharp", "in_focus", "motion_blurred", "noisy", "over_denoised", "compressed", "banded", "pixelated", "aliased", "chroma_bleeding", "bright", "underexposed", "overexposed", "well_exposed", "evenly_lit", "contrasty", "hazy", "colour_cast", "colourful", "fringed", "flare", "moire", "oversharpened", "vignetted", "warped", "detailed", "legible", "background_blurred", "symmetric", "repetitive", "emphasised", "composition", "cluttered", "cropped", "empty", "level", "rule_of_thirds", "colour_scheme", "picture_kind", "time_of_day", "video_frame", "real", "resolution", "printable", "upscaled", "aspect", "file_format", "camera_settings", "quality", "flaw", "flaw_count", "mood", "cosy", "dreamy", "beautiful", "intended", "none"]
-FORMS = ["yes_no", "either_or", "degree", "which", "where", "why", "what_is_wrong", "how_to_fix", "good_enough", "compare", "rate", "describe", "follow_up", "not_about_quality"]
+_PROPERTIES = """
+sharp in_focus motion_blurred noisy over_denoised compressed banded pixelated aliased chroma_bleeding bright
+underexposed overexposed well_exposed evenly_lit contrasty hazy colour_cast colourful fringed flare moire
+oversharpened vignetted warped detailed legible background_blurred symmetric repetitive emphasised composition
+cluttered cropped empty level rule_of_thirds colour_scheme picture_kind time_of_day video_frame real resolution
+printable upscaled aspect file_format camera_settings quality flaw flaw_count mood cosy dreamy beautiful intended
+none
+"""
+_FORMS = """
+yes_no either_or degree which where why what_is_wrong how_to_fix good_enough compare rate describe follow_up
+not_about_quality
+"""
+PROPERTIES = _PROPERTIES.split()
+FORMS = _FORMS.split()
 DIRECTIONS = ["none", "high", "low"]
 
 # The property names of the shared questions that differ from ours: name and, where the axis runs the other way, -1.
