@@ -23,7 +23,7 @@ from onnx import numpy_helper
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
 
-SENTENCES = """Is the vehicle blurry?
+_SENTENCES = """Is the vehicle blurry?
 whats wrong with this pic
 keep or delete?
 Rate it 1 to 10
@@ -42,11 +42,12 @@ On a scale from one to five, how would you judge the exposure of the bride's whi
 façade symmetric?
 8x8 blocks
 And the background?
-I'm selling the flat. Does the living room look properly lit in this one or do I have to shoot it again?""".splitlines()
+I'm selling the flat. Does the living room look properly lit or do I have to shoot it again?"""
+SENTENCES = _SENTENCES.splitlines()
 
 
 def weights_of(model: onnx.ModelProto) -> dict[str, torch.Tensor]:
-    """The initialisers under the names of transformers' BertModel; a nameless matrix is known by the node that multiplies with it."""
+    """The initialisers under BertModel's names; a nameless matrix is known by the node that multiplies with it."""
     arrays = {item.name: numpy_helper.to_array(item) for item in model.graph.initializer}
     found = {
         name: array

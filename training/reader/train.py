@@ -18,6 +18,7 @@ import random
 import re
 import time
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,8 @@ from torch import nn
 
 LONGEST = 64
 Row = dict[str, Any]
-NEIGHBOURS = {
-    letter: near for row in ("qwertyuiop", "asdfghjkl", "zxcvbnm") for letter, near in zip(row, row[1:] + row[0])
-}
+ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+NEIGHBOURS = {letter: row[at - 1] for row in ROWS for at, letter in enumerate(row)}
 
 
 def rows_of(path: Path) -> list[Row]:
@@ -63,7 +63,7 @@ def roughened(text: str, spans: list[list[int] | None], source: random.Random) -
     bare, upper = source.random() < 0.25, source.random() < 0.02
     cuts = sorted({0, len(text), *(edge for span in spans if span for edge in span)})
     moved, made = {0: 0}, ""
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         piece = text[start:end]
         if typos:
             piece = re.sub(
@@ -194,8 +194,7 @@ def train(rows: list[Row], pairs: list[Row], given: argparse.Namespace, batches:
         optimiser.zero_grad()
         keep = min(0.995, 1 - 1 / (1 + step))
         with torch.no_grad():
-            for slow, now in zip(mean.parameters(), reader.parameters(), strict=True):
-                slow.lerp_(now, 1 - keep)
+            torch._foreach_lerp_(list(mean.parameters()), list(reader.parameters()), 1 - keep)
     return mean.eval()
 
 
