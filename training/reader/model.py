@@ -39,19 +39,19 @@ class SelfAttention(nn.Module):
         super().__init__()
         width = config["hidden_size"]
         self.heads = config["num_attention_heads"]
+        self.each = width // self.heads
         self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
         self.dropout = nn.Dropout(config["attention_probs_dropout_prob"])
 
     def forward(self, states: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
-        count, length, width = states.shape
-        each = width // self.heads
+        count, length = states.shape[:2]
         query, key, value = (
-            part(states).view(count, length, self.heads, each).transpose(1, 2)
+            part(states).view(count, length, self.heads, self.each).transpose(1, 2)
             for part in (self.query, self.key, self.value)
         )
-        scores = query @ key.transpose(2, 3) / math.sqrt(each) + hidden
+        scores = query @ key.transpose(2, 3) / math.sqrt(self.each) + hidden
         mixed = self.dropout(torch.softmax(scores, -1)) @ value
-        return mixed.transpose(1, 2).reshape(count, length, width)
+        return mixed.transpose(1, 2).reshape(count, length, self.heads * self.each)
 
 
 class Output(nn.Module):

@@ -16,7 +16,11 @@ export PYTHONUNBUFFERED=1 TOKENIZERS_PARALLELISM=false
 python3 train.py --data lessons --encoder encoder --out /tmp/reader "$@" 2>&1 | tee /tmp/reader.log
 code=$?
 cp /tmp/reader.log "$OUT/log.txt"
-cp /tmp/reader/{labels,report,wrong}.json /tmp/reader/reader.onnx.part* "$OUT/"
+if [ -e /tmp/reader/report.json ]; then
+  cp /tmp/reader/{labels,report,wrong}.json /tmp/reader/reader.onnx.part* "$OUT/"
+elif [ -e /tmp/reader/reader.pt ]; then # trained, but not exported: the weights come back in pieces
+  split -b 15000000 /tmp/reader/reader.pt "$OUT/reader.pt.part"
+fi
 exit $code
 GO
 chmod +x "$3/go.sh"

@@ -358,8 +358,10 @@ def export(reader: Reader, tokenizer: Tokenizer, out: Path) -> Path:
     print(f"\nreader.onnx: {size / 1e6:.1f} MB", flush=True)
     full.unlink()
     data = small.read_bytes()
-    for number, start in enumerate(range(0, len(data), 12_000_000)):
-        (out / f"reader.onnx.part{number}").write_bytes(data[start : start + 12_000_000])
+    for old in out.glob("reader.onnx.part*"):
+        old.unlink()
+    for number, start in enumerate(range(0, len(data), 15_000_000)):
+        (out / f"reader.onnx.part{number}").write_bytes(data[start : start + 15_000_000])
     return small
 
 
@@ -403,6 +405,7 @@ def main() -> None:
         made, hand, pairs, given.batch = made[:200], hand[:40], pairs[:200], 8
     report: Row = {"settings": {name: str(value) for name, value in vars(given).items()}, "device": str(device)}
     texts = {row["q"]: row["template"] for row in made}
+    export(load_reader(given.encoder), tokenizer, given.out)  # what cannot be exported need not be trained
 
     # 1. Templates never seen.
     kept = [row for row in made if not held(row["template"], 0.12)]
