@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from labels import DIRECTIONS, FORMS, PROPERTIES, shared_property
+from labels import DIRECTIONS, FORMS, PROPERTIES, UNSCALED, shared_property
 
 HERE = Path(__file__).parent / "lessons"
 SINGULAR = {"bus", "lens", "grass", "dress", "glass", "wine glass", "circuit board", "canvas", "cell nucleus"}
@@ -278,8 +278,8 @@ def record(marked: str, names: list[str], form: str, direction: str, kind: str, 
     first, second = spans.get("\x02"), spans.get("\x04")
     if second and (first is None or second[0] < first[0]):
         first, second = second, first
-    if form == "which" and names[0] != "flaw":
-        direction = "none"  # "which way", "which element": no end is named
+    if (form == "which" and names[0] != "flaw") or names[0] in UNSCALED - {"mood"}:
+        direction = "none"  # "which way", "which element", "is it a painting": no end is named
     if form not in FORMS or direction not in DIRECTIONS or not set(names) <= set(PROPERTIES):
         raise ValueError(f"unknown label in {marked!r}: {names} {form} {direction}")
     return {
