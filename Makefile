@@ -60,17 +60,19 @@ $(PEERS)/.installed: pyproject.toml
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
 
-LINT   := { $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-logo; }
 # Two workers share two cores: more threads inside each would only take turns.
 TESTS  := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.installed-dev
-	$(LINT)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
-# The checks run beside the tests and are shown after them.
+# The checks run beside the tests and are shown after them. (Not $$(MAKE): make -n would run a line that names it.)
 test: $(VENV)/.installed-dev
 	@mkdir -p build
-	@$(LINT) > build/lint.log 2>&1 & lint=$$!; \
+	@make --no-print-directory lint > build/lint.log 2>&1 & lint=$$!; \
 	$(TESTS); tests=$$?; \
 	wait $$lint; checks=$$?; cat build/lint.log; \
 	exit $$((tests || checks))

@@ -12,6 +12,7 @@ they are asked for.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -214,9 +215,13 @@ class VLMClient(ABC):
         )
         return ModelReply(text=text, model=self.backend)
 
-    def typed_backend_for(self, asked: Question) -> TypedBackend | None:  # noqa: ARG002 - most backends are language models
+    def typed_backend_for(self, asked: Question) -> TypedBackend | None:
         """What answers a run's question in place of a language model; None where the model is to be prompted."""
-        return None
+        former: Callable[[Question], TypedBackend | None] | None = getattr(self, "mind_for", None)
+        if former is None:
+            return None
+        warnings.warn("VLMClient.mind_for is called typed_backend_for now.", DeprecationWarning, stacklevel=2)
+        return former(asked)
 
     @property
     def identity(self) -> str:

@@ -1,6 +1,6 @@
-"""Writes the lessons: questions from templates and word lists, the options that go with them, the shared questions.
+"""Writes the lessons: questions from templates and word lists, their options, the development questions.
 
-    python training/reader/generate.py --shared /work/shared/questions --out /work/reader-data/lessons
+    python training/reader/generate.py --questions DATA/questions --out READER/lessons
 
 Writes made.jsonl, hand.jsonl, shared.jsonl (the even half), options.jsonl and, unread, test.jsonl (the odd half).
 """
@@ -348,7 +348,7 @@ def options_for(maker: Maker, lesson: dict[str, Any], count: int) -> list[dict[s
     ]  # fmt: skip
 
 
-# The shared questions -------------------------------------------------------------------------------------------------
+# --- The development questions ---
 
 
 def shared_lessons(
@@ -401,7 +401,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--shared", type=Path, required=True, help="folder of questions.jsonl and tags.json")
+    parser.add_argument("--questions", type=Path, required=True, help="folder of questions.jsonl and tags.json")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--each", type=int, default=130, help="questions per property; the main ones get twice as many")
@@ -419,8 +419,8 @@ def main() -> None:
     maker.random.shuffle(made)
     hand = read(HERE / "hand.jsonl")
     cases, tags = (
-        read(given.shared / "questions.jsonl"),
-        json.loads((given.shared / "tags.json").read_text(encoding="utf-8")),
+        read(given.questions / "questions.jsonl"),
+        json.loads((given.questions / "tags.json").read_text(encoding="utf-8")),
     )
     even = [case for case in cases if int(case["id"][1:]) % 2 == 0]
     odd = [case | tags.get(case["id"], {}) for case in cases if int(case["id"][1:]) % 2]

@@ -1,4 +1,4 @@
-"""What a question can mean: the label lists, and how they answer to those of the shared questions.
+"""What a question can mean: the label lists, and how they answer to those of the development questions.
 
 Properties are those of ``vocabulary/properties.yaml`` under the same names, and ``none`` for questions that are not
 about how a picture looks. A direction is an end of the first property as that file runs it: ``low`` of ``sharp`` is
@@ -27,7 +27,7 @@ PROPERTIES = _PROPERTIES.split()
 FORMS = _FORMS.split()
 DIRECTIONS = ["none", "high", "low"]
 
-# The property names of the shared questions that differ from ours: name and, where the axis runs the other way, -1.
+# The property names of the development questions that differ from ours: name, and -1 where the axis is turned.
 SHARED_PROPERTIES: dict[str, tuple[str, int]] = {
     "blurred": ("sharp", -1),
     "first_softer": ("sharp", -1),
@@ -94,7 +94,7 @@ def shared_property(case: dict[str, Any]) -> tuple[str, int]:
 
 
 def shared_form(form: str, name: str, parts: int, options: Sequence[str] | None) -> str:
-    """A form in the words of the shared questions, which also look at the options.
+    """A form in the words of the development questions, which also look at the options.
 
     yes_no, degree, which, where and compare stay; rate is "rating"; either_or is a degree on a scale and "which"
     between parts or kinds; good_enough is a degree with options and yes/no without; the rest is "open", with options

@@ -304,7 +304,7 @@ def printed(title: str, counts: dict[str, list[int]]) -> dict[str, str]:
 
 
 def on_test(cases: list[Row], run: Any, tokenizer: Tokenizer, rule: bool) -> dict[str, list[int]]:
-    """The shared questions by the rules of benchmarks/meanings.py; `direction` there counts options.
+    """The development questions by the rules of benchmarks/meanings.py; `direction` there counts options.
 
     With `rule`, options that are a bare yes or no take the direction's word.
     """
@@ -419,7 +419,7 @@ def main() -> None:
     )
     print(f"{time.time() - began:.0f} s", flush=True)
 
-    # 2. Hand-written and shared questions never seen, in five folds.
+    # 2. Hand-written and development questions never seen, in five folds.
     folds: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     wrong: list[Row] = []
     written = hand + shared
@@ -436,7 +436,7 @@ def main() -> None:
         own = [pair for pair in pairs if pair["q"] in hidden and pair["kind"] != "made"]
         add(folds, pair_figures(own, runner(reader, device), tokenizer))
         print(f"fold {fold}: {time.time() - began:.0f} s", flush=True)
-    report["hand-written held out"] = printed("Hand-written and shared (even) questions held out", folds)
+    report["hand-written held out"] = printed("Hand-written and even development questions held out", folds)
     (given.out / "wrong.json").write_text(json.dumps(wrong, ensure_ascii=False, indent=0), encoding="utf-8")
 
     # 3. and 4. The reader itself.

@@ -222,8 +222,9 @@ class ToolRunner:
         raw = found.value
         if not math.isfinite(raw):
             raise ToolError(f"{job.tool.name} gave {raw}, which is not a score.")
-        local, make_map = None, job.tool.metric.make_map
+        local = None
         if self._keep_maps:
+            make_map = job.tool.metric.make_map
             local = make_map(view) if found.map is None and make_map else found.map
         return raw, job.tool.calibration(raw) if job.tool.calibration else None, local
 

@@ -85,3 +85,21 @@ def test_a_doubt_makes_the_run_partial_and_is_told_once(assessor, pair, verdict,
     assert result.reasoning.startswith(reasoning)
     assert result.reasoning.count(DOUBT) == (verdict.doubt is not None)
     assert result.summarizer_result.doubt == verdict.doubt
+
+
+class FormerPlugIn(VLMClient):
+    """Written for the version before."""
+
+    backend = "former"
+
+    def generate(self, prompt, images=None, **kwargs):
+        pytest.fail("no prompt is sent to a typed backend")
+
+    def mind_for(self, asked: Question) -> TypedBackend:
+        return Plugged(Verdict("Yes", f"Asked: {asked.query}"))
+
+
+def test_a_plug_in_that_defines_the_former_name_works_with_a_warning(assessor, pair):
+    with pytest.warns(DeprecationWarning, match="typed_backend_for"):
+        result = assessor(FormerPlugIn()).assess(pair.test, "Is it striped?")
+    assert result.answer == "Yes"
