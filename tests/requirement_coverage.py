@@ -1,4 +1,4 @@
-"""Which lines of docs/requirements.md a test names: ``python tests/requirement_coverage.py``.
+"""Which lines of docs/inside/requirements.md a test names: ``python tests/requirement_coverage.py``.
 
 A test names a line by its id (SC-31) in its docstring, or in its own name (test_sc_31_...). The script fails while a
 line with M (must) is named by no test.
@@ -62,7 +62,7 @@ def report(requirements: list[Requirement], named: set[str]) -> tuple[str, bool]
 
 
 def main() -> int:
-    requirements = read_requirements((ROOT / "docs" / "requirements.md").read_text(encoding="utf-8"))
+    requirements = read_requirements((ROOT / "docs" / "inside" / "requirements.md").read_text(encoding="utf-8"))
     named: set[str] = set()
     for path in python_files(ROOT / "tests"):
         named |= named_ids(path.read_text(encoding="utf-8"))

@@ -115,4 +115,4 @@ def test_make_help_names_every_target() -> None:
 def test_a_weakness_is_reported_in_private() -> None:
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     assert "Report a vulnerability" in text
-    assert "docs/security.md" in text
+    assert "docs/running/security.md" in text

@@ -79,14 +79,14 @@ def test_every_diagram_is_drawn_and_none_is_left_over(hooks: ModuleType) -> None
 @pytest.mark.parametrize(
     ("page", "link", "turned"),
     [
-        ("index.md", "[a](docs/batch.md#input)", "[a](batch.md#input)"),
-        ("evaluation.md", "[a](../examples/results/README.md)", "[a](examples/results.md)"),
-        ("guides/gate-a-build.md", "[a](../reports.md)", "[a](../reports.md)"),
+        ("index.md", "[a](docs/many-pictures/batch.md#input)", "[a](many-pictures/batch.md#input)"),
+        ("evaluating/evaluation.md", "[a](../../examples/results/README.md)", "[a](../examples/results.md)"),
+        ("guides/gate-a-build.md", "[a](../many-pictures/reports.md)", "[a](../many-pictures/reports.md)"),
         ("guides/gate-a-build.md", "[a](../../CONTRIBUTING.md)", "[a](../contributing.md)"),
         ("contributing.md", "[a](training/README.md)", "a (`training/README.md`)"),
         ("index.md", "![a](docs/images/page-assess.png)", "![a](images/page-assess.png)"),
         ("index.md", "[a](https://example.org/x)", "[a](https://example.org/x)"),
-        ("index.md", "`[a](docs/batch.md)`", "`[a](docs/batch.md)`"),
+        ("index.md", "`[a](docs/many-pictures/batch.md)`", "`[a](docs/many-pictures/batch.md)`"),
     ],
 )
 def test_links_of_the_repository_become_links_of_the_site(hooks: ModuleType, page: str, link: str, turned: str) -> None:

@@ -31,7 +31,7 @@ from support.scripted import ALL_OFF, RichScriptedClient, ScriptedClient, answer
 
 pytestmark = pytest.mark.usefixtures("isolated")
 
-REQUIREMENTS = Path(__file__).parents[1] / "docs" / "requirements.md"
+REQUIREMENTS = Path(__file__).parents[1] / "docs" / "inside" / "requirements.md"
 
 NO_TOOLS = {"tool_selection": False, "tool_execution": False}
 OTHER = make_plan(query_type="Other", plan=ALL_OFF)
@@ -39,7 +39,7 @@ VEHICLE = make_plan(query_scope=["vehicle", "background"], plan=NO_TOOLS)
 
 # The one place with copies of the documents' prompts. The documents are not part of this repository, so a test can only
 # hold the product's text against a copy: a change of a prompt then needs a second, deliberate change here. What
-# docs/requirements.md quotes of them is held against the product once more, by the test after those two.
+# docs/inside/requirements.md quotes of them is held against the product once more, by the test after those two.
 EXPLANATION_TEXT = """\
 System:
 You are a visual quality assessment assistant. Your task is to select the most appropriate answer to the user's

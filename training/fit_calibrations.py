@@ -4,7 +4,7 @@
     python training/fit_calibrations.py table --csiq CSIQ --cache CACHE
 
 ``fit`` writes ``src/agenticiqa/tools/calibrations.yaml``. ``table`` prints the Markdown tables of
-``docs/calibration.md``; CSIQ is used for nothing else.
+``docs/measuring/calibration.md``; CSIQ is used for nothing else.
 """
 
 from __future__ import annotations

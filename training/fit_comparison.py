@@ -4,7 +4,7 @@
 
 Fits the slope of a logistic curve, chance = 1 / (1 + exp(-slope × lead)), on pairs of the KADID-10k protocol (the mean
 opinions of its cells decide who is better; pairs closer than 0.2 points are left out), and checks it on pairs of CSIQ
-with one reference. The slopes go into ``agenticiqa/comparison/verdict.py``, the table into ``docs/comparison.md``.
+with one reference. The slopes go into ``agenticiqa/api/comparison.py``, the table into docs/one-picture/comparison.md.
 """
 
 from __future__ import annotations

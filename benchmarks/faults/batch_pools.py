@@ -1,4 +1,4 @@
-"""What process pools of others do when a worker is killed: docs/batch.md says why batches have their own.
+"""What process pools of others do when a worker is killed: docs/many-pictures/batch.md says why batches have their own.
 
 pip install pebble loky && python benchmarks/faults/batch_pools.py
 """

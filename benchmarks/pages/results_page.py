@@ -1,4 +1,4 @@
-"""Make docs/results.md: the paper's tables with what can be run here, and the commands that fill the rest.
+"""Make docs/evaluating/results.md: the paper's tables with what can be run here, and the commands that fill the rest.
 
     python benchmarks/pages/results_page.py DATA --work FOLDER
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from agenticiqa.runtime.files import write_atomic
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/results.md"
+PAGE = ROOT / "docs/evaluating/results.md"
 COMMAND = Path(sys.executable).with_name("agenticiqa")
 MODELS = "embedded,openai.gpt-4o,qwen2.5-vl-local"
 CSIQ_FOLDERS = {"AWGN": "awgn", "BLUR": "blur", "JPEG": "jpeg"}

@@ -13,7 +13,7 @@ NARROWED = 0.74
 Spreading each level evenly over half a point on either side makes the middle 80 % wider than what people say: with
 version 2.1 of the embedded model it held 89, 91 and 93 % of the opinions of validation pictures (BIQ2021, FLIVE, the
 KADID-10k protocol), and with this factor 82, 78 and 81 %. Later versions fit their spreads to the narrowed interval.
-On test pictures it holds what docs/model-card.md says.
+On test pictures it holds what docs/one-picture/model-card.md says.
 """
 
 

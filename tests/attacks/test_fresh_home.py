@@ -1,4 +1,4 @@
-"""What is left in the home of somebody who starts: the files that docs/configuration.md lists, and all private."""
+"""What is left in a new home: the files that docs/running/configuration.md lists, and all private."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.command_line import COMMAND, clean_environment
 pytestmark = pytest.mark.hard
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTED = ROOT / "docs" / "configuration.md"
+DOCUMENTED = ROOT / "docs" / "running" / "configuration.md"
 
 
 @pytest.fixture

@@ -90,8 +90,8 @@ def service_user() -> int | None:
 
 
 def documented_key_command() -> list[str]:
-    """As docs/deployment.md writes it for the unit, from the program's own words on."""
-    text = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    """As docs/running/deployment.md writes it for the unit, from the program's own words on."""
+    text = (ROOT / "docs" / "running" / "deployment.md").read_text(encoding="utf-8")
     line = next(each for each in text.splitlines() if "sudo -u agenticiqa" in each)
     return shlex.split(line[line.index("/opt/agenticiqa/bin/agenticiqa") :])
 

@@ -70,7 +70,7 @@ def test_the_documentation_says_what_the_product_says(pictures):
     def without_figures(text: str) -> str:
         return re.sub(r"\d[\d.,]*", "#", text)
 
-    page = without_figures((EXAMPLES.parent / "docs" / "embedded.md").read_text(encoding="utf-8"))
+    page = without_figures((EXAMPLES.parent / "docs" / "one-picture" / "embedded.md").read_text(encoding="utf-8"))
     for picture in pictures.values():
         note = facts_of(np.asarray(picture)).note or "nothing"
         assert without_figures(f"{note[0].upper()}{note[1:]}.") in page

@@ -1,8 +1,8 @@
 """Largest relative difference between our metrics and the stored values of other libraries.
 
     python tests/parity/compare.py                 prints the figures; needs no torch
-    python tests/parity/compare.py --docs docs/metrics.md --speed speed.json
-                                                   writes the table of docs/metrics.md
+    python tests/parity/compare.py --docs docs/measuring/metrics.md --speed speed.json
+                                                   writes the table of docs/measuring/metrics.md
 
 ``speed.json`` comes from ``benchmarks/speed/metrics_speed.py --json``.
 """

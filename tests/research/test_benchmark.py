@@ -45,7 +45,7 @@ def plan(kadid: Path, tmp_path: Path, **changes) -> Plan:
         "dataset": find("kadid10k"),
         "folder": kadid,
         "work": tmp_path / "run",
-        "page": tmp_path / "docs" / "results.md",
+        "page": tmp_path / "docs" / "evaluating" / "results.md",
         "command": "agenticiqa benchmark kadid10k FOLDER",
         "request": BatchRequest(tools=("PSNR", "SSIM")),
         "workers": 1,
@@ -64,7 +64,7 @@ def test_tools_are_run_evaluated_and_written_down(kadid, tmp_path):
     assert (done.summary.ok, done.summary.failed) == (15, 0)
     assert [evaluation.score for evaluation in done.evaluations] == ["tool:PSNR", "tool:SSIM"]
     assert all(evaluation.scores[0].figures.srcc.value > 0.4 for evaluation in done.evaluations)
-    page = (tmp_path / "docs/results.md").read_text()
+    page = (tmp_path / "docs/evaluating/results.md").read_text()
     for expected in (
         "## KADID-10k (all, 15 of 10125), PSNR, SSIM, ",
         "`agenticiqa benchmark kadid10k FOLDER`",
@@ -81,7 +81,7 @@ def test_tools_are_run_evaluated_and_written_down(kadid, tmp_path):
 def test_the_embedded_backend_is_benchmarked_blind(kadid, tmp_path):
     done = run_benchmark(plan(kadid, tmp_path, request=BatchRequest(backend="embedded"), max_samples=2, blind=True))
     assert done.summary.total == 2
-    page = (tmp_path / "docs/results.md").read_text()
+    page = (tmp_path / "docs/evaluating/results.md").read_text()
     assert "2 drawn from 15 of 15" in page
     assert "references withheld" in page
     assert "summarizer embedded" in page
@@ -94,7 +94,7 @@ def test_results_are_not_overwritten_unasked_but_can_be_resumed(kadid, tmp_path)
         run_benchmark(plan(kadid, tmp_path))
     again = run_benchmark(plan(kadid, tmp_path, resume=True))
     assert again.summary.done_earlier == 15
-    assert (tmp_path / "docs/results.md").read_text().count("## KADID-10k") == 2
+    assert (tmp_path / "docs/evaluating/results.md").read_text().count("## KADID-10k") == 2
 
 
 def test_a_stopped_run_leaves_no_section(kadid, tmp_path):
@@ -102,7 +102,7 @@ def test_a_stopped_run_leaves_no_section(kadid, tmp_path):
     stop.ask()
     with pytest.raises(EvaluationError, match="stopped with 15 samples to go"):
         run_benchmark(plan(kadid, tmp_path), stop=stop)
-    assert not (tmp_path / "docs/results.md").exists()
+    assert not (tmp_path / "docs/evaluating/results.md").exists()
 
 
 def test_a_run_without_any_answer_leaves_no_section(kadid, tmp_path):
@@ -113,7 +113,7 @@ def test_a_run_without_any_answer_leaves_no_section(kadid, tmp_path):
         (broken / "images" / name).write_bytes(b"not a picture")
     with pytest.raises(EvaluationError, match="None of 1 samples"):
         run_benchmark(plan(broken, tmp_path))
-    assert not (tmp_path / "docs/results.md").exists()
+    assert not (tmp_path / "docs/evaluating/results.md").exists()
 
 
 @pytest.mark.hard
@@ -126,7 +126,7 @@ def test_missing_pictures_must_be_accepted(kadid, tmp_path):
     with pytest.raises(DatasetError, match="lacks 12 pictures"):
         run_benchmark(plan(partial, tmp_path))
     run_in_processes(plan(partial, tmp_path, partial=True))
-    assert "12 without their pictures left out" in (tmp_path / "docs/results.md").read_text()
+    assert "12 without their pictures left out" in (tmp_path / "docs/evaluating/results.md").read_text()
 
 
 def test_sections_are_appended(tmp_path):

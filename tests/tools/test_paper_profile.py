@@ -152,7 +152,7 @@ def test_a_run_under_the_profile_measures_with_the_papers_tools(isolated, pair) 
 
 
 def test_the_documentation_lists_the_28_as_they_are(command_line) -> None:
-    page = (Path(__file__).parents[2] / "docs/tools.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/measuring/tools.md").read_text(encoding="utf-8")
     listed = json.loads(command_line("tools", "list", "--paper", "--json").out)
     assert len(listed) == 28
     for each in listed:

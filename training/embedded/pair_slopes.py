@@ -5,7 +5,7 @@
 Slopes of a logistic curve without offset are fitted on validation pictures: pairs of protocol versions of one
 photograph (at least 0.2 points apart), and pairs of photographs as taken, each of the two opinion sets for itself
 (their mean counts). Both are checked on test pictures; versions of one photograph also on CSIQ. The slopes stand in
-``agenticiqa/api/comparison.py``, the tables in ``docs/comparison.md``.
+``agenticiqa/api/comparison.py``, the tables in ``docs/one-picture/comparison.md``.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class AgenticIQA:
     """Assesses pictures with one configuration; keeps clients, cache and record open between questions.
 
     ``record=False`` writes nothing to disk: no run record, no cache, no log. Otherwise all three live in the home
-    folder (docs/configuration.md); a home that cannot be written costs them, with a warning, and never the answer.
+    folder (docs/running/configuration.md); a home that cannot be written costs them, with a warning, never the answer.
 
     ``profile="paper"`` takes the conditions of the AgenticIQA paper: its tools, printed calibrations and thresholds.
 

@@ -57,7 +57,7 @@ class Reliability:
         return 1 / (1 + math.exp(-self.slope * lead))
 
 
-# Written down from `training/fit_comparison.py` and `training/embedded/pair_slopes.py`; tables in docs/comparison.md.
+# From `training/fit_comparison.py` and `training/embedded/pair_slopes.py`; tables in docs/one-picture/comparison.md.
 WITH_REFERENCE = Reliability("AIQA_FR", 3.02)
 WITHOUT_REFERENCE = Reliability("AIQA_NR", 4.97)
 OTHER_SCENES = Reliability("AIQA_NR", 1.92)

@@ -33,7 +33,7 @@ def assess(
     """Answer one question about one picture.
 
     ``mode="direct"`` asks the model alone; ``without`` leaves parts of the agents' work out, for ablations
-    (docs/evaluation.md).
+    (docs/evaluating/evaluation.md).
 
     Arguments of a wrong kind raise. Whatever goes wrong with a picture or a model is in the result, whose status is
     then ``error``.

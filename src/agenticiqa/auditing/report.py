@@ -296,7 +296,7 @@ class AuditReport:
         thumbnails: Thumbnails | None = None,
         overwrite: bool = False,
     ) -> None:
-        """A page with all pictures, to look through in a browser; see docs/audit.md."""
+        """A page with all pictures, to look through in a browser; see docs/many-pictures/audit.md."""
         target = Path(fspath(path))
         refuse_to_replace(target, overwrite=overwrite)
         write_contact_sheet(

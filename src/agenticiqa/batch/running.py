@@ -134,7 +134,7 @@ arun_batch = _in_thread(run_batch)
 class BatchResults:
     """The results of a batch in the order of its pictures, read from disk as they are needed.
 
-    Each is a dictionary with the keys of docs/result-format.md; ``status`` says whether it is an answer.
+    Each is a dictionary with the keys of docs/one-picture/result-format.md; ``status`` says whether it is an answer.
     """
 
     def __init__(self, lines: Path, summary: BatchSummary, temporary: ScratchFolder | None = None) -> None:

@@ -229,7 +229,7 @@ def mcp(
     if http and host not in LOOPBACK:
         raise ConfigError(
             f"--host {host} would let others on the network use this machine.",
-            hint="Keep to loopback and put a reverse proxy that asks for a key in front of it; see docs/mcp.md.",
+            hint="Keep to loopback, behind a reverse proxy that asks for a key; see docs/running/mcp.md.",
         )
     try:
         from agenticiqa.serve.mcp.server import build_server

@@ -57,10 +57,12 @@ def adapter_at(folder: str | Path) -> Adapter:
     except (OSError, ValueError) as error:
         raise BackendUnavailableError(
             f"{str(path)!r} holds no adapter: {error}.",
-            hint=f"QWEN_ADAPTER names a folder with {CONFIG} and {WEIGHTS}, as peft saves them (docs/tuning.md).",
+            hint=f"QWEN_ADAPTER names a folder with {CONFIG} and {WEIGHTS}: see docs/evaluating/tuning.md.",
         ) from error
     if not isinstance(config, dict) or config.get("peft_type") != "LORA":
-        raise BackendUnavailableError(f"The adapter in {str(path)!r} is no LoRA adapter.", hint="See docs/tuning.md.")
+        raise BackendUnavailableError(
+            f"The adapter in {str(path)!r} is no LoRA adapter.", hint="See docs/evaluating/tuning.md."
+        )
     return Adapter(path.resolve(), hashlib.sha256(content).hexdigest())
 
 

@@ -24,7 +24,7 @@ MEGABYTE = 1024 * 1024
 SHARE = 0.7
 """Of what the machine or its container gives, where nobody said otherwise."""
 OWN_BYTES = 700 * MEGABYTE
-"""What the program itself takes: libraries, the embedded model, caches (docs/service.md has the measurement)."""
+"""What the program itself takes: libraries, the embedded model, caches (measured in docs/running/service.md)."""
 LOOK_S = 0.2
 """How often work that waits for memory looks whether it was told to stop."""
 

@@ -62,7 +62,7 @@ def logistic(x, b1, b2, b3, b4, b5):
 
 
 def fitted(x, y) -> float:
-    """PLCC behind the best curve that SciPy finds from many starts, no steeper than docs/evaluation.md says."""
+    """PLCC behind the best curve SciPy finds from many starts, no steeper than docs/evaluating/evaluation.md says."""
     u, y = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
     bounds = [-100, 0, -100, -100, -100], [100, 20, 100, 100, 100]
     best = (np.inf, 0.0)

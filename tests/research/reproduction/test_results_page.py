@@ -1,4 +1,4 @@
-"""The script that makes docs/results.md: data laid out as its authors publish it, and only held-out pictures."""
+"""The script that makes docs/evaluating/results.md: data laid out as published, and only held-out pictures."""
 
 from __future__ import annotations
 

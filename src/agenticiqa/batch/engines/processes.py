@@ -1,8 +1,8 @@
 """Processes on this machine, for work that needs the processor. A worker that dies costs only its own sample.
 
 A worker has a pipe of its own and one task at a time. So the runner always knows which sample a dead or slow worker
-was busy with, and never writes to a pipe that nobody reads. docs/batch.md says what this costs, and what pools from
-elsewhere lack.
+was busy with, and never writes to a pipe that is not read. docs/many-pictures/batch.md says
+what this costs, and what other pools lack.
 """
 
 from __future__ import annotations

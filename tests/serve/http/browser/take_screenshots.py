@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/page.md from a server that runs: python take_screenshots.py http://127.0.0.1:8000"""
+"""Makes the pictures of docs/one-picture/page.md from a server that runs: python take_screenshots.py http://127.0.0.1:8000"""
 
 from __future__ import annotations
 
