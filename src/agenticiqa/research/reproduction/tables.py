@@ -308,7 +308,7 @@ def about_training(outcomes: Sequence[Outcome]) -> list[str]:
     names = ", ".join(dict.fromkeys(each.cell.judged.title for each in own))
     return [
         f"embedded and AIQA_NR were trained on a part of {names} (docs/one-picture/model-card.md): "
-        "only pictures held out count as a test. --only takes a list of them; training/embedded/splits.json has the split."
+        "only pictures held out count as a test. --only takes a list of them; training/embedded/splits.json has it."
     ]
 
 
