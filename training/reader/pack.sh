@@ -4,7 +4,7 @@
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 mkdir -p "$3/lessons" "$3/encoder"
-cp "$here"/{labels,model,train}.py "$here/../../benchmarks/meanings.py" "$3/"
+cp "$here"/{labels,model,train}.py "$here/../../benchmarks/accuracy/meanings.py" "$3/"
 cp "$1"/{made,hand,shared,options,test}.jsonl "$3/lessons/"
 cp "$2"/{config.json,tokenizer.json,encoder.safetensors} "$3/encoder/"
 cat > "$3/go.sh" <<'GO'

@@ -304,7 +304,7 @@ def printed(title: str, counts: dict[str, list[int]]) -> dict[str, str]:
 
 
 def on_test(cases: list[Row], run: Any, tokenizer: Tokenizer, rule: bool) -> dict[str, list[int]]:
-    """The development questions by the rules of benchmarks/meanings.py; `direction` there counts options.
+    """The development questions by the rules of benchmarks/accuracy/meanings.py; `direction` there counts options.
 
     With `rule`, options that are a bare yes or no take the direction's word.
     """
