@@ -1,4 +1,4 @@
-"""Bounds in a question: "Is the score above 4?", "Is the quality at least 70 percent?"."""
+"""The chance that a claim is right: from the five places of an axis, and from bounds that a question names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where nothing was read: what is usual of such parts. Lenses are mostly set to what is near, and eyes go there too."""
+"""Answers in words (how much, which, why, what to do), ratings, and what is usual where nothing was read."""
 
 from __future__ import annotations
 

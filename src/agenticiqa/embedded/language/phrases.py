@@ -1,4 +1,4 @@
-"""Where in the frame: the words for sides, corners, halves, front and back."""
+"""Things, places and looks that a question names: noun phrases, clauses, and what belongs together."""
 
 from __future__ import annotations
 

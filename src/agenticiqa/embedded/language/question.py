@@ -1,4 +1,4 @@
-"""Questions in other languages: which one it is, and basic ones put into English word by word."""
+"""A question as the embedded backend understands it: its language, its form, what it asks of which part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typing errors."""
+"""Words with what they are good for in a sentence: the lexicon, typing errors, tagged items."""
 
 from __future__ import annotations
 

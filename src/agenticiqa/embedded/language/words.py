@@ -1,4 +1,4 @@
-"""The reader's word lists: data in ``vocabulary/``, each file read once."""
+"""Word lists (data in ``vocabulary/``, each file read once), text split into words, words for places in the frame."""
 
 from __future__ import annotations
 

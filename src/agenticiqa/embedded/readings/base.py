@@ -1,4 +1,4 @@
-"""From a measured number to the chances of the five places of a property's axis."""
+"""What a reading of a property is, how readers are registered, and the chances of the five places of an axis."""
 
 from __future__ import annotations
 

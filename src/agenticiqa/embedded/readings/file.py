@@ -1,4 +1,4 @@
-"""What the file says of itself: format, compression, and the settings that the camera wrote."""
+"""Readings of the file itself, of overall quality, of the sort of picture, and of text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How strong the colours are, whether they lean one way, which they are and how they go together."""
+"""Readings of colour, light, exposure and mood."""
 
 from __future__ import annotations
 

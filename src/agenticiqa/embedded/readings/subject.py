@@ -1,4 +1,4 @@
-"""What draws the eye and where it lies; how much of the frame is empty or crowded."""
+"""Readings of the subject and where it lies, of arrangement, and of size."""
 
 from __future__ import annotations
 

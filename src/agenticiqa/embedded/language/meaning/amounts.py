@@ -1,4 +1,4 @@
-"""Words of amount, of praise and of denial, and what they come to between 0 and 1."""
+"""Amounts between 0 and 1: words of degree, praise and denial, and where each option lies on a property's axis."""
 
 from __future__ import annotations
 

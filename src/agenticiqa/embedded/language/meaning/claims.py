@@ -1,4 +1,4 @@
-"""Where in a text the question stands, and what its words say of properties."""
+"""Where in a text the question stands, what its words say of properties, and what an option off any axis claims."""
 
 from __future__ import annotations
 

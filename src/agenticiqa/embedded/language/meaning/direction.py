@@ -1,4 +1,4 @@
-"""The damage that a question names, and the degrees of it that its options claim, as they follow from its meaning."""
+"""Which end of a property a question names."""
 
 from __future__ import annotations
 

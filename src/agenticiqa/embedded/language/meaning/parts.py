@@ -1,4 +1,4 @@
-"""Which property a question is about: every word votes, those that ask more than those beside them."""
+"""Which property a question is about, and which parts of the picture it is asked of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kind of answer a question wants."""
+"""What kind of answer a question wants (yes or no, degree, which, …), and its typed meaning."""
 
 from __future__ import annotations
 
