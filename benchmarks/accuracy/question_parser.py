@@ -19,7 +19,7 @@ from typing import Any
 
 from meanings import Reading, Score, halves, load_questions, score
 
-from agenticiqa.embedded.language.question import understand
+from agenticiqa.embedded.question import understand
 from agenticiqa.embedded.steps import plan_for
 
 DATA = Path(__file__).resolve().parents[2] / "tests" / "data"

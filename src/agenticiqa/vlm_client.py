@@ -84,6 +84,8 @@ class Verdict:
     """What to do about the picture, with amounts where the backend measured them."""
     doubt: str | None = None
     """One sentence on why this is no certain answer (weak evidence, evidence of another kind): the run is partial."""
+    measured: Sequence[str] = ()
+    """The numbers behind the answer, a sentence each."""
 
 
 class TypedBackend(ABC):
@@ -96,6 +98,10 @@ class TypedBackend(ABC):
 
     def prefetch(self) -> None:  # noqa: B027 - most have nothing to do before they are asked
         """Begin with what every question needs; called beside the start of a run, from another thread."""
+
+    def mode(self, suggested: Mode) -> Mode:
+        """Whether a level is asked for; ``suggested`` is what the wording alone says to those who cannot read it."""
+        return suggested
 
     @abstractmethod
     def plan(self, previous: PlannerOutput | None = None) -> PlannerOutput:

@@ -82,7 +82,7 @@ def test_yes_no_options_and_degree(assessor, tmp_path, pixels):
     assert asked.answer == "B"
     assert asked.summarizer_result.used_evidence["option_probabilities"]["B"] > 0.5
     assert assessor.assess(noisy, "How noisy is it? A. Not at all B. Very").answer == "B"
-    assert "noise" in assessor.assess(noisy, "How noisy is the picture?").answer.lower()
+    assert assessor.assess(noisy, "How noisy is the picture?").answer in ("Very noisy", "Extremely noisy")
 
 
 def test_what_cannot_be_judged_is_said_and_the_status_is_partial(assessor):
@@ -101,7 +101,7 @@ def test_of_options_one_is_always_answered_with_its_doubt(assessor):
 
 def test_an_object_without_a_known_place_is_labelled(assessor):
     result = assessor.assess(ORIGINAL, "Is the vehicle blurry?")
-    assert "cannot be located" in result.reasoning
+    assert "could not find" in result.reasoning
     explanation = result.executor_evidence.distortion_analysis["vehicle"][0].explanation
     assert "whole picture" in explanation
 

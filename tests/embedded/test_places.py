@@ -10,8 +10,7 @@ import pytest
 from PIL import Image
 
 from agenticiqa import AgenticIQA
-from agenticiqa.embedded.language.phrases import mentions, parse_object
-from agenticiqa.embedded.language.tagging import tagged
+from agenticiqa.embedded.parts import parse_part
 from agenticiqa.embedded.places import locate
 from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.pictures.images import Box, load_image
@@ -37,7 +36,7 @@ def disc(tmp_path) -> Path:
 
 def test_subject_and_background_are_boxes_that_hold_nothing_else(disc):
     image = load_image(disc)
-    subject, background = (locate(parse_object(name), image) for name in ("the main subject", "the background"))
+    subject, background = (locate(parse_part(name), image) for name in ("the main subject", "the background"))
     assert subject.box is not None
     assert background.box is not None
     centre = subject.box.x + subject.box.width / 2, subject.box.y + subject.box.height / 2
@@ -67,9 +66,9 @@ def test_a_noisy_background_is_not_a_noisy_subject(tmp_path):
 
 def test_no_face_and_no_vehicle_are_said_to_be_missing(disc):
     for name in ("the face", "the vehicle", "the vehicle in the foreground"):
-        place = locate(parse_object(name), load_image(disc))
+        place = locate(parse_part(name), load_image(disc))
         assert place.box is None
-        assert "cannot be located" in (place.note or "")
+        assert "could not find" in (place.note or "")
 
 
 def test_a_changed_network_is_refused(tmp_path):
@@ -113,10 +112,10 @@ def coloured_scene() -> tuple[np.ndarray, dict[str, tuple[int, int]]]:
 )
 def test_a_part_is_found_by_its_look_or_said_to_be_missing(phrase, block):
     scene, middles = coloured_scene()
-    place = locate(mentions(tagged(f"Is {phrase} sharp?"))[0].object, loaded(scene))
+    place = locate(parse_part(phrase), loaded(scene))
     if block is None:
         assert place.box is None
-        assert "whole picture was judged" in (place.note or "")
+        assert "whole picture" in (place.note or "")
         return
     assert place.box is not None
     x, y = middles[block]
@@ -129,19 +128,19 @@ def test_a_part_is_found_by_its_look_or_said_to_be_missing(phrase, block):
 def test_the_dark_corner_is_the_darkest_of_four():
     scene = ground(2, (150, 150, 150))
     scene[-60:, :80] //= 4
-    place = locate(mentions(tagged("Is the dark corner noisy?"))[0].object, loaded(scene))
+    place = locate(parse_part("the dark corner"), loaded(scene))
     assert place.box == Box(0, 180, 80, 60)
     assert "bottom left" in (place.note or "")
 
 
 def test_flowers_of_a_photograph_by_their_colour():
-    place = locate(parse_object("the yellow flower"), load_image(DANDELION))
+    place = locate(parse_part("the yellow flower"), load_image(DANDELION))
     assert place.box is None or place.box.width * place.box.height < 0.3 * 1024 * 576
-    green = locate(parse_object("the green leaves"), load_image(DANDELION))
+    green = locate(parse_part("the green leaves"), load_image(DANDELION))
     assert green.box is not None
     assert "green area" in (green.note or "")
 
 
 def test_a_corner_may_be_placed_behind_its_name():
-    place = locate(parse_object("the corner at the top left"), loaded(ground(1)))
+    place = locate(parse_part("the corner at the top left"), loaded(ground(1)))
     assert place.box == Box(0, 0, 160, 120)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agenticiqa.embedded.language.question import understand
+from agenticiqa.embedded.question import understand
 from agenticiqa.embedded.steps import plan_for
 from agenticiqa.state import PlannerOutput
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agenticiqa.embedded.language.question import understand
+from agenticiqa.embedded.question import understand
 from agenticiqa.embedded.steps import plan_for
 from agenticiqa.state import PlannerOutput
 

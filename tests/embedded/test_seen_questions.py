@@ -43,7 +43,7 @@ def test_of_damage_that_is_not_there_none_is_claimed(ask):
     result = ask("Which of these distortions do you see? Noise / Overexposure / Motion blur / Underexposure")
     assert result.status == "partial"
     assert result.reasoning.startswith("None of these can be seen here")
-    assert "least unlikely" in result.reasoning
+    assert "comes nearest" in result.reasoning
 
 
 def test_a_print_needs_pixels(ask):
@@ -61,10 +61,10 @@ def test_words_behind_focus_are_no_objects(ask, word):
 @pytest.mark.parametrize(
     ("query", "thing"), [("Is the unicorn sharp?", "unicorn"), ("Is the person in focus?", "person")]
 )
-def test_a_thing_that_is_not_found_is_said_first(ask, query, thing):
+def test_a_thing_that_is_not_found_is_said_once(ask, query, thing):
     result = ask(query)
-    assert result.status == "partial"
-    assert result.reasoning.lower().startswith(f"'{thing}'")
+    assert result.status == "ok"
+    assert result.reasoning.count(f"I could not find '{thing}'") == 1
 
 
 @pytest.mark.parametrize("query", ["Write me a poem", "What time is it?", "What is in the picture?"])
@@ -85,7 +85,7 @@ def test_what_is_no_question_of_quality_is_declined(ask, query):
 def test_both_halves_decide_and_both_are_told(ask, query, picture, answer):
     result = ask(query, picture)
     assert (result.answer, result.status) == (answer, "ok")
-    assert result.reasoning.count("yes (") + result.reasoning.count("no (") == 2
+    assert result.reasoning.count("The picture is ") == 2
 
 
 @pytest.mark.hard
@@ -142,7 +142,7 @@ def test_what_nothing_sees_is_not_denied(ask, query):
 def test_colour_fringes_are_read_from_the_channels(ask):
     result = ask("Is there chromatic aberration?")
     assert result.answer == "No"
-    assert "red, green and blue lie on each other" in result.reasoning
+    assert "free of colour fringes" in result.reasoning
 
 
 @pytest.mark.parametrize(
@@ -160,9 +160,9 @@ def test_stars_as_a_question(ask):
 
 
 def test_an_unknown_metric_is_remarked_upon(ask):
-    result = ask("Use FooBar metric")
+    result = ask("Rate it with the FooBar metric")
     assert result.status == "partial"
-    assert result.reasoning.startswith("There is no tool 'FooBar' here")
+    assert "There is no tool 'FooBar' here" in result.reasoning
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def ask():
         alone, options = split_question(query)
         backend = EmbeddedBackend(Question(query, alone, options, lambda: image), looker, "embedded")
         plan = backend.plan()
-        mode = select_mode(plan, query, has_options=bool(options))
+        mode = backend.mode(select_mode(plan, query, has_options=bool(options)))
         found = Read(mode, Verdict("", ""))
         told, advice = SeenEvidence.told, SeenEvidence.advice
 
@@ -87,7 +87,7 @@ def test_a_question_gets_its_own_answer_or_none(ask, monkeypatch, asks, query):
         assert read.declined or verdict.doubt, verdict
     elif asks == "language":
         assert read.declined or verdict.doubt, verdict
-        assert "The question looks" in verdict.reasoning
+        assert "English" in verdict.reasoning
     elif asks == "advice":
         assert read.advised, verdict
     elif "rating" in asks.split("|") and read.mode == "scoring":

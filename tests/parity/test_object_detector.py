@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 from skimage import data
 
-from agenticiqa.embedded.language.phrases import labels_meant, parse_object
+from agenticiqa.embedded.parts import labels_meant, parse_part
 from agenticiqa.embedded.places import locate
 from agenticiqa.pictures.images import Box, decode_image, png_bytes
 from agenticiqa.vision.locators import overlap
@@ -27,10 +27,10 @@ def test_object_is_found_where_it_is(picture, asked, where, label):
     image = decode_image(png_bytes(Image.fromarray(picture())))
     detector = load_detector()
     assert detector is not None
-    largest = detector.find(image.rgb, labels_meant(parse_object(asked)))[0]
+    largest = detector.find(image.rgb, labels_meant(parse_part(asked)))[0]
     assert largest.label == label
     assert overlap(largest.box, where) > 0.6, largest
-    place = locate(parse_object(asked), image)
+    place = locate(parse_part(asked), image)
     assert place.box is not None, place.note
     assert f"({label}, chance 0." in (place.note or "")
     assert largest.box.x <= place.box.x
@@ -40,6 +40,6 @@ def test_object_is_found_where_it_is(picture, asked, where, label):
 def test_what_is_not_there_is_not_found():
     image = decode_image(png_bytes(Image.fromarray(data.coffee())))
     assert load_detector() is not None
-    assert locate(parse_object("elephant"), image).note == (
+    assert locate(parse_part("elephant"), image).note == (
         "'elephant' was not found in the picture, so the whole picture was judged"
     )

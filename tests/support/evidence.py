@@ -10,7 +10,7 @@ from agenticiqa.embedded.answering import options as choosing
 from agenticiqa.embedded.answering import words
 from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, Evidence, SeenEvidence
 from agenticiqa.embedded.findings import Seen
-from agenticiqa.embedded.language.question import read_question, understand
+from agenticiqa.embedded.question import read_question, understand
 from agenticiqa.embedded.readings.base import PLACES, PropertyReading
 from agenticiqa.state import Advice
 from agenticiqa.vocabulary import GLOBAL
@@ -32,7 +32,7 @@ class MadeEvidence(Evidence):
         return part == GLOBAL or part in self.parts
 
     def note(self, part: str) -> str | None:
-        return None if self.located(part) else f"{part!r} cannot be located, so the whole picture was judged"
+        return None if self.located(part) else f"I could not find {part!r}, so this is about the whole picture"
 
     def share(self, category: str, kind: str, part: str = GLOBAL) -> float | None:
         return self.shares.get(kind)
@@ -55,7 +55,7 @@ def asked(query: str, evidence: Evidence, given: Sequence[str] | None = None) ->
     """The answer of the embedded backend to a question, from these readings alone."""
     texts = {chr(ord("A") + at): text for at, text in enumerate(given)} if given else split_question(query)[1]
     question = read_question(split_question(query)[0], texts) if texts else understand(query)
-    problem = AnswerProblem(question.meaning, evidence, lettered=bool(texts), claims=question.options)
+    problem = AnswerProblem(question.meaning, evidence)
     return choosing.answer(problem) if texts else words.answer(problem)
 
 

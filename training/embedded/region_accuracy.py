@@ -22,8 +22,8 @@ from training.embedded import splits
 from training.embedded.choice_accuracy import wilson
 
 from agenticiqa.embedded.answering.yes_no import said_yes_of
-from agenticiqa.embedded.language.phrases import parse_object
-from agenticiqa.embedded.language.question import understand
+from agenticiqa.embedded.parts import parse_part
+from agenticiqa.embedded.question import understand
 from agenticiqa.embedded.looking import Look, Looker
 from agenticiqa.embedded.places import STANDS_OUT, locate
 from agenticiqa.pictures.images import LoadedImage, decode_image, png_bytes
@@ -87,7 +87,7 @@ def main() -> None:
     for name in names:
         cases = list(cases_of(arguments.data / "photos" / str(name)))
         for case in cases:
-            place = locate(parse_object(case.asked), case.image)
+            place = locate(parse_part(case.asked), case.image)
             whole, part = looker.look(case.image), looker.look(case.image, place.box)
             right = {
                 way: says_yes(case.asked, case.word, look) == case.truth

@@ -383,12 +383,59 @@ def shared_lessons(
         text = case["query"]
         for mark, part in zip(("\x01{}\x02", "\x03{}\x04"), note.get("parts") or parts_of(case), strict=False):
             text = re.sub(re.escape(part), lambda found, mark=mark: mark.format(found[0]), text, count=1, flags=re.I)
-        lessons.append(record(text, [name], form, direction, "shared", case["id"]))
+        lesson = record(text, [name], form, direction, "shared", case["id"])
+        lessons.append(lesson | {"options": case["options"]} if case["options"] else lesson)
     return lessons, pairs
 
 
 def parts_of(case: dict[str, Any]) -> list[str]:
     return [] if case["scope"] == "Global" else case["scope"].split(" vs ")
+
+
+def written(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Lessons written by hand, a line each: question | property | form | direction | part | part2 | options.
+
+    Options are "text=amount; …": an amount 0..1 of the first property, null for one that claims none, claim for one
+    that claims something else (a flaw, a place, a kind).
+    """
+    lessons, pairs = [], []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        fields = [field.strip() for field in line.split("|")] + [""] * 6
+        text, names, form, direction, first, second, offered = fields[:7]
+        marked = text
+        for part, mark in ((first, "\x01{}\x02"), (second, "\x03{}\x04")):
+            if part and part not in marked:
+                raise ValueError(f"{part!r} does not stand in {text!r}")
+            whole = re.compile(rf"(?<!\w){re.escape(part)}(?!\w)" if part else "$^")
+            marked = whole.sub(lambda found, mark=mark: mark.format(found[0]), marked, count=1)
+        lesson = record(marked, names.split("+"), form, direction, "hand", f"{path.stem}:{text}")
+        lessons.append(lesson)
+        for option in filter(None, (each.strip() for each in offered.split(";"))):
+            said, _, amount = (each.strip() for each in option.rpartition("="))
+            lesson.setdefault("options", []).append(said)
+            pairs.append(
+                {"q": text, "option": said, "property": lesson["property"][0], "kind": "hand",
+                 "amount": None if amount in {"null", "claim"} else float(amount), "template": lesson["template"]}
+            )  # fmt: skip
+    return lessons, pairs
+
+
+def statements(maker: Maker) -> list[dict[str, Any]]:
+    """What an option says by itself ("Motion blur", "The sky is too dark"): a property and an end, no form."""
+    made = []
+    for name, entry in maker.words.items():
+        for side, end in (("hi", "high"), ("lo", "low"), ("n_hi", "high"), ("n_lo", "low")):
+            for word in entry.get(side, ()):
+                adjective = not side.startswith("n_")
+                patterns = (
+                    ["{}", "It is {}", "too {}", "{} picture", "Yes, {}"]
+                    if adjective
+                    else ["{}", "There is {}", "strong {}"]
+                )
+                text = maker.pick(patterns).format(word)
+                text = text[:1].upper() + text[1:] if maker.chance(0.6) else text
+                made.append(record(text, [name], "describe", end, "made", f"statement:{word}") | {"form": None})
+    return made
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -417,29 +464,41 @@ def main() -> None:
     made += maker.fixed("follow_up", ["none"], 420, 0.05) + maker.fixed("other", ["none"], 750, 0.05)
     made += maker.doubles(380)
     maker.random.shuffle(made)
-    hand = read(HERE / "hand.jsonl")
+    hand, options = [], []
+    for path in sorted(HERE.glob("questions_*.txt")):
+        lessons, pairs = written(path)
+        hand, options = hand + lessons, options + pairs
     cases, tags = (
         read(given.questions / "questions.jsonl"),
         json.loads((given.questions / "tags.json").read_text(encoding="utf-8")),
     )
     even = [case for case in cases if int(case["id"][1:]) % 2 == 0]
     odd = [case | tags.get(case["id"], {}) for case in cases if int(case["id"][1:]) % 2]
-    shared, options = shared_lessons(even, tags)
-    options += read(HERE / "hand_options.jsonl")
+    shared, pairs = shared_lessons(even, tags)
+    options += pairs
     for lesson in made + hand:
-        if lesson["property"][0] in maker.words and lesson["form"] in ASKED:
-            options += options_for(maker, lesson, 3 if lesson["kind"] == "hand" else 1)
+        if lesson["property"][0] in maker.words and lesson["form"] in ASKED and "options" not in lesson:
+            pairs = options_for(maker, lesson, 2)
+            options += pairs
+            lesson["options"] = [pair["option"] for pair in pairs]
+    made += statements(maker)
     test_words = {case["query"].lower().strip(" ?.!") for case in odd}
     before = len(made) + len(hand)
     made, hand, options = (
         [row for row in rows if row["q"].lower().strip(" ?.!") not in test_words] for rows in (made, hand, options)
     )
     print(f"{before - len(made) - len(hand)} lessons dropped that stand word for word in the test half")
-    for name, rows in (("made", made), ("hand", hand), ("shared", shared), ("options", options), ("test", odd)):
+    tagged = [case | tags.get(case["id"], {}) for case in even]
+    beside = {row["q"]: row["options"] for row in made + hand + shared if row.get("options")}
+    for pair in options:
+        pair["others"] = beside.get(pair["q"], [])
+    for name, rows in (
+        ("made", made), ("hand", hand), ("shared", shared), ("options", options), ("even", tagged), ("test", odd),
+    ):  # fmt: skip
         write(given.out / f"{name}.jsonl", rows)
         print(f"{name}: {len(rows)}")
     for title, key in (("forms", "form"), ("directions", "direction")):
-        print(title, dict(Counter(row[key] for row in made + hand + shared).most_common()))
+        print(title, dict(Counter(str(row[key]) for row in made + hand + shared).most_common()))
     print("properties", dict(Counter(row["property"][0] for row in made + hand + shared).most_common()))
     print("with a part", sum(row["span"] is not None for row in made + hand + shared))
     print(

@@ -21,7 +21,7 @@ none
 """
 _FORMS = """
 yes_no either_or degree which where why what_is_wrong how_to_fix good_enough compare rate describe follow_up
-not_about_quality
+not_about_quality other_language
 """
 PROPERTIES = _PROPERTIES.split()
 FORMS = _FORMS.split()
@@ -93,24 +93,28 @@ def shared_property(case: dict[str, Any]) -> tuple[str, int]:
     return SHARED_ASKS[case["asks"]], 1
 
 
-def shared_form(form: str, name: str, parts: int, options: Sequence[str] | None) -> str:
-    """A form in the words of the development questions, which also look at the options.
+def shared_form(
+    form: str, name: str, parts: int, options: Sequence[str] | None, amounts: Sequence[float | None] = ()
+) -> str:
+    """A form in the words of the development questions, which look at the options as well.
 
-    yes_no, degree, which, where and compare stay; rate is "rating"; either_or is a degree on a scale and "which"
-    between parts or kinds; good_enough is a degree with options and yes/no without; the rest is "open", with options
-    "which".
+    Options on a scale make a degree of what could be a choice, and more than two of them of a yes/no question; options
+    off any scale make a choice of it. Without options good_enough is yes/no, and what asks for words is "open".
     """
     offered = list(options or ())
     plain = bool(offered) and sum(bool(_PLAIN.match(text)) for text in offered) >= min(2, len(offered))
-    named = {"yes_no": "yes_no", "degree": "degree", "which": "which", "where": "where", "compare": "compare"}
+    claimed = [amount for amount in amounts if amount is not None]
+    graded = len(claimed) > 2 or any(0.25 < amount < 0.75 for amount in claimed)
     if form in {"yes_no", "good_enough", "either_or"} and plain:
-        return "yes_no"
-    if form in named:
-        return "degree" if form == "yes_no" and len(offered) > 2 and name not in UNSCALED else named[form]
+        return "degree" if len(claimed) > 2 and graded else "yes_no"
+    if form in {"where", "compare"}:
+        return form
     if form == "rate":
         return "rating"
-    if form == "either_or":
-        return "which" if parts > 1 or name in UNSCALED else "degree"
-    if form == "good_enough":
-        return "degree" if offered else "yes_no"
-    return "which" if offered else "open"
+    if not offered:
+        named = {"yes_no": "yes_no", "good_enough": "yes_no", "degree": "degree", "which": "which"}
+        between = "which" if parts > 1 or name in UNSCALED else "degree"
+        return between if form == "either_or" else named.get(form, "open")
+    if form == "which" or len(claimed) < 2:
+        return "yes_no" if form == "yes_no" else "which"
+    return "yes_no" if form == "yes_no" and not graded else "degree"

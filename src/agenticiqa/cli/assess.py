@@ -41,7 +41,7 @@ from agenticiqa.vocabulary import (
 
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
-    from agenticiqa.embedded.language.meaning.reader import Meaning, OptionMeaning
+    from agenticiqa.embedded.question import Meaning, OptionMeaning
     from agenticiqa.pictures.images import Box
     from agenticiqa.pictures.inputs import PictureInput
     from agenticiqa.runtime.config import ImageLimits
@@ -403,8 +403,6 @@ def _region(text: str, image: str, limits: ImageLimits) -> tuple[str, Box]:
 
 app = typer.Typer(help="See how a question is understood.", no_args_is_help=True)
 
-_FORMS = {"yes_no": "yes or no", "open": "in words", "which": "which", "where": "where", "compare": "compare parts"}
-
 
 @app.callback()
 def ask() -> None:
@@ -418,43 +416,35 @@ def explain(
     json_output: options.JsonOption = False,
 ) -> None:
     """Print what a question means: property, part, form, and what each option claims. No picture is needed."""
-    from agenticiqa.embedded.language.question import understand
+    from agenticiqa.embedded.question import understand
 
-    understood = understand(question, option)
+    meaning = understand(question, option).meaning
     if json_output:
-        print_json(understood.meaning.as_dict() | {"language": understood.language})
+        print_json(meaning.as_dict())
         return
-    for name, text in [*_lines(understood.meaning), ("Language", understood.language or "unknown")]:
+    for name, text in _lines(meaning):
         typer.echo(f"{name:<11} {text}")
 
 
 def _lines(meaning: Meaning) -> list[tuple[str, str]]:
-    known = meaning.known()
-    lines = [("Question", meaning.text)]
-    lines.append(("Property", f"{known.title}. {known.sentence}" if known else "none that is known: outside the field"))
+    from agenticiqa.embedded.properties import properties
+
+    known, sure = meaning.known(), {name: f" ({chance:.0%})" for name, chance in meaning.chances.items()}
+    asked = f"{known.title}{sure.get('property', '')}. {known.sentence}" if known else "none: not about how it looks"
+    lines = [("Question", meaning.text), ("Property", asked)]
+    if meaning.next_property and meaning.is_unsure:
+        lines.append(("Or rather", properties()[meaning.next_property].title))
     lines.append(("Part", ", ".join(part.name for part in meaning.parts) or "the whole picture"))
-    lines.append(("Form", _FORMS.get(meaning.form, meaning.form)))
-    if known and meaning.form == "yes_no":
-        lines.append(("Yes means", _claimed_by_yes(meaning)))
+    lines.append(("Form", f"{meaning.form.replace('_', ' ')}{sure.get('form', '')}"))
+    if known and meaning.end:
+        lines.append(("Wording", f"{known.word(meaning.end)}{sure.get('direction', '')}"))
     if known:
         lines.append(("Answered by", ", ".join(f"{kind}: {name}" for kind, name in known.reading.items())))
     return lines + [(f"Option {each.letter}", f"{each.text!r}: {_option(each)}") for each in meaning.options]
 
 
-def _claimed_by_yes(meaning: Meaning) -> str:
-    from agenticiqa.embedded.language.meaning.properties import properties
-
-    if meaning.value:
-        return meaning.value.replace("_", " ")
-    said = [
-        f"{'much' if each.polarity > 0 else 'little or no'} {properties()[each.property].title}"
-        for each in meaning.statements
-    ]
-    return f" {meaning.joined or 'and'} ".join(said)
-
-
 def _option(option: OptionMeaning) -> str:
-    from agenticiqa.embedded.language.meaning.properties import properties
+    from agenticiqa.embedded.properties import properties
 
     if option.property and option.amount is not None:
         return f"{option.amount:.0%} {properties()[option.property].title}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,11 +11,12 @@ from typing import Any
 
 from agenticiqa.embedded import findings, steps
 from agenticiqa.embedded.advising import advice_for
+from agenticiqa.embedded.answering.chances import names_bound
 from agenticiqa.embedded.findings import Seen
-from agenticiqa.embedded.language.phrases import parse_object
-from agenticiqa.embedded.language.question import ParsedQuestion, read_question, understand
 from agenticiqa.embedded.looking import Look, Looker, beside
+from agenticiqa.embedded.parts import parse_part
 from agenticiqa.embedded.places import locate
+from agenticiqa.embedded.question import ParsedQuestion, read_question, understand
 from agenticiqa.errors import BackendError, PictureTooSmallError
 from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.regions import find_region
@@ -42,6 +44,9 @@ from agenticiqa.vocabulary import GLOBAL
 SMALLEST_SIDE = 32
 
 
+_RATES = re.compile(r"\b(?:rat(?:e|ing)|scor(?:e|ing)|grade|assess|judge|evaluate|quality)\b", re.IGNORECASE)
+
+
 class EmbeddedBackend(TypedBackend):
     """Reads its question once, and looks at each object of it once."""
 
@@ -63,6 +68,17 @@ class EmbeddedBackend(TypedBackend):
 
     def prefetch(self) -> None:
         self._look_for(GLOBAL)
+
+    def mode(self, suggested: Mode) -> Mode:  # noqa: ARG002 - the reader knows better than the wording
+        meaning = self._question.meaning
+        if self._question.tools and not _RATES.search(meaning.text):
+            return "explanation"  # the value of a tool is asked for, or a question to answer with it
+        whole = meaning.form == "describe" and meaning.property == "quality"
+        return (
+            "scoring"
+            if not self._asked.options and (whole or (meaning.form == "rate" and not names_bound(meaning.text)))
+            else "explanation"
+        )
 
     def plan(self, previous: PlannerOutput | None = None) -> PlannerOutput:
         plan = steps.plan_for(self._question, has_reference=self._asked.has_reference)
@@ -108,8 +124,8 @@ class EmbeddedBackend(TypedBackend):
         box = find_region(name, self._asked.regions)
         if box is not None:
             return _seen(self._looker.look(image, box))
-        named = {item.name.casefold(): item for item in self._question.scope}
-        place = locate(named.get(name.casefold()) or parse_object(name), image)
+        named = {part.name.casefold(): part for part in steps.scope_of(self._question.meaning)}
+        place = locate(named.get(name.casefold()) or parse_part(name), image)
         return _seen(self._looker.look(image, place.box), place.note, guess=place.guess)
 
 

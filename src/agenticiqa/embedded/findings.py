@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agenticiqa.embedded.looking import Look
-from agenticiqa.embedded.measures import describe
+from agenticiqa.embedded.measures import describe, reason
 from agenticiqa.state import DistortionAnalysis, ExecutorOutput
 from agenticiqa.vlm_client import Analysis, Distortions, OfferedTool, Selection
-from agenticiqa.vocabulary import CATEGORIES, CATEGORY_WORDS, LEVEL_NAMES, severity_in_words
+from agenticiqa.vocabulary import CATEGORIES, CATEGORY_WORDS, LEVEL_NAMES
 
 NAMES = CATEGORY_WORDS
 # A slight one of these may be style: shallow focus, a grade, a low key.
@@ -22,15 +22,32 @@ CLEAR_SHARE = 0.5
 
 
 def finding(category: str, look: Look) -> str:
-    """'Severe blur, most like motion blur.'; 'Slight colour distortion, a hint only: it may be meant.'"""
+    """What is wrong, in the words that people use: "Very blurry: its edges are soft."; "No visible noise."."""
     severity = look.severity_name(category)
     if severity == "none":
         return f"No visible {NAMES[category]}."
     title, share = look.scene.likeliest_kind(category, look.reading)
-    kind = f", most like {in_sentence(title)}" if title and share >= CLEAR_SHARE else ""
-    hint = ", a hint only: it may be meant" if severity == "slight" and category in MAY_BE_MEANT else ""
-    words = severity_in_words(severity, category)
-    return f"{words[0].upper()}{words[1:]}{kind}{hint}."
+    called = _CALLED.get(title or "", _CALLED[category]) if share >= CLEAR_SHARE else _CALLED[category]
+    why = reason(category, look.measures, found=True)
+    meant = ", perhaps on purpose" if severity == "slight" and category in MAY_BE_MEANT else ""
+    words = f"{_HOW[severity]} {called}".strip()
+    return f"{words[0].upper()}{words[1:]}{meant}{f': {why}' if why else ''}."
+
+
+_HOW = {"slight": "a little", "moderate": "", "severe": "very", "extreme": "extremely"}
+# By category, and by the titles of its finer kinds and flaws.
+_CALLED = {
+    "Blurs": "blurry", "Noise": "noisy", "Compression": "marked by compression", "Brightness change": "badly exposed",
+    "Sharpness": "oversharpened", "Contrast": "off in contrast", "Color distortions": "off in its colours",
+    "Spatial distortions": "damaged in places",
+    "Motion blur": "blurred by motion or shake", "Missed focus": "out of focus", "Lens blur": "out of focus",
+    "Underexposure": "too dark", "Too dark": "too dark", "Overexposure": "too bright", "Too bright": "too bright",
+    "Haze": "hazy", "Low contrast": "flat", "Faded colours": "pale in its colours", "Garish colours": "garish",
+    "Colour cast": "tinted", "Colour fringes": "fringed with colour", "Colour bleeding": "smeared in its colours",
+    "JPEG compression": "marked by JPEG compression", "Pixelation": "pixelated", "Banding": "banded",
+    "Fine grain": "grainy", "Colour noise": "noisy in colour", "Enlargement": "soft from enlarging",
+    "Detail smoothed away by noise reduction": "smoothed too much",
+}  # fmt: skip
 
 
 def in_sentence(title: str) -> str:
@@ -44,13 +61,20 @@ def in_sentence(title: str) -> str:
 
 
 def findings(look: Look) -> list[str]:
-    """The worst things seen, or that nothing stands out; what was measured of each follows."""
+    """The worst things seen, or that nothing stands out."""
     visible = look.visible()[:MOST_FINDINGS]
-    if not visible:
-        first = f"{unknown_cause(look)}." if look.reading.score < LOW_SCORE else "No distortion stands out."
-        return [first, *(text for name in ("Blurs", "Noise") for text in described(name, look)[:1])]
-    measured = [text for category in visible for text in described(category, look)[:1]]
-    return [*(finding(category, look) for category in visible), *measured]
+    if visible:
+        return [finding(category, look) for category in visible]
+    if look.reading.score < LOW_SCORE:
+        likeliest = max(CATEGORIES, key=look.reading.presence)
+        return [f"No single fault stands out, yet it looks weak as a whole; {NAMES[likeliest]} is the likeliest cause."]
+    return ["Nothing looks wrong."]
+
+
+def measured_of(look: Look) -> tuple[str, ...]:
+    """What was measured of the worst things seen; of a sound picture its edges and its grain."""
+    categories = look.visible()[:MOST_FINDINGS] or ["Blurs", "Noise"]
+    return tuple(text for category in categories for text in described(category, look)[:1])
 
 
 def described(category: str, look: Look) -> list[str]:
@@ -58,20 +82,19 @@ def described(category: str, look: Look) -> list[str]:
     return describe(category, look.measures, found=look.severity_name(category) != "none")
 
 
-def unknown_cause(look: Look) -> str:
-    """Of a low score without a finding: nothing is clear enough to be called the cause, but something is likeliest."""
-    likeliest = max(CATEGORIES, key=look.reading.presence)
-    chance = look.reading.presence(likeliest)
-    return f"The cause of the low score is not known; the likeliest is {NAMES[likeliest]} ({chance:.0%})"
-
-
 def level_sentence(look: Look) -> str:
-    """The mean of the levels, which is what is fused, with the level it falls on, and the two likeliest levels."""
+    """The mean of the levels, which is what is fused, and the two likeliest levels."""
     probabilities = look.reading.level_probabilities
     mean = sum(level * chance for level, chance in probabilities.items())
     likeliest = sorted(probabilities, key=lambda level: -probabilities[level])[:2]
     chances = ", ".join(f"{LEVEL_NAMES[level].lower()} {probabilities[level]:.0%}" for level in likeliest)
-    return f"On the whole {LEVEL_NAMES[level_at(mean)].lower()}: {mean:.2f} of 5 ({chances})."
+    return f"{mean:.2f} of 5 ({chances})."
+
+
+def level_word(look: Look) -> str:
+    """The level on the whole, in a sentence."""
+    mean = sum(level * chance for level, chance in look.reading.level_probabilities.items())
+    return f"On the whole {LEVEL_NAMES[level_at(mean)].lower()}."
 
 
 def level_at(score: float) -> int:

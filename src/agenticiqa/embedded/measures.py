@@ -83,6 +83,14 @@ class Said:
     text: str
     usual: bool | None = None
     """None where the number speaks neither for nor against a fault."""
+    plain: str = ""
+    """The same without numbers, as a reason: "its edges are soft"."""
+
+
+def reason(category: str, measures: LookMeasures, *, found: bool) -> str:
+    """Why a category is seen, or not, in plain words; empty where no measurement tells."""
+    said = [each for say in _SENTENCES.get(category, ()) if (each := say(measures)) and each.plain]
+    return next((each.plain for each in said if each.usual is not None and each.usual != found), "")
 
 
 def describe(category: str, measures: LookMeasures, *, found: bool | None = None) -> list[str]:
@@ -131,7 +139,8 @@ def _edges(m: LookMeasures) -> Said | None:
     if width is None:
         return None
     usual = True if width <= SHARP_EDGE_LIMIT_PX else False if width >= SMEARED_EDGE_PX else None
-    return Said(f"Edges are {width:.1f} px wide, about {SHARP_EDGE_PX:.1f} px in a sharp picture", usual)
+    plain = {True: "its edges are crisp", False: "its edges are soft"}.get(usual, "") if usual is not None else ""
+    return Said(f"Edges are {width:.1f} px wide, about {SHARP_EDGE_PX:.1f} px in a sharp picture", usual, plain)
 
 
 def _edges_only(m: LookMeasures) -> Said | None:
@@ -147,7 +156,11 @@ def _smear(m: LookMeasures) -> Said | None:
     # A scene with one dominant direction passes for a smeared one; where edges are sharp it is none.
     if not length or angle is None or width is None or width < SMEARED_EDGE_PX:
         return None
-    return Said(f"Detail is smeared over about {length:.0f} px at {angle:.0f}° to the horizontal", usual=False)
+    return Said(
+        f"Detail is smeared over about {length:.0f} px at {angle:.0f}° to the horizontal",
+        False,
+        "its detail is smeared one way",
+    )
 
 
 def _grain(m: LookMeasures) -> Said | None:
@@ -160,7 +173,8 @@ def _grain(m: LookMeasures) -> Said | None:
     return Said(
         f"Grain has a standard deviation of {sigma:.1f} of 255 levels{note} "
         f"(clean, smooth pictures: below about {CLEAN_NOISE:.0f})",
-        usual=sigma < CLEAN_NOISE,
+        sigma < CLEAN_NOISE,
+        "its smooth areas are clean" if sigma < CLEAN_NOISE else "its smooth areas show grain",
     )
 
 
@@ -169,8 +183,12 @@ def _blocks(m: LookMeasures) -> Said | None:
     if steps is None:
         return None
     if steps < BLOCK_FREE:
-        return Said(f"Steps along an 8×8 grid are only {steps:.2f} above those elsewhere: no block pattern", usual=True)
-    return Said(f"Steps along an 8×8 grid are {1 + steps:.1f} times those elsewhere", usual=False)
+        return Said(
+            f"Steps along an 8×8 grid are only {steps:.2f} above those elsewhere: no block pattern",
+            True,
+            "no blocks show",
+        )
+    return Said(f"Steps along an 8×8 grid are {1 + steps:.1f} times those elsewhere", False, "blocks show")
 
 
 def _ripples(m: LookMeasures) -> Said | None:
@@ -182,7 +200,9 @@ def _bands(m: LookMeasures) -> Said | None:
     share = m.value("banding")
     if share is None or share < BANDED_PERCENT:
         return None
-    return Said(f"{share:.1f} % of the pixels lie on contours of flat steps", usual=False)
+    return Said(
+        f"{share:.1f} % of the pixels lie on contours of flat steps", False, "its smooth tones break into steps"
+    )
 
 
 def _exposure(m: LookMeasures) -> Said | None:
@@ -191,7 +211,8 @@ def _exposure(m: LookMeasures) -> Said | None:
         return None
     where = "below" if mean < DARK else "above" if mean > BRIGHT else "within"
     text = f"Mean brightness is {mean:.0f} of 255, {where} the usual {DARK} to {BRIGHT}"
-    return Said(text, usual=where == "within")
+    plain = {"below": "it is dark on the whole", "above": "it is very bright on the whole"}.get(where, "")
+    return Said(text, where == "within", plain or "its brightness is ordinary")
 
 
 def _clipped(m: LookMeasures) -> Said | None:
@@ -203,7 +224,9 @@ def _clipped(m: LookMeasures) -> Said | None:
         for share, name in ((highlights, "white"), (shadows, "black"))
         if share >= CLIPPED_PERCENT
     ]
-    return Said(" and ".join(parts), usual=False) if parts else None
+    white = highlights >= CLIPPED_PERCENT
+    plain = f"parts of it are pure {'white' if white else 'black'}"
+    return Said(" and ".join(parts), False, plain) if parts else None
 
 
 def _contrast(m: LookMeasures) -> Said | None:
@@ -212,14 +235,19 @@ def _contrast(m: LookMeasures) -> Said | None:
         return None
     word = "flat" if rms < FLAT_CONTRAST else "hard" if rms > HARD_CONTRAST else "ordinary"
     text = f"RMS contrast is {rms:.2f} ({word}; {FLAT_CONTRAST:.2f} to {HARD_CONTRAST:.2f} is usual)"
-    return Said(text, usual=word == "ordinary")
+    plain = {"flat": "its tones lie close together", "hard": "its tones lie far apart"}.get(
+        word, "its contrast is ordinary"
+    )
+    return Said(text, word == "ordinary", plain)
 
 
 def _haze(m: LookMeasures) -> Said | None:
     dark = m.value("haze")
     if dark is None or dark < HAZY:
         return None
-    return Said(f"Even the darkest channel averages {dark:.2f} of 1: a veil lies over the picture", usual=False)
+    return Said(
+        f"Even the darkest channel averages {dark:.2f} of 1: a veil lies over the picture", False, "a veil lies over it"
+    )
 
 
 def _saturation(m: LookMeasures) -> Said | None:
@@ -227,7 +255,11 @@ def _saturation(m: LookMeasures) -> Said | None:
     if mean is None:
         return None
     word = "weak" if mean < GREYISH else "very strong" if mean > GARISH else "moderate"
-    return Said(f"Mean colour saturation is {mean:.2f} of 1 ({word})", usual=word == "moderate")
+    return Said(
+        f"Mean colour saturation is {mean:.2f} of 1 ({word})",
+        word == "moderate",
+        f"its colours are {'of ordinary strength' if word == 'moderate' else word}",
+    )
 
 
 def _cast(m: LookMeasures) -> Said | None:
@@ -236,7 +268,8 @@ def _cast(m: LookMeasures) -> Said | None:
         return None
     return Said(
         f"The colours lean towards {hue_name(angle)}: their mean is {factor:.1f} times as far from grey as they spread",
-        usual=False,
+        False,
+        f"its colours lean towards {hue_name(angle)}",
     )
 
 

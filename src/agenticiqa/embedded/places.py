@@ -14,19 +14,18 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from agenticiqa.embedded.language.phrases import ScopeObject, labels_meant, look_meant
-from agenticiqa.embedded.language.words import word_set
+from agenticiqa.embedded.parts import Part, labels_meant, look_meant
 from agenticiqa.pictures.images import Box, LoadedImage, UInt8Image
 from agenticiqa.pictures.regions import Mask, bounding_box, inner_box
 from agenticiqa.vision.appearance.segments import corner_by_light, find_segment
 from agenticiqa.vision.locators import load_locators, saliency_map
 from agenticiqa.vision.objects import EXTRA, load_detector
 
-SKY_WORDS = frozenset({"sky", "skies", "heaven"})
-FACE_WORDS = word_set("face faces")
-SUBJECT_WORDS = word_set("subject subjects main_subject main_object foreground")
-BACKGROUND_WORDS = word_set("background backgrounds backdrop surroundings")
-PLACE_WORDS = word_set("corner side half part area edge")
+SKY_WORDS = frozenset({"sky", "heaven"})
+FACE_WORDS = frozenset({"face"})
+SUBJECT_WORDS = frozenset({"subject", "main subject", "main object", "foreground"})
+BACKGROUND_WORDS = frozenset({"background", "backdrop", "surroundings", "surrounding"})
+PLACE_WORDS = frozenset({"corner", "side", "half", "part", "area", "edge"})
 STANDS_OUT = 0.5
 SMALLEST_SUBJECT, LARGEST_SUBJECT = 0.02, 0.85
 """Shares of the frame between which something stands out from the rest."""
@@ -51,7 +50,7 @@ class ObjectPlace:
     """Whether it was taken for what was named by its looks alone."""
 
 
-def locate(item: ScopeObject, image: LoadedImage) -> ObjectPlace:
+def locate(item: Part, image: LoadedImage) -> ObjectPlace:
     """The region a question means, or the whole picture with a note that says so."""
     noun = item.noun.casefold()
     found: ObjectPlace | None = None
@@ -74,11 +73,11 @@ def locate(item: ScopeObject, image: LoadedImage) -> ObjectPlace:
     return found or _not_located(item)
 
 
-def _not_located(item: ScopeObject, more: str = "") -> ObjectPlace:
-    return ObjectPlace(None, f"{item.name!r} cannot be located by this backend, so the whole picture was judged{more}")
+def _not_located(item: Part, more: str = "") -> ObjectPlace:
+    return ObjectPlace(None, f"I could not find {item.name!r} here, so this is about the whole picture{more}")
 
 
-def lit_corner(item: ScopeObject, rgb: UInt8Image) -> ObjectPlace | None:
+def lit_corner(item: Part, rgb: UInt8Image) -> ObjectPlace | None:
     """ "The dark corner": the darkest of the four."""
     light = look_meant(item).light
     if item.position != "corners" or light is None:
@@ -88,7 +87,7 @@ def lit_corner(item: ScopeObject, rgb: UInt8Image) -> ObjectPlace | None:
     return ObjectPlace(box, f"{item.name!r} was taken for the {most} corner, at the {name}")
 
 
-def place_by_look(item: ScopeObject, image: LoadedImage) -> ObjectPlace | None:
+def place_by_look(item: Part, image: LoadedImage) -> ObjectPlace | None:
     """The area that looks as the phrase says; None where it says nothing of that, or no area looks so."""
     wanted = look_meant(item)
     if not wanted.colours and not wanted.light:
@@ -96,7 +95,9 @@ def place_by_look(item: ScopeObject, image: LoadedImage) -> ObjectPlace | None:
     wanted = replace(wanted, side=side_box(item.position or "", *image.size))
     found = find_segment(image.rgb, wanted, saliency_map(image))
     if found is None or found.confidence < LEAST_CONFIDENCE:
-        return ObjectPlace(None, f"no {wanted.words} area was found for {item.name!r}, so the whole picture was judged")
+        return ObjectPlace(
+            None, f"I found no {wanted.words} area for {item.name!r}, so this is about the whole picture"
+        )
     return ObjectPlace(
         found.box,
         f"{item.name!r} was taken for the {wanted.words} area that stands out most ({found.share:.0%} of the frame, "
@@ -106,7 +107,7 @@ def place_by_look(item: ScopeObject, image: LoadedImage) -> ObjectPlace | None:
     )
 
 
-def object_place(item: ScopeObject, labels: frozenset[str], image: LoadedImage) -> ObjectPlace:
+def object_place(item: Part, labels: frozenset[str], image: LoadedImage) -> ObjectPlace:
     """The largest object of the kind, on the side that the question names if it names one."""
     detector, rgb = load_detector(), image.rgb
     if detector is None:
@@ -119,7 +120,7 @@ def object_place(item: ScopeObject, labels: frozenset[str], image: LoadedImage) 
     if side is not None:
         finds = [find for find in finds if _has_its_centre_in(side, find.box)]
     if not finds:
-        return ObjectPlace(None, f"{item.name!r} was not found in the picture, so the whole picture was judged")
+        return ObjectPlace(None, f"I could not find {item.name!r} here, so this is about the whole picture")
     largest = finds[0]
     core = _core(rgb, largest.box)
     which = f"the largest of {len(finds)} found" if len(finds) > 1 else "what was found"

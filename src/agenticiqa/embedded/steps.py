@@ -4,38 +4,74 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from agenticiqa.embedded.answering import options, several, words
-from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, SeenEvidence, unable
+from agenticiqa.embedded.answering import options, words
+from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, SeenEvidence
 from agenticiqa.embedded.findings import Finder, tool_sentences
-from agenticiqa.embedded.language.question import ParsedQuestion
+from agenticiqa.embedded.parts import Part
+from agenticiqa.embedded.properties import properties
+from agenticiqa.embedded.question import Meaning, ParsedQuestion, own_claim
 from agenticiqa.pictures.regions import find_region
 from agenticiqa.state import ExecutorOutput, PlanControlFlags, PlannerOutput, ToolExecutionLog
 from agenticiqa.vlm_client import Mode, Question, Verdict
-from agenticiqa.vocabulary import GLOBAL
+from agenticiqa.vocabulary import GLOBAL, UNABLE_TO_DETERMINE
 
 # --- The planner's rule table: from what a question says to the plan that answers it ---
+
+# Asked about what the picture shows, how it is arranged, or its file: no step of the executor has to do with that.
+_OTHER = frozenset(
+    {"symmetric", "repetitive", "emphasised", "composition", "cluttered", "cropped", "empty", "rule_of_thirds",
+     "colour_scheme", "picture_kind", "time_of_day", "video_frame", "real", "aspect", "file_format", "camera_settings",
+     "mood", "cosy", "dreamy", "beautiful", "intended"}
+)  # fmt: skip
 
 
 def plan_for(question: ParsedQuestion, *, has_reference: bool) -> PlannerOutput:
     """Apply the rules; no judgement is left here.
 
-    >>> from agenticiqa.embedded.language.question import understand
+    >>> from agenticiqa.embedded.question import understand
     >>> plan = plan_for(understand("Is the vehicle blurry?"), has_reference=False)
     >>> plan.query_scope, plan.distortions, plan.plan.tool_execution
     (['vehicle'], {'vehicle': ['Blurs']}, False)
     """
-    distortions = _distortions(question)
+    meaning = question.meaning
+    technical = bool(question.tools) or (meaning.property is not None and meaning.property not in _OTHER)
+    scope = [part.name for part in scope_of(meaning)]
+    categories = categories_named(meaning) if technical else []
     return PlannerOutput.model_validate(
         {
-            "query_type": question.type,
-            "query_scope": [item.name for item in question.scope] or GLOBAL,
-            "distortion_source": "Explicit" if distortions else "Inferred",
-            "distortions": distortions,
+            "query_type": "IQA" if technical else "Other",
+            "query_scope": scope or GLOBAL,
+            "distortion_source": "Explicit" if categories else "Inferred",
+            "distortions": dict.fromkeys(scope or [GLOBAL], categories) if categories else None,
             "reference_mode": "Full-Reference" if has_reference else "No-Reference",
             "required_tool": list(question.tools) or None,
-            "plan": switches(question, names_distortion=bool(distortions)),
+            # Nothing for other tasks; tools where one is named, or where no region is.
+            "plan": PlanControlFlags(
+                distortion_detection=technical and not categories,
+                distortion_analysis=technical,
+                tool_selection=technical and not scope and not question.tools,
+                tool_execution=technical and (bool(question.tools) or not scope),
+            ),
         }
     )
+
+
+def scope_of(meaning: Meaning) -> list[Part]:
+    """The parts that are asked about; those to choose from where only the options name them."""
+    if meaning.parts or meaning.form not in ("where", "compare"):
+        return list(meaning.parts)
+    offered = [option.part for option in meaning.options if option.part]
+    return offered if 2 * len(offered) > len(meaning.options) else []
+
+
+def categories_named(meaning: Meaning) -> list[str]:
+    """The categories of damage that the question asks about by name, or that its options name."""
+    named = [name for name in (meaning.property, *meaning.also) if name]
+    categories = [properties()[name].category for name in named]
+    if not any(categories) and meaning.property in ("flaw", "flaw_count"):
+        claims = (own_claim(option.text) for option in meaning.options)
+        categories = [properties()[claim[0]].category for claim in claims if claim]
+    return list(dict.fromkeys(each for each in categories if each))
 
 
 def widened(plan: PlannerOutput) -> PlannerOutput:
@@ -46,33 +82,7 @@ def widened(plan: PlannerOutput) -> PlannerOutput:
     return plan.model_copy(update={"plan": flags})
 
 
-def switches(question: ParsedQuestion, *, names_distortion: bool) -> PlanControlFlags:
-    """Which steps run: nothing for other tasks; tools where one is named, or where no region is."""
-    technical = question.type == "IQA"
-    region, tool = bool(question.scope), bool(question.tools)
-    return PlanControlFlags(
-        distortion_detection=technical and not names_distortion,
-        distortion_analysis=technical,
-        tool_selection=technical and not region and not tool,
-        tool_execution=technical and (tool or not region),
-    )
-
-
-def _distortions(question: ParsedQuestion) -> dict[str, list[str]] | None:
-    """One entry per object (or for the whole picture) with the categories that the question names for it."""
-    by_object: dict[str, list[str]] = {}
-    for name in [item.name for item in question.scope] or [GLOBAL]:
-        categories = [item.category for item in question.distortions if not item.objects or name in item.objects]
-        if categories:
-            by_object[name] = list(dict.fromkeys(categories))
-    return by_object or None
-
-
 # --- The summarizer's work without a language model ---
-
-
-NOT_ENGLISH = "The question does not look English to this backend, so it may have been misread."
-READ_LANGUAGES = "English, and basic questions in German, French, Spanish and Chinese"
 
 
 @dataclass(frozen=True)
@@ -88,40 +98,31 @@ class AnswerTask:
 
     @property
     def problem(self) -> AnswerProblem:
-        return AnswerProblem(
-            self.question.meaning,
-            SeenEvidence(self.find),
-            lettered=bool(self.asked.options),
-            claims=self.question.options,
-            marked=tuple(name for name in self.plan.scope_names if find_region(name, self.asked.regions)),
-        )
-
-    @property
-    def is_foreign(self) -> bool:
-        """Whether the question is in a language that nothing here reads."""
-        return not self.question.english and self.question.meaning.property is None
+        marked = tuple(name for name in self.plan.scope_names if find_region(name, self.asked.regions))
+        return AnswerProblem(self.question.meaning, SeenEvidence(self.find), marked)
 
 
 def answer(task: AnswerTask) -> Verdict:
     """Rate, choose, or say in words, whichever the question asks for."""
     problem = task.problem
     found = _answer(task, problem)
-    language = () if task.question.english else (_language_note(task.question),)
-    first = (*(language if task.is_foreign else ()), *map(_unknown_tool, task.question.unknown_tools))
-    last = (*_measured(task), *problem.notes(), *(() if task.is_foreign else language))
-    return replace(found, doubts=(*first, *found.doubts), remarks=(*found.remarks, *last)).verdict()
+    unknown = tuple(
+        f"There is no tool {name!r} here (see `agenticiqa tools list`)." for name in task.question.unknown_tools
+    )
+    seen = task.find(GLOBAL).look.facts.note
+    notes = (*found.notes, *((f"{seen[0].upper()}{seen[1:]}.",) if seen else ()))
+    measured = (*found.measured, *_measured(task), *problem.notes())
+    return replace(found, doubts=(*unknown, *found.doubts), notes=notes, measured=measured).verdict()
 
 
 def _answer(task: AnswerTask, problem: AnswerProblem) -> EmbeddedAnswer:
     if task.mode == "scoring":
-        return words.rate(problem, understood=bool(task.question.tools or task.question.unknown_tools))
+        return words.rate(problem)
     if task.find(task.plan.scope_names[0]).look.facts.content == "blank":
-        return unable("The picture shows nothing that could be judged.")
+        return EmbeddedAnswer(UNABLE_TO_DETERMINE, doubts=("The picture shows nothing that could be judged.",))
     if task.asked.options:
         return options.answer(problem)
-    if task.is_foreign:
-        return unable()
-    return _of_tools(task) or several.answer(problem) or words.answer(problem)
+    return _of_tools(task) or words.answer(problem)
 
 
 def _measured(task: AnswerTask) -> list[str]:
@@ -135,23 +136,9 @@ def _of_tools(task: AnswerTask) -> EmbeddedAnswer | None:
     if not task.question.tools or task.question.meaning.property not in (None, "quality"):
         return None
     measured = [log for log in task.evidence.tool_logs if log.raw_score is not None and log.tool in task.question.tools]
-    if not measured:
-        return None
-    return EmbeddedAnswer("; ".join(dict.fromkeys(map(_value, measured))))
+    return EmbeddedAnswer("; ".join(dict.fromkeys(map(_value, measured)))) if measured else None
 
 
 def _value(log: ToolExecutionLog) -> str:
     where = "" if log.region is None else f" of {log.object}"
     return f"{log.tool}{where} {log.raw_score:.4g}"
-
-
-def _unknown_tool(name: str) -> str:
-    return f"There is no tool {name!r} here (see `agenticiqa tools list`)."
-
-
-def _language_note(question: ParsedQuestion) -> str:
-    if question.language is None:
-        return NOT_ENGLISH
-    if question.meaning.property is None:
-        return f"The question looks {question.language}; this backend reads {READ_LANGUAGES}."
-    return f"The question was read as {question.language}, of which this backend knows few words: it may be misread."

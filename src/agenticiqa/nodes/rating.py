@@ -114,6 +114,8 @@ class ParsedAnswer:
     """Log-probability of each answer letter, where they are known."""
     advice: tuple[Advice, ...] = ()
     doubt: str | None = None
+    measured: tuple[str, ...] = ()
+    """The numbers behind it, a sentence each, where a typed backend measured them."""
     from_probabilities: bool = False
     """Whether it is only the likeliest letter of a typed backend: a rating is then the level of the fused score."""
 
@@ -169,6 +171,7 @@ class AnswerForm:
             logprobs or None,
             tuple(verdict.advice),
             verdict.doubt,
+            tuple(verdict.measured),
             from_probabilities=bool(logprobs),
         )
 

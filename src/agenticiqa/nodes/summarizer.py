@@ -178,6 +178,10 @@ class _Summary:
     def _typed_answer(self, backend: TypedBackend) -> ParsedAnswer:
         if self.tool_scores:
             self.counted_scores = self.evidence.tool_scores(self.plan.scope_names, without=backend.own_tools)
+        if not self.context.settings.pipeline.strict_mode_selection:
+            self.mode = backend.mode(self.mode)
+            self.form = AnswerForm(self.state["query"], self.mode, self.asked.options)
+            self.options = dict(self.form.options)
         return self.form.from_verdict(backend.answer(self.mode, self.plan, self.evidence))
 
     # --- concluding ---
@@ -191,7 +195,9 @@ class _Summary:
             self.used["contradictions"] = contradictions
             reasoning += [f"{text}." for text in contradictions]
         answered_at_all = reply.answer != UNABLE_TO_DETERMINE
-        if self.evidence.is_empty and answered_at_all and not _SAYS_NO_EVIDENCE.search(reply.reasoning):
+        if reply.measured:
+            self.used["measured"] = list(reply.measured)
+        elif self.evidence.is_empty and answered_at_all and not _SAYS_NO_EVIDENCE.search(reply.reasoning):
             reasoning.append(NO_EVIDENCE_SENTENCE)
         gap = self._gap_to_replan_for(reasoning)
         if len(reasoning) > 1:

@@ -40,7 +40,8 @@ def test_a_finer_word_may_stand_for_its_category_where_no_other_option_does():
 def test_of_things_that_are_not_there_none_is_told_to_fit():
     found = asked("Which do you see?", of_look(made_look()), ["Noise", "Overexposure", "Motion blur"])
     assert found.doubts[0].startswith("None of these can be seen here")
-    assert "least unlikely" in found.doubts[0]
+    assert "comes nearest" in found.doubts[0]
+    assert max(found.chances.values()) < 0.5
     assert not any("fits best" in sentence for sentence in found.sentences)
 
 
@@ -102,14 +103,17 @@ def test_beside_a_reference_less_damage_is_noticed():
     levels = (0.0, 0.0, 0.0, 0.9, 0.1)
     alone, beside = made_look(levels=levels), made_look(levels=levels)
     beside.beside = {4: 0.9, 5: 0.1}
-    query = "Is the quality of the picture visibly worse than that of the reference?"
+    query = "Is the picture damaged?"
     assert asked(query, of_look(alone)).chances["Yes"] < asked(query, of_look(beside)).chances["Yes"]
 
 
 def test_both_halves_are_answered():
     found = asked("Is it blurry and noisy?", NOISY)
-    assert found.sentences[0].startswith("Blurry: no")
-    assert "noise: yes" in found.sentences[0]
+    assert found.text == "No"
+    assert [text.split(":")[0].rstrip(".") for text in found.sentences] == [
+        "The picture is sharp",
+        "The picture is noisy",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -124,8 +128,8 @@ def test_bounds(query, answer):
 def test_a_part_that_was_not_found_is_said_first():
     found = asked("Is the unicorn noisy?", MadeEvidence({"noisy": at(0.0)}))
     assert found.text == "No"
-    assert "'unicorn' cannot be located" in found.doubts[0]
-    assert found.verdict().reasoning.startswith("'unicorn' cannot be located")
+    assert found.verdict().reasoning.count("'unicorn'") == 1
+    assert found.doubts == ()
 
 
 def test_what_was_only_taken_for_a_part_is_said_first(monkeypatch):
@@ -133,10 +137,10 @@ def test_what_was_only_taken_for_a_part_is_said_first(monkeypatch):
     monkeypatch.setattr(MadeEvidence, "note", lambda self, part: "'flower' was taken for the yellow area")
     found = asked("Is the flower sharp?", HALVES)
     assert found.text == "Yes"
-    assert found.doubts[0] == "'flower' was taken for the yellow area."
+    assert found.notes == ("'flower' was taken for the yellow area.",)
     compared = asked("Which is sharper, the flower or the meadow?", HALVES)
     assert compared.text == "Flower"
-    assert compared.doubts
+    assert compared.notes
 
 
 # --- sorts of picture ---
@@ -215,7 +219,7 @@ def test_parts_that_cannot_be_found_are_not_compared():
 
 @pytest.mark.parametrize(
     ("query", "answer"),
-    [("How noisy is it?", "Severe noise"), ("How sharp is it?", "Very high sharpness"),
+    [("How noisy is it?", "Very noisy"), ("How sharp is it?", "Sharp"),
      ("How blurry is it?", "Not blurry"), ("Is it blurry or noisy?", "Noisy")],
 )  # fmt: skip
 def test_how_much(query, answer):
@@ -230,7 +234,7 @@ def test_neither_and_both():
 
 
 def test_the_worst_is_named_in_words_for_people():
-    assert asked("What is the main problem?", NOISY).text.startswith("Severe noise")
+    assert asked("What is the main problem?", NOISY).text == "Very grainy"
 
 
 def test_advice_comes_from_the_rules():
@@ -260,7 +264,7 @@ def test_more_than_people_want(place, answer):
 
 
 def test_generated_or_real_wants_one_of_the_two():
-    assert asked("Was this made by a machine or is it real?", PAINTING).text == "Generated"
+    assert asked("Was this generated or is it real?", PAINTING).text == "Generated"
 
 
 def test_of_facts_the_number_is_told():
@@ -277,8 +281,8 @@ def test_what_nothing_reads_is_not_answered_with_something_else(query):
 
 @pytest.mark.parametrize(("category", "hinted"), [("Blurs", True), ("Color distortions", True), ("Noise", False)])
 def test_slight_findings_that_may_be_style_are_called_hints(category, hinted):
-    assert ("may be meant" in finding(category, made_look({category: SLIGHT}))) == hinted
-    assert "may be meant" not in finding(category, made_look({category: SEVERE}))
+    assert ("perhaps on purpose" in finding(category, made_look({category: SLIGHT}))) == hinted
+    assert "perhaps on purpose" not in finding(category, made_look({category: SEVERE}))
 
 
 # --- when nothing reads just what was asked ---
@@ -288,19 +292,6 @@ def test_what_implies_a_property_stands_in_for_it():
     found = asked("Is the text legible?", MadeEvidence({"sharp": at(0.0), "quality": at(1.0)}), ["Yes", "No"])
     assert found.text == "B"
     assert any("sharpness was taken as a hint" in doubt for doubt in found.doubts)
-
-
-def test_parts_that_cannot_be_found_are_guessed_by_what_is_usual():
-    options = ["The background", "The woman"]
-    assert chosen("Which part is the most blurry?", options, MadeEvidence()) == "The background"
-    assert chosen("Which part is in focus?", options, MadeEvidence()) == "The woman"
-    assert any("guess" in doubt for doubt in asked("Which part is in focus?", MadeEvidence(), options).doubts)
-
-
-def test_praise_of_what_nobody_reads_is_told_with_a_doubt():
-    query = "Does the picture have a good sense of space?"
-    found = asked(query, MadeEvidence({"quality": at(1.0)}), ["Yes", "No"])
-    assert (found.text, any("'sense'" in doubt for doubt in found.doubts)) == ("A", True)
 
 
 def test_neither_end_of_something_in_between_is_certain():
@@ -359,5 +350,4 @@ def test_kinds_of_the_same_amount_are_told_apart():
 
 def test_the_first_part_beside_the_second_where_neither_is_found():
     query = "How is the sharpness of the background compared with the subject?"
-    assert chosen(query, ["Blurrier", "Sharper"], MadeEvidence()) == "Blurrier"
     assert asked(query, MadeEvidence(), ["Blurrier", "Sharper"]).doubts

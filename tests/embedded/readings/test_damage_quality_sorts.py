@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agenticiqa.embedded.language.meaning.properties import properties
+from agenticiqa.embedded.properties import properties
 from agenticiqa.embedded.readings.base import PropertyReading, reader_of
 from agenticiqa.embedded.readings.detail import READ
 from support.drawn import loaded
@@ -78,7 +78,7 @@ def test_no_overexposure_is_a_guess_where_lights_are_clipped():
     sound.image = loaded(pixels)
     told = read("overexposed", sound)
     assert told.guess
-    assert "31 % of it is pure white" in told.sentence
+    assert "31 % of it is pure white." in told.measured
     blown = made_look({"Brightness change": SEVERE}, flaws={"too_bright": 0.95})
     blown.image = loaded(pixels)
     assert not read("overexposed", blown).guess

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from agenticiqa.embedded.language.meaning.properties import properties
+from agenticiqa.embedded.properties import properties
 from agenticiqa.embedded.readings.base import PropertyReading, reader_of
 from agenticiqa.pictures.images import Box
 from support.drawn import (

@@ -6,62 +6,9 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from agenticiqa.embedded.answering.problem import (
-    AnswerProblem,
-)
-from agenticiqa.embedded.language.meaning.properties import GENERAL, Property
+from agenticiqa.embedded.answering.problem import AnswerProblem
+from agenticiqa.embedded.properties import Property
 from agenticiqa.embedded.readings.base import PLACES, PropertyReading
-
-_BOUND = re.compile(
-    r"\b(?P<word>above|over|more than|higher than|greater than|better than|exceeds?|at least|no less than|below|under|"
-    r"less than|lower than|worse than|at most|no more than)\s+(?:a\s+|an\s+)?(?P<number>\d+(?:\.\d+)?)"
-    r"\s*(?P<scale>%|per ?cent|/\s*\d+|out of \d+|of \d+)?",
-    re.IGNORECASE,
-)
-_UPWARD = ("above", "over", "more", "higher", "greater", "better", "exceed", "at least", "no less")
-_OF_SCORE = re.compile(r"\b(?:score|mark|grade|number|mos)\b", re.IGNORECASE)
-# How far people's mean opinion of a picture lies from the score that is read.
-_SPREAD = 0.25
-
-
-def names_bound(text: str) -> bool:
-    """Whether a question names a bound."""
-    return bool(_BOUND.search(text))
-
-
-def bound_answer(problem: AnswerProblem) -> tuple[float, tuple[str, ...]] | None:
-    """The chance of yes with the sentence that says the score; None where no bound of quality is asked for."""
-    found = _BOUND.search(problem.meaning.text)
-    told = problem.told("quality") if problem.meaning.property == "quality" and found else None
-    if found is None or told is None or "score" not in told.numbers:
-        return None
-    top = _top(float(found["number"]), found["scale"])
-    low = 0.0 if top == 100 else 1.0
-    bound = 1 + 4 * (float(found["number"]) - low) / (top - low)
-    score = float(told.numbers["score"])
-    above = 1 / (1 + math.exp(-max(-50.0, min(50.0, (score - bound) / _SPREAD))))
-    if _OF_SCORE.search(problem.meaning.text):
-        # What is asked for is the number, and that is known.
-        above = float(score > bound)
-    upward = found["word"].lower().startswith(_UPWARD)
-    shown = low + (score - 1) / 4 * (top - low)
-    other = "" if top == 5 else f", that is {shown:.{0 if top == 100 else 1}f} of {top:g}"
-    side = "above" if score > bound else "below"
-    sentence = f"The score is {score:.2f} of 5{other}: {side} {found['number']}."
-    return (above if upward else 1 - above), (sentence,)
-
-
-def _top(number: float, scale: str | None) -> float:
-    """The end of the scale that is meant: as it is said, else the first that holds the number."""
-    if scale and (said := re.search(r"\d+", scale)):
-        return float(said[0])
-    if scale:
-        return 100
-    return next(top for top in (5, 10, 100) if number <= top or top == 100)
-
-
-# --- From the chances of five places on an axis to the chance that a claim about it is right ---
-
 
 FLOOR = 1e-3
 MIDDLE = 0.5
@@ -69,6 +16,7 @@ MIDDLE = 0.5
 _REACH = 0.08
 # From here on an amount claims an end as a plain word does ("blurry"), nearer to the middle it claims a degree.
 _PLAIN_END = 0.3
+_EXCESS = re.compile(r"\b(?:too|overly|excessively|garish|gaudy|lurid|overdone)\b|\bover-?saturat", re.IGNORECASE)
 
 
 def is_damage(asked: Property, told: PropertyReading) -> bool:
@@ -86,15 +34,23 @@ def claim_chance(told: PropertyReading, asked: Property, end: int) -> float | No
     if told.amounts is None:
         return None
     if is_damage(asked, told):
-        visible = told.presence or 0.0
-        if asked.good == "much":
-            visible = 1 - told.amounts[-1]
-        bad = 1 if asked.good == "little" else -1
-        return visible if end == bad else 1 - visible
+        visible = 1 - told.amounts[-1] if asked.good == "much" else told.presence or 0.0
+        return visible if end == asked.bad_end else 1 - visible
     on_side = sum(c for place, c in zip(PLACES, told.amounts, strict=True) if (place - MIDDLE) * end > 0)
-    between = told.amounts[len(PLACES) // 2]
-    neither = asked.good == "middle" or asked.weight < GENERAL
-    return on_side if neither else on_side + between / 2
+    neither = asked.good == "middle" or asked.is_general
+    return on_side if neither else on_side + told.amounts[len(PLACES) // 2] / 2
+
+
+def said_chance(problem: AnswerProblem, asked: Property, told: PropertyReading, end: int) -> float | None:
+    """:func:`claim_chance` of the question's own words: "too vivid" claims an excess, "for A3" a least amount."""
+    text = problem.meaning.text
+    if told.amounts is not None and end > 0 and not is_damage(asked, told) and _EXCESS.search(text):
+        return excess_chance(told.amounts)
+    papers = [amount for word, amount in asked.papers.items() if re.search(rf"\b{word}\b", text, re.IGNORECASE)]
+    if papers and told.amounts is not None:
+        enough = chance_from(told, max(papers))
+        return enough if end >= 0 else 1 - enough
+    return claim_chance(told, asked, end)
 
 
 def excess_chance(amounts: Sequence[float]) -> float:
@@ -119,10 +75,20 @@ def severity(told: PropertyReading, asked: Property) -> float:
     return 4 * (1 - amount if asked.good == "much" else amount)
 
 
+def median_place(told: PropertyReading) -> int:
+    """The place at which half of the chances lie on either side."""
+    below = 0.0
+    for at, chance in enumerate(told.amounts or ()):
+        below += chance
+        if below >= MIDDLE:
+            return at
+    return len(PLACES) - 1
+
+
 def on_axis(told: PropertyReading, asked: Property, amounts: Mapping[str, float]) -> dict[str, float]:
     """The chance of each of several amounts, by what was read.
 
-    >>> from agenticiqa.embedded.language.meaning.properties import properties
+    >>> from agenticiqa.embedded.properties import properties
     >>> told = PropertyReading("Severe noise.", (0.0, 0.1, 0.1, 0.7, 0.1))
     >>> shares = on_axis(told, properties()["noisy"], {"A": 0.0, "B": 0.4, "C": 0.96})
     >>> max(shares, key=lambda letter: shares[letter])
@@ -130,11 +96,9 @@ def on_axis(told: PropertyReading, asked: Property, amounts: Mapping[str, float]
     """
     if told.amounts is None:
         return {}
-    ends = _two_ends(amounts)
-    if ends:
+    if ends := _two_ends(amounts):
         low, high = ends
-        raw = {low: claim_chance(told, asked, -1) or 0.0, high: claim_chance(told, asked, 1) or 0.0}
-        return normalised(raw)
+        return normalised({low: claim_chance(told, asked, -1) or 0.0, high: claim_chance(told, asked, 1) or 0.0})
     shares = dict.fromkeys(amounts, 0.0)
     for place, chance in zip(PLACES, told.amounts, strict=True):
         for letter, share in _meant_by(place, amounts).items():
@@ -172,3 +136,42 @@ def normalised(weights: Mapping[str, float]) -> dict[str, float]:
     floored = {key: max(FLOOR, weight) for key, weight in weights.items()}
     total = sum(floored.values())
     return {key: weight / total for key, weight in floored.items()}
+
+
+# --- "Is the score above 4?" ---
+
+_BOUND = re.compile(
+    r"\b(?P<word>above|over|more than|higher than|greater than|better than|exceeds?|at least|no less than|below|under|"
+    r"less than|lower than|worse than|at most|no more than)\s+(?:a\s+|an\s+)?(?P<number>\d+(?:\.\d+)?)"
+    r"\s*(?P<scale>%|per ?cent|/\s*\d+|out of \d+|of \d+)?",
+    re.IGNORECASE,
+)
+_UPWARD = ("above", "over", "more", "higher", "greater", "better", "exceed", "at least", "no less")
+
+
+def names_bound(text: str) -> bool:
+    """Whether a question names a bound: "above 4", "at least 80 %"."""
+    return bool(_BOUND.search(text))
+
+
+def bound_answer(problem: AnswerProblem) -> tuple[float, tuple[str, ...]] | None:
+    """The chance of yes with the sentence that says the score; None where no bound of quality is asked for."""
+    found = _BOUND.search(problem.meaning.text)
+    told = problem.told("quality") if problem.meaning.property == "quality" and found else None
+    if found is None or told is None or "score" not in told.numbers:
+        return None
+    number, said = float(found["number"]), re.search(r"\d+", found["scale"] or "")
+    top = (
+        float(said[0])
+        if said
+        else 100.0
+        if found["scale"]
+        else next(t for t in (5, 10, 100) if number <= t or t == 100)
+    )
+    low = 0.0 if top == 100 else 1.0
+    bound, score = 1 + 4 * (number - low) / (top - low), float(told.numbers["score"])
+    above = float(score > bound)
+    shown = low + (score - 1) / 4 * (top - low)
+    other = "" if top == 5 else f", that is {shown:.{0 if top == 100 else 1}f} of {top:g}"
+    sentence = f"The score is {score:.2f} of 5{other}: {'above' if above else 'below'} {found['number']}."
+    return (above if found["word"].lower().startswith(_UPWARD) else 1 - above), (sentence,)

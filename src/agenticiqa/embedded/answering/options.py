@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from agenticiqa.embedded.answering import parts, yes_no
+from agenticiqa.embedded.answering import comparing, yes_no
 from agenticiqa.embedded.answering.chances import (
     FLOOR,
     MIDDLE,
     claim_chance,
+    excess_chance,
+    is_damage,
     lies_between,
     normalised,
     on_axis,
+    severity,
 )
-from agenticiqa.embedded.answering.flaws import LEAST_WEIGHT, flaw_of
 from agenticiqa.embedded.answering.problem import (
-    CANNOT_JUDGE,
-    COLOURS,
+    OTHER_MODELS,
     AnswerProblem,
     EmbeddedAnswer,
     close_call,
     guessed,
-    likeliest,
     property_named,
     unread,
 )
-from agenticiqa.embedded.answering.words import usual_weight
-from agenticiqa.embedded.language.meaning.properties import GENERAL, Property
-from agenticiqa.embedded.language.meaning.reader import OptionMeaning
+from agenticiqa.embedded.properties import Property
+from agenticiqa.embedded.question import OptionMeaning, own_claim
 from agenticiqa.embedded.readings.base import PropertyReading
+from agenticiqa.embedded.readings.detail import READ
+from agenticiqa.vocabulary import distortion_terms, plain_words
 
 # "Can't tell", where something was read, and where nothing was.
 _UNKNOWN_THOUGH_READ, _UNKNOWN = 0.02, 0.6
@@ -40,6 +41,14 @@ _STAND_IN, _STAND_IN_BY_KIN = 0.4, 0.6
 _SEEN = 0.5
 # A value (a colour, a sort of picture) below this is not there.
 _HARDLY = 0.15
+_NO_CLAIM = ("unknown", "not_present")
+# Among several kinds of damage the one that hurts most is meant; of slight damage this much counts beside its severity.
+LEAST_WEIGHT = 0.2
+# A finer kind that is not told apart still speaks for its category where no other option does: people say "out of
+# focus" of any blur.
+CATEGORY_SHARE = 0.3
+# Damage of a category by name that the model has never seen: its category says nothing of it.
+_UNKNOWN_KINDS = frozenset({"moire", "glare", "vignetting", "geometric", "damage", "aliasing"})
 
 
 @dataclass
@@ -48,20 +57,16 @@ class Weights:
 
     known: dict[str, float] = field(default_factory=dict)
     sentences: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    measured: dict[str, tuple[str, ...]] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
-    values: dict[str, float] = field(default_factory=dict)
-    """The chances of values, of options that name one."""
-    none_seen: bool = False
-    """Whether nothing of what is offered can be seen: then no option is told to fit."""
+    nearest: float | None = None
+    """Where nothing of what is offered can be seen: the chance of what comes nearest."""
 
-    def told(
-        self, letter: str, weight: float, told: PropertyReading | None = None, asked: Property | None = None
-    ) -> None:
+    def add(self, letter: str, weight: float, told: PropertyReading, asked: Property) -> None:
         self.known[letter] = weight
-        if told is not None:
-            self.sentences[letter] = (told.sentence,)
-            if told.guess and asked is not None:
-                self.doubts.append(guessed(asked))
+        self.sentences[letter], self.measured[letter] = (told.sentence,), told.measured
+        if told.guess:
+            self.doubts.append(guessed(asked))
 
 
 def answer(problem: AnswerProblem) -> EmbeddedAnswer:
@@ -69,127 +74,82 @@ def answer(problem: AnswerProblem) -> EmbeddedAnswer:
     texts = {option.letter: option.text for option in problem.meaning.options}
     weights = _weights(problem)
     chances = _chances(problem, weights)
-    best = likeliest(chances, texts)
-    said = () if weights.none_seen else (f"{texts[best]!r} fits best of the options ({chances[best]:.0%}).",)
-    doubts = (*problem.missing_parts(), *problem.stands_in(), *weights.doubts, *close_call(chances))
-    return EmbeddedAnswer(best, (*said, *weights.sentences.get(best, ())), chances, doubts)
+    # Among equals the words decide, so that their order does not.
+    best = max(chances, key=lambda letter: (round(chances[letter], 9), texts[letter]))
+    said = f"{texts[best]!r} fits best."
+    if weights.nearest is not None:
+        said = f"None of these can be seen here; {texts[best]!r} comes nearest."
+    sentences, measured = weights.sentences.get(best, ()), weights.measured.get(best, ())
+    if weights.nearest is not None:
+        return EmbeddedAnswer(best, (), chances, (said, *weights.doubts), problem.missing_parts(), measured)
+    doubts = (*weights.doubts, *close_call(chances))
+    return EmbeddedAnswer(best, (said, *sentences), chances, doubts, problem.missing_parts(), measured)
 
 
 def _chances(problem: AnswerProblem, weights: Weights) -> dict[str, float]:
-    letters = [option.letter for option in problem.meaning.options]
+    options = problem.meaning.options
     if not weights.known:
-        weights.doubts.append(f"{unread(problem.asked)} The answer is a guess among the options.")
-        return _guesses(problem)
-    silent = [option for option in problem.meaning.options if option.letter not in weights.known]
-    if any(option.claim not in ("unknown", "not_present") for option in silent):
-        named = ", ".join(repr(option.text) for option in silent if option.claim not in ("unknown", "not_present"))
-        weights.doubts.append(f"Nothing here reads what is said by {named}.")
+        weights.doubts += [*unread(problem.asked).doubts, "The answer is a guess among the options."]
+        return normalised({each.letter: _UNKNOWN if each.claim == "unknown" else 0.2 for each in options})
+    silent = [each for each in options if each.letter not in weights.known]
+    if unclear := [each.text for each in silent if each.claim not in _NO_CLAIM]:
+        weights.doubts.append(f"Nothing here reads what is said by {', '.join(map(repr, unclear))}.")
     # An option that cannot be judged is less likely than the average of those that can.
     average = sum(weights.known.values()) / len(weights.known)
-    raw = {letter: weights.known.get(letter, average / 2) for letter in letters}
+    raw = {each.letter: weights.known.get(each.letter, average / 2) for each in options}
     total = sum(raw.values()) or 1.0
+    found = all(problem.evidence.located(part) for part in problem.parts)
+    shares = {"unknown": _UNKNOWN_THOUGH_READ, "not_present": _ABSENT_THOUGH_FOUND if found else _ABSENT}
     for option in silent:
-        found = all(problem.evidence.located(part) for part in problem.parts)
-        share = {
-            "unknown": _UNKNOWN_THOUGH_READ,
-            "not_present": _ABSENT_THOUGH_FOUND if found else _ABSENT,
-        }.get(option.claim or "")
-        if share is not None:
-            raw[option.letter] = total * share
-    return normalised(raw)
-
-
-def _guesses(problem: AnswerProblem) -> dict[str, float]:
-    """Nothing was read: "can't tell" where it is offered, else what is usual of such parts, else whichever."""
-    return normalised(
-        {
-            option.letter: _UNKNOWN if option.claim == "unknown" else usual_weight(problem, option)
-            for option in problem.meaning.options
-        }
-    )
+        if option.claim in shares:
+            raw[option.letter] = total * shares[option.claim]
+    chances = normalised(raw)
+    if weights.nearest is None:
+        return chances
+    # What is hardly there is told with no more confidence than that.
+    sure = weights.nearest
+    return {letter: sure * chance + (1 - sure) / len(chances) for letter, chance in chances.items()}
 
 
 def _weights(problem: AnswerProblem) -> Weights:
-    meaning = problem.meaning
+    meaning, asked = problem.meaning, problem.asked
     if meaning.form in ("where", "compare"):
-        weights = Weights()
-        found = parts.option_weights(problem)
+        found = comparing.option_weights(problem)
+        weights = Weights(doubts=found.doubts)
         for letter, (weight, sentence) in found.weights.items():
-            weights.known[letter] = weight
-            weights.sentences[letter] = (sentence,) if sentence else ()
-        weights.doubts += found.doubts
+            weights.known[letter], weights.sentences[letter] = weight, (sentence,) if sentence else ()
         if weights.known or (meaning.form == "compare" and found.doubts):
             return weights
-    if meaning.form == "yes_no" and (weights := _of_yes_no(problem)).known:
-        return weights
     on_scale = {o.letter: o.amount for o in meaning.options if o.property == meaning.property and o.amount is not None}
-    if len(on_scale) > 1 and (len(set(on_scale.values())) == 1 or _differ_in_kind(problem, on_scale)):
-        # "Overexposed or underexposed?": both spoil the exposure, each in its own way.
-        return _of_claims(problem.by_own_words())
-    opposed = meaning.form == "degree" and len(on_scale) == len(meaning.options) == len(set(on_scale.values()))
-    if len(on_scale) > 1 and problem.asked is not None and (opposed or not _is_choice_of_flaws(problem)):
-        return _of_degrees(problem, problem.asked, on_scale)
-    return _of_claims(problem)
+    if asked is None or len(on_scale) < 2 or len(set(on_scale.values())) < 2 or _differ_in_kind(problem, on_scale):
+        return _of_claims(problem)
+    if meaning.form in ("yes_no", "good_enough") and all(not 0.3 < amount < 0.7 for amount in on_scale.values()):
+        return _of_yes_no(problem, on_scale)
+    return _of_degrees(problem, asked, on_scale)
 
 
 def _differ_in_kind(problem: AnswerProblem, on_scale: Mapping[str, float]) -> bool:
-    """ "Motion blur / Lens blur / None": two of the same amount that name different kinds of it."""
-    own = {each.letter: each.property for each in problem.by_own_words().meaning.options if each.letter in on_scale}
-    alike = [letter for letter, amount in on_scale.items() if list(on_scale.values()).count(amount) > 1]
-    kinds = {problem.kind_of(letter) or own[letter] for letter in alike}
-    return len(alike) > 1 and len(kinds) == len(alike)
+    """ "Motion blur / Lens blur / None", "Overexposed / Underexposed": alike in amount, each in its own way."""
+    places = [round(4 * amount) for amount in on_scale.values()]
+    alike = [letter for letter, amount in on_scale.items() if places.count(round(4 * amount)) > 1]
+    texts = {option.letter: option.text for option in problem.meaning.options}
+    own = {claim[0] for letter in alike if (claim := own_claim(texts[letter]))}
+    return len(alike) > 1 and len(own) == len(alike)
 
 
-# --- yes or no ---
+# --- yes or no, and degrees ---
 
 
-def _of_yes_no(problem: AnswerProblem) -> Weights:
-    weights = Weights()
-    found = yes_no.compared(problem) if parts.compares(problem) else yes_no.yes_chance(problem)
-    amounts = {o.letter: o.amount for o in problem.meaning.options if o.amount is not None}
+def _of_yes_no(problem: AnswerProblem, amounts: Mapping[str, float]) -> Weights:
+    found = yes_no.yes_chance(problem)
     if found is None:
         return _stand_in(problem, amounts)
+    weights = Weights(doubts=list(found.doubts))
     for letter, amount in amounts.items():
         says_yes = (amount > MIDDLE) == (problem.meaning.polarity > 0)
         weights.known[letter] = found.chance if says_yes else 1 - found.chance
-        weights.sentences[letter] = found.sentences
-    for option in problem.meaning.options:
-        said = option.text.strip(" .!").casefold()
-        if option.letter not in weights.known and said in ("yes", "no"):
-            weights.known[option.letter] = found.chance if said == "yes" else 1 - found.chance
-            weights.sentences[option.letter] = found.sentences
-    weights.doubts += found.doubts
+        weights.sentences[letter], weights.measured[letter] = found.sentences, found.measured
     return weights
-
-
-def _stand_in(problem: AnswerProblem, amounts: Mapping[str, float]) -> Weights:
-    """Evidence of another kind, counted for less: what implies the property, else the quality on the whole (good
-    pictures are more often also praised for something else).
-    """
-    weights, asked = Weights(), problem.asked
-    if asked is None or not amounts:
-        return weights
-    other, turn, kept = _hint(problem, asked)
-    told = problem.told(other.name)
-    if told is None or told.amounts is None or (other.name == "quality" and asked.good == "middle"):
-        return weights
-    shares = on_axis(told, other, {k: 1 - amount if turn else amount for k, amount in amounts.items()})
-    even = 1 / len(shares)
-    weights.known = {letter: kept * share + (1 - kept) * even for letter, share in shares.items()}
-    hint = "the quality of the whole picture" if other.name == "quality" else other.title
-    weights.doubts.append(f"Nothing here reads {asked.title}; {hint} was taken as a hint. {CANNOT_JUDGE}")
-    return weights
-
-
-def _hint(problem: AnswerProblem, asked: Property) -> tuple[Property, bool, float]:
-    """What stands in for a property, whether it says the contrary, and how much of its verdict is kept."""
-    for name, amount in asked.implied_by.items():
-        if amount in (0, 1) and (told := problem.told(name)) and told.amounts is not None:
-            return property_named(name), amount == 0, _STAND_IN_BY_KIN
-    return property_named("quality"), asked.good == "little", _STAND_IN
-
-
-# --- degrees ---
 
 
 def _of_degrees(problem: AnswerProblem, asked: Property, amounts: Mapping[str, float]) -> Weights:
@@ -198,116 +158,159 @@ def _of_degrees(problem: AnswerProblem, asked: Property, amounts: Mapping[str, f
         return _stand_in(problem, amounts)
     weights = Weights()
     for letter, share in on_axis(told, asked, amounts).items():
-        weights.told(letter, share, told, asked)
+        weights.add(letter, share, told, asked)
     if lies_between(told, asked, amounts):
         weights.doubts.append("What was read lies between the options.")
+    return weights
+
+
+def _stand_in(problem: AnswerProblem, amounts: Mapping[str, float]) -> Weights:
+    """Evidence of another kind, counted for less: what implies the property, else the quality on the whole (good
+    pictures are more often also praised for something else).
+    """
+    weights, asked = Weights(), problem.asked
+    if asked is None:
+        return weights
+    other, turn, kept = property_named("quality"), asked.good == "little", _STAND_IN
+    for name, amount in asked.implied_by.items():
+        if (told := problem.told(name)) and told.amounts is not None:
+            other, turn, kept = property_named(name), amount == 0, _STAND_IN_BY_KIN
+            break
+    told = problem.told(other.name)
+    if told is None or told.amounts is None or (other.name == "quality" and asked.good == "middle"):
+        return weights
+    shares = on_axis(told, other, {k: 1 - amount if turn else amount for k, amount in amounts.items()})
+    weights.known = {letter: kept * share + (1 - kept) / len(shares) for letter, share in shares.items()}
+    hint = "the quality of the whole picture" if other.name == "quality" else other.title
+    weights.doubts.append(f"Nothing here reads {asked.title}; {hint} was taken as a hint. {OTHER_MODELS}")
     return weights
 
 
 # --- claims of their own ---
 
 
-def _is_choice_of_flaws(problem: AnswerProblem) -> bool:
-    """Flaws are asked about, or the options name several kinds of damage."""
-    if problem.meaning.form == "which" and problem.meaning.property == "flaw":
-        return True
-    letters = (option.letter for option in problem.meaning.options)
-    named = {kind for letter in letters if (kind := problem.kind_of(letter)) and problem.names_damage(letter)}
-    return len(named) > 1 and len(named) == len(problem.meaning.options)
+@dataclass(frozen=True)
+class Flaw:
+    """A flaw that an option names: the chance that it is there, and how bad it is where it is, 0 to 4."""
+
+    there: float
+    severity: float
+    told: PropertyReading
+    asked: Property
 
 
 def _of_claims(problem: AnswerProblem) -> Weights:
-    weights = Weights()
-    seen: dict[str, float] = {}
+    weights, seen, values = Weights(), dict[str, float](), dict[str, float]()
     for option in problem.meaning.options:
-        if option.claim in ("unknown", "not_present"):
-            continue
-        if option.claim in ("none", "all", "both"):
-            continue
-        _weigh_claim(problem, option, weights, seen)
+        if option.claim not in (*_NO_CLAIM, "none", "all", "same"):
+            _weigh_claim(problem, option, weights, seen, values)
     if not weights.known:
         return weights
-    wanted_absent = problem.meaning.polarity < 0
+    wanted_absent = problem.meaning.end < 0
     every = tuple(text for texts in weights.sentences.values() for text in texts)
     for option in problem.meaning.options:
         if option.claim == "none":
-            most = max((*seen.values(), *weights.values.values()), default=0.0)
-            weights.told(option.letter, most if wanted_absent else (1 - most) * (1 + LEAST_WEIGHT))
+            most = max((*seen.values(), *values.values()), default=0.0)
+            weights.known[option.letter] = most if wanted_absent else (1 - most) * (1 + LEAST_WEIGHT)
             weights.sentences[option.letter] = every
-        elif option.claim in ("all", "both"):
+        elif option.claim in ("all", "same"):
             least = min(seen.values(), default=0.0)
-            weights.told(option.letter, 1 - least if wanted_absent else 4 * least)
+            weights.known[option.letter] = 1 - least if wanted_absent else 4 * least
             weights.sentences[option.letter] = every
-    if weights.values and set(weights.values) == set(weights.known) and max(weights.values.values()) < _HARDLY:
-        _say_none(problem, weights.values, weights)
+    if values and set(values) == set(weights.known) and max(values.values()) < _HARDLY:
+        weights.nearest = max(values.values())
     has_none = any(option.claim == "none" for option in problem.meaning.options)
     if seen and len(seen) == len(weights.known) and not wanted_absent and not has_none and max(seen.values()) < _SEEN:
-        _say_none(problem, seen, weights)
+        weights.nearest = max(seen.values())
     return weights
 
 
-def _say_none(problem: AnswerProblem, seen: Mapping[str, float], weights: Weights) -> None:
-    texts = {option.letter: option.text for option in problem.meaning.options}
-    nearest = max(seen, key=lambda letter: (weights.known[letter], texts[letter]))
-    weights.doubts.append(
-        f"None of these can be seen here; {texts[nearest]!r} is the least unlikely ({seen[nearest]:.0%})."
-    )
-    weights.none_seen = True
-
-
-def _weigh_claim(problem: AnswerProblem, option: OptionMeaning, weights: Weights, seen: dict[str, float]) -> None:
+def _weigh_claim(
+    problem: AnswerProblem,
+    option: OptionMeaning,
+    weights: Weights,
+    seen: dict[str, float],
+    values: dict[str, float],
+) -> None:
     asked = problem.asked
-    own = asked and problem.told(asked.name)
-    value = _value_chance(asked, own, option.claim) if own and asked and asked.weight >= GENERAL else None
-    if value is not None and own:
-        value -= _offered_beside(problem, own, option.claim)
-        weights.told(option.letter, value, own, asked)
-        weights.values[option.letter] = value
+    told = problem.told(asked.name) if asked and not asked.is_general else None
+    if asked and told and option.claim in asked.values.values():
+        # A colour that is not among those found is not there; "drawing" beside "sketch" means other drawings.
+        value = told.values.get(option.claim or "", 0.0)
+        offered = {other.claim for other in problem.meaning.options}
+        value -= sum(
+            told.values[narrow] for narrow, wide in told.within.items() if wide == option.claim and narrow in offered
+        )
+        values[option.letter] = value
+        weights.add(option.letter, value, told, asked)
         return
-    if _is_choice_of_flaws(problem) and not _denies(problem, option):
-        _weigh_flaw(problem, option, weights, seen)
+    claim = own_claim(option.text)
+    if claim is None:
         return
-    if option.property is None or option.amount is None:
+    claimed, end = property_named(claim[0]), claim[1]
+    excess = problem.meaning.property == "flaw" and claimed.name in ("colourful", "contrasty")
+    if claimed.bad_end == end or excess or (claimed.good == "middle" and problem.meaning.property == "flaw"):
+        flaw = _flaw(problem, option, claimed, end)
+        if flaw is None:
+            return
+        seen[option.letter] = flaw.there
+        weight = 1 - flaw.there if problem.meaning.end < 0 else flaw.there * (LEAST_WEIGHT + flaw.severity)
+        weights.add(option.letter, max(FLOOR, weight), flaw.told, claimed)
         return
-    claimed = property_named(option.property)
+    own = problem.told(claimed.name)
+    chance = claim_chance(own, claimed, end) if own else None
+    if own and chance is not None:
+        weights.add(option.letter, chance, own, claimed)
+
+
+def _flaw(problem: AnswerProblem, option: OptionMeaning, claimed: Property, end: int) -> Flaw | None:
+    """How likely a flaw is and how much it hurts: by its own reading, and by the model's kinds of damage."""
     told = problem.told(claimed.name)
-    if told is None or told.amounts is None:
-        return
-    weights.told(option.letter, _chance_of_claim(told, claimed, option.amount), told, claimed)
+    chance = claim_chance(told, claimed, end) if told else None
+    by_reader = None
+    if told is not None and chance is not None:
+        bad = severity(told, claimed) if is_damage(claimed, told) else 4 * chance
+        by_reader = Flaw(chance, bad, told, claimed)
+    by_model = _flaw_by_model(problem, option, claimed)
+    if by_model is None or by_reader is None:
+        return by_model or by_reader
+    known = READ.get(claimed.name)
+    if known is None:
+        # Of colours and contrast the reader measures what is there, not whether it is damage: only an excess is.
+        excess = (
+            excess_chance(told.amounts) if claimed.name == "colourful" and end > 0 and told and told.amounts else 0.0
+        )
+        return replace(by_model, there=max(by_model.there, excess), told=by_reader.told)
+    there = max(by_model.there, by_reader.there) if known.kind else by_model.there
+    return Flaw(there, by_model.severity, by_reader.told, claimed)
 
 
-def _chance_of_claim(told: PropertyReading, claimed: Property, amount: float) -> float:
-    return claim_chance(told, claimed, 1 if amount > MIDDLE else -1) or 0.0
+def _kind_named(text: str, claimed: Property) -> str | None:
+    """The finer kind that an option names in so many words, else the main one of its property."""
+    said = f" {plain_words(text)} "
+    words = [
+        word for word, term in distortion_terms().items() if term.category == claimed.category and f" {word} " in said
+    ]
+    return distortion_terms()[max(words, key=len)].kind if words else claimed.kind
 
 
-def _denies(problem: AnswerProblem, option: OptionMeaning) -> bool:
-    """ "Sharp" among flaws: the option claims the good end. "Oversaturation" claims too much of it, which is a flaw."""
-    damage = problem.kind_of(option.letter) is not None and problem.names_damage(option.letter)
-    if damage or option.property is None or option.amount is None:
-        return False
-    good = property_named(option.property).good
-    return (option.amount > MIDDLE) == (good == "much") and good != "middle"
-
-
-def _weigh_flaw(problem: AnswerProblem, option: OptionMeaning, weights: Weights, seen: dict[str, float]) -> None:
-    flaw = flaw_of(problem, option)
-    if flaw is None:
-        return
-    seen[option.letter] = flaw.there
-    weights.known[option.letter] = max(FLOOR, 1 - flaw.there if problem.meaning.polarity < 0 else flaw.weight)
-    weights.sentences[option.letter] = (flaw.sentence,)
-    if flaw.guess and option.property:
-        weights.doubts.append(guessed(property_named(option.property)))
-
-
-def _offered_beside(problem: AnswerProblem, told: PropertyReading, value: str | None) -> float:
-    """ "Drawing / Sketch": who offers both means other drawings by the first."""
-    offered = {option.claim for option in problem.meaning.options}
-    return sum(told.values[narrow] for narrow, wide in told.within.items() if wide == value and narrow in offered)
-
-
-def _value_chance(asked: Property, told: PropertyReading, value: str | None) -> float | None:
-    """Of a value that the vocabulary lists; a colour that is not among those found is not there."""
-    if value in COLOURS and asked.name == "colour_scheme":
-        return told.values.get(value, 0.0)
-    return told.values.get(value or "")
+def _flaw_by_model(problem: AnswerProblem, option: OptionMeaning, claimed: Property) -> Flaw | None:
+    category, kind = claimed.category, _kind_named(option.text, claimed)
+    chances = problem.evidence.damage(category, problem.parts[0]) if category else None
+    if category is None or kind is None or chances is None:
+        return None
+    others = [(each.text, own_claim(each.text)) for each in problem.meaning.options if each.letter != option.letter]
+    named = [(text, property_named(claim[0])) for text, claim in others if claim]
+    rivals = {_kind_named(text, other) for text, other in named if other.category == category} - {kind, None}
+    share = problem.evidence.share(category, kind, problem.parts[0])
+    if share is not None:
+        share = share if rivals else CATEGORY_SHARE + (1 - CATEGORY_SHARE) * share
+    elif kind in _UNKNOWN_KINDS:
+        return None
+    else:
+        taken = (problem.evidence.share(category, str(rival), problem.parts[0]) for rival in rivals)
+        share = max(0.0, 1 - sum(other for other in taken if other is not None))
+    there = share * (1 - chances[0])
+    bad = sum(place * chance for place, chance in enumerate(chances))
+    said = "can be seen" if there >= _SEEN else "is not to be seen"
+    return Flaw(there, bad, PropertyReading(f"{option.text[:1].upper()}{option.text[1:]} {said}."), claimed)

@@ -1,12 +1,12 @@
-"""Yes or no."""
+"""Yes or no; also whether a picture is good enough for something."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from agenticiqa.embedded.answering import parts
-from agenticiqa.embedded.answering.chances import bound_answer, chance_from, claim_chance, excess_chance, is_damage
+from agenticiqa.embedded.answering import comparing
+from agenticiqa.embedded.answering.chances import bound_answer, said_chance
 from agenticiqa.embedded.answering.problem import (
     AnswerProblem,
     EmbeddedAnswer,
@@ -14,19 +14,21 @@ from agenticiqa.embedded.answering.problem import (
     close_call,
     guessed,
     property_named,
-    unable,
+    statement,
     unread,
 )
 from agenticiqa.embedded.findings import Seen
-from agenticiqa.embedded.language.meaning.amounts import plain
-from agenticiqa.embedded.language.meaning.direction import Statement
-from agenticiqa.embedded.language.meaning.properties import Property
-from agenticiqa.embedded.language.meaning.reader import Meaning
 from agenticiqa.embedded.looking import Look
+from agenticiqa.embedded.properties import Property
+from agenticiqa.embedded.question import Meaning, own_claim
+from agenticiqa.embedded.readings.base import PropertyReading
 
 YES, NO = "Yes", "No"
 SAID = 0.5
-_EXCESS = re.compile(r"\b(?:too|overly|excessively|garish|gaudy|lurid|overdone)\b|\bover-?saturat", re.IGNORECASE)
+_CLAUSE = re.compile(r"\s*(?:\band\b|\bbut\b|\byet\b|\bwhile\b|\bor\b|\bnor\b)\s*", re.I)
+
+
+_DENIES = re.compile(r"\bnot an?\b|\bno\b|\bisn'?t\b(?!.*\?)", re.I)
 
 
 @dataclass(frozen=True)
@@ -36,118 +38,92 @@ class Weighed:
     chance: float
     sentences: tuple[str, ...]
     doubts: tuple[str, ...] = ()
+    measured: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One thing that a yes claims: much or little of a property."""
+
+    property: str
+    end: int
 
 
 def answer(problem: AnswerProblem) -> EmbeddedAnswer:
+    """Yes or no with its chance; the words of the readings are the reasons."""
     weighed = yes_chance(problem)
     if weighed is None:
-        return unable(*problem.missing_parts(), unread(_unread_property(problem)))
+        return unread(problem.asked)
     chances = {YES: weighed.chance, NO: 1 - weighed.chance}
     text = YES if weighed.chance >= SAID else NO
-    if problem.meaning.property == "real" and " or " in problem.meaning.text.casefold():
-        # "Generated or real?" wants one of the two.
-        says_real = (text == YES) == (problem.meaning.polarity > 0)
-        doubts = (*problem.missing_parts(), *weighed.doubts)
-        return EmbeddedAnswer("Real" if says_real else "Generated", weighed.sentences, doubts=doubts)
-    sure = f"Chance of {text.lower()}: {chances[text]:.0%}."
-    doubts = (*problem.missing_parts(), *problem.stands_in(), *weighed.doubts, *close_call(chances))
-    return EmbeddedAnswer(text, (*weighed.sentences, sure), chances, doubts)
+    doubts = (*weighed.doubts, *close_call(chances))
+    return EmbeddedAnswer(text, weighed.sentences, chances, doubts, measured=weighed.measured)
 
 
 def yes_chance(problem: AnswerProblem) -> Weighed | None:
-    """None where one of the statements cannot be read at all."""
-    bound = bound_answer(problem)
-    if bound is not None:
+    """None where something that a yes claims cannot be read at all."""
+    if bound := bound_answer(problem):
         return Weighed(*bound)
-    statements = problem.meaning.statements or _one_statement(problem)
-    weighed = [_statement_chance(problem, each) for each in statements]
+    if len(problem.parts) > 1 and comparing.is_than(problem.meaning.text):
+        found = comparing.compare(problem)
+        return Weighed(found.chances[YES], found.sentences, found.doubts) if YES in found.chances else None
+    weighed = [_of_claim(problem, each) for each in claims(problem.meaning)]
     known = [each for each in weighed if each is not None]
     if not known or len(known) < len(weighed):
         return None
-    chances = [each.chance for each in known]
-    chance = max(chances) if problem.meaning.joined == "or" else min(chances)
-    sentences = tuple(text for each in known for text in each.sentences)
-    if len(known) > 1:
-        halves = (_half(each, found.chance) for each, found in zip(statements, known, strict=True))
-        sentences = ("; ".join(halves).capitalize() + ".", *sentences)
-    return Weighed(chance, sentences, tuple(text for each in known for text in each.doubts))
+    either = " or " in problem.meaning.text
+    decisive = (max if either else min)(known, key=lambda each: each.chance)
+    return Weighed(
+        decisive.chance,
+        tuple(text for each in known for text in each.sentences),
+        tuple(text for each in known for text in each.doubts),
+        tuple(text for each in known for text in each.measured),
+    )
 
 
-def compared(problem: AnswerProblem) -> Weighed | None:
-    """ "Is the sky sharper than the sea?": the chance that it is; None where a part was not found."""
-    found = parts.compare(problem)
-    return Weighed(found.chances[YES], found.sentences, found.doubts) if YES in found.chances else None
+def claims(meaning: Meaning) -> tuple[Claim, ...]:
+    """All that a yes claims: one thing, or several for "Is it sharp but noisy?"."""
+    if meaning.property is None:
+        return ()
+    first = Claim(meaning.property, meaning.polarity)
+    clauses = _CLAUSE.split(meaning.text)
+    said = [Claim(*found) for clause in clauses if len(clauses) > 1 and (found := own_claim(clause))]
+    if len({each.property for each in said}) < 2 or first.property not in {each.property for each in said}:
+        return (first,)
+    return tuple({each.property: each for each in reversed(said)}.values())[::-1]
 
 
-def _one_statement(problem: AnswerProblem) -> tuple[Statement, ...]:
-    name = problem.meaning.property
-    return (Statement(name, problem.meaning.polarity),) if name else ()
-
-
-def _half(statement: Statement, chance: float) -> str:
-    """ "blurry: no (97 %)": one half of a two-part question."""
-    asked = property_named(statement.property)
-    claimed = asked.word(statement.end())
-    if statement.denied:
-        claimed = f"no {asked.title}" if asked.good == "little" else f"not {claimed}"
-    return f"{claimed}: {'yes' if chance >= SAID else 'no'} ({max(chance, 1 - chance):.0%})"
-
-
-def _statement_chance(problem: AnswerProblem, statement: Statement) -> Weighed | None:
+def _of_claim(problem: AnswerProblem, claim: Claim) -> Weighed | None:
     """What is said of several parts holds if it holds of each."""
-    found = [_of_part(problem, statement, part) for part in statement.parts or problem.parts]
+    found = [_of_part(problem, claim, part) for part in problem.parts]
     known = [each for each in found if each is not None]
     if len(known) < len(found):
         return None
     worst = min(known, key=lambda each: each.chance)
-    return Weighed(
-        worst.chance,
-        tuple(text for each in known for text in each.sentences),
-        tuple(text for each in known for text in each.doubts),
-    )
+    return replace(worst, measured=tuple(text for each in known for text in each.measured))
 
 
-def _of_part(problem: AnswerProblem, statement: Statement, part: str) -> Weighed | None:
-    asked = property_named(statement.property)
+def _of_part(problem: AnswerProblem, claim: Claim, part: str) -> Weighed | None:
+    asked = property_named(claim.property)
     told = problem.evidence.told(asked.name, part)
     if told is None:
         return None
-    value = problem.meaning.value if asked.name == problem.meaning.property else None
-    least = _least_amount(problem, asked)
-    if told.amounts is not None and not is_damage(asked, told) and _is_excess(problem, statement):
-        chance: float | None = excess_chance(told.amounts)
-    elif least is not None and told.amounts is not None:
-        chance = chance_from(told, least)
-    else:
-        chance = told.values.get(value) if value else claim_chance(told, asked, statement.end())
+    value = problem.meaning.value() if asked.name == problem.meaning.property and not asked.has_scale else None
+    chance = told.values.get(value) if value else said_chance(problem, asked, told, claim.end)
     if chance is None:
         return None
-    turned = statement.polarity < 0 if value else statement.denied
-    where = f"In {part}: " if len(problem.parts) > 1 else ""
-    return Weighed(
-        1 - chance if turned else chance, (f"{where}{told.sentence}",), (guessed(asked),) if told.guess else ()
-    )
+    if value and _DENIES.search(problem.meaning.text):
+        chance = 1 - chance
+    there = replace(problem, marked=(part,))
+    said = told.sentence if value else _said(there, asked, claim.end if chance >= SAID else -claim.end, told)
+    return Weighed(chance, (said,), (guessed(asked),) if told.guess else (), told.measured)
 
 
-def _is_excess(problem: AnswerProblem, statement: Statement) -> bool:
-    """ "Is it oversaturated?", "Are the colours too vivid?": more of it than people want."""
-    return statement.end() > 0 and bool(_EXCESS.search(problem.meaning.text))
-
-
-def _least_amount(problem: AnswerProblem, asked: Property) -> float | None:
-    """ "Is it good enough to print at A3?": the amount that the question itself names."""
-    if asked.name != "printable":
-        return None
-    said = f" {plain(problem.meaning.text)} "
-    return max((amount for word, amount in asked.degrees.items() if f" {word} " in said), default=None)
-
-
-def _unread_property(problem: AnswerProblem) -> Property | None:
-    for statement in problem.meaning.statements:
-        asked = property_named(statement.property)
-        if problem.told(asked.name) is None:
-            return asked
-    return problem.asked
+def _said(problem: AnswerProblem, asked: Property, end: int, told: PropertyReading) -> str:
+    """The answer as a statement, with its reason; what reads in full already is said as it was read."""
+    if asked.is_general or asked.name in ("printable", "resolution", "legible", "real", "level", "symmetric"):
+        return told.sentence
+    return statement(problem, asked, end, because=told.because)
 
 
 def said_yes_of(meaning: Meaning, look: Look) -> bool:

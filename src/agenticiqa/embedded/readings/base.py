@@ -79,7 +79,7 @@ class PropertyReading:
     """One property of one part of a picture, as it was read there."""
 
     sentence: str
-    """In plain words first, numbers after; true of what was read, whatever was asked."""
+    """In plain words; true of what was read, whatever was asked."""
     amounts: tuple[float, ...] | None = None
     """The chance of each of :data:`PLACES`; None for a property without a scale."""
     values: Mapping[str, float] = field(default_factory=dict)
@@ -90,6 +90,10 @@ class PropertyReading:
     """Whether this is a hint rather than a reading that was checked: an answer from it is never certain."""
     numbers: Mapping[str, float | str] = field(default_factory=dict)
     """What was measured, by name."""
+    because: str = ""
+    """The reason in plain words, where there is more to say than how much: "its edges are soft"."""
+    measured: tuple[str, ...] = ()
+    """What was measured, in sentences, for those who ask why."""
 
     @property
     def amount(self) -> float | None:

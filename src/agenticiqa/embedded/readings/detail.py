@@ -13,8 +13,9 @@ from math import log2
 import cv2
 import numpy as np
 
-from agenticiqa.embedded.findings import described, finding
+from agenticiqa.embedded.findings import NAMES, described, finding
 from agenticiqa.embedded.looking import Look
+from agenticiqa.embedded.measures import reason
 from agenticiqa.embedded.readings.base import (
     PropertyReading,
     Reader,
@@ -102,11 +103,21 @@ def _with_presence(of_category: Sequence[float], there: float) -> Chances:
 def damage_told(look: Look, damage: Damage) -> PropertyReading:
     """What the vision model says of a category or kind."""
     found = severities(look, damage)
+    there = 1 - found[0]
+    if damage.kind is None:
+        said = finding(damage.category, look)
+    else:
+        said = f"{damage.name.capitalize()} is likely." if there >= 0.5 else f"No visible {damage.name}."
     return PropertyReading(
-        _sentence(look, damage, found),
+        said,
         amounts=tuple(reversed(found)) if damage.wanted else tuple(found),
         guess=damage.guess,
-        numbers={"chance_of_damage": round(1 - found[0], 4), **_focus(look, damage)},
+        numbers={"chance_of_damage": round(there, 4), **_focus(look, damage)},
+        because=reason(damage.category, look.measures, found=there >= 0.5),
+        measured=(
+            f"Chance of {damage.name or NAMES[damage.category]}: {there:.0%}.",
+            *described(damage.category, look)[:2],
+        ),
     )
 
 
@@ -117,18 +128,6 @@ def _reader(damage: Damage) -> Reader:
 def _focus(look: Look, damage: Damage) -> dict[str, float]:
     """Of a part: beside others, how much of it is in focus says more than its blur alone."""
     return {"in_focus": look.in_focus} if damage.category == "Blurs" and look.box is not None else {}
-
-
-def _sentence(look: Look, damage: Damage, found: Chances) -> str:
-    measured = described(damage.category, look)[:2]
-    if damage.kind is None:
-        return " ".join([finding(damage.category, look), *measured])
-    there = 1 - found[0]
-    if there < 0.5:
-        return f"No visible {damage.name} (chance {there:.0%})."
-    if look.severity_name(damage.category) == "none":
-        return f"{damage.name.capitalize()} is likely (chance {there:.0%})."
-    return " ".join([f"{damage.name.capitalize()} is likely (chance {there:.0%}).", *measured])
 
 
 # Of these the vision model says only a part; they have readers of their own.
@@ -158,9 +157,10 @@ def detailed(look: Look) -> PropertyReading:
     strength = detail_strength(pixels_of(look))
     amount = placed(doublings(strength, 2.0), DETAIL)
     return PropertyReading(
-        f"{word_at(_DETAIL_WORDS, amount)}: where there is most of it, it varies by {strength:.1f} of 255 levels.",
+        f"{word_at(_DETAIL_WORDS, amount)}.",
         amounts=chances_at(amount),
         numbers={"fine_structure": round(strength, 2)},
+        measured=(f"Where there is most of it, fine detail varies by {strength:.1f} of 255 levels.",),
     )
 
 
@@ -190,14 +190,17 @@ def fringed(look: Look) -> PropertyReading | None:
     width = fringe_width(look.image.rgb)
     there = chance_above(width, FRINGE, 0.15)
     if width >= FRINGE:
-        said = f"Colour fringes: towards the corners the colours part by about {width:.1f} px."
+        said = "Colour fringes show towards the corners."
     else:
         said = "No colour fringes of the lens: red, green and blue lie on each other up to the corners."
     amount = placed(width, FRINGES)
     _, *rest = chances_at(amount)
     share = there / max(sum(rest), 1e-6)
     return PropertyReading(
-        said, (1 - there, *(each * share for each in rest)), numbers={"corner_pixels": round(width, 2)}
+        said,
+        (1 - there, *(each * share for each in rest)),
+        numbers={"corner_pixels": round(width, 2)},
+        measured=(f"At the corners the colours part by about {width:.1f} px.",),
     )
 
 
@@ -236,9 +239,10 @@ def in_focus(look: Look) -> PropertyReading:
     amount = placed(share, IN_FOCUS)
     word = "in focus" if amount > 0.6 else "out of focus" if amount < 0.4 else "only partly in focus"
     return PropertyReading(
-        f"This part is {word} ({share:.0%} by the map of focus).",
+        f"This part is {word}.",
         amounts=chances_at(amount),
         numbers={"in_focus": round(share, 3)},
+        measured=(f"By the map of focus {share:.0%} of it is in focus.",),
     )
 
 
@@ -267,9 +271,10 @@ def background_blurred(look: Look) -> PropertyReading | None:
     else:
         said = "Subject and background are about equally sharp: a deep depth of field"
     return PropertyReading(
-        f"{said} (in focus: subject {subject:.0%}, rest {rest:.0%}).",
+        f"{said}.",
         amounts=chances_at(amount),
         guess=True,
+        measured=(f"In focus: of the subject {subject:.0%}, of the rest {rest:.0%}.",),
         numbers={"subject": round(subject, 3), "rest": round(rest, 3)},
     )
 
@@ -293,7 +298,9 @@ def motion_blurred(look: Look) -> PropertyReading:
     way = max(chances, key=lambda name: chances[name])
     return replace(
         told,
-        sentence=f"{told.sentence} The smear runs {_WAYS[way]}, at about {degrees:.0f}° to the horizontal.",
+        sentence=f"{told.sentence} The smear runs {_WAYS[way]}.",
+        because=f"the smear runs {_WAYS[way]}",
+        measured=(*told.measured, f"The smear runs at about {degrees:.0f}° to the horizontal."),
         values=chances,
         numbers={**told.numbers, "degrees": round(degrees, 1)},
     )
@@ -350,8 +357,10 @@ def banded(look: Look) -> PropertyReading:
     _, *visible = chances_at(max(0.25, placed(log2(colours), COLOURS_AT)))
     amounts = 1 - there, *(there * chance / sum(visible) for chance in visible)
     return PropertyReading(
-        f"Posterised: only {colours} different colours are left.",
+        "Posterised: only few colours are left.",
         amounts=amounts,
         guess=True,
+        because="only few colours are left",
+        measured=(f"{colours} different colours are left.",),
         numbers={**told.numbers, "colours": float(colours)},
     )

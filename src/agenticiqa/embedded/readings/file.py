@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from agenticiqa.embedded.findings import findings, level_sentence
+from agenticiqa.embedded.findings import findings, level_sentence, level_word, measured_of
 from agenticiqa.embedded.looking import Look
 from agenticiqa.embedded.readings.base import PLACES, PropertyReading, chances_at, pixels_of, placed, reader
 from agenticiqa.embedded.readings.detail import READ, severities
@@ -102,9 +102,10 @@ def quality(look: Look) -> PropertyReading:
     """The levels bad to excellent are the five places."""
     levels = look.reading.level_probabilities
     return PropertyReading(
-        level_sentence(look),
+        level_word(look),
         amounts=tuple(levels[level] for level in LEVELS),
         numbers={"score": round(look.reading.score, 4)},
+        measured=(level_sentence(look),),
     )
 
 
@@ -123,6 +124,7 @@ def flaw(look: Look) -> PropertyReading:
         amounts=tuple(found),
         values={name: 1 - severities(look, damage)[0] for name, damage in READ.items() if not damage.guess},
         numbers={"chance_of_damage": round(1 - found[0], 4)},
+        measured=measured_of(look),
     )
 
 
@@ -152,6 +154,7 @@ def flaw_count(look: Look) -> PropertyReading:
         amounts=tuple(amounts.values()),
         values={str(count): chance for count, chance in enumerate(chances)},
         numbers={"count": seen},
+        measured=measured_of(look),
     )
 
 
@@ -175,7 +178,10 @@ def picture_kind(look: Look) -> PropertyReading:
     sorts = look.reading.sorts
     values = {value: sum(sorts[name] for name in names) for value, names in _SORTS.items()}
     return PropertyReading(
-        _sentence(look), values=values | {"generated": look.reading.generated}, within={"sketch": "drawing"}
+        _sentence(look),
+        values=values | {"generated": look.reading.generated},
+        within={"sketch": "drawing"},
+        measured=_sort_chances(look),
     )
 
 
@@ -184,7 +190,10 @@ def real(look: Look) -> PropertyReading:
     """Taken with a camera, or made by a generator."""
     made = look.reading.generated
     return PropertyReading(
-        _sentence(look), amounts=(made, 0.0, 0.0, 0.0, 1 - made), numbers={"chance_generated": round(made, 4)}
+        _sentence(look),
+        amounts=(made, 0.0, 0.0, 0.0, 1 - made),
+        numbers={"chance_generated": round(made, 4)},
+        measured=_sort_chances(look),
     )
 
 
@@ -192,7 +201,13 @@ def _sentence(look: Look) -> str:
     sorts, made = look.reading.sorts, look.reading.generated
     sort = max(sorts, key=lambda name: sorts[name])
     called = _CALLED.get(sort, f"a {sort}")
-    return f"The picture looks like {called} ({sorts[sort]:.0%}); the chance that a program generated it is {made:.0%}."
+    return f"It looks like {called}{', made by a program rather than a camera' if made >= 0.5 else ''}."
+
+
+def _sort_chances(look: Look) -> tuple[str, ...]:
+    sorts, made = look.reading.sorts, look.reading.generated
+    sort = max(sorts, key=lambda name: sorts[name])
+    return (f"Chance of {_CALLED.get(sort, f'a {sort}')} {sorts[sort]:.0%}, of a generated picture {made:.0%}.",)
 
 
 # --- Whether text could be read ---
@@ -228,10 +243,13 @@ def legible(look: Look) -> PropertyReading | None:
     amount = min(placed(found.height, HEIGHT), placed(found.contrast, CONTRAST))
     said = "can probably be read" if amount >= 0.5 else "is probably hard to read"
     return PropertyReading(
-        f"What looks like text {said}: letters are {found.height:.0f} px high, strokes {found.stroke:.1f} px wide, and "
-        f"stand out by {found.contrast:.0%} of lightness.",
+        f"What looks like text {said}.",
         amounts=chances_at(amount, 0.18),
         guess=True,
+        measured=(
+            f"Letters are {found.height:.0f} px high, strokes {found.stroke:.1f} px wide, and stand out by "
+            f"{found.contrast:.0%} of lightness.",
+        ),
         numbers={"letters": found.count, "height": round(found.height, 1), "contrast": round(found.contrast, 3)},
     )
 

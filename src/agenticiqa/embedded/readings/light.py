@@ -44,9 +44,10 @@ def colourful(look: Look) -> PropertyReading | None:
         return None
     amount = placed(strength, COLOURFULNESS)
     return PropertyReading(
-        f"{word_at(_COLOUR_WORDS, amount)}: colourfulness is {strength:.0f} (33 is moderate, 82 high).",
+        f"{word_at(_COLOUR_WORDS, amount)}.",
         amounts=chances_at(amount),
         numbers={"colourfulness": round(strength, 2)},
+        measured=(f"Colourfulness is {strength:.0f} (33 is moderate, 82 high).",),
     )
 
 
@@ -60,8 +61,10 @@ def colour_cast(look: Look) -> PropertyReading:
     amount = placed(lean, CAST)
     said = f"The colours lean towards {hue}" if amount > 0.125 else "The colours hardly lean any way"
     return PropertyReading(
-        f"{said}: light edges are {lean:.1f} stops off grey; it may be meant or be the scene's own.",
+        f"{said}; that may be meant or be the scene's own.",
         amounts=chances_at(amount, 0.2),
+        because=f"{said[0].lower()}{said[1:]}",
+        measured=(f"Light edges are {lean:.1f} stops off grey.",),
         values=_hue_chances(hue, 1 - chances_at(amount, 0.2)[0]),
         guess=True,
         numbers={"stops_off_grey": round(lean, 2), "hue": hue},
@@ -92,9 +95,11 @@ def edge_lean(rgb: UInt8Image) -> tuple[float, str]:
 def colour_scheme(look: Look) -> PropertyReading:
     """The main colours by name, and how they go together."""
     seen = palette(pixels_of(look))
+    shares = ", ".join(f"{name} {seen.shares[name]:.0%}" for name in seen.main if name in seen.shares)
     return PropertyReading(
         _scheme_sentence(seen),
         values=scheme_chances(seen),
+        measured=(f"Of the frame: {shares}.",),
         numbers={name: round(share, 3) for name, share in seen.shares.items() if share >= 0.05},
     )
 
@@ -138,12 +143,11 @@ def _name_chance(name: str, seen: Palette) -> float:
 
 
 def _scheme_sentence(seen: Palette) -> str:
-    shares = ", ".join(f"{name} {seen.shares[name]:.0%}" for name in seen.main if name in seen.shares)
     if seen.strongest_chroma < MONOCHROME:
-        return f"Black and white; tones: {shares}."
+        return "Black and white."
     tone = "warm" if seen.warm > 0.62 else "cool" if seen.warm < 0.38 else "both warm and cool"
     named = [name for name in seen.main if name in seen.shares]
-    return f"Mainly {' and '.join(named[:2])}, {tone} on the whole ({shares} of the frame)."
+    return f"Mainly {' and '.join(named[:2])}, {tone} on the whole."
 
 
 # --- Brightness, evenness of the light, dark corners, contrast ---
@@ -170,9 +174,10 @@ def brightness_told(look: Look) -> PropertyReading:
     amount = placed(mean, BRIGHTNESS)
     word = word_at(_BRIGHT_WORDS, amount)
     return PropertyReading(
-        f"{word}: the mean lightness of the {place_name(look)} is {100 * mean:.0f} of 100.",
+        f"{word}.",
         amounts=chances_at(amount, 0.1),
         numbers={"lightness": round(mean, 4)},
+        measured=(f"The mean lightness of the {place_name(look)} is {100 * mean:.0f} of 100.",),
     )
 
 
@@ -187,8 +192,9 @@ def contrasty(look: Look) -> PropertyReading:
     low, high = (float(each) for each in np.percentile(light, (2, 98)))
     amount = placed(spread, CONTRAST)
     return PropertyReading(
-        f"{word_at(_CONTRAST_WORDS, amount)}: tones run from {100 * low:.0f} to {100 * high:.0f} of 100 in lightness.",
+        f"{word_at(_CONTRAST_WORDS, amount)}.",
         amounts=chances_at(amount),
+        measured=(f"Tones run from {100 * low:.0f} to {100 * high:.0f} of 100 in lightness.",),
         numbers={"lightness_deviation": round(spread, 4), "darkest": round(low, 3), "lightest": round(high, 3)},
     )
 
@@ -200,9 +206,10 @@ def evenly_lit(look: Look) -> PropertyReading:
     amount = placed(found.across, EVENNESS)
     said = "The light looks even" if amount > 0.6 else "The light differs over the frame"
     return PropertyReading(
-        f"{said}: from the {found.darkest} to the {found.brightest} it changes by {found.across:.1f} stops.",
+        f"{said}.",
         amounts=chances_at(amount, 0.2),
         guess=True,
+        measured=(f"From the {found.darkest} to the {found.brightest} the light changes by {found.across:.1f} stops.",),
         numbers={"stops": round(found.across, 2)},
     )
 
@@ -214,8 +221,9 @@ def time_of_day(look: Look) -> PropertyReading:
     night = chance_above(-mean, -NIGHT, 0.05)
     word = "Perhaps night" if night > 0.5 else "Perhaps day"
     return PropertyReading(
-        f"{word}, by its lightness alone: {100 * mean:.0f} of 100.",
+        f"{word}, by its lightness alone.",
         values={"day": 1 - night, "night": night},
+        measured=(f"Its mean lightness is {100 * mean:.0f} of 100.",),
         guess=True,
         numbers={"lightness": round(mean, 4)},
     )
@@ -230,11 +238,15 @@ def vignetted(look: Look) -> PropertyReading:
     found = light_spread(pixels_of(look))
     amount = placed(found.corners, CORNERS)
     if found.corners > 0.3:
-        said = f"All corners are darker than the middle, by at least {found.corners:.1f} stops; the scene may be so."
+        said = "All corners are darker than the middle; the scene may be so."
     else:
         said = "The corners are not all darker than the middle."
     return PropertyReading(
-        said, amounts=chances_at(amount, 0.15), guess=True, numbers={"corner_stops": round(found.corners, 2)}
+        said,
+        amounts=chances_at(amount, 0.15),
+        guess=True,
+        numbers={"corner_stops": round(found.corners, 2)},
+        measured=(f"The corners are darker than the middle by {found.corners:.1f} stops.",),
     )
 
 
@@ -255,8 +267,9 @@ def overexposed(look: Look) -> PropertyReading:
     if found.white < MUCH_WHITE:
         return told
     numbers = {**told.numbers, "pure_white_percent": round(found.white, 2), "partly_clipped": round(found.partly, 3)}
-    may_be = f"{found.white:.0f} % of it is pure white, which may be the scene or too much light."
-    return replace(told, sentence=f"{told.sentence} {may_be}", guess=True, numbers=numbers)
+    may_be = "Much of it is pure white, which may be the scene or too much light."
+    measured = (*told.measured, f"{found.white:.0f} % of it is pure white.")
+    return replace(told, sentence=f"{told.sentence} {may_be}", guess=True, numbers=numbers, measured=measured)
 
 
 # --- Mood words from light and colour: always a guess ---

@@ -69,8 +69,9 @@ def emphasised(look: Look) -> PropertyReading:
         return PropertyReading("Nothing stands out from the rest.", amounts=chances_at(0.0))
     amount = placed(found.clearness, EMPHASIS)
     return PropertyReading(
-        f"The eye goes to the {_position(found)}: what stands out there covers {found.share:.0%} of the frame.",
+        f"The eye goes to the {_position(found)}.",
         amounts=chances_at(amount, 0.15),
+        measured=(f"What stands out there covers {found.share:.0%} of the frame.",),
         numbers={"x": round(found.x, 3), "y": round(found.y, 3), "share": round(found.share, 3)},
     )
 
@@ -88,8 +89,9 @@ def _of_part(image: LoadedImage, box: Box) -> PropertyReading:
     amount = placed(ratio, ATTENTION)
     said = "stands out" if ratio > 1.2 else "does not stand out"
     return PropertyReading(
-        f"This part {said}: it holds {share:.0%} of what draws the eye, on {area:.0%} of the frame.",
+        f"This part {said}.",
         amounts=chances_at(amount),
+        measured=(f"It holds {share:.0%} of what draws the eye, on {area:.0%} of the frame.",),
         numbers={"share_of_attention": round(share, 3), "ratio": round(ratio, 2)},
     )
 
@@ -135,8 +137,9 @@ def rule_of_thirds(look: Look) -> PropertyReading | None:
     amount = placed(found.from_thirds, THIRDS)
     said = "on" if amount > 0.6 else "near" if amount > 0.35 else "off"
     return PropertyReading(
-        f"The subject lies {said} the crossings of thirds: {found.from_thirds:.0%} of the frame away from the nearest.",
+        f"The subject lies {said} the crossings of thirds.",
         amounts=chances_at(amount),
+        measured=(f"It lies {found.from_thirds:.0%} of the frame away from the nearest crossing.",),
         numbers={"distance": round(found.from_thirds, 3)},
     )
 
@@ -147,8 +150,9 @@ def empty(look: Look) -> PropertyReading:
     share = _plain_share(look)
     amount = placed(share, EMPTY)
     return PropertyReading(
-        f"{share:.0%} of the frame is plain, without any structure.",
+        f"{'Much' if amount > 0.5 else 'Little'} of the frame is empty.",
         amounts=chances_at(amount),
+        measured=(f"{share:.0%} of the frame is plain, without any structure.",),
         numbers={"plain_share": round(share, 3)},
     )
 
@@ -170,8 +174,9 @@ def cluttered(look: Look) -> PropertyReading:
     amount = placed(share, CLUTTER)
     said = "Crowded" if amount > 0.4 else "Not crowded" if amount < 0.125 else "A little crowded"
     return PropertyReading(
-        f"{said}: edges fill {share:.0%} of the frame.",
+        f"{said}.",
         amounts=chances_at(amount, 0.18),
+        measured=(f"Edges fill {share:.0%} of the frame.",),
         guess=True,
         numbers={"edge_share": round(share, 3)},
     )
@@ -204,12 +209,10 @@ def symmetric(look: Look) -> PropertyReading:
     axis = max(found, key=lambda name: found[name])
     amount = placed(found[axis], LIKENESS)
     there = {name: chance_above(value, SYMMETRIC, 0.08) for name, value in found.items()}
-    if found[axis] >= SYMMETRIC:
-        said = f"Symmetric: {_AXES[axis]} (correlation {found[axis]:.2f})."
-    else:
-        said = f"Not symmetric: no half mirrors another (correlation {found[axis]:.2f} at most)."
+    mirrored = found[axis] >= SYMMETRIC
     return PropertyReading(
-        said,
+        f"Symmetric: {_AXES[axis]}." if mirrored else "Not symmetric: no half mirrors another.",
+        measured=(f"The correlation with the mirror image is {found[axis]:.2f}.",),
         amounts=chances_at(amount),
         values=there,
         guess=UNSURE[0] <= found[axis] < UNSURE[1],
@@ -225,10 +228,13 @@ def repetitive(look: Look) -> PropertyReading:
     amount = placed(found.strength, REPEATS)
     if found.strength >= REPEATING:
         across, down = round(found.across * rgb.shape[1]), round(found.down * rgb.shape[0])
-        said = f"A pattern comes back every {across} px across and {down} px down (likeness {found.strength:.2f})."
+        said = f"A pattern comes back every {across} px across and {down} px down."
     else:
-        said = f"Nothing comes back at regular distances (likeness {found.strength:.2f} at most)."
-    return PropertyReading(said, amounts=chances_at(amount), numbers={"likeness": round(found.strength, 3)})
+        said = "Nothing comes back at regular distances."
+    measured = (f"The likeness to itself at a distance is {found.strength:.2f}.",)
+    return PropertyReading(
+        said, amounts=chances_at(amount), numbers={"likeness": round(found.strength, 3)}, measured=measured
+    )
 
 
 def lines_of(look: Look) -> Tilt | None:
@@ -245,9 +251,10 @@ def level(look: Look) -> PropertyReading | None:
         return None
     off = abs(found.degrees)
     side = "right" if found.degrees > 0 else "left"
-    said = f"Its long lines rise to the {side} by {off:.1f}°" if off >= 1 else "Its long lines run level or plumb"
+    said = f"Its long lines rise to the {side}" if off >= 1 else "Its long lines run level or plumb"
     return PropertyReading(
-        f"{said} ({off:.1f}° off).",
+        f"{said}.",
+        measured=(f"They are {off:.1f}° off.",),
         amounts=chances_at(placed(off, LEVEL)),
         guess=True,
         numbers={"degrees": round(found.degrees, 2)},

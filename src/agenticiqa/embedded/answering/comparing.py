@@ -14,16 +14,13 @@ from agenticiqa.embedded.answering.problem import (
     close_call,
     guessed,
     property_named,
-    unable,
     unread,
 )
-from agenticiqa.embedded.language.meaning.properties import Property
-from agenticiqa.embedded.language.meaning.reader import OptionMeaning
+from agenticiqa.embedded.properties import Property
 from agenticiqa.embedded.readings.base import PropertyReading
 from agenticiqa.embedded.readings.file import NOTICED_ALONE
-from agenticiqa.vocabulary import GLOBAL
+from agenticiqa.vocabulary import GLOBAL, UNABLE_TO_DETERMINE
 
-ON_THE_WHOLE = ("quality", "flaw")
 POSITIONS = ("top left", "top right", "bottom left", "bottom right", "center")
 # From a difference of one severity between two places to odds of e².
 SHARPNESS_OF_CHOICE = 2.0
@@ -31,7 +28,7 @@ SHARPNESS_OF_CHOICE = 2.0
 FOCUS_WEIGHT = 2.0
 NOTICED = 0.5
 """A difference of severity, 0 to 4, that makes one part worse than another."""
-_LEAST = re.compile(r"\b(?:least|fewest|lowest)\b", re.IGNORECASE)
+_LEAST = re.compile(r"\b(?:least|fewest|lowest|less)\b", re.IGNORECASE)
 _ASKS_WHETHER = re.compile(r"^\W*(?:is|are|was|were|does|do|did|has|have|isn't|aren't)\b", re.IGNORECASE)
 _THAN = re.compile(r"\bthan\b", re.IGNORECASE)
 _SAYS_EQUAL = re.compile(r"\b(?:equally|same|alike|equal)\b", re.IGNORECASE)
@@ -60,14 +57,18 @@ def amount_in(problem: AnswerProblem, asked: Property, part: str) -> float | Non
     return worst if _wants_damage(problem, asked) else 4 - worst
 
 
+def wants_much(problem: AnswerProblem) -> bool:
+    """Whether the part with much of the property is asked for."""
+    return problem.meaning.polarity > 0
+
+
 def _wants_damage(problem: AnswerProblem, asked: Property) -> bool:
     return wants_much(problem) == (asked.good == "little")
 
 
-def wants_much(problem: AnswerProblem) -> bool:
-    """Whether the part with much of the property is asked for; "least sharp" asks for the other."""
-    least = bool(_LEAST.search(problem.meaning.text))
-    return (problem.meaning.polarity > 0) != least
+def is_than(text: str) -> bool:
+    """Whether a yes says that one part has more of something than another."""
+    return bool(_THAN.search(text)) or bool(_SAYS_EQUAL.search(text))
 
 
 # --- where ---
@@ -78,7 +79,7 @@ def where(problem: AnswerProblem) -> EmbeddedAnswer:
     asked = problem.asked
     whole = problem.told(asked.name) if asked else None
     if asked is None or whole is None:
-        return unable(unread(asked))
+        return unread(asked)
     if not asked.has_scale:
         return EmbeddedAnswer(whole.sentence.removesuffix("."), (), doubts=(guessed(asked),) if whole.guess else ())
     return _at_worst_place(problem, asked, whole) or _in_worst_part(problem, asked, whole)
@@ -86,7 +87,7 @@ def where(problem: AnswerProblem) -> EmbeddedAnswer:
 
 def _at_worst_place(problem: AnswerProblem, asked: Property, whole: PropertyReading) -> EmbeddedAnswer | None:
     """Quality on the whole is worst where the map of it is, which is what the page and reports mark."""
-    on_the_whole = asked.name in ON_THE_WHOLE and problem.parts == (GLOBAL,) and not _asks_for_corner(problem)
+    on_the_whole = asked.is_general and problem.parts == (GLOBAL,) and not _asks_for_corner(problem)
     place = problem.evidence.worst_place() if on_the_whole and _wants_damage(problem, asked) else None
     if place is None:
         return None
@@ -96,32 +97,34 @@ def _at_worst_place(problem: AnswerProblem, asked: Property, whole: PropertyRead
         f"the picture on average {place.whole:.1f}."
     )
     if place.score >= NOTICED_ALONE and (claim_chance(whole, asked, _end(problem)) or 0.0) < MIDDLE:
-        nearest = () if place.even else (f"The nearest to it is {position}: {scores}",)
-        return EmbeddedAnswer("Nowhere", (f"{_nothing_like_it(problem, asked)} can be seen in any part.", *nearest))
+        nearest = () if place.even else (f"The weakest place is {position}, and it is fine too.",)
+        return EmbeddedAnswer("Nowhere", ("No part looks damaged.", *nearest), measured=(scores,))
     if place.even:
-        return EmbeddedAnswer("Evenly over the picture", (f"No place is clearly worse: {scores}", whole.sentence))
-    return EmbeddedAnswer(f"Mostly {position}", (f"There {scores}", whole.sentence))
+        return EmbeddedAnswer(
+            "Evenly over the picture", ("No place is clearly worse than the rest.", whole.sentence), measured=(scores,)
+        )
+    return EmbeddedAnswer(f"Mostly {position}", (f"It is worst {position}.", whole.sentence), measured=(scores,))
 
 
 def _in_worst_part(problem: AnswerProblem, asked: Property, whole: PropertyReading) -> EmbeddedAnswer:
     places = [name for name in POSITIONS if name != "center" or not _asks_for_corner(problem)]
     amounts = {name: amount for name in places if (amount := amount_in(problem, asked, name)) is not None}
     if not amounts:
-        return unable(unread(asked))
+        return unread(asked)
     doubts = (guessed(asked),) if whole.guess else ()
     worst = max(amounts, key=lambda name: amounts[name])
     spread = amounts[worst] - min(amounts.values())
+    word = asked.word(_end(problem))
     if _nowhere(problem, asked, whole, amounts):
         nearest = f" The {worst} comes nearest to it." if spread >= NOTICED else ""
-        nothing = f"{_nothing_like_it(problem, asked)} can be seen in any part.{nearest}"
-        return EmbeddedAnswer("Nowhere", (nothing, whole.sentence), doubts=doubts)
+        return EmbeddedAnswer("Nowhere", (f"No part looks {word}.{nearest}",), doubts=doubts, measured=whole.measured)
     if spread < NOTICED:
-        return EmbeddedAnswer("Evenly over the picture", (whole.sentence,), doubts=doubts)
+        return EmbeddedAnswer("Evenly over the picture", (whole.sentence,), doubts=doubts, measured=whole.measured)
     told = problem.evidence.told(asked.name, worst)
-    there: tuple[str, ...] = (f"In the {worst}: {told.sentence}",) if told else ()
+    there: tuple[str, ...] = (f"The {worst} is the most {word} part.",)
     if is_damage(asked, whole) and (claim_chance(whole, asked, _end(problem)) or 0.0) < MIDDLE:
-        there += ("The picture as a whole does not look damaged by it: there it may be meant.",)
-    return EmbeddedAnswer(f"Mostly in the {worst}", there, doubts=doubts)
+        there += ("The picture as a whole does not look damaged by it: it may be meant there.",)
+    return EmbeddedAnswer(f"Mostly in the {worst}", there, doubts=doubts, measured=told.measured if told else ())
 
 
 def _asks_for_corner(problem: AnswerProblem) -> bool:
@@ -135,10 +138,6 @@ def _said_position(position: str) -> str:
     """
     before = {"left": "on", "right": "on", "top": "at", "bottom": "at"}.get(position, "in")
     return f"{before} the {position}"
-
-
-def _nothing_like_it(problem: AnswerProblem, asked: Property) -> str:
-    return f"No {asked.title}" if asked.good == "little" else f"Nothing {asked.word(_end(problem))}"
 
 
 def _end(problem: AnswerProblem) -> int:
@@ -156,29 +155,23 @@ def _nowhere(problem: AnswerProblem, asked: Property, whole: PropertyReading, pl
 # --- which of several parts ---
 
 
-def compares(problem: AnswerProblem) -> bool:
-    """Whether a yes says that one part has more of something than another."""
-    return len(problem.parts) > 1 and bool(_THAN.search(problem.meaning.text))
-
-
 def compare(problem: AnswerProblem) -> EmbeddedAnswer:
     """Which of the named parts has more of it, in words or with yes or no."""
-    asked = problem.asked
-    names = problem.parts
+    asked, names = problem.asked, problem.parts
     if asked is None or len(names) < 2:
-        return unable(unread(asked))
-    absent = [name for name in names if not problem.evidence.located(name)]
-    missing = tuple(text.replace(", so the whole picture was judged", "") for text in problem.missing_parts(absent))
+        return unread(asked)
+    missing = [name for name in names if not problem.evidence.located(name)]
     amounts = [amount_in(problem, asked, name) for name in names]
     known = [amount for amount in amounts if amount is not None]
     if missing or len(known) < len(names):
-        return unable(*(missing or (unread(asked),)))
+        absent = tuple(f"I could not find {name!r}, so the parts cannot be compared." for name in missing)
+        return EmbeddedAnswer(UNABLE_TO_DETERMINE, doubts=absent) if missing else unread(asked)
     lead = known[0] - max(known[1:])
     word = asked.word(_end(problem))
     told = [found for name in names if (found := problem.evidence.told(asked.name, name))]
     said = tuple(f"{name.capitalize()}: {each.sentence}" for name, each in zip(names, told, strict=True))
-    doubts = (*problem.missing_parts(names), *((guessed(asked),) if any(each.guess for each in told) else ()))
-    if _ASKS_WHETHER.search(problem.meaning.text):
+    doubts = (guessed(asked),) if any(each.guess for each in told) else ()
+    if _ASKS_WHETHER.search(problem.meaning.text) and is_than(problem.meaning.text):
         equal = bool(_SAYS_EQUAL.search(problem.meaning.text))
         yes = _logistic(NOTICED - abs(lead)) if equal else _logistic(lead - NOTICED / 2 if lead > 0 else lead)
         chances = {"Yes": yes, "No": 1 - yes}
@@ -188,7 +181,7 @@ def compare(problem: AnswerProblem) -> EmbeddedAnswer:
     if known[best] - second < NOTICED / 2:
         return EmbeddedAnswer("About the same", said, doubts=doubts)
     return EmbeddedAnswer(
-        names[best].capitalize(), (f"More {word} than the rest: {names[best]}.", *said), doubts=doubts
+        names[best].capitalize(), (f"The {names[best]} is more {word} than the rest.", *said), doubts=doubts
     )
 
 
@@ -202,17 +195,15 @@ def _logistic(lead: float) -> float:
 def option_weights(problem: AnswerProblem) -> Found:
     """Options that name places or parts."""
     found, asked = Found(), problem.asked or property_named("flaw")
-    amounts: dict[str, float] = {}
     if problem.meaning.form == "compare" and (said := _first_beside_second(problem)) is not None:
         return said
+    amounts: dict[str, float] = {}
     for option in problem.meaning.options:
-        place = place_of(problem, option)
-        if place is None:
+        if option.part is None:
             continue
+        place = option.part.name
         found.doubts += problem.missing_parts([place])
-        if not problem.evidence.located(place):
-            continue
-        amount = amount_in(problem, asked, place)
+        amount = amount_in(problem, asked, place) if problem.evidence.located(place) else None
         told = problem.evidence.told(asked.name, place)
         if amount is None or told is None:
             continue
@@ -227,10 +218,12 @@ def option_weights(problem: AnswerProblem) -> Found:
     spread = ranked[0] - ranked[1] if len(ranked) > 1 else ranked[0]
     most = math.exp(SHARPNESS_OF_CHOICE * ranked[0])
     for option in problem.meaning.options:
-        if option.claim in ("same", "both", "all") and len(amounts) > 1:
+        if option.claim in ("same", "all") and len(amounts) > 1:
             found.weights[option.letter] = most * (2 if spread < NOTICED / 2 else 0.2), ""
         elif option.claim == "none":
-            found.weights[option.letter] = _none_weight(problem, asked, most), ""
+            told = problem.evidence.told(asked.name)
+            there = (claim_chance(told, asked, _end(problem)) if told else None) or 0.0
+            found.weights[option.letter] = most * (1 - there) / max(there, 0.05), ""
     return found
 
 
@@ -245,7 +238,7 @@ def _first_beside_second(problem: AnswerProblem) -> Found | None:
     if found.doubts or len(amounts) < 2 or None in amounts:
         return found
     lead = 4 * ((amounts[0] or 0.0) - (amounts[1] or 0.0))
-    said = f"{problem.parts[0].capitalize()} {'more' if lead > 0 else 'less'} {asked.word(1)} by {abs(lead):.1f} of 4."
+    said = f"The {problem.parts[0]} is {'more' if lead > 0 else 'less'} {asked.word(1)} than the {problem.parts[1]}."
     for option in problem.meaning.options:
         if option.letter in claims:
             more = (claims[option.letter] or 0.0) > MIDDLE
@@ -253,20 +246,3 @@ def _first_beside_second(problem: AnswerProblem) -> Found | None:
         elif option.claim == "same":
             found.weights[option.letter] = _logistic(NOTICED - abs(lead)), said
     return found
-
-
-def _none_weight(problem: AnswerProblem, asked: Property, most: float) -> float:
-    told = problem.evidence.told(asked.name)
-    there = (claim_chance(told, asked, _end(problem)) if told else None) or 0.0
-    return most * (1 - there) / max(there, 0.05)
-
-
-def place_of(problem: AnswerProblem, option: OptionMeaning) -> str | None:
-    """The place or part that an option names."""
-    for each in problem.claims:
-        if each.letter == option.letter and each.claim.region is not None:
-            return each.claim.region.name
-    named = [part for part in problem.parts if option.claim and part.casefold() == option.claim.casefold()]
-    if named:
-        return named[0]
-    return option.claim if option.claim in (*POSITIONS, "left", "right", "top", "bottom") else None

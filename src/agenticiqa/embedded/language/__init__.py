@@ -1,1 +1,0 @@
-"""How the embedded backend reads English questions."""

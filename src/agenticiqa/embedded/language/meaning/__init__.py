@@ -1,1 +1,0 @@
-"""What a question means before any word of an answer: property, part, form, polarity, and what each option claims."""
