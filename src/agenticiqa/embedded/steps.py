@@ -136,7 +136,8 @@ def _of_tools(task: AnswerTask) -> EmbeddedAnswer | None:
     if not task.question.tools or task.question.meaning.property not in (None, "quality"):
         return None
     measured = [log for log in task.evidence.tool_logs if log.raw_score is not None and log.tool in task.question.tools]
-    return EmbeddedAnswer("; ".join(dict.fromkeys(map(_value, measured)))) if measured else None
+    values = "; ".join(dict.fromkeys(map(_value, measured)))
+    return EmbeddedAnswer(values, (f"Measured: {values}.",)) if measured else None
 
 
 def _value(log: ToolExecutionLog) -> str:
