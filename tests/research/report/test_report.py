@@ -132,6 +132,7 @@ def test_charts_draw_what_they_are_given():
     assert "2 between 4.8 and 5.0" in histogram([1.0, 5.0, 5.0])
     assert scatter([1, 2, 3], [1, 2, 3]).count("<circle") == 3
     assert "4000 of them drawn" in scatter(list(range(5000)), list(range(5000)))
+    assert scatter(list(range(5000)), list(range(5000))) == scatter(list(range(5000)), list(range(5000)))
     assert heat_colour(1.0) == "#b3261e"
     assert heat_colour(5.0) == "#1a7f37"
 

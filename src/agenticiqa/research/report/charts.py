@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from html import escape
 
 import numpy as np
@@ -137,78 +136,9 @@ def figure(drawn: str, caption: str) -> str:
     return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def svg(content: str, label: str, *, height: float = HEIGHT) -> str:
+def svg(content: str, label: str) -> str:
     """A chart of the usual width, with its words for those who cannot see it."""
     return (
-        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(label)}">'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">'
         f"<title>{escape(label)}</title>{content}</svg>"
     )
-
-
-# --- Charts that set methods beside each other, as SVG like the other charts ---
-
-
-OURS, PUBLISHED = "#3b6fd4", "#8a929c"
-BAR, GAP = 18, 8
-NAMES = 250
-"""Width of the column with the methods' names."""
-LONGEST_NAME = 35
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A method's figure with its interval; ``published`` ones are drawn in another colour."""
-
-    name: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-    published: bool = False
-
-
-def interval_bars(bars: Sequence[Bar], label: str) -> str:
-    """Horizontal bars from zero, intervals as whiskers."""
-    reached = [edge for bar in bars for edge in (bar.value, bar.low, bar.high) if edge is not None]
-    low, high = min([0.0, *reached]), max([*reached, 0.0])
-    x = axis(low, high or 1.0, NAMES, WIDTH - 60)
-    height = TOP + len(bars) * (BAR + GAP) + 24
-    parts = [
-        f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{TOP}" y2="{height - 24}" class="grid"></line>'
-        f'<text x="{x(tick):.1f}" y="{height - 8}" text-anchor="middle">{tick:g}</text>'
-        for tick in ticks(low, high)
-    ]
-    for place, bar in enumerate(bars):
-        parts.append(_bar(bar, TOP + place * (BAR + GAP), x(0.0), x(bar.value)))
-        if bar.low is not None and bar.high is not None:
-            parts.append(_whisker(x(bar.low), x(bar.high), TOP + place * (BAR + GAP) + BAR / 2))
-    return svg("".join(parts), label, height=height)
-
-
-def _bar(bar: Bar, top: float, start: float, end: float) -> str:
-    colour = PUBLISHED if bar.published else OURS
-    left, width = min(start, end), max(abs(end - start), 1.0)
-    interval = "" if bar.low is None or bar.high is None else f" [{bar.low:.3f}, {bar.high:.3f}]"
-    said = escape(f"{bar.name}: {bar.value:.3f}{interval}")
-    return (
-        f'<text x="{NAMES - 8}" y="{top + BAR * 0.72:.1f}" text-anchor="end">{escape(_short(bar.name))}</text>'
-        f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{BAR}" fill="{colour}" fill-opacity="0.75">'
-        f"<title>{said}</title></rect>"
-        f'<text x="{WIDTH - 54}" y="{top + BAR * 0.72:.1f}">{bar.value:.3f}</text>'
-    )
-
-
-def _whisker(left: float, right: float, y: float) -> str:
-    ends = "".join(f"M{x:.1f} {y - 5:.1f}V{y + 5:.1f}" for x in (left, right))
-    return f'<path d="M{left:.1f} {y:.1f}H{right:.1f}{ends}" class="whisker" fill="none"></path>'
-
-
-def _short(name: str) -> str:
-    """Names that are too long lose their middle: beginning and end tell methods apart.
-
-    >>> len(_short("AgenticIQA, openai.gpt-4o-mini, without detection"))
-    35
-    """
-    if len(name) <= LONGEST_NAME:
-        return name
-    tail = LONGEST_NAME // 2
-    return f"{name[: LONGEST_NAME - tail - 1]}…{name[-tail:]}"
