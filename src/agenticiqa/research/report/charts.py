@@ -69,30 +69,6 @@ def scatter(
     return svg("".join(parts), f"Scores of {len(points)} samples against people's opinion{missing}")
 
 
-def heat_colour(score: float) -> str:
-    """A level's colour, mixed towards the next one."""
-    low = min(max(int(np.floor(score)), 1), 4)
-    share = min(max(score - low, 0.0), 1.0)
-    first, second = (_rgb(LEVEL_COLOURS[level]) for level in (low, low + 1))
-    mixed = [round(a + (b - a) * share) for a, b in zip(first, second, strict=True)]
-    return "#{:02x}{:02x}{:02x}".format(*mixed)
-
-
-def ink_on(colour: str) -> str:
-    """Black or white, whichever reads better on a colour.
-
-    >>> ink_on("#b3261e"), ink_on("#5aa02c")
-    ('#fff', '#000')
-    """
-    linear = [((c / 255 + 0.055) / 1.055) ** 2.4 if c > 10 else c / 255 / 12.92 for c in _rgb(colour)]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "#fff" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "#000"
-
-
-def _rgb(colour: str) -> tuple[int, int, int]:
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
-
-
 def axis(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
     """From values to places on a chart."""
     span = (high - low) or 1.0
