@@ -198,13 +198,13 @@ def tuning_data(
     if taken and not overwrite:
         raise typer.BadParameter(f"{taken[0]} is there already: choose another folder, or --overwrite.")
     settings = load_settings(config)
-    reteller = ConversationBuilder(
+    builder = ConversationBuilder(
         settings, default_registry(settings.pipeline.tools), read_prompts(settings.pipeline.prompts, SHIPPED)
     )
     choices = TuningChoices(_ends(scale), tolerance, held_out, unjudged)
     with error_console().status("Telling runs again") as status:
         built = build_tuning_data(
-            sources, output, reteller, choices, on_progress=lambda number: status.update(f"Telling run {number} again")
+            sources, output, builder, choices, on_progress=lambda number: status.update(f"Telling run {number} again")
         )
     if json_output:
         print_json({**built.as_dict(), "folder": str(output)})
