@@ -148,13 +148,7 @@ def _show(check: Check) -> None:
         f"{check.dataset.title}, {check.subset}: {word}. {check.listed} samples listed (official: {check.expected}), "
         f"{check.present} with all their pictures."
     ]
-    renamed = [f"{official} is {actual}" for official, actual in check.renamed]
-    for label, names in (
-        ("Missing", check.missing),
-        ("Empty", check.empty),
-        ("Twice", check.duplicates),
-        ("Other case on disk", renamed),
-    ):
+    for label, names in (("Missing", check.missing), ("Empty", check.empty), ("Twice", check.duplicates)):
         lines += [f"{label}: {name}" for name in names[:NAMED_AT_MOST]]
         if len(names) > NAMED_AT_MOST:
             lines.append(f"{label}: {len(names) - NAMED_AT_MOST} more (--json names all)")

@@ -182,13 +182,6 @@ class DatasetFolder:
         same = self._listings[parent].get(part.casefold(), [])
         return [part] if part in same else same
 
-    def differing_in_case(self, name: str) -> list[str]:
-        """Files that differ from a found one in case only: nobody can tell which is meant."""
-        parent, _, part = name.rpartition("/")
-        self._entries(parent, part)
-        same = self._listings[parent].get(part.casefold(), [])
-        return [f"{parent}/{entry}".lstrip("/") for entry in same] if len(same) > 1 else []
-
     # --- what a reader needs ---
 
     def file(self, *names: str) -> Path:

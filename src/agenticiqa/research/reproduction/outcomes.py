@@ -111,7 +111,7 @@ def outcome(cell: Cell, state: CellState, asked: int, *, whole: bool, resamples:
 
 def _upright(result: Result) -> Result:
     """A tool's own value, turned round where less is better."""
-    falls = any(entry.get("higher_is_better") is False for entry in tool_entries(result))
+    falls = any(entry.get("higher_is_better") is False for entry in tool_entries(result.line))
     return replace(result, score=-result.score) if falls and result.score is not None else result
 
 
