@@ -101,7 +101,7 @@ def test_evaluate_answers(run, folder):
     lines = [chosen("1", "A", "A", concern="other"), chosen("2", "B", None, "error", concern="other")]
     done = run("evaluate", str(write(folder / "r.jsonl", lines)))
     assert "1 / 2" in done.out
-    assert "(no answer)" in done.out
+    assert "1 samples have no answer" in done.out
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from scipy import stats
 from agenticiqa.research.agreement import FigureSettings
 from agenticiqa.research.evaluate import evaluate
 from agenticiqa.research.results import EvaluationError, read_results
-from agenticiqa.research.statistics import NO_ANSWER
 from agenticiqa.research.tables import markdown
 from support.result_lines import chosen, scored, write
 
@@ -142,13 +141,6 @@ def test_accuracy_counts_no_failure_as_an_answer(tmp_path):
     assert report.figures.accuracy_of_answered.value == pytest.approx(2 / 3)
     assert report.groups["task"]["summarizer"].right == 1
     assert report.groups["question_type"]["how"].asked == 3
-
-
-def test_confusion_keeps_the_unanswered(tmp_path):
-    counts = run(tmp_path, quiz()).choices[0].confusion.counts
-    assert counts["A"] == {"A": 1, "B": 0, "C": 0, NO_ANSWER: 1}
-    assert counts["B"] == {"A": 1, "B": 1, "C": 0, NO_ANSWER: 0}
-    assert counts["C"][NO_ANSWER] == 1
 
 
 # --- two files ---

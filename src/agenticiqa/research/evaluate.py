@@ -16,7 +16,7 @@ from agenticiqa.research.agreement import (
     grouped,
 )
 from agenticiqa.research.results import EvaluationError, ResultFile, refuse_unknown_score
-from agenticiqa.research.statistics import Accuracy, Confusion, accuracy, confusion
+from agenticiqa.research.statistics import Accuracy, accuracy
 
 SCORE_GROUPS = ("distortion",)
 CHOICE_GROUPS = ("task", "question_type", "concern")
@@ -54,7 +54,6 @@ class ChoiceReport:
     dataset: str | None
     figures: Accuracy
     groups: dict[str, dict[str, Accuracy]]
-    confusion: Confusion | None
 
 
 @dataclass(frozen=True)
@@ -78,10 +77,7 @@ class Evaluation:
             "settings": asdict(self.settings),
             "counts": asdict(self.counts),
             "scores": [_report_dict(report) for report in self.scores],
-            "choices": [
-                {**_report_dict(report), "confusion": asdict(report.confusion) if report.confusion else None}
-                for report in self.choices
-            ],
+            "choices": [_report_dict(report) for report in self.choices],
             "comparison": asdict(self.comparison) if self.comparison else None,
         }
 
@@ -155,7 +151,6 @@ def evaluate(
                     for column in by or CHOICE_GROUPS
                     if (groups := grouped(results, column))
                 },
-                confusion=confusion(results),
             )
             for name, results in by_dataset([result for result in judged if result.is_choice])
         ],

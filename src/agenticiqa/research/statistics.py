@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -96,16 +95,26 @@ def bootstrap(
         return IntervalEstimate(None)
     if resamples < 1 or samples[0].size < 3:
         return IntervalEstimate(value)
+    data, of = samples, statistic
     if clusters is not None:
-        return _cluster_bootstrap(statistic, samples, value, clusters, resamples, seed)
+        _, groups = np.unique(np.asarray(clusters), return_inverse=True)
+        members = [np.flatnonzero(groups == group) for group in range(int(groups.max()) + 1)]
+        if len(members) < FEWEST_CLUSTERS:
+            return IntervalEstimate(value)
+        data = (np.arange(len(members), dtype=np.float64),)
+
+        def of(drawn: Floats) -> Floats:
+            places = np.concatenate([members[int(group)] for group in drawn])
+            return statistic(*(sample[places] for sample in samples), axis=-1)
+
     with warnings.catch_warnings():
         # A resample of a small file can be constant; its NaN makes the interval undefined, which is what we report.
         warnings.simplefilter("ignore")
         interval = stats.bootstrap(
-            samples,
-            statistic,
+            data,
+            of,
             paired=True,
-            vectorized=True,
+            vectorized=clusters is None,
             n_resamples=resamples,
             batch=max(1, _CELLS_A_BATCH // samples[0].size),
             confidence_level=CONFIDENCE,
@@ -113,23 +122,6 @@ def bootstrap(
             random_state=np.random.default_rng(seed),
         ).confidence_interval
     return IntervalEstimate(value, _finite(interval.low), _finite(interval.high))
-
-
-def _cluster_bootstrap(
-    statistic: Statistic, samples: Sequence[Floats], value: float, clusters: Sequence[str], resamples: int, seed: int
-) -> IntervalEstimate:
-    _, groups = np.unique(np.asarray(clusters), return_inverse=True)
-    members = [np.flatnonzero(groups == group) for group in range(int(groups.max()) + 1)]
-    if len(members) < FEWEST_CLUSTERS:
-        return IntervalEstimate(value)
-    chance = np.random.default_rng(seed)
-    values = []
-    for _ in range(resamples):
-        drawn = np.concatenate([members[group] for group in chance.integers(0, len(members), len(members))])
-        values.append(float(statistic(*(sample[drawn] for sample in samples), axis=-1)))
-    edge = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(values, [edge, 1 - edge])
-    return IntervalEstimate(value, _finite(float(low)), _finite(float(high)))
 
 
 def _finite(value: float) -> float | None:
@@ -271,11 +263,6 @@ def _starts(u: Floats, v: Floats) -> list[list[float]]:
 # --- Accuracy of answers to questions with a known right one ---
 
 
-NO_ANSWER = "(no answer)"
-# A confusion matrix of free text would be as large as the file.
-MAX_CLASSES = 12
-
-
 @dataclass(frozen=True)
 class Accuracy:
     """``accuracy`` counts a sample without an answer as not right; ``accuracy_of_answered`` leaves it out."""
@@ -292,22 +279,3 @@ def accuracy(results: Iterable[Result]) -> Accuracy:
     choices = [result for result in results if result.is_choice]
     answered, right = sum(result.choice is not None for result in choices), sum(result.correct for result in choices)
     return Accuracy(len(choices), answered, right, proportion(right, len(choices)), proportion(right, answered))
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """``counts[right][chosen]``; the chosen column ``(no answer)`` holds samples without an answer."""
-
-    classes: list[str]
-    counts: dict[str, dict[str, int]]
-
-
-def confusion(results: Iterable[Result]) -> Confusion | None:
-    """Which answer was given for which right one; None when there are too many different ones to read."""
-    pairs = Counter((result.right, result.choice or NO_ANSWER) for result in results if result.right is not None)
-    classes = sorted({right for right, _ in pairs if right} | {chosen for _, chosen in pairs if chosen != NO_ANSWER})
-    if not classes or len(classes) > MAX_CLASSES:
-        return None
-    return Confusion(
-        classes, {right: {chosen: pairs[right, chosen] for chosen in (*classes, NO_ANSWER)} for right in classes}
-    )

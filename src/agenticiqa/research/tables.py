@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from agenticiqa.research.agreement import FEWEST_FOR_CORRELATION, Agreement, PairedComparison
 from agenticiqa.research.evaluate import ChoiceReport, Counts, Evaluation
-from agenticiqa.research.statistics import NO_ANSWER, Accuracy, IntervalEstimate
+from agenticiqa.research.statistics import Accuracy, IntervalEstimate
 from agenticiqa.runtime.logs import markdown_text
 
 UNDEFINED = "–"
@@ -51,8 +51,7 @@ def tables(evaluation: Evaluation) -> Iterator[Table]:
     yield _outcomes(evaluation.counts)
     if evaluation.scores:
         yield from _score_tables(evaluation)
-    for choices in evaluation.choices:
-        yield from _choice_tables(choices)
+    yield from map(_choice_table, evaluation.choices)
     if evaluation.comparison:
         yield from _comparison_tables(evaluation.comparison)
 
@@ -125,8 +124,8 @@ def estimate_text(estimate: IntervalEstimate, digits: int = 3) -> str:
 # --- choices ---------------------------------------------------------------------------------------------
 
 
-def _choice_tables(report: ChoiceReport) -> Iterator[Table]:
-    suffix = f", {report.dataset}" if report.dataset else ""
+def _choice_table(report: ChoiceReport) -> Table:
+    title = "Right answers" + (f", {report.dataset}" if report.dataset else "")
     rows = [["all", *_shares(report.figures)]]
     for column, groups in report.groups.items():
         rows += [[f"{column}: {name}", *_shares(figures)] for name, figures in groups.items()]
@@ -134,12 +133,7 @@ def _choice_tables(report: ChoiceReport) -> Iterator[Table]:
     notes = ["95 % Wilson intervals. Accuracy counts a sample without an answer as not right."]
     if unanswered:
         notes.append(f"{unanswered} samples have no answer.")
-    yield Table(f"Right answers{suffix}", ["Questions", *SHARES], rows, notes)
-    if report.confusion:
-        chosen = [*report.confusion.classes, NO_ANSWER]
-        counts = report.confusion.counts
-        rows = [[right, *(str(counts[right][each]) for each in chosen)] for right in report.confusion.classes]
-        yield Table(f"Which answer for which right one{suffix}", ["Right", *chosen], rows)
+    return Table(title, ["Questions", *SHARES], rows, notes)
 
 
 def _shares(figures: Accuracy) -> list[str]:

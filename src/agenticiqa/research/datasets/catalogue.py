@@ -12,17 +12,6 @@ ALL: tuple[Dataset, ...] = tuple(
     Dataset(name=name, read=_READERS[name], **about)
     for name, about in read_data("research/datasets/datasets.yaml").items()
 )
-_OTHER_NAMES = {
-    "kadid": "kadid10k",
-    "koniq": "koniq10k",
-    "liveitw": "clive",
-    "livec": "clive",
-    "livechallenge": "clive",
-    "agiqa": "agiqa-3k",
-    "qbench": "llvisionqa",
-    "biq": "biq2021",
-    "tid": "tid2013",
-}
 
 
 def find(name: str) -> Dataset:
@@ -31,8 +20,7 @@ def find(name: str) -> Dataset:
     >>> find("KADID-10k").name, find("CID:IQ").name, find("LIVE-itW").name
     ('kadid10k', 'cidiq', 'clive')
     """
-    wanted = letters_and_digits(_OTHER_NAMES.get(letters_and_digits(name), name))
     for dataset in ALL:
-        if letters_and_digits(dataset.name) == wanted:
+        if letters_and_digits(name) in map(letters_and_digits, (dataset.name, *dataset.other_names)):
             return dataset
     raise DatasetError(f"There is no dataset {name!r}.", hint=f"Known: {', '.join(dataset.name for dataset in ALL)}.")

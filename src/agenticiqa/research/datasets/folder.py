@@ -34,14 +34,16 @@ class Dataset:
     caution: str
     """How sure we are of the layout."""
     read: Reader
+    other_names: Sequence[str] = ()
+    """What else the set is called, in small letters and digits."""
 
     @property
     def default_subset(self) -> str:
         return next(iter(self.counts))
 
     def as_dict(self) -> dict[str, Any]:
-        fields = {key: value for key, value in vars(self).items() if key != "read"}
-        return {**fields, "counts": dict(self.counts), "default_subset": self.default_subset}
+        fields = {key: value for key, value in vars(self).items() if key not in ("read", "other_names")}
+        return {**fields, "default_subset": self.default_subset}
 
 
 def scored_sample(
