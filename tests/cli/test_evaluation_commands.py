@@ -94,7 +94,7 @@ def test_evaluate_compares_two_files(run, results, folder):
     report = run("evaluate", str(results), str(other), "--resamples", "50", "--json").json
     assert report["comparison"]["scores"][0]["used"] == 20
     assert report["comparison"]["scores"][0]["srcc"][1] == pytest.approx(1.0)
-    assert "p (Steiger)" in run("evaluate", str(results), str(other), "--resamples", "20").out
+    assert "Two files, scores" in run("evaluate", str(results), str(other), "--resamples", "20").out
 
 
 def test_evaluate_answers(run, folder):

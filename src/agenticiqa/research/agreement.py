@@ -14,7 +14,6 @@ from agenticiqa.research.statistics import (
     FEWEST_SAMPLES,
     IntervalEstimate,
     Statistic,
-    ZTest,
     bootstrap,
     fit_logistic,
     kendall,
@@ -22,7 +21,6 @@ from agenticiqa.research.statistics import (
     pearson,
     root_mean_square,
     spearman,
-    steiger,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -175,7 +173,6 @@ class ScoreComparison:
     plcc: tuple[float | None, float | None]
     srcc_difference: IntervalEstimate
     plcc_difference: IntervalEstimate
-    steiger: ZTest | None
     note: str | None = None
 
 
@@ -237,27 +234,27 @@ def _compare_scores(
     clusters = cluster_names(usable, settings.cluster)
     missing = [why_no_correlation(scores, opinions) for scores in (first, second)]
 
-    def correlation(statistic: Statistic, x: Floats, y: Floats) -> float | None:
-        return None if why_no_correlation(x, y) else bootstrap(statistic, x, y, resamples=0).value
+    def both(statistic: Statistic) -> tuple[float | None, float | None]:
+        values = [
+            None if reason else bootstrap(statistic, scores, opinions, resamples=0).value
+            for scores, reason in zip((first, second), missing, strict=True)
+        ]
+        return values[0], values[1]
 
     def difference(statistic: Statistic) -> IntervalEstimate:
         if any(missing):
             return IntervalEstimate(None)
         return bootstrap(statistic, first, second, opinions, resamples=settings.resamples, clusters=clusters)
 
-    plcc = correlation(pearson, first, opinions), correlation(pearson, second, opinions)
-    between = correlation(pearson, first, second)
-    known = None not in (*plcc, between)
     sides = zip(("first", "second"), missing, strict=True)
     return ScoreComparison(
         dataset=dataset,
         common=len(results),
         used=len(usable),
-        srcc=(correlation(spearman, first, opinions), correlation(spearman, second, opinions)),
-        plcc=plcc,
+        srcc=both(spearman),
+        plcc=both(pearson),
         srcc_difference=difference(difference_of_ranks),
         plcc_difference=difference(_difference),
-        steiger=steiger(plcc[0] or 0.0, plcc[1] or 0.0, between or 0.0, len(usable)) if known else None,
         note=missing[0]
         if missing[0] == missing[1]
         else "; ".join(f"{side} file: {reason}" for side, reason in sides if reason),

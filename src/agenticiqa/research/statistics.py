@@ -156,33 +156,6 @@ def mcnemar(only_first: int, only_second: int) -> float:
     return float(stats.binomtest(only_first, differing, 0.5).pvalue) if differing else 1.0
 
 
-# --- two correlations with the same opinions -------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ZTest:
-    z: float
-    p: float
-
-
-def steiger(first: float, second: float, between: float, count: int) -> ZTest | None:
-    """Steiger's test whether two methods correlate alike with the same opinions.
-
-    ``first`` and ``second`` are their correlations with the opinions, ``between`` that of the two methods with each
-    other. The form is Z̄₁* of Steiger, Tests for comparing elements of a correlation matrix, Psychological Bulletin
-    87, 1980 (equation 14), with the two correlations pooled. None where it is not defined.
-    """
-    if count < 4 or max(abs(first), abs(second)) >= 1 or first == second:
-        return ZTest(0.0, 1.0) if first == second and count >= 4 else None
-    pooled = ((first + second) / 2) ** 2
-    covariance = between * (1 - 2 * pooled) - 0.5 * pooled * (1 - 2 * pooled - between**2)
-    spread = 2 - 2 * covariance / (1 - pooled) ** 2
-    if spread <= 0:
-        return None
-    z = (math.atanh(first) - math.atanh(second)) * math.sqrt((count - 3) / spread)
-    return ZTest(z, float(2 * stats.norm.sf(abs(z))))
-
-
 # --- Map predictions to the scale of the opinions before a linear correlation ---
 
 

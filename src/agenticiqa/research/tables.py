@@ -158,15 +158,14 @@ def _comparison_tables(comparison: PairedComparison) -> Iterator[Table]:
             f"Only in the first: {comparison.only_in_first} samples; only in the second: {comparison.only_in_second}."
         )
     if comparison.scores:
-        columns = ["Dataset", "Samples", "Figure", "First", "Second", "Difference", "p (Steiger)"]
+        columns = ["Dataset", "Samples", "Figure", "First", "Second", "Difference"]
         rows = []
         for scores in comparison.scores:
-            p = UNDEFINED if scores.steiger is None else f"{scores.steiger.p:.2g}"
-            for name, both, difference, test in (
-                ("SRCC", scores.srcc, scores.srcc_difference, ""),
-                ("PLCC", scores.plcc, scores.plcc_difference, p),
+            for name, both, difference in (
+                ("SRCC", scores.srcc, scores.srcc_difference),
+                ("PLCC", scores.plcc, scores.plcc_difference),
             ):
-                cells = [*(_number(each, 4) for each in both), estimate_text(difference, 4), test]
+                cells = [*(_number(each, 4) for each in both), estimate_text(difference, 4)]
                 rows.append([scores.dataset or "all", _used(scores.used, scores.common), name, *cells])
         explained = "Only samples that both files scored; difference with a 95 % paired bootstrap interval."
         missing = [f"{each.dataset or 'all samples'}: {each.note}." for each in comparison.scores if each.note]

@@ -14,13 +14,19 @@ ALL: tuple[Dataset, ...] = tuple(
 )
 
 
+def known(name: str) -> Dataset | None:
+    """The dataset of a name, however it is spelled; None where there is none."""
+    key = letters_and_digits(name)
+    return next((each for each in ALL if key in map(letters_and_digits, (each.name, *each.other_names))), None)
+
+
 def find(name: str) -> Dataset:
-    """The dataset of a name, however it is spelled.
+    """The dataset of a name; raises DatasetError where there is none.
 
     >>> find("KADID-10k").name, find("CID:IQ").name, find("LIVE-itW").name
     ('kadid10k', 'cidiq', 'clive')
     """
-    for dataset in ALL:
-        if letters_and_digits(name) in map(letters_and_digits, (dataset.name, *dataset.other_names)):
-            return dataset
-    raise DatasetError(f"There is no dataset {name!r}.", hint=f"Known: {', '.join(dataset.name for dataset in ALL)}.")
+    dataset = known(name)
+    if dataset is None:
+        raise DatasetError(f"There is no dataset {name!r}.", hint=f"Known: {', '.join(each.name for each in ALL)}.")
+    return dataset

@@ -41,17 +41,12 @@ def histogram(scores: Sequence[float]) -> str:
     return svg(lines + bars + names, f"Distribution of {len(scores)} scores over the scale from 1 to 5")
 
 
-def scatter(
-    scores: npt.ArrayLike,
-    opinions: npt.ArrayLike,
-    curve: Callable[[Floats], Floats] | None = None,
-    most: int = MOST_DOTS,
-) -> str:
+def scatter(scores: npt.ArrayLike, opinions: npt.ArrayLike, curve: Callable[[Floats], Floats] | None = None) -> str:
     """Every sample's score against people's opinion, and the fitted curve where there is one."""
     points = np.column_stack([scores, opinions])
     shown = points
-    if len(points) > most:
-        shown = points[np.random.default_rng(0).choice(len(points), most, replace=False)]
+    if len(points) > MOST_DOTS:
+        shown = points[np.random.default_rng(0).choice(len(points), MOST_DOTS, replace=False)]
     low, high = points.min(axis=0), points.max(axis=0)
     x = axis(*widened(low[0], high[0]), LEFT, WIDTH - RIGHT)
     y = axis(*widened(low[1], high[1]), HEIGHT - BOTTOM, TOP)
@@ -65,7 +60,7 @@ def scatter(
         parts.append(f'<polyline points="{path}" fill="none" stroke="#b3261e" stroke-width="2"></polyline>')
     parts.append(f'<text x="{(LEFT + WIDTH) / 2:.0f}" y="{HEIGHT - 4}" text-anchor="middle">score</text>')
     parts.append(f'<text x="12" y="{HEIGHT / 2:.0f}" transform="rotate(-90 12 {HEIGHT / 2:.0f})">opinion</text>')
-    missing = f"; {most} of them drawn" if len(points) > most else ""
+    missing = f"; {MOST_DOTS} of them drawn" if len(points) > MOST_DOTS else ""
     return svg("".join(parts), f"Scores of {len(points)} samples against people's opinion{missing}")
 
 
