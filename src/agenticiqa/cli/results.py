@@ -160,7 +160,7 @@ def report(
     """
     from rich.markup import escape
 
-    from agenticiqa.research.report import prepare, render_page
+    from agenticiqa.research.report.page import prepare, render_page
     from agenticiqa.research.results import read_results
     from agenticiqa.runtime.config import load_settings
     from agenticiqa.runtime.files import write_atomic

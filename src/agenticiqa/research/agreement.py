@@ -24,8 +24,6 @@ from agenticiqa.research.statistics import (
 )
 
 Floats = npt.NDArray[np.float64]
-WORST_SCORE = 1.0
-
 # Of four samples, scores drawn at random have a rank correlation of +1 or -1 once in twelve times: no order of so few
 # could be told from chance at the usual 5 %. Of five it is once in sixty.
 FEWEST_FOR_CORRELATION = 5
@@ -40,6 +38,9 @@ class FigureSettings:
     """Give samples without a score the worst one instead of leaving them out of the figures."""
     cluster: str | None = None
     """A column whose values are drawn as wholes for intervals, such as ``reference_path``."""
+
+
+DEFAULTS = FigureSettings()
 
 
 @dataclass(frozen=True)
@@ -67,15 +68,13 @@ class Pairs:
     clusters: list[str] | None = None
 
 
-def pairs(results: Iterable[Result], settings: FigureSettings | None = None) -> Pairs:
+def pairs(results: Iterable[Result], settings: FigureSettings = DEFAULTS) -> Pairs:
     """The numbers to compare.
 
     ``failed_as_worst`` fills in what is missing with the worst score of the file or 1, whichever is lower.
     """
-    settings = settings or FigureSettings()
     judged = [result for result in results if result.truth is not None]
-    known = [result.score for result in judged if result.score is not None]
-    worst = min([WORST_SCORE, *known])
+    worst = min([1.0, *(result.score for result in judged if result.score is not None)])
     kept = [result for result in judged if result.score is not None or settings.failed_as_worst]
     return Pairs(
         predicted=np.array([worst if result.score is None else result.score for result in kept], np.float64),
@@ -92,12 +91,11 @@ def cluster_names(results: Sequence[Result], column: str | None) -> list[str] | 
     return [result.group(column) or f"only {result.sample_id}" for result in results]
 
 
-def agreement(results: Iterable[Result], settings: FigureSettings | None = None) -> Agreement:
+def agreement(results: Iterable[Result], settings: FigureSettings = DEFAULTS) -> Agreement:
     """The figures of some results.
 
     Intervals of the fitted figures hold the curve fixed: they cover the choice of pictures, not the fit itself.
     """
-    settings = settings or FigureSettings()
     compared = pairs(results, settings)
     predicted, opinions = compared.predicted, compared.opinions
     missing = why_no_correlation(predicted, opinions)
@@ -198,9 +196,8 @@ class PairedComparison:
     choices: ChoiceComparison | None
 
 
-def compare(first: ResultFile, second: ResultFile, settings: FigureSettings | None = None) -> PairedComparison:
+def compare(first: ResultFile, second: ResultFile, settings: FigureSettings = DEFAULTS) -> PairedComparison:
     """Both files sample by sample. Raises EvaluationError where they are not of the same samples."""
-    settings = settings or FigureSettings()
     others = {result.sample_id: result for result in second.results}
     common = [result for result in first.results if result.sample_id in others]
     if not common:

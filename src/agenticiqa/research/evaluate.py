@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from agenticiqa.research.agreement import (
+    DEFAULTS,
     Agreement,
     FigureSettings,
     PairedComparison,
@@ -15,7 +16,7 @@ from agenticiqa.research.agreement import (
     compare,
     grouped,
 )
-from agenticiqa.research.results import EvaluationError, ResultFile, refuse_unknown_score
+from agenticiqa.research.results import EvaluationError, ResultFile, Status, refuse_unknown_score
 from agenticiqa.research.statistics import Accuracy, accuracy
 
 SCORE_GROUPS = ("distortion",)
@@ -36,6 +37,12 @@ class Counts:
     torn: bool
     unjudged: int
     """Samples without an opinion or a right answer to compare with."""
+
+    @classmethod
+    def of(cls, file: ResultFile) -> Counts:
+        unjudged = sum(not (result.is_scored or result.is_choice) for result in file.results)
+        by_status = {status: file.count(status) for status in get_args(Status)}
+        return cls(len(file.results), **by_status, superseded=file.superseded, torn=file.torn, unjudged=unjudged)
 
 
 @dataclass(frozen=True)
@@ -91,7 +98,7 @@ def evaluate(
     file: ResultFile,
     other: ResultFile | None = None,
     *,
-    settings: FigureSettings | None = None,
+    settings: FigureSettings = DEFAULTS,
     by: Sequence[str] = (),
 ) -> Evaluation:
     """Evaluate a file, and compare it with another where one is given.
@@ -99,7 +106,6 @@ def evaluate(
     ``by`` names columns to group by, instead of those that are usual. Raises EvaluationError where the file has
     nothing to judge by, or not the score or the columns that were asked for.
     """
-    settings = settings or FigureSettings()
     judged = [result for result in file.results if result.is_scored or result.is_choice]
     if not judged:
         raise EvaluationError(
@@ -121,15 +127,7 @@ def evaluate(
         score=file.score,
         truth=file.truth,
         settings=settings,
-        counts=Counts(
-            samples=len(file.results),
-            ok=file.count("ok"),
-            partial=file.count("partial"),
-            error=file.count("error"),
-            superseded=file.superseded,
-            torn=file.torn,
-            unjudged=len(file.results) - len(judged),
-        ),
+        counts=Counts.of(file),
         scores=[
             ScoreReport(
                 dataset=name,

@@ -48,7 +48,7 @@ def markdown(evaluation: Evaluation) -> str:
 
 def tables(evaluation: Evaluation) -> Iterator[Table]:
     """Every table of an evaluation, what became of all samples first."""
-    yield _outcomes(evaluation.counts)
+    yield outcomes(evaluation.counts)
     if evaluation.scores:
         yield from _score_tables(evaluation)
     yield from map(_choice_table, evaluation.choices)
@@ -56,7 +56,8 @@ def tables(evaluation: Evaluation) -> Iterator[Table]:
         yield from _comparison_tables(evaluation.comparison)
 
 
-def _outcomes(counts: Counts) -> Table:
+def outcomes(counts: Counts) -> Table:
+    """What became of all samples."""
     shares = [f"{count} ({count / counts.samples:.1%})" for count in (counts.ok, counts.partial, counts.error)]
     notes = []
     if counts.superseded:

@@ -90,7 +90,7 @@ def test_cidiq_orders_scores_by_distortion_picture_and_level(tmp_path, subset, f
     assert samples[0].mos == first
     assert Path(samples[115 + 5 * 2 + 3].image_path).name == "final03_d2_l4.bmp"
     assert samples[115].carried["distortion"] == "JPEG Compression"
-    assert samples[0].carried[{"50cm": "mos_100cm", "100cm": "mos_50cm"}[subset]] == 10 - first
+    assert samples[0].carried["viewing_distance"] == {"50cm": "50 cm", "100cm": "100 cm"}[subset]
 
 
 def test_clive_leaves_the_training_pictures_out(tmp_path):

@@ -128,11 +128,9 @@ def matlab_column(folder: DatasetFolder, file: Path, variable: str) -> list[Any]
         raise folder.malformed(file, f"it is not a MATLAB 5 file ({error})") from error
     if variable not in stored:
         raise folder.malformed(file, f"it has no variable {variable}")
-    return [_item(value) for value in np.atleast_1d(stored[variable]).ravel()]
-
-
-def _item(value: Any) -> Any:
-    return value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+    # Texts come as arrays of one element each.
+    values = np.atleast_1d(stored[variable]).ravel()
+    return [value.item() if isinstance(value, np.ndarray) and value.size == 1 else value for value in values]
 
 
 def json_records(folder: DatasetFolder, file: Path) -> Iterator[dict[str, Any]]:

@@ -196,13 +196,11 @@ _CIDIQ_IMAGES, _CIDIQ_LEVELS, _CIDIQ_KINDS = 23, 5, 6
 
 def _read_cidiq(folder: DatasetFolder, subset: str) -> Iterator[Sample]:
     """Scores are ordered by distortion, then picture, then level, like the folders when they are sorted."""
-    distance, other = ("50", "100") if subset == "50cm" else ("100", "50")
+    distance = "50" if subset == "50cm" else "100"
     file = folder.file(f"MOS{distance}.mat")
     scores = matlab_column(folder, file, f"MOS{distance}")
-    second = folder.optional_file(f"MOS{other}.mat")
-    others = matlab_column(folder, second, f"MOS{other}") if second else None
     total = _CIDIQ_KINDS * _CIDIQ_IMAGES * _CIDIQ_LEVELS
-    if len(scores) != total or (others is not None and len(others) != total):
+    if len(scores) != total:
         raise folder.malformed(file, f"it has {len(scores)} scores instead of {total}")
     pictures, references = folder.folder("Images/Reproduction"), folder.folder("Images/Original")
     homes = {name[0]: name for name in folder.listing(pictures) if name[:1].isdecimal() and name[1:2] == "_"}
@@ -218,7 +216,6 @@ def _read_cidiq(folder: DatasetFolder, subset: str) -> Iterator[Sample]:
             distortion=home.partition("_")[2].replace("_", " ") or None,
             level=level + 1,
             viewing_distance=f"{distance} cm",
-            **{f"mos_{other}cm": number(others[i], str(second)) if others else None},
         )
 
 

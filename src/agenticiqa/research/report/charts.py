@@ -48,8 +48,9 @@ def scatter(scores: npt.ArrayLike, opinions: npt.ArrayLike, curve: Callable[[Flo
     if len(points) > MOST_DOTS:
         shown = points[np.random.default_rng(0).choice(len(points), MOST_DOTS, replace=False)]
     low, high = points.min(axis=0), points.max(axis=0)
-    x = axis(*widened(low[0], high[0]), LEFT, WIDTH - RIGHT)
-    y = axis(*widened(low[1], high[1]), HEIGHT - BOTTOM, TOP)
+    margin = np.where(high > low, 0.04 * (high - low), 0.5)
+    x = axis(low[0] - margin[0], high[0] + margin[0], LEFT, WIDTH - RIGHT)
+    y = axis(low[1] - margin[1], high[1] + margin[1], HEIGHT - BOTTOM, TOP)
     dots = "".join(f'<circle cx="{x(px):.1f}" cy="{y(py):.1f}" r="3"></circle>' for px, py in shown.tolist())
     parts = [y_tick(y(value), f"{value:g}") for value in ticks(low[1], high[1])]
     parts += [x_tick(x(value), f"{value:g}") for value in ticks(low[0], high[0])]
@@ -68,12 +69,6 @@ def axis(low: float, high: float, start: float, end: float) -> Callable[[float],
     """From values to places on a chart."""
     span = (high - low) or 1.0
     return lambda value: start + (value - low) / span * (end - start)
-
-
-def widened(low: float, high: float) -> tuple[float, float]:
-    """With a little room at both ends."""
-    margin = (high - low) * 0.04 or 0.5
-    return low - margin, high + margin
 
 
 def ticks(low: float, high: float) -> list[float]:

@@ -25,12 +25,12 @@ from agenticiqa.nodes.results import Assessment
 from agenticiqa.pictures.images import load_image
 from agenticiqa.reports.assessment import picture_article, report_item
 from agenticiqa.reports.look import models_of, page, quiet, shown_name, table, without_folders
-from agenticiqa.research.agreement import FigureSettings, grouped, pairs
-from agenticiqa.research.evaluate import Evaluation, evaluate
+from agenticiqa.research.agreement import FigureSettings, pairs
+from agenticiqa.research.evaluate import Counts, Evaluation, evaluate
 from agenticiqa.research.report.charts import figure, histogram, scatter
 from agenticiqa.research.results import Result, ResultFile, Status, sum_or_none
 from agenticiqa.research.statistics import LogisticFit
-from agenticiqa.research.tables import tables
+from agenticiqa.research.tables import Table, outcomes, tables
 from agenticiqa.runtime.config import ROLES, ImageLimits
 
 MOST_ROWS = 50_000
@@ -263,7 +263,6 @@ def render_page(
         ("summary", "Summary", _summary(report)),
         ("distribution", "Scores", histogram(report.scores) if report.scores else quiet("No sample has a score.")),
         ("agreement", "Agreement with people", _agreement(report)),
-        ("distortions", "By distortion", _distortions(results)),
         ("cost", "Time and cost", _cost(report)),
         ("cases", "Cases", "".join(_case_list(report, progress, limits))),
         ("errors", "Errors", _errors(report)),
@@ -295,13 +294,12 @@ def _summary(report: BatchReport) -> str:
         ("unknown" if report.usd is None else f"${report.usd:,.2f}", "cost"),
     ]
     cells = "".join(f'<div class="fact"><strong>{value}</strong><span>{name}</span></div>' for value, name in facts)
-    notes = [f"{file.path.name}; judged: {file.score}"]
-    if file.superseded:
-        notes.append(f"{file.superseded} earlier lines were replaced by a later attempt.")
-    if file.torn:
-        notes.append("The last line is cut off: the run was killed or still goes on.")
-    statuses = table(("Status", "Samples"), [(name, str(file.count(name))) for name in get_args(Status)])
-    return f'<div class="facts">{cells}</div>{statuses}{"".join(quiet(note) for note in notes)}'
+    about = quiet(f"{file.path.name}; judged: {file.score}")
+    return f'<div class="facts">{cells}</div>{_laid_out(outcomes(Counts.of(file)))}{about}'
+
+
+def _laid_out(shown: Table) -> str:
+    return table(shown.columns, shown.rows) + "".join(quiet(note) for note in shown.notes)
 
 
 def _agreement(report: BatchReport) -> str:
@@ -316,30 +314,9 @@ def _agreement(report: BatchReport) -> str:
             name = f" on {scores.dataset}" if scores.dataset else ""
             drawn = scatter(compared.predicted, compared.opinions, curve)
             found.append(figure(drawn, f"Score against opinion{name}{'; red: the fitted curve' if curve else ''}."))
-    for each in tables(report.evaluation):
-        if each.title != "Samples":
-            notes = "".join(quiet(note) for note in each.notes)
-            found.append(f"<h3>{escape(each.title)}</h3>{table(each.columns, each.rows)}{notes}")
+    # What became of all samples, their first table, is in the summary.
+    found += [f"<h3>{escape(each.title)}</h3>{_laid_out(each)}" for each in [*tables(report.evaluation)][1:]]
     return "".join(found)
-
-
-def _distortions(results: list[Result]) -> str:
-    """Mean scores by kind and level, where results name them."""
-    kinds = sorted(grouped(results, "distortion").items())
-    by_level = {kind: grouped(own, "level") for kind, own in kinds}
-    levels = sorted({level for found in by_level.values() for level in found}, key=lambda level: (len(level), level))
-    rows = [
-        [kind, *(_means(by_level[kind].get(level, [])) for level in levels), f"{_means(own)}, {len(own)} samples"]
-        for kind, own in kinds
-    ]
-    note = quiet("Mean score by kind and level; in brackets people's mean opinion, on its own scale.")
-    return table(["Distortion", *levels, "all"], rows) + note if rows else ""
-
-
-def _means(results: list[Result]) -> str:
-    scores = [result.score for result in results if result.score is not None]
-    opinions = [result.truth for result in results if result.truth is not None]
-    return _shown(fmean(scores) if scores else None) + (f" ({fmean(opinions):.3g})" if scores and opinions else "")
 
 
 def _cost(report: BatchReport) -> str:

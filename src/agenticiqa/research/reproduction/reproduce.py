@@ -121,16 +121,12 @@ def reproduce(
 def refuse_foreign(files: list[Path], table: str) -> None:
     """Tables are written again and again, over those of an earlier run and over nobody else's files."""
     there = [file for file in files if file.exists()]
-    ours = next((file for file in there if file.suffix == ".json" and _is_table(file, table)), None)
-    if there and ours is None:
-        raise OutputError(f"{str(there[0])!r} is there and is no table of ours.", hint="Choose another --output.")
-
-
-def _is_table(file: Path, table: str) -> bool:
     try:
-        return bool(json.loads(file.read_text(encoding="utf-8"))["table"] == table)
+        ours = json.loads(files[-1].read_text(encoding="utf-8"))["table"] == table
     except (OSError, ValueError, KeyError, TypeError):
-        return False
+        ours = False
+    if there and not ours:
+        raise OutputError(f"{str(there[0])!r} is there and is no table of ours.", hint="Choose another --output.")
 
 
 def _written(order: ReproductionRequest, study: Study, outcomes: list[Outcome]) -> StudyResult:

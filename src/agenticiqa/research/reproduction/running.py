@@ -29,7 +29,6 @@ from agenticiqa.models.backends import readiness_of
 from agenticiqa.research.reproduction.methods import Cell
 from agenticiqa.runtime.files import ScratchFolder
 
-CANNOT_RUN = (BackendUnavailableError, ToolUnavailableError, MissingExtraError)
 MakeEngine = Callable[[BatchJob], Engine]
 Announce = Callable[[int, int, Cell], None]
 """Told the place of a cell, how many there are, and which one begins."""
@@ -66,21 +65,21 @@ class Forecast:
     reason: str | None = None
 
 
-def job_of(cell: Cell, conditions: Conditions) -> BatchJob:
-    """Raises one of ``CANNOT_RUN`` where a tool or a backend is not here at all."""
+def job_of(cell: Cell, conditions: Conditions) -> tuple[BatchJob | None, str | None]:
+    """A cell's job, and why it cannot run here: without its key, say. No job where a tool or backend is not here."""
     request = cell.method.request(conditions.request)
-    job = prepare_job(request)
-    # Limits belong to models that are asked elsewhere; a cell that asks none would refuse them.
-    return prepare_job(replace(request, limits=conditions.limits)) if asks_elsewhere(job.backends) else job
-
-
-def what_is_missing(job: BatchJob) -> str | None:
-    """Why a job cannot run here although it is well formed: a model without its key, say."""
+    try:
+        job = prepare_job(request)
+        if asks_elsewhere(job.backends):
+            # Limits belong to models that are asked elsewhere; a cell that asks none would refuse them.
+            job = prepare_job(replace(request, limits=conditions.limits))
+    except (BackendUnavailableError, ToolUnavailableError, MissingExtraError) as error:
+        return None, str(error)
     for backend in dict.fromkeys(job.backends.values()):
         readiness = readiness_of(backend, job.settings)
         if not readiness.ready:
-            return f"{backend} cannot be used: {readiness.reason}"
-    return None
+            return job, f"{backend} cannot be used: {readiness.reason}"
+    return job, None
 
 
 def forecast(cells: Sequence[Cell], conditions: Conditions) -> list[Forecast]:
@@ -94,13 +93,9 @@ def forecast(cells: Sequence[Cell], conditions: Conditions) -> list[Forecast]:
             samples = lines_in(manifest)
             latest = {line.record["sample_id"]: line.record["status"] for line in _stored(cell.results)}
             done = sum(status != "error" for status in latest.values())
-            try:
-                job = job_of(cell, conditions)
-            except CANNOT_RUN as error:
-                found.append(Forecast(cell, samples, done, None, str(error)))
-                continue
+            job, missing = job_of(cell, conditions)
             # Who has no key yet wants to know the cost all the more.
-            found.append(Forecast(cell, samples, done, estimate(job, max(samples - done, 0)), what_is_missing(job)))
+            found.append(Forecast(cell, samples, done, estimate(job, max(samples - done, 0)) if job else None, missing))
     return found
 
 
@@ -137,16 +132,14 @@ def run_cells(
     jobs: dict[Path, BatchJob] = {}
     states: dict[Path, CellState] = {}
     for cell in cells:
-        try:
-            jobs[cell.results] = job_of(cell, conditions)
-            missing = what_is_missing(jobs[cell.results])
-        except CANNOT_RUN as error:
-            missing = str(error)
-        if missing:
+        job, missing = job_of(cell, conditions)
+        if job is None or missing:
             states[cell.results] = CellState("cannot run", missing)
-        elif budget is not None:
+            continue
+        jobs[cell.results] = job
+        if budget is not None:
             # Asked now, because a budget that cannot be kept must be refused before anything is spent.
-            expected_cost(jobs[cell.results])
+            expected_cost(job)
     paid = {} if budget is None else {cell.results: spent(cell.results) for cell in cells}
     for place, cell in enumerate(cells, 1):
         if cell.results in states:

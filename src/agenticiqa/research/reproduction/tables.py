@@ -21,6 +21,11 @@ LEGEND = (
     f"{SAME}: the same method on the whole set. {SIMILAR}: the same method, but on a part of the set, on other "
     "weights, or without the paper's tools and calibrations (--profile paper). No mark: nothing published is like it."
 )
+ABOUT_INTERVALS = (
+    "SRCC: Spearman; PLCC: Pearson after the five-parameter logistic fit; in brackets 95 % intervals from {} bootstrap "
+    "resamples of the pictures (versions of one reference drawn together where there are five or more)."
+)
+NO_INTERVALS = "No intervals: --resamples is 0, or the run was stopped."
 ABOUT_CHANGES = (
     "Change: against the whole pipeline on the same samples, with a 95 % paired bootstrap interval, or the p of an "
     "exact McNemar test. Every row is a run of its own."
@@ -162,7 +167,7 @@ class StudyTable:
     def _notes(self) -> Iterator[str]:
         study = self.study
         if study.table in _FIGURES:
-            yield _about_intervals(self.resamples)
+            yield ABOUT_INTERVALS.format(self.resamples) if self.resamples else NO_INTERVALS
             yield from _about_training(self.outcomes)
         else:
             judged = study.sets[0]
@@ -206,16 +211,6 @@ def remark(outcomes: Sequence[Outcome]) -> str:
     states = ["not run" for each in outcomes if each.file is None and not each.state.reason]
     failed = sum(each.file.count("error") for each in outcomes if each.file)
     return "; ".join(dict.fromkeys([*reasons, *states, *([f"{failed} failed"] if failed else [])]))
-
-
-def _about_intervals(resamples: int) -> str:
-    if resamples == 0:
-        return "No intervals: --resamples is 0, or the run was stopped."
-    return (
-        "SRCC: Spearman; PLCC: Pearson after the five-parameter logistic fit; in brackets 95 % intervals from "
-        f"{resamples} bootstrap resamples of the pictures (versions of one reference drawn together where there are "
-        "five or more)."
-    )
 
 
 def _about_training(outcomes: Sequence[Outcome]) -> list[str]:
