@@ -16,9 +16,9 @@ from agenticiqa.batch.runner import StopSwitch
 from agenticiqa.errors import OutputError
 from agenticiqa.research.datasets.folder import DatasetError
 from agenticiqa.research.reproduction.methods import Choices, agents, studies
+from agenticiqa.research.reproduction.published import mark, published_rows
 from agenticiqa.research.reproduction.reproduce import ReproductionRequest, StudyResult, hardware, reproduce
 from agenticiqa.research.reproduction.sets import Selection, find_sets, read_only
-from agenticiqa.research.reproduction.tables import mark, published_rows
 from agenticiqa.research.results import EvaluationError
 from support.paper_data import make_paper_data
 

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from agenticiqa.research.published import is_like, method_of, published_accuracies, published_correlations, source
-from agenticiqa.research.reproduction.methods import Method, Study, TableName
+from agenticiqa.research.reproduction.methods import Study, TableName
 from agenticiqa.research.reproduction.outcomes import Outcome, difference_text
+from agenticiqa.research.reproduction.published import (
+    LEGEND,
+    PLCC,
+    SRCC,
+    PublishedRow,
+    how_to_fill,
+    mark,
+    published_rows,
+    source,
+)
 from agenticiqa.research.reproduction.sets import JudgedSet
 from agenticiqa.research.tables import UNDEFINED, Table, estimate_text, percent_text
-from agenticiqa.tools.registry import default_registry
 
-SAME, SIMILAR = "=", "≈"
-_BACKENDS = {"gpt-4o": "openai.gpt-4o", "qwen2.5-vl": "qwen2.5-vl-local"}
-"""What the paper's models are called here."""
-LEGEND = (
-    f"{SAME}: the same method on the whole set. {SIMILAR}: the same method, but on a part of the set, on other "
-    "weights, or without the paper's tools and calibrations (--profile paper). No mark: nothing published is like it."
-)
 ABOUT_INTERVALS = (
     "SRCC: Spearman; PLCC: Pearson after the five-parameter logistic fit; in brackets 95 % intervals from {} bootstrap "
     "resamples of the pictures (versions of one reference drawn together where there are five or more)."
@@ -30,7 +31,7 @@ ABOUT_CHANGES = (
     "Change: against the whole pipeline on the same samples, with a 95 % paired bootstrap interval, or the p of an "
     "exact McNemar test. Every row is a run of its own."
 )
-SRCC, PLCC, ACCURACY, CHANGE, OVERALL = "SRCC", "PLCC", "accuracy", "change", "overall"
+ACCURACY, CHANGE, OVERALL = "accuracy", "change", "overall"
 _FIGURES: dict[TableName, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ratings": ((SRCC, PLCC), ()),
     "ablations": ((SRCC, PLCC, f"{CHANGE} of SRCC"), (ACCURACY, CHANGE)),
@@ -38,63 +39,6 @@ _FIGURES: dict[TableName, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """Of sets with opinions, and of sets with questions; the other tables have a column for each part of their set."""
 TRAINED_ON = ("biq2021",)
 _INTERVAL = re.compile(r" \[[^]]*\]")
-
-
-# --- published rows ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class PublishedRow:
-    """One published method with its figures as printed, by set and column."""
-
-    method: str
-    cells: dict[tuple[str, str], str]
-
-
-def published_rows(sets: Iterable[JudgedSet]) -> list[PublishedRow]:
-    """Everything that the paper prints of these sets."""
-    rows: dict[str, PublishedRow] = {}
-
-    def cells(method: str) -> dict[tuple[str, str], str]:
-        return rows.setdefault(method, PublishedRow(method, {})).cells
-
-    for judged in sets:
-        for method, (srcc, plcc) in published_correlations(judged.name).items():
-            cells(method).update({(judged.name, SRCC): f"{srcc:.4f}", (judged.name, PLCC): f"{plcc:.4f}"})
-        for method, parts in published_accuracies(judged.name).items():
-            cells(method).update({(judged.name, part): f"{share:.1f}%" for part, share in parts.items()})
-    return list(rows.values())
-
-
-def _like(method: Method, row: PublishedRow) -> bool:
-    return method.without is None and is_like(row.method, method.kind, [method.name], method.name)
-
-
-def mark(method: Method, outcomes: Sequence[Outcome], published: Sequence[PublishedRow], *, paper_profile: bool) -> str:
-    """``= NAME`` or ``≈ NAME`` of the published row that a row of ours can be read beside; empty where none is."""
-    for row in published:
-        if _like(method, row):
-            whole = all(each.whole and each.complete for each in outcomes)
-            same = whole and not method_of(row.method).tuned and (paper_profile or method.kind != "agents")
-            return f"{SAME if same else SIMILAR} {row.method}"
-    return ""
-
-
-def how_to_fill(row: PublishedRow, methods: Iterable[Method]) -> str:
-    """For a published row: ours that is like it, or what would give one."""
-    known = method_of(row.method)
-    if known.kind == "people":
-        return "people"
-    ours = next((method for method in methods if _like(method, row)), None)
-    if ours is not None:
-        return f"ours: {ours.label}"
-    if known.kind != "metric":
-        return f"ours: --models {_BACKENDS.get(known.model, known.model)} --methods {known.kind}"
-    tool = default_registry().get(known.tool or row.method)
-    return f"ours: --tools {tool.name}" if tool else f"not here: `agenticiqa tools show {known.tool or row.method}`"
-
-
-# --- one table for every study -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -116,7 +60,7 @@ class StudyTable:
         for row in self.published:
             cells = [row.cells.get((judged.name, name), UNDEFINED) for judged, name in self.columns]
             nothing = [UNDEFINED] * len(expenses)
-            rows.append([f"{row.method} (published)", *cells, *nothing, how_to_fill(row, study.methods)])
+            rows.append([f"{row.name} (published)", *cells, *nothing, how_to_fill(row, study.methods)])
         # Ablations stand beside the whole pipeline on the same model.
         names = list(dict.fromkeys(method.name for method in study.methods))
         for method in sorted(study.methods, key=lambda each: names.index(each.name)) if ablates else study.methods:
