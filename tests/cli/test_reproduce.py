@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import CommandLine
-from support.paper_data import make_paper_data
+from support.paper_data import QUESTIONS, make_paper_data
 from support.scripted_judge import ScriptedJudge
 
 
@@ -76,6 +76,24 @@ def test_budget_ends_it_and_more_goes_on(command_line, data, judge):
     command_line.environment |= {"COMPATIBLE_BASE_URL": judge.base_url}
     refused = command_line(*arguments[:4], "--models", "compatible.x", "--budget-usd", "1")
     assert (refused.code, "is not known" in refused.err) == (1, True)
+
+
+def test_methods_share_the_calls_that_they_have_in_common(command_line, data, judge):
+    done = command_line(
+        "reproduce", "ablations", "--data", data, "--datasets", "agenticiqa-eval", "--models", "openai.gpt-4o",
+        "--methods", "agents", "--without", "replan", "--max-replan", "0", "--resamples", "0", "--workers", "1",
+        "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert set(judge.paid.values()) == {1}
+    assert judge.steps == dict.fromkeys(("plan", "detection", "analysis", "selection", "answer"), QUESTIONS)
+    [table] = json.loads(done.out)
+    whole, ablated = (each["expense"] for each in table["outcomes"])
+    price = 5 * QUESTIONS * (1000 * 2.5 + 50 * 10) / 1e6
+    assert (whole["usd"], whole["paid"]) == (pytest.approx(price), pytest.approx(price))
+    assert (ablated["usd"], ablated["paid"]) == (pytest.approx(price), 0)
+    assert [row[1] for row in table["rows"]] == [table["rows"][0][1]] * 2  # the same answers
+    assert table["rows"][1][2] == "+0.0% (p 1)"
 
 
 def test_profile_lies_apart_and_counts_as_like_the_paper(command_line, data, judge):
