@@ -46,11 +46,6 @@ NEEDS = (
     ("AgenticIQA-Eval", "the set and a key", "eval --data /data --models openai.gpt-4o,qwen2.5-vl-local"),
     ("LLVisionQA", "the set and a key", "qbench --data /data --models openai.gpt-4o,qwen2.5-vl-local"),
     ("ablations on GPT-4o", "the sets and a key", "ablations --data /data --models openai.gpt-4o"),
-    (
-        "which model for which agent",
-        "the sets and a key",
-        "roles --data /data --models openai.gpt-4o,openai.gpt-4o-mini --max-samples 200",
-    ),
 )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from agenticiqa.research.report import prepare, render_page
+from agenticiqa.research.report.page import prepare, render_page
 from agenticiqa.research.results import read_results
 
 PICTURES = 200

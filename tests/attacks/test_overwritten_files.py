@@ -189,35 +189,12 @@ def test_a_page_for_standard_output_goes_there(command_line: CommandLine, shelf:
         assert name.is_symlink()
 
 
-@pytest.mark.parametrize("page", ["photo.png", "table.csv", "binary.md", "folder.md"])
-def test_a_benchmark_appends_to_pages_of_text_alone(command_line: CommandLine, page: str) -> None:
-    """Found out before a sample is worked on: a section behind a picture's bytes would spoil it."""
-    folder = command_line.folder
-    save(folder / "photo.png", scene())
-    (folder / "table.csv").write_text("a,b\n", encoding="utf-8")
-    (folder / "binary.md").write_bytes(b"\xff\xfe\x00")
-    (folder / "folder.md").mkdir()
-    before = contents(folder)
-    refused = command_line("benchmark", "kadid10k", ".", "--measure", "noise", "--results", page)
-    assert refused.code == 1
-    assert page in refused.err
-    assert contents(folder) == before
-
-
-def test_a_benchmark_replaces_no_manifest_that_it_did_not_write(command_line: CommandLine) -> None:
-    (command_line.folder / "manifest.jsonl").write_text("mine\n", encoding="utf-8")
-    refused = command_line("benchmark", "kadid10k", ".", "--measure", "noise", "--work", ".")
-    assert refused.code == 1
-    assert "manifest.jsonl" in refused.err
-    assert (command_line.folder / "manifest.jsonl").read_text(encoding="utf-8") == "mine\n"
-
-
 def test_the_papers_tables_are_written_over_earlier_ones_alone(tmp_path: Path) -> None:
-    files = [tmp_path / f"ratings.{suffix}" for suffix in ("md", "csv", "json")]
+    files = [tmp_path / f"ratings.{suffix}" for suffix in ("md", "json")]
     refuse_foreign(files, "ratings")
-    files[1].write_text("mine\n", encoding="utf-8")
-    files[2].write_text('{"mine": 1}', encoding="utf-8")
-    with pytest.raises(OutputError, match=r"ratings\.csv"):
+    files[0].write_text("mine\n", encoding="utf-8")
+    files[1].write_text('{"mine": 1}', encoding="utf-8")
+    with pytest.raises(OutputError, match=r"ratings\.md"):
         refuse_foreign(files, "ratings")
-    files[2].write_text('{"table": "ratings"}', encoding="utf-8")
+    files[1].write_text('{"table": "ratings"}', encoding="utf-8")
     refuse_foreign(files, "ratings")

@@ -47,9 +47,9 @@ def data(tmp_path_factory) -> Path:
             result = assessor.assess(path).model_dump(mode="json")
             lines.append({"sample_id": str(number), **result, "status": "ok"})
     (folder / "runs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    reteller = ConversationBuilder(settings, default_registry(), PromptBook({}, SHIPPED))
+    builder = ConversationBuilder(settings, default_registry(), PromptBook({}, SHIPPED))
     choices = TuningChoices(unjudged=True, held_out=0.4)
-    built = build_tuning_data([folder / "runs.jsonl"], folder / "data", reteller, choices)
+    built = build_tuning_data([folder / "runs.jsonl"], folder / "data", builder, choices)
     assert {"planner plan", "summarizer answer"} <= built.train.keys() & built.held_out.keys()
     return folder / "data"
 

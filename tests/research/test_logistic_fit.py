@@ -1,4 +1,4 @@
-"""The fitted curves: a published example, known parameters, and the limits that the module promises."""
+"""The fitted curve: published ones, known parameters, and the limits that the module promises."""
 
 from __future__ import annotations
 
@@ -7,16 +7,6 @@ import pytest
 
 from agenticiqa.research.statistics import FEWEST_SAMPLES, fit_logistic
 from agenticiqa.tools.calibration import five_parameter_logistic, load_calibrations, paper_coefficients
-
-# Weight of the first chick of R's data set ChickWeight (Crowder and Hand 1990), the worked example of R's
-# four-parameter logistic (help page SSfpl), which reports A = 27.453, B = 348.971, xmid = 19.391, scal = 6.673.
-CHICK_DAYS = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 21]
-CHICK_GRAMS = [42, 51, 59, 64, 76, 93, 106, 125, 149, 171, 199, 205]
-
-
-def test_four_parameters_give_the_published_example():
-    fit = fit_logistic(CHICK_DAYS, CHICK_GRAMS, parameters=4)
-    assert fit.coefficients == pytest.approx((348.971, 27.453, 19.391, 6.673), abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -48,12 +38,11 @@ def test_five_parameters_are_never_worse_than_a_line(seed):
     assert fit_logistic(x, y).squared_error <= np.sum((line - y) ** 2) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("parameters", [4, 5])
-def test_units_do_not_matter(parameters):
+def test_units_do_not_matter():
     rng = np.random.default_rng(1)
     x = rng.uniform(1, 5, 200)
     y = np.tanh(x - 3) + rng.normal(0, 0.1, 200)
-    plain, scaled = fit_logistic(x, y, parameters), fit_logistic(100 * x - 7, 1400 + 30 * y, parameters)
+    plain, scaled = fit_logistic(x, y), fit_logistic(100 * x - 7, 1400 + 30 * y)
     assert scaled(100 * x - 7) == pytest.approx(1400 + 30 * plain(x), abs=1e-3)
 
 
@@ -79,6 +68,6 @@ def test_five_parameters_give_the_curves_that_the_agenticiqa_authors_printed(too
     low, high = load_calibrations()[tool].value_range
     raw = np.linspace(low, high, 60)
     opinions = five_parameter_logistic(raw, *printed)
-    fit = fit_logistic(raw, opinions, parameters=5)
+    fit = fit_logistic(raw, opinions)
     assert fit is not None
     assert fit(raw) == pytest.approx(opinions, abs=2e-3 * float(np.ptp(opinions)))

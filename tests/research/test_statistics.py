@@ -117,34 +117,3 @@ def test_wilson_interval_agrees_with_statsmodels(counts):
 def test_mcnemar_agrees_with_statsmodels(first, second):
     reference = reference_mcnemar([[10, first], [second, 7]], exact=True).pvalue
     assert statistics.mcnemar(first, second) == pytest.approx(min(reference, 1.0), abs=EXACT)
-
-
-def test_steiger_holds_its_level_when_both_methods_are_equally_good():
-    rng = np.random.default_rng(3)
-    shared = np.linalg.cholesky(np.array([[1, 0.6, 0.6], [0.6, 1, 0.7], [0.6, 0.7, 1]]))
-    rejected = 0
-    for _ in range(2000):
-        opinions, one, other = shared @ rng.normal(size=(3, 60))
-        test = statistics.steiger(
-            float(statistics.pearson(one, opinions)),
-            float(statistics.pearson(other, opinions)),
-            float(statistics.pearson(one, other)),
-            60,
-        )
-        rejected += test.p < 0.05
-    assert 0.035 <= rejected / 2000 <= 0.065
-
-
-def test_steiger_without_overlap_is_fishers_test():
-    """Two methods that share nothing with each other or the opinions: the variance is that of two independent z."""
-    test = statistics.steiger(0.1, -0.1, 0.0, 103)
-    assert test.z == pytest.approx(2 * math.atanh(0.1) * math.sqrt(100 / 2), rel=1e-12)
-
-
-@pytest.mark.parametrize(("first", "second", "count"), [(1.0, 0.5, 30), (0.5, 0.4, 3)])
-def test_steiger_is_undefined_at_the_edges(first, second, count):
-    assert statistics.steiger(first, second, 0.2, count) is None
-
-
-def test_equal_correlations_do_not_differ():
-    assert statistics.steiger(0.5, 0.5, 0.9, 30) == statistics.ZTest(0.0, 1.0)

@@ -41,8 +41,8 @@ def run_line(assessor, picture: str) -> Any:
 
 
 def build(folder: Path, *lines: dict[str, Any], choices: TuningChoices = ALL) -> TuningData:
-    reteller = ConversationBuilder(packaged_settings(), default_registry(), PromptBook({}, SHIPPED))
-    return build_tuning_data([write(folder / "runs.jsonl", lines)], folder / "out", reteller, choices)
+    builder = ConversationBuilder(packaged_settings(), default_registry(), PromptBook({}, SHIPPED))
+    return build_tuning_data([write(folder / "runs.jsonl", lines)], folder / "out", builder, choices)
 
 
 def read(folder: Path, name: str = "train.jsonl") -> list[dict[str, Any]]:

@@ -32,28 +32,6 @@ def chosen(
     }
 
 
-def fused(sample_id: str, mos: float, tool_mean: float, p: list[float], **columns: Any) -> dict[str, Any]:
-    """A rated sample with everything the fusion stores."""
-    from agenticiqa.score_fusion import ScoreFusion
-
-    fusion = ScoreFusion()
-    shares = dict(zip(range(1, 6), p, strict=True))
-    score = fusion.fuse_scores([tool_mean], shares)
-    line = scored(sample_id, mos, score, **columns)
-    line["summarizer_result"]["final_answer"] = "ABCDE"[5 - max(shares, key=lambda level: shares[level])]
-    line["summarizer_result"]["used_evidence"] = {
-        "fusion": {
-            "tool_scores": [tool_mean],
-            "tool_mean": tool_mean,
-            "alpha": {str(level): a for level, a in fusion.compute_perceptual_weights([tool_mean]).items()},
-            "p": {str(level): share for level, share in shares.items()},
-            "p_source": "log-probabilities",
-            "q": score,
-        }
-    }
-    return line
-
-
 def write(path: Path, lines: Iterable[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path

@@ -6,35 +6,26 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agenticiqa.cli import options
 from agenticiqa.cli.batch import watched
 from agenticiqa.cli.options import finite
-from agenticiqa.cli.results import (
-    ClassConfidenceOption,
-    CurvesOption,
-    EtaOption,
-    PrintedFormulaOption,
-    rescoring_asked,
-    show,
-)
+from agenticiqa.cli.results import show
 from agenticiqa.cli.terminal import ExitCode, print_json, say
 
 if TYPE_CHECKING:
-    from agenticiqa.research.reproduction.methods import Cell, Choices
+    from agenticiqa.research.reproduction.methods import Choices
     from agenticiqa.research.reproduction.reproduce import ReproductionRequest
-    from agenticiqa.research.reproduction.running import Forecast
 
 FROM_CACHE = "Calls that several methods have in common are made once: the real figures are lower."
 
 
 def reproduce(
     table: Annotated[
-        str,
-        typer.Argument(metavar="TABLE", help="ratings, eval, qbench, ablations, roles, or all.", show_default=False),
+        str, typer.Argument(metavar="TABLE", help="ratings, eval, qbench, ablations, or all.", show_default=False)
     ],
     data: Annotated[
         list[str],
@@ -53,9 +44,6 @@ def reproduce(
         str | None, typer.Option(help="Tools to measure alone. Default: the paper's that run here, and ours.")
     ] = None,
     datasets: Annotated[str | None, typer.Option(help="Of those in the folder only these: tid2013,bid,…")] = None,
-    planner: Annotated[str | None, typer.Option(help="roles: backends to try as planner.")] = None,
-    executor: Annotated[str | None, typer.Option(help="roles: backends to try as executor.")] = None,
-    summarizer: Annotated[str | None, typer.Option(help="roles: backends to try as summarizer.")] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for tables and results; what is done there is kept.")
     ] = Path("reproduction"),
@@ -68,10 +56,6 @@ def reproduce(
     partial: options.PartialOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what is left to do and what it would cost.")] = False,
     no_run: Annotated[bool, typer.Option("--no-run", help="Make the tables of what is stored, ask nothing.")] = False,
-    eta: EtaOption = None,
-    class_confidence: ClassConfidenceOption = None,
-    calibrations: CurvesOption = None,
-    printed_formula: PrintedFormulaOption = False,
     budget_usd: Annotated[
         float | None, typer.Option(callback=finite, min=0, help="For everything together, earlier runs included.")
     ] = None,
@@ -86,7 +70,7 @@ def reproduce(
     json_output: options.JsonOption = False,
     config: options.ConfigOption = None,
 ) -> None:
-    """Run datasets × methods and write the paper's tables: Markdown, CSV, JSON and a page with charts.
+    """Run datasets × methods and write the paper's tables as Markdown and JSON.
 
     The same command again goes on where it was stopped or killed. Exit code 0 when every row is complete, 2 when some
     are, 1 when none is, 130 after Ctrl-C.
@@ -99,12 +83,8 @@ def reproduce(
     from agenticiqa.research.reproduction.sets import Selection, find_sets, read_only
 
     options.choose_one(dry_run=dry_run, no_run=no_run)
-    anew = rescoring_asked(config, eta, class_confidence, None, calibrations, printed_formula=printed_formula)
-    if anew and not no_run:
-        raise typer.BadParameter("--eta and its like score stored results anew: they go with --no-run.")
     sets = find_sets(data, options.listed(datasets), Selection(max_samples, blind, partial), read_only(only or ()))
-    by_role = {"planner": planner, "executor": executor, "summarizer": summarizer}
-    choices = _choices(models, methods, tools, by_role)
+    choices = _choices(models, methods, tools)
     if (parts := options.parts_left_out(without)) is not None:
         choices = replace(choices, without=parts)
     order = ReproductionRequest(
@@ -121,40 +101,34 @@ def reproduce(
         ),
         resamples=resamples,
         runs=not no_run,
-        rescoring=anew,
     )
     raise typer.Exit(_dry_run(order, json_output=json_output) if dry_run else _run(order, json_output=json_output))
 
 
-def _choices(models: str, methods: str, tools: str | None, by_role: dict[str, str | None]) -> Choices:
+def _choices(models: str, methods: str, tools: str | None) -> Choices:
     from agenticiqa.research.reproduction.methods import KINDS, Choices
 
     kinds = tuple(options.listed(methods))
-    unknown = [kind for kind in kinds if kind not in KINDS]
-    if unknown or not kinds:
+    if not kinds or not {*kinds} <= {*KINDS}:
         raise typer.BadParameter(f"--methods takes {', '.join(KINDS)}, or some of them.")
     if not options.listed(models):
         raise typer.BadParameter("--models names no backend: write, for example, --models embedded.")
-    roles = {role: tuple(options.listed(text)) for role, text in by_role.items() if text is not None}
-    named = tuple(options.listed(tools)) if tools else None
-    return Choices(tuple(dict.fromkeys(options.listed(models))), kinds, named, roles=roles)
-
-
-# --- running ---
+    return Choices(tuple(dict.fromkeys(options.listed(models))), kinds, tuple(options.listed(tools)) or None)
 
 
 def _run(order: ReproductionRequest, *, json_output: bool) -> int:
     from agenticiqa.batch.runner import StopSwitch
     from agenticiqa.research.reproduction.reproduce import reproduce as run
-    from agenticiqa.research.reproduction.running import Listener
     from agenticiqa.research.reproduction.tables import brief
-
-    def announce(place: int, count: int, cell: Cell) -> None:
-        say(f"{place}/{count} {cell.name}")
 
     stop = StopSwitch()
     with watched(stop) as progress:
-        found = run(order, listener=Listener(announce, progress), stop=stop)
+        found = run(
+            order,
+            announce=lambda place, count, cell: say(f"{place}/{count} {cell.judged.title}: {cell.method.label}"),
+            on_progress=progress,
+            stop=stop,
+        )
     complete = [each.complete for result in found for each in result.outcomes]
     if json_output:
         print_json([result.as_dict() for result in found])
@@ -169,88 +143,53 @@ def _run(order: ReproductionRequest, *, json_output: bool) -> int:
     return ExitCode.OK if all(complete) else ExitCode.SOME if any(complete) else ExitCode.ERROR
 
 
-# --- what it would take ---
-
-
 def _dry_run(order: ReproductionRequest, *, json_output: bool) -> int:
+    """Tell what is left to do and what it would cost."""
     from agenticiqa.research.reproduction.running import forecast
-
-    found = forecast(order.cells, order.conditions)
-    if json_output:
-        print_json(_as_json(found))
-    else:
-        _print_forecast(found)
-    return ExitCode.OK if any(each.estimate for each in found) else ExitCode.ERROR
-
-
-def _as_json(found: list[Forecast]) -> dict[str, Any]:
-    return {
-        "cells": [
-            {
-                "set": each.cell.judged.name,
-                "method": each.cell.method.label,
-                "samples": each.samples,
-                "done": each.done,
-                "calls": list(each.estimate.calls) if each.estimate else None,
-                "cost_usd": list(each.estimate.cost_usd) if each.estimate and each.estimate.cost_usd else None,
-                "reason": each.reason,
-            }
-            for each in found
-        ],
-        **_totals(found),
-    }
-
-
-def _totals(found: list[Forecast]) -> dict[str, Any]:
-    estimates = [each.estimate for each in found if each.estimate]
-    costs = [each.cost_usd for each in estimates]
-    known = [cost for cost in costs if cost is not None]
-    total = [round(sum(cost[end] for cost in known), 4) for end in (0, 1)]
-    return {
-        "samples": sum(max(each.samples - each.done, 0) for each in found if each.estimate),
-        "calls": [sum(each.calls[end] for each in estimates) for end in (0, 1)],
-        "cost_usd": total if len(known) == len(costs) else None,
-        "note": FROM_CACHE,
-    }
-
-
-def _print_forecast(found: list[Forecast]) -> None:
     from agenticiqa.research.tables import UNDEFINED, Table
 
-    rows = [_measuring_row(title, own) for title, own in _measuring(found).items()]
-    for each in found:
-        if each.cell.method.tool and each.estimate:
-            continue
-        calls, cost = UNDEFINED, each.reason or "unknown"
-        if each.estimate:
-            calls = _range(*(f"{count:,}" for count in each.estimate.calls))
-            prices = each.estimate.cost_usd
-            cost = _range(*(f"{price:,.2f}" for price in prices)) if prices else "unknown"
-        method = each.cell.method.label
-        rows.append([each.cell.judged.title, method, f"{each.samples:,}", f"{each.done:,}", calls, cost])
-    totals = _totals(found)
-    price = totals["cost_usd"]
-    money = f"${price[0]:,.2f} to ${price[1]:,.2f}" if price else "an unknown sum: a price is not known"
-    notes = [
-        f"Left: {totals['samples']:,} samples, {totals['calls'][0]:,} to {totals['calls'][1]:,} calls (without, and "
-        f"with every allowed replan), {money}. {FROM_CACHE}"
+    found = forecast(order.cells, order.conditions)
+    runs = [each for each in found if each.estimate]
+    cells = [
+        {
+            "set": each.cell.judged.name,
+            "method": each.cell.method.label,
+            "samples": each.samples,
+            "done": each.done,
+            "calls": list(each.estimate.calls) if each.estimate else None,
+            "cost_usd": list(each.estimate.cost_usd) if each.estimate and each.estimate.cost_usd else None,
+            "reason": each.reason,
+        }
+        for each in found
     ]
-    notes += [f"{reason}." for reason in dict.fromkeys(each.reason for each in found if each.reason and each.estimate)]
+    prices = [each.estimate.cost_usd for each in runs if each.estimate]
+    known = [price for price in prices if price is not None]
+    left = sum(max(each.samples - each.done, 0) for each in runs)
+    calls = [sum(each.estimate.calls[end] for each in runs if each.estimate) for end in (0, 1)]
+    cost = [round(sum(price[end] for price in known), 4) for end in (0, 1)] if len(known) == len(prices) else None
+    if json_output:
+        print_json({"cells": cells, "samples": left, "calls": calls, "cost_usd": cost, "note": FROM_CACHE})
+        return ExitCode.OK if runs else ExitCode.ERROR
+
+    rows = []
+    tools_alone = [each for each in runs if each.cell.method.kind == "metric"]
+    for each in (each for each in found if each not in tools_alone):
+        taken, price = UNDEFINED, each.reason or "unknown"
+        if each.estimate:
+            taken = _range(*(f"{count:,}" for count in each.estimate.calls))
+            money = each.estimate.cost_usd
+            price = _range(*(f"{amount:,.2f}" for amount in money)) if money else "unknown"
+        names = [each.cell.judged.title, each.cell.method.label]
+        rows.append([*names, f"{each.samples:,}", f"{each.done:,}", taken, price])
+    total = f"${cost[0]:,.2f} to ${cost[1]:,.2f}" if cost else "an unknown sum: a price is not known"
+    notes = [
+        f"Left: {left:,} samples, {calls[0]:,} to {calls[1]:,} calls (without and with every allowed replan), {total}.",
+        FROM_CACHE,
+        *([f"{len(tools_alone)} more cells are tools alone, which ask nothing."] if tools_alone else []),
+        *(f"{reason}." for reason in dict.fromkeys(each.reason for each in runs if each.reason)),
+    ]
     show(Table("What it would take", ["Set", "Method", "Samples", "Done", "Calls left", "US$ left"], rows, notes))
-
-
-def _measuring(found: list[Forecast]) -> dict[str, list[Forecast]]:
-    """Tools ask nothing and cost nothing: one line for all of a set's."""
-    by_set: dict[str, list[Forecast]] = {}
-    for each in found:
-        if each.cell.method.tool and each.estimate:
-            by_set.setdefault(each.cell.judged.title, []).append(each)
-    return by_set
-
-
-def _measuring_row(title: str, own: list[Forecast]) -> list[str]:
-    samples, done = (sum(getattr(each, name) for each in own) for name in ("samples", "done"))
-    return [title, f"{len(own)} tools alone", f"{samples:,}", f"{done:,}", "0", "0"]
+    return ExitCode.OK if runs else ExitCode.ERROR
 
 
 def _range(low: str, high: str) -> str:

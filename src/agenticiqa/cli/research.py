@@ -1,9 +1,7 @@
-"""``agenticiqa benchmark``, ``datasets``, ``tuning-data`` and ``distort``: public datasets and what is made of them."""
+"""``agenticiqa datasets``, ``tuning-data`` and ``distort``: public datasets and what is made of them."""
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,98 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agenticiqa.cli import options
-from agenticiqa.cli.batch import tools_named, watched
 from agenticiqa.cli.options import finite
-from agenticiqa.cli.results import show
 from agenticiqa.cli.terminal import ExitCode, error_console, output_console, print_json, print_lines, print_table
 
 if TYPE_CHECKING:
     from agenticiqa.research.datasets.checking import Check
-
-DEFAULT_PAGE = Path("results.md")
-
-
-def benchmark(
-    name: NameArgument,
-    folder: FolderArgument,
-    backend: options.BackendOption = None,
-    measure: options.MeasureOption = None,
-    subset: SubsetOption = None,
-    max_samples: options.DrawnSamplesOption = None,
-    blind: options.BlindOption = False,
-    partial: options.PartialOption = False,
-    results: Annotated[Path, typer.Option(help="Page that a section is appended to.")] = DEFAULT_PAGE,
-    work: Annotated[
-        Path | None, typer.Option(help="Folder for manifest and results.", show_default="benchmarks/NAME-METHOD")
-    ] = None,
-    resume: options.ResumeOption = False,
-    overwrite: options.OverwriteOption = False,
-    resamples: options.ResamplesOption = 1000,
-    max_replan: options.MaxReplanOption = None,
-    mode: options.ModeOption = None,
-    without: options.WithoutOption = None,
-    profile: options.ProfileOption = None,
-    workers: options.WorkersOption = None,
-    json_output: options.JsonOption = False,
-    config: options.ConfigOption = None,
-) -> None:
-    """Run a dataset, evaluate it, and append a section with protocol, versions and hardware to a results page."""
-    from agenticiqa.batch.preparing import BatchRequest
-    from agenticiqa.batch.runner import StopSwitch
-    from agenticiqa.research.agreement import FigureSettings
-    from agenticiqa.research.benchmark import Plan, result_tables, run_benchmark
-    from agenticiqa.research.datasets.catalogue import find
-
-    options.choose_one(resume=resume, overwrite=overwrite)
-    dataset = find(name)
-    tools = tools_named(measure)
-    chosen, left_out = options.chosen_mode(mode), options.parts_left_out(without)
-    if tools and (chosen or left_out):
-        raise typer.BadParameter("--mode and --without have no effect with --measure: no model is asked.")
-    way = [profile, chosen if chosen == "direct" else None, *(f"without-{part}" for part in left_out or ())]
-    named = [*(tools or [(backend or "default").replace("/", "-")]), *filter(None, way)]
-    plan = Plan(
-        dataset=dataset,
-        folder=folder,
-        work=work or Path("benchmarks") / "-".join([dataset.name, *named]),
-        page=results,
-        command=shlex.join(["agenticiqa", *sys.argv[1:]]),
-        request=BatchRequest(
-            backend=backend,
-            config=config,
-            max_replan=max_replan,
-            mode=chosen,
-            without=left_out,
-            profile=profile,
-            tools=tools,
-        ),
-        subset=subset,
-        max_samples=max_samples,
-        partial=partial,
-        blind=blind,
-        workers=workers,
-        resume=resume,
-        overwrite=overwrite,
-        settings=FigureSettings(resamples=resamples),
-    )
-    stop = StopSwitch()
-    with watched(stop) as on_progress:
-        done = run_benchmark(plan, on_progress=on_progress, stop=stop)
-    if json_output:
-        print_json(
-            {
-                "dataset": done.check.as_dict(),
-                "batch": done.summary.as_dict(),
-                "evaluations": [evaluation.as_dict() for evaluation in done.evaluations],
-                "work": str(plan.work),
-                "page": str(results),
-            }
-        )
-        return
-    for table in result_tables(done.evaluations):
-        show(table)
-    typer.echo(f"Section appended to {results}.")
-
 
 # --- ``agenticiqa datasets``: public quality datasets as manifests ---
 
@@ -237,13 +148,7 @@ def _show(check: Check) -> None:
         f"{check.dataset.title}, {check.subset}: {word}. {check.listed} samples listed (official: {check.expected}), "
         f"{check.present} with all their pictures."
     ]
-    renamed = [f"{official} is {actual}" for official, actual in check.renamed]
-    for label, names in (
-        ("Missing", check.missing),
-        ("Empty", check.empty),
-        ("Twice", check.duplicates),
-        ("Other case on disk", renamed),
-    ):
+    for label, names in (("Missing", check.missing), ("Empty", check.empty), ("Twice", check.duplicates)):
         lines += [f"{label}: {name}" for name in names[:NAMED_AT_MOST]]
         if len(names) > NAMED_AT_MOST:
             lines.append(f"{label}: {len(names) - NAMED_AT_MOST} more (--json names all)")
@@ -287,13 +192,13 @@ def tuning_data(
     if taken and not overwrite:
         raise typer.BadParameter(f"{taken[0]} is there already: choose another folder, or --overwrite.")
     settings = load_settings(config)
-    reteller = ConversationBuilder(
+    builder = ConversationBuilder(
         settings, default_registry(settings.pipeline.tools), read_prompts(settings.pipeline.prompts, SHIPPED)
     )
     choices = TuningChoices(_ends(scale), tolerance, held_out, unjudged)
     with error_console().status("Telling runs again") as status:
         built = build_tuning_data(
-            sources, output, reteller, choices, on_progress=lambda number: status.update(f"Telling run {number} again")
+            sources, output, builder, choices, on_progress=lambda number: status.update(f"Telling run {number} again")
         )
     if json_output:
         print_json({**built.as_dict(), "folder": str(output)})

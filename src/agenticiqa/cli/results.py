@@ -1,9 +1,9 @@
-"""``agenticiqa evaluate``, ``gate``, ``report`` and ``rescore``: what is done with stored results."""
+"""``agenticiqa evaluate``, ``gate`` and ``report``: what is done with stored results."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,6 @@ from agenticiqa.cli.options import finite
 from agenticiqa.cli.terminal import ExitCode, error_console, output_console, print_json, print_lines
 
 if TYPE_CHECKING:
-    from agenticiqa.research.rescoring import Rescoring
     from agenticiqa.research.tables import Table
 
 CELL_FRAME = 3
@@ -29,19 +28,13 @@ def evaluate(
     by: Annotated[
         list[str] | None, typer.Option(help="A column to group by; default: distortion, task, question_type, concern.")
     ] = None,
-    parameters: Annotated[int, typer.Option("--fit", help="Parameters of the fitted logistic: 4 or 5.")] = 5,
     resamples: options.ResamplesOption = 1000,
     cluster: Annotated[
         str | None, typer.Option(help="Draw samples of the same value together, e.g. reference_path, for intervals.")
     ] = None,
-    ablate: Annotated[
-        str | None, typer.Option(help="Re-score without parts: fusion,tools,replan or some of them.")
-    ] = None,
     failed_as_worst: Annotated[
         bool, typer.Option("--failed-as-worst", help="Samples without a score get the worst one.")
     ] = False,
-    dataset: Annotated[str | None, typer.Option(help="The dataset, where the results do not carry its name.")] = None,
-    paper: Annotated[bool, typer.Option("--paper/--no-paper", help="Show the published figures beside ours.")] = True,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     json_output: options.JsonOption = False,
 ) -> None:
@@ -56,26 +49,22 @@ def evaluate(
     from agenticiqa.research.tables import markdown as as_markdown
     from agenticiqa.research.tables import tables
 
-    if parameters not in (4, 5):
-        raise typer.BadParameter("--fit is 4 or 5.")
     options.choose_one(json=json_output, markdown=markdown)
     if other_score is not None and other is None:
         raise typer.BadParameter("--other-score has no effect without a second result file.")
     if failed_as_worst and score.startswith("raw:"):
         raise typer.BadParameter("--failed-as-worst needs a score with a known worst end, not a raw one.")
-    settings = FigureSettings(cast("Literal[4, 5]", parameters), resamples, failed_as_worst, cluster)
+    settings = FigureSettings(resamples, failed_as_worst, cluster)
     with error_console().status("Evaluating"):
         first = read_results(results, score=score, truth=truth)
         second = read_results(other, score=other_score or score, truth=truth) if other else None
-        evaluation = run(
-            first, second, settings=settings, by=by or (), ablations=options.listed(ablate), dataset=dataset
-        )
+        evaluation = run(first, second, settings=settings, by=by or ())
     if json_output:
         print_json(evaluation.as_dict())
     elif markdown:
-        typer.echo(as_markdown(evaluation, paper=paper))
+        typer.echo(as_markdown(evaluation))
     else:
-        for table in tables(evaluation, paper=paper):
+        for table in tables(evaluation):
             show(table)
 
 
@@ -171,7 +160,7 @@ def report(
     """
     from rich.markup import escape
 
-    from agenticiqa.research.report import prepare, render_page
+    from agenticiqa.research.report.page import prepare, render_page
     from agenticiqa.research.results import read_results
     from agenticiqa.runtime.config import load_settings
     from agenticiqa.runtime.files import write_atomic
@@ -192,90 +181,3 @@ def report(
         print_json({"output": str(output), **prepared.as_dict()})
     else:
         typer.echo(str(output))
-
-
-# --- ``agenticiqa rescore``: scores of recorded runs made anew ---
-
-
-EtaOption = Annotated[
-    float | None,
-    typer.Option("--eta", callback=finite, help="Score anew: how closely weights follow the tool mean; usually 1."),
-]
-ClassConfidenceOption = Annotated[
-    float | None,
-    typer.Option(
-        "--class-confidence",
-        callback=finite,
-        help="Score anew: share of a letter without probabilities; usually 0.8.",
-    ),
-]
-CurvesOption = Annotated[
-    str | None,
-    typer.Option(
-        "--calibrations", help="Score anew: a file with curves, or 'printed', the paper's rows.", show_default=False
-    ),
-]
-PrintedFormulaOption = Annotated[
-    bool, typer.Option("--printed-formula", help="Score anew: the fusion as the paper prints it, not normalised.")
-]
-
-
-def rescore(
-    results: options.ResultsArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Result file to write (.jsonl).")],
-    eta: EtaOption = None,
-    class_confidence: ClassConfidenceOption = None,
-    thresholds: Annotated[
-        str | None, typer.Option(help="Where levels begin: 1.5,2.5,3.5,4.5.", show_default=False)
-    ] = None,
-    calibrations: CurvesOption = None,
-    printed_formula: PrintedFormulaOption = False,
-    overwrite: options.OverwriteOption = False,
-    json_output: options.JsonOption = False,
-    config: options.ConfigOption = None,
-) -> None:
-    """Score recorded runs anew without asking or measuring anything; `evaluate` then compares both files.
-
-    Lines that hold no rating stay as they are. What was changed is in each line's metadata.
-    """
-    from agenticiqa.research.rescoring import rescore_file
-
-    options.check_outputs(output, inputs=[results], overwrite=overwrite)
-    how = rescoring_asked(config, eta, class_confidence, thresholds, calibrations, printed_formula=printed_formula)
-    if how is None:
-        raise typer.BadParameter("nothing is to change: give --eta, --calibrations, --thresholds or another of these.")
-    with error_console().status("Scoring anew"):
-        found = rescore_file(results, output, how)
-    if json_output:
-        print_json(found.as_dict())
-        return
-    typer.echo(f"{found.rescored} lines scored anew: {found.output}")
-    if found.unchanged:
-        typer.echo(f"{found.unchanged} hold no rating and stay as they are.")
-    if found.lacking:
-        typer.echo(f"{found.lacking} hold too little to be scored anew and stay as they are.")
-
-
-def rescoring_asked(
-    config: Path | None,
-    eta: float | None,
-    class_confidence: float | None,
-    thresholds: str | None,
-    calibrations: str | None,
-    *,
-    printed_formula: bool,
-) -> Rescoring | None:
-    """What the options ask for, the rest as configured; None where they ask for nothing."""
-    if (eta, class_confidence, thresholds, calibrations) == (None, None, None, None) and not printed_formula:
-        return None
-    from agenticiqa.research.rescoring import Rescoring, calibrations_named
-    from agenticiqa.runtime.config import load_settings
-
-    levels = None if thresholds is None else options.numbers("--thresholds", thresholds, "1.5,2.5,3.5,4.5")
-    overrides = {
-        "pipeline.fusion.eta": eta,
-        "pipeline.fusion.class_confidence": class_confidence,
-        "pipeline.fusion.level_thresholds": levels,
-        "pipeline.fusion.normalize": False if printed_formula else None,
-    }
-    return Rescoring(load_settings(config, overrides).pipeline.fusion, calibrations_named(calibrations))

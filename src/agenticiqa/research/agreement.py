@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +13,7 @@ from agenticiqa.research.statistics import (
     DEFAULT_RESAMPLES,
     FEWEST_SAMPLES,
     IntervalEstimate,
-    Parameters,
     Statistic,
-    ZTest,
     bootstrap,
     fit_logistic,
     kendall,
@@ -23,12 +21,9 @@ from agenticiqa.research.statistics import (
     pearson,
     root_mean_square,
     spearman,
-    steiger,
 )
 
 Floats = npt.NDArray[np.float64]
-WORST_SCORE = 1.0
-
 # Of four samples, scores drawn at random have a rank correlation of +1 or -1 once in twelve times: no order of so few
 # could be told from chance at the usual 5 %. Of five it is once in sixty.
 FEWEST_FOR_CORRELATION = 5
@@ -38,12 +33,14 @@ FEWEST_FOR_CORRELATION = 5
 class FigureSettings:
     """How figures are computed."""
 
-    parameters: Parameters = 5
     resamples: int = DEFAULT_RESAMPLES
     failed_as_worst: bool = False
     """Give samples without a score the worst one instead of leaving them out of the figures."""
     cluster: str | None = None
     """A column whose values are drawn as wholes for intervals, such as ``reference_path``."""
+
+
+DEFAULTS = FigureSettings()
 
 
 @dataclass(frozen=True)
@@ -71,15 +68,13 @@ class Pairs:
     clusters: list[str] | None = None
 
 
-def pairs(results: Iterable[Result], settings: FigureSettings | None = None) -> Pairs:
+def pairs(results: Iterable[Result], settings: FigureSettings = DEFAULTS) -> Pairs:
     """The numbers to compare.
 
     ``failed_as_worst`` fills in what is missing with the worst score of the file or 1, whichever is lower.
     """
-    settings = settings or FigureSettings()
     judged = [result for result in results if result.truth is not None]
-    known = [result.score for result in judged if result.score is not None]
-    worst = min([WORST_SCORE, *known])
+    worst = min([1.0, *(result.score for result in judged if result.score is not None)])
     kept = [result for result in judged if result.score is not None or settings.failed_as_worst]
     return Pairs(
         predicted=np.array([worst if result.score is None else result.score for result in kept], np.float64),
@@ -96,44 +91,38 @@ def cluster_names(results: Sequence[Result], column: str | None) -> list[str] | 
     return [result.group(column) or f"only {result.sample_id}" for result in results]
 
 
-def agreement(results: Iterable[Result], settings: FigureSettings | None = None) -> Agreement:
+def agreement(results: Iterable[Result], settings: FigureSettings = DEFAULTS) -> Agreement:
     """The figures of some results.
 
     Intervals of the fitted figures hold the curve fixed: they cover the choice of pictures, not the fit itself.
     """
-    settings = settings or FigureSettings()
     compared = pairs(results, settings)
     predicted, opinions = compared.predicted, compared.opinions
     missing = why_no_correlation(predicted, opinions)
+    fit = fit_logistic(predicted, opinions)
+    mapped = fit(predicted) if fit else None
 
-    def estimate(statistic: Statistic, values: Floats) -> IntervalEstimate:
-        if missing:
+    def estimate(statistic: Statistic, values: Floats | None) -> IntervalEstimate:
+        if missing or values is None:
             return IntervalEstimate(None)
         return bootstrap(statistic, values, opinions, resamples=settings.resamples, clusters=compared.clusters)
 
-    fit = fit_logistic(predicted, opinions, settings.parameters)
-    mapped = fit(predicted) if fit else None
-    nothing = IntervalEstimate(None)
     srcc = estimate(spearman, predicted)
+    notes = [] if fit else [f"no curve is fitted to fewer than {FEWEST_SAMPLES} samples"]
+    highest = srcc.value if srcc.high is None else srcc.high
+    if highest is not None and highest < 0:
+        notes.append("scores fall where opinions rise: a lower value must be the better one in one of the two")
     return Agreement(
         asked=compared.asked,
         used=int(predicted.size),
         srcc=srcc,
         plcc=estimate(pearson, predicted),
         krcc=estimate(kendall, predicted),
-        plcc_fitted=nothing if mapped is None else estimate(pearson, mapped),
-        rmse_fitted=nothing if mapped is None else estimate(root_mean_square, mapped),
+        plcc_fitted=estimate(pearson, mapped),
+        rmse_fitted=estimate(root_mean_square, mapped),
         fit=fit.coefficients if fit else None,
-        note=missing or _notes(srcc, fit is not None),
+        note=missing or "; ".join(notes) or None,
     )
-
-
-def _notes(srcc: IntervalEstimate, fitted: bool) -> str | None:
-    notes = [] if fitted else [f"no curve is fitted to fewer than {FEWEST_SAMPLES} samples"]
-    highest = srcc.value if srcc.high is None else srcc.high
-    if highest is not None and highest < 0:
-        notes.append("scores fall where opinions rise: a lower value must be the better one in one of the two")
-    return "; ".join(notes) or None
 
 
 def why_no_correlation(predicted: Floats, opinions: Floats) -> str | None:
@@ -157,6 +146,14 @@ def grouped(results: Sequence[Result], column: str) -> dict[str, list[Result]]:
     return groups
 
 
+def by_dataset(results: Sequence[Result]) -> list[tuple[str | None, list[Result]]]:
+    """Results of each dataset apart, because opinions of different sets are on different scales."""
+    parts: dict[str | None, list[Result]] = {}
+    for result in results:
+        parts.setdefault(result.group("dataset"), []).append(result)
+    return list(parts.items())
+
+
 # --- Compare two result files on the samples that both hold ---
 
 
@@ -174,7 +171,6 @@ class ScoreComparison:
     plcc: tuple[float | None, float | None]
     srcc_difference: IntervalEstimate
     plcc_difference: IntervalEstimate
-    steiger: ZTest | None
     note: str | None = None
 
 
@@ -200,80 +196,66 @@ class PairedComparison:
     choices: ChoiceComparison | None
 
 
-Pair = tuple[Result, Result]
-
-
-def compare(first: ResultFile, second: ResultFile, settings: FigureSettings | None = None) -> PairedComparison:
-    """Both files sample by sample."""
-    settings = settings or FigureSettings()
+def compare(first: ResultFile, second: ResultFile, settings: FigureSettings = DEFAULTS) -> PairedComparison:
+    """Both files sample by sample. Raises EvaluationError where they are not of the same samples."""
     others = {result.sample_id: result for result in second.results}
-    common = [(result, others[result.sample_id]) for result in first.results if result.sample_id in others]
+    common = [result for result in first.results if result.sample_id in others]
     if not common:
         raise EvaluationError(
             f"{first.path} and {second.path} have no sample in common.", hint="Compare runs over the same manifest."
         )
-    for one, other in common:
+    for one in common:
+        other = others[one.sample_id]
         if one.truth != other.truth or one.line.get("answer") != other.line.get("answer"):
             raise EvaluationError(
                 f"Sample {one.sample_id!r} has another opinion or right answer in {second.path}.",
                 hint="Compare runs over the same manifest.",
             )
+    scored = by_dataset([result for result in common if result.is_scored])
     return PairedComparison(
         first=f"{first.path} ({first.score})",
         second=f"{second.path} ({second.score})",
         only_in_first=len(first.results) - len(common),
         only_in_second=len(second.results) - len(common),
-        scores=_scores(common, settings),
-        choices=_choices([pair for pair in common if pair[0].is_choice]),
+        scores=[_compare_scores(name, results, others, settings) for name, results in scored],
+        choices=_compare_choices([result for result in common if result.is_choice], others),
     )
 
 
-def _scores(common: Sequence[Pair], settings: FigureSettings) -> list[ScoreComparison]:
-    """One comparison per dataset: opinions of different sets are on different scales."""
-    by_dataset: dict[str | None, list[Pair]] = {}
-    for pair in common:
-        if pair[0].is_scored:
-            by_dataset.setdefault(pair[0].group("dataset"), []).append(pair)
-    return [_compare_scores(name, pairs, settings) for name, pairs in by_dataset.items()]
-
-
-def _compare_scores(dataset: str | None, pairs: Sequence[Pair], settings: FigureSettings) -> ScoreComparison:
-    usable = [(one, other) for one, other in pairs if None not in (one.score, other.score)]
-    numbers = [(one.score, other.score, one.truth) for one, other in usable]
+def _compare_scores(
+    dataset: str | None, results: Sequence[Result], others: Mapping[str, Result], settings: FigureSettings
+) -> ScoreComparison:
+    usable = [one for one in results if None not in (one.score, others[one.sample_id].score)]
+    numbers = [(one.score, others[one.sample_id].score, one.truth) for one in usable]
     first, second, opinions = np.array(numbers, np.float64).reshape(-1, 3).T
-    clusters = cluster_names([one for one, _ in usable], settings.cluster)
+    clusters = cluster_names(usable, settings.cluster)
     missing = [why_no_correlation(scores, opinions) for scores in (first, second)]
+
+    def both(statistic: Statistic) -> tuple[float | None, float | None]:
+        values = [
+            None if reason else bootstrap(statistic, scores, opinions, resamples=0).value
+            for scores, reason in zip((first, second), missing, strict=True)
+        ]
+        return values[0], values[1]
 
     def difference(statistic: Statistic) -> IntervalEstimate:
         if any(missing):
             return IntervalEstimate(None)
         return bootstrap(statistic, first, second, opinions, resamples=settings.resamples, clusters=clusters)
 
-    plcc = _correlation(pearson, first, opinions), _correlation(pearson, second, opinions)
-    between = _correlation(pearson, first, second)
-    known = plcc[0] is not None and plcc[1] is not None and between is not None
+    sides = zip(("first", "second"), missing, strict=True)
     return ScoreComparison(
         dataset=dataset,
-        common=len(pairs),
+        common=len(results),
         used=len(usable),
-        srcc=(_correlation(spearman, first, opinions), _correlation(spearman, second, opinions)),
-        plcc=plcc,
+        srcc=both(spearman),
+        plcc=both(pearson),
         srcc_difference=difference(difference_of_ranks),
         plcc_difference=difference(_difference),
-        steiger=steiger(plcc[0] or 0.0, plcc[1] or 0.0, between or 0.0, len(usable)) if known else None,
-        note=_note(*missing),
+        note=missing[0]
+        if missing[0] == missing[1]
+        else "; ".join(f"{side} file: {reason}" for side, reason in sides if reason),
     )
-
-
-def _correlation(statistic: Statistic, x: Floats, y: Floats) -> float | None:
-    return None if why_no_correlation(x, y) else bootstrap(statistic, x, y, resamples=0).value
-
-
-def _note(first: str | None, second: str | None) -> str | None:
-    if first == second:
-        return first
-    sides = (("first", first), ("second", second))
-    return "; ".join(f"{side} file: {missing}" for side, missing in sides if missing)
 
 
 def _difference(first: Floats, second: Floats, opinions: Floats, axis: int = -1) -> Floats:
@@ -281,16 +263,17 @@ def _difference(first: Floats, second: Floats, opinions: Floats, axis: int = -1)
 
 
 def difference_of_ranks(first: Floats, second: Floats, opinions: Floats, axis: int = -1) -> Floats:
+    """How much better the first method's rank correlation with the opinions is than the second's."""
     return np.asarray(spearman(first, opinions, axis) - spearman(second, opinions, axis))
 
 
-def _choices(pairs: Sequence[Pair]) -> ChoiceComparison | None:
-    if not pairs:
+def _compare_choices(results: Sequence[Result], others: Mapping[str, Result]) -> ChoiceComparison | None:
+    if not results:
         return None
-    right = [(one.correct, other.correct) for one, other in pairs]
+    right = [(one.correct, others[one.sample_id].correct) for one in results]
     only_first, only_second = right.count((True, False)), right.count((False, True))
     return ChoiceComparison(
-        common=len(pairs),
+        common=len(results),
         both_right=right.count((True, True)),
         only_first=only_first,
         only_second=only_second,

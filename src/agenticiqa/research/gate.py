@@ -71,32 +71,51 @@ class GateVerdict:
 
 
 def judge(file: ResultFile, rules: Rules) -> GateVerdict:
-    """Hold every sample of a result file against the rules."""
+    """Hold every sample of a result file against the rules.
+
+    Raises EvaluationError where there is nothing to judge by: no such score, a raw value that falls with quality, a
+    baseline without scores.
+    """
     file = _with_lower_readings(file)
-    if rules.baseline:
-        rules = replace(rules, baseline=_with_lower_readings(rules.baseline))
     _refuse_scores_that_fall_with_quality(file)
     refuse_unknown_score(file, file.results)
+    before: dict[str, Result] = {}
     if rules.baseline:
-        _refuse_empty_baseline(rules.baseline)
-    before = {result.sample_id: result for result in rules.baseline.results} if rules.baseline else {}
+        baseline = _with_lower_readings(rules.baseline)
+        refuse_unknown_score(baseline, baseline.results)
+        if all(result.score is None for result in baseline.results):
+            # Held against nothing, every picture would pass.
+            raise EvaluationError(
+                f"No sample of {baseline.path} has a score: there is nothing to compare with.",
+                hint="Give the results of a run that worked as --max-regression.",
+            )
+        before = {result.sample_id: result for result in baseline.results}
     unscored: list[GateProblem] = []
     wrong: list[GateProblem] = []
     for result in file.results:
-        gap = _without_score(result)
-        if gap is not None:
-            unscored.append(gap)
+        if result.status == "error":
+            unscored.append(GateProblem(result.sample_id, "failed", str(result.line.get("error") or "The run failed.")))
+        elif result.score is None:
+            message = "The result has no score: ask for a rating, or name --score."
+            unscored.append(GateProblem(result.sample_id, "no_score", message))
         else:
-            wrong += _too_low(result, rules, before.get(result.sample_id))
-    lost = list(_missing(file, before))
+            earlier = before.get(result.sample_id)
+            wrong += _too_low(result.sample_id, result.score, earlier.score if earlier else None, rules)
+    # A picture that is no longer there cannot hide that it got worse.
+    gone = before.keys() - {result.sample_id for result in file.results}
+    wrong += [
+        GateProblem(sample_id, "missing", "The baseline has this sample, the results do not.")
+        for sample_id in before
+        if sample_id in gone
+    ]
     # Where nothing at all could be judged, there is nothing to let pass.
     judged = len(unscored) < len(file.results)
     excused = unscored if judged and len(unscored) <= rules.allowed_failures else []
     return GateVerdict(
         samples=len(file.results),
-        problems=[*([] if excused else unscored), *wrong, *lost],
+        problems=[*([] if excused else unscored), *wrong],
         excused=excused,
-        notes=list(_notes(file, before)),
+        notes=list(_notes(file, before)) if before else [],
         scores={result.sample_id: result.score for result in file.results},
     )
 
@@ -117,67 +136,30 @@ def _refuse_scores_that_fall_with_quality(file: ResultFile) -> None:
     if not file.score.startswith(RAW_PREFIX):
         return
     tool = file.score.removeprefix(RAW_PREFIX)
-    for result in file.results:
-        for entry in tool_entries(result):
-            if same_name(str(entry.get("tool")), tool) and entry.get("higher_is_better") is not True:
-                raise EvaluationError(
-                    f"Of {tool}'s raw value, higher is not better: a gate on it would pass bad pictures.",
-                    hint=f"--score {TOOL_PREFIX}{tool} is its score from 1 to 5, higher for better.",
-                )
+    for entry in (entry for result in file.results for entry in tool_entries(result.line)):
+        if same_name(str(entry.get("tool")), tool) and entry.get("higher_is_better") is not True:
+            raise EvaluationError(
+                f"Of {tool}'s raw value, higher is not better: a gate on it would pass bad pictures.",
+                hint=f"--score {TOOL_PREFIX}{tool} is its score from 1 to 5, higher for better.",
+            )
 
 
-def _refuse_empty_baseline(baseline: ResultFile) -> None:
-    """Held against nothing, every picture would pass."""
-    refuse_unknown_score(baseline, baseline.results)
-    if all(result.score is None for result in baseline.results):
-        raise EvaluationError(
-            f"No sample of {baseline.path} has a score: there is nothing to compare with.",
-            hint="Give the results of a run that worked as --max-regression.",
-        )
-
-
-def _without_score(result: Result) -> GateProblem | None:
-    if result.status == "error":
-        return GateProblem(result.sample_id, "failed", str(result.line.get("error") or "The run failed."))
-    if result.score is None:
-        return GateProblem(result.sample_id, "no_score", "The result has no score: ask for a rating, or name --score.")
-    return None
-
-
-def _too_low(result: Result, rules: Rules, before: Result | None) -> Iterator[GateProblem]:
-    score = result.score
-    if score is None:
-        return
+def _too_low(sample_id: str, score: float, before: float | None, rules: Rules) -> Iterator[GateProblem]:
     if rules.min_score is not None and score < rules.min_score:
-        yield GateProblem(result.sample_id, "below", f"{score:.2f} is below {rules.min_score:.2f}.")
-    if before is not None and before.score is not None and before.score - score > rules.tolerance:
-        fall = before.score - score
-        yield GateProblem(
-            result.sample_id,
-            "regression",
-            f"{score:.2f} was {before.score:.2f}: {fall:.2f} worse, more than {rules.tolerance:.2f}.",
-        )
-
-
-def _missing(file: ResultFile, before: Mapping[str, Result]) -> Iterator[GateProblem]:
-    """A picture that is no longer there cannot hide that it got worse."""
-    here = {result.sample_id for result in file.results}
-    for sample_id in before:
-        if sample_id not in here:
-            yield GateProblem(sample_id, "missing", "The baseline has this sample, the results do not.")
+        yield GateProblem(sample_id, "below", f"{score:.2f} is below {rules.min_score:.2f}.")
+    if before is not None and before - score > rules.tolerance:
+        fall = f"{before - score:.2f} worse, more than {rules.tolerance:.2f}"
+        yield GateProblem(sample_id, "regression", f"{score:.2f} was {before:.2f}: {fall}.")
 
 
 def _notes(file: ResultFile, before: Mapping[str, Result]) -> Iterator[str]:
-    if not before:
-        return
-    new = [result.sample_id for result in file.results if result.sample_id not in before]
+    new = sum(result.sample_id not in before for result in file.results)
     if new:
-        yield f"{len(new)} samples are new; nothing is known of them from before."
+        yield f"{new} samples are new; nothing is known of them from before."
     pairs = [(result.score, before[result.sample_id].score) for result in file.results if result.sample_id in before]
     changes = [now - then for now, then in pairs if now is not None and then is not None]
     if changes:
-        mean = sum(changes) / len(changes)
-        yield f"Mean change over {len(changes)} samples: {mean:+.3f} points."
+        yield f"Mean change over {len(changes)} samples: {sum(changes) / len(changes):+.3f} points."
     unknown = sum(then is None for _, then in pairs)
     if unknown:
         yield f"{unknown} samples had no score in the baseline and were not compared."

@@ -91,12 +91,21 @@ def read_results(path: str | Path, *, score: str = FUSED, truth: str = "mos") ->
     try:
         with file.open(encoding="utf-8") as stream:
             for number, text in enumerate(stream, 1):
-                torn = not text.endswith("\n") and not _is_json(text)
-                if text.strip() and not torn:
-                    result = _read_line(text, f"{file}, line {number}", score, truth)
-                    latest.pop(result.sample_id, None)
-                    latest[result.sample_id] = result
-                    lines += 1
+                if not text.strip():
+                    continue
+                try:
+                    line = json.loads(text)
+                except (ValueError, RecursionError) as error:
+                    torn = not text.endswith("\n")
+                    if torn:
+                        break
+                    raise EvaluationError(
+                        f"{file}, line {number} is not JSON: {error}.", hint="Was the file cut off?"
+                    ) from error
+                result = _read_line(line, f"{file}, line {number}", score, truth)
+                latest.pop(result.sample_id, None)
+                latest[result.sample_id] = result
+                lines += 1
     except (OSError, UnicodeDecodeError) as error:
         raise EvaluationError(f"{file} cannot be read: {error}.", hint="Give a result file in JSON Lines.") from error
     if not latest:
@@ -104,28 +113,24 @@ def read_results(path: str | Path, *, score: str = FUSED, truth: str = "mos") ->
     return ResultFile(file, list(latest.values()), lines - len(latest), torn, score, truth)
 
 
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _read_line(text: str, where: str, score: str, truth: str) -> Result:
-    try:
-        line = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise EvaluationError(f"{where} is not JSON: {error}.", hint="Was the file cut off?") from error
-    if not isinstance(line, dict) or not _is_id(line.get("sample_id")):
-        raise EvaluationError(f"{where} is no result: it has no sample_id.", hint="Give a file of `agenticiqa batch`.")
+def _read_line(line: Any, where: str, score: str, truth: str) -> Result:
+    sample_id = line.get("sample_id") if isinstance(line, dict) else None
+    if isinstance(sample_id, bool) or not isinstance(sample_id, (str, int)):
+        raise EvaluationError(f"{where} is no result: it has no sample_id.", hint=_GIVE)
     status = line.get("status")
     if status not in ("ok", "partial", "error"):
         raise EvaluationError(f"{where} has the status {status!r}.", hint="It must be ok, partial or error.")
-    _check_shape(line, where)
+    # Where a part has another form than a batch writes, nobody further on could say whose fault that is.
+    for path in _OBJECTS:
+        if not isinstance(_at(line, path), (Mapping, type(None))):
+            raise EvaluationError(f"{where}: {'.'.join(path)} is no object.", hint=_GIVE)
+    for path in _LISTS:
+        found = _at(line, path)
+        if found is not None and not (isinstance(found, list) and all(isinstance(each, Mapping) for each in found)):
+            raise EvaluationError(f"{where}: {'.'.join(path)} is no list of objects.", hint=_GIVE)
     options = _options(line)
     return Result(
-        sample_id=str(line["sample_id"]),
+        sample_id=str(sample_id),
         status=status,
         # Whatever a failed run left behind is not an answer.
         score=None if status == "error" else score_of(line, score),
@@ -136,85 +141,49 @@ def _read_line(text: str, where: str, score: str, truth: str) -> Result:
     )
 
 
-def _is_id(value: Any) -> bool:
-    return isinstance(value, (str, int)) and not isinstance(value, bool)
-
-
+_GIVE = "Give a file of `agenticiqa batch`."
 _OBJECTS = (("plan",), ("executor_evidence",), ("summarizer_result",), ("metadata",), ("metadata", "timings"))
 _LISTS = (("measurements",), ("executor_evidence", "tool_logs"), ("metadata", "call_log"))
-
-
-def _check_shape(line: Mapping[str, Any], where: str) -> None:
-    """Where a part has another form than a batch writes, nobody further on could say whose fault that is."""
-    for path in _OBJECTS:
-        if not isinstance(_at(line, path), (Mapping, type(None))):
-            raise EvaluationError(f"{where}: {'.'.join(path)} is no object.", hint="Give a file of `agenticiqa batch`.")
-    for path in _LISTS:
-        found = _at(line, path)
-        if found is not None and not (isinstance(found, list) and all(isinstance(each, Mapping) for each in found)):
-            raise EvaluationError(
-                f"{where}: {'.'.join(path)} is no list of objects.", hint="Give a file of `agenticiqa batch`."
-            )
 
 
 # --- scores ----------------------------------------------------------------------------------------------
 
 
 def score_of(line: Mapping[str, Any], name: str) -> float | None:
-    """A line's prediction by the name of :func:`read_results`."""
+    """A line's prediction by the name of :func:`read_results`; of tools the whole picture's score, not a region's."""
     if name == FUSED:
         return _number(_at(line, ["summarizer_result", "quality_score"]))
     for prefix, key in ((TOOL_PREFIX, "calibrated"), (RAW_PREFIX, "raw")):
         if name.startswith(prefix):
-            return _tool_score(line, name.removeprefix(prefix), key)
+            tool = name.removeprefix(prefix).casefold()
+            for entry in tool_entries(line):
+                if str(entry.get("tool", "")).casefold() == tool and entry.get("region") is None:
+                    return _number(entry.get(key, entry.get(f"{key}_score")))
+            return None
     return _number(_at(line, name.split(".")))
+
+
+def tool_entries(line: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What tools said, in measured lines and in the evidence of assessed ones."""
+    return [*(line.get("measurements") or []), *(_at(line, ["executor_evidence", "tool_logs"]) or [])]
 
 
 def lower_reading(line: Mapping[str, Any]) -> float | None:
     """Of a line whose tools and model contradict each other: the worse of the two; None for every other line."""
-    conflict = _at(line, ["summarizer_result", "conflict"])
-    readings = [_number(_at(conflict, [name])) for name in ("tools", "model")]
+    readings = [_number(_at(line, ["summarizer_result", "conflict", name])) for name in ("tools", "model")]
     return min((each for each in readings if each is not None), default=None)
-
-
-def _tool_score(line: Mapping[str, Any], tool: str, key: str) -> float | None:
-    """From a measured line, or from the evidence of an assessed one; the whole picture's score, not a region's."""
-    for entries, name in (
-        (line.get("measurements"), key),
-        (_at(line, ["executor_evidence", "tool_logs"]), f"{key}_score"),
-    ):
-        for entry in entries if isinstance(entries, list) else []:
-            if str(entry.get("tool", "")).casefold() == tool.casefold() and entry.get("region") is None:
-                return _number(entry.get(name))
-    return None
-
-
-def tools_in(results: Iterable[Result]) -> list[str]:
-    """Tools that scored the whole picture of some sample."""
-    names = (entry.get("tool") for result in results for entry in tool_entries(result) if entry.get("region") is None)
-    return list(dict.fromkeys(str(name) for name in names))
 
 
 def refuse_unknown_score(file: ResultFile, judged: Iterable[Result]) -> None:
     """Samples that worked, no question with a right answer among them, and not one score: the wrong one was named."""
     worked = [result for result in judged if result.status != "error"]
     if worked and not any(result.is_choice or result.score is not None for result in worked):
-        tools = tools_in(worked)
-        others = f" The results hold {', '.join(f'tool:{name}' for name in tools)}." if tools else ""
+        entries = [entry for result in worked for entry in tool_entries(result.line) if entry.get("region") is None]
+        names = ", ".join(dict.fromkeys(f"tool:{entry.get('tool')}" for entry in entries))
+        others = f" The results hold {names}." if names else ""
         raise EvaluationError(
             f"No result of {file.path} has the score {file.score!r}.", hint=f"--score names another one.{others}"
         )
-
-
-def tool_entries(result: Result) -> list[Mapping[str, Any]]:
-    """What tools said, in measured lines and in the evidence of assessed ones."""
-    return [*(_at(result.line, ["measurements"]) or []), *(_at(result.line, ["executor_evidence", "tool_logs"]) or [])]
-
-
-def fusion_in(line: Mapping[str, Any]) -> Mapping[str, Any]:
-    """How a rating's score came about: tool scores, their weights, the model's probabilities; empty for other lines."""
-    fusion = _at(line, ["summarizer_result", "used_evidence", "fusion"])
-    return fusion if isinstance(fusion, Mapping) else {}
 
 
 def sum_or_none(amounts: Iterable[float | None]) -> float | None:

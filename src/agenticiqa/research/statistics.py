@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 from scipy.optimize import least_squares
-from scipy.special import expit
 
 from agenticiqa.research.results import Result
 from agenticiqa.tools.calibration import five_parameter_logistic
@@ -48,10 +45,11 @@ class IntervalEstimate:
 
 def pearson(x: Floats, y: Floats, axis: int = -1) -> Floats:
     """Linear correlation along an axis; NaN where one side is constant."""
+    constant = (x.max(axis=axis) == x.min(axis=axis)) | (y.max(axis=axis) == y.min(axis=axis))
     dx, dy = _deviations(x, axis), _deviations(y, axis)
     size = np.sqrt((dx * dx).sum(axis=axis) * (dy * dy).sum(axis=axis))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(_constant(x, axis) | _constant(y, axis), np.nan, (dx * dy).sum(axis=axis) / size))
+        return np.asarray(np.where(constant, np.nan, (dx * dy).sum(axis=axis) / size))
 
 
 def _deviations(values: Floats, axis: int) -> Floats:
@@ -59,10 +57,6 @@ def _deviations(values: Floats, axis: int) -> Floats:
     largest = np.abs(values).max(axis=axis, keepdims=True)
     scaled = values / np.where(largest > 0, largest, 1.0)
     return np.asarray(scaled - scaled.mean(axis=axis, keepdims=True))
-
-
-def _constant(values: Floats, axis: int) -> npt.NDArray[np.bool_]:
-    return np.asarray(values.max(axis=axis) == values.min(axis=axis))
 
 
 def spearman(x: Floats, y: Floats, axis: int = -1) -> Floats:
@@ -101,16 +95,26 @@ def bootstrap(
         return IntervalEstimate(None)
     if resamples < 1 or samples[0].size < 3:
         return IntervalEstimate(value)
+    data, of = samples, statistic
     if clusters is not None:
-        return _cluster_bootstrap(statistic, samples, value, clusters, resamples, seed)
+        _, groups = np.unique(np.asarray(clusters), return_inverse=True)
+        members = [np.flatnonzero(groups == group) for group in range(int(groups.max()) + 1)]
+        if len(members) < FEWEST_CLUSTERS:
+            return IntervalEstimate(value)
+        data = (np.arange(len(members), dtype=np.float64),)
+
+        def of(drawn: Floats) -> Floats:
+            places = np.concatenate([members[int(group)] for group in drawn])
+            return statistic(*(sample[places] for sample in samples), axis=-1)
+
     with warnings.catch_warnings():
         # A resample of a small file can be constant; its NaN makes the interval undefined, which is what we report.
         warnings.simplefilter("ignore")
         interval = stats.bootstrap(
-            samples,
-            statistic,
+            data,
+            of,
             paired=True,
-            vectorized=True,
+            vectorized=clusters is None,
             n_resamples=resamples,
             batch=max(1, _CELLS_A_BATCH // samples[0].size),
             confidence_level=CONFIDENCE,
@@ -118,23 +122,6 @@ def bootstrap(
             random_state=np.random.default_rng(seed),
         ).confidence_interval
     return IntervalEstimate(value, _finite(interval.low), _finite(interval.high))
-
-
-def _cluster_bootstrap(
-    statistic: Statistic, samples: Sequence[Floats], value: float, clusters: Sequence[str], resamples: int, seed: int
-) -> IntervalEstimate:
-    _, groups = np.unique(np.asarray(clusters), return_inverse=True)
-    members = [np.flatnonzero(groups == group) for group in range(int(groups.max()) + 1)]
-    if len(members) < FEWEST_CLUSTERS:
-        return IntervalEstimate(value)
-    chance = np.random.default_rng(seed)
-    values = []
-    for _ in range(resamples):
-        drawn = np.concatenate([members[group] for group in chance.integers(0, len(members), len(members))])
-        values.append(float(statistic(*(sample[drawn] for sample in samples), axis=-1)))
-    edge = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(values, [edge, 1 - edge])
-    return IntervalEstimate(value, _finite(float(low)), _finite(float(high)))
 
 
 def _finite(value: float) -> float | None:
@@ -169,194 +156,99 @@ def mcnemar(only_first: int, only_second: int) -> float:
     return float(stats.binomtest(only_first, differing, 0.5).pvalue) if differing else 1.0
 
 
-# --- two correlations with the same opinions -------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ZTest:
-    z: float
-    p: float
-
-
-def steiger(first: float, second: float, between: float, count: int) -> ZTest | None:
-    """Steiger's test whether two methods correlate alike with the same opinions.
-
-    ``first`` and ``second`` are their correlations with the opinions, ``between`` that of the two methods with each
-    other. The form is Z̄₁* of Steiger, Tests for comparing elements of a correlation matrix, Psychological Bulletin
-    87, 1980 (equation 14), with the two correlations pooled. None where it is not defined.
-    """
-    if count < 4 or max(abs(first), abs(second)) >= 1 or first == second:
-        return ZTest(0.0, 1.0) if first == second and count >= 4 else None
-    pooled = ((first + second) / 2) ** 2
-    covariance = between * (1 - 2 * pooled) - 0.5 * pooled * (1 - 2 * pooled - between**2)
-    spread = 2 - 2 * covariance / (1 - pooled) ** 2
-    if spread <= 0:
-        return None
-    z = (math.atanh(first) - math.atanh(second)) * math.sqrt((count - 3) / spread)
-    return ZTest(z, float(2 * stats.norm.sf(abs(z))))
-
-
 # --- Map predictions to the scale of the opinions before a linear correlation ---
 
 
-Parameters = Literal[4, 5]
 FEWEST_SAMPLES = 12
-_MAX_EVALUATIONS = 100
 _TOLERANCE = 1e-10
-_STEEPEST = 20.0
-_FAR = 100.0
+# Bounds of the coefficients, in units of the data's spread: a steeper curve would be a step that splits samples nobody
+# can tell apart.
+_FAR, _STEEPEST = 100.0, 20.0
+_LOWER = np.array([-_FAR, 1e-3, -_FAR, -_FAR, -_FAR])
+_UPPER = np.array([_FAR, _STEEPEST, _FAR, _FAR, _FAR])
 
 
 @dataclass(frozen=True)
 class LogisticFit:
-    """A fitted curve; ``coefficients`` are b1 … b4 or b1 … b5 on the scales of the data."""
+    """A fitted five-parameter logistic; ``coefficients`` are b1 … b5 on the scales of the data."""
 
     coefficients: tuple[float, ...]
     squared_error: float = math.nan
 
     def __call__(self, x: Floats) -> Floats:
-        return _curve(np.asarray(self.coefficients), np.asarray(x, np.float64))
+        return five_parameter_logistic(np.asarray(x, np.float64), *self.coefficients)
 
 
-def _curve(b: Floats, x: Floats) -> Floats:
-    if b.size == 5:
-        return five_parameter_logistic(x, *(float(value) for value in b))
-    return np.asarray(b[1] + (b[0] - b[1]) * expit((x - b[2]) / b[3]))
-
-
-def fit_logistic(predictions: npt.ArrayLike, opinions: npt.ArrayLike, parameters: Parameters = 5) -> LogisticFit | None:
+def fit_logistic(predictions: npt.ArrayLike, opinions: npt.ArrayLike) -> LogisticFit | None:
     """The least-squares curve over several starts; None where the data cannot carry one.
 
     >>> x = np.linspace(1, 5, 40)
-    >>> curve = fit_logistic(x, 10 + 80 / (1 + np.exp(-(x - 3) / 0.5)), parameters=4)
-    >>> [round(value, 4) for value in curve.coefficients]
-    [90.0, 10.0, 3.0, 0.5]
+    >>> curve = fit_logistic(x, five_parameter_logistic(x, 60, 2.5, 3.1, 4, 40))
+    >>> [round(value, 3) for value in curve.coefficients]
+    [60.0, 2.5, 3.1, 4.0, 40.0]
     """
     x, y = np.asarray(predictions, np.float64), np.asarray(opinions, np.float64)
     if x.size < FEWEST_SAMPLES or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     # Both sides in units of their own spread: one set of starts then serves every scale.
     with np.errstate(over="ignore", under="ignore"):
-        middle, spread, level, reach = x.mean(), x.std(), y.mean(), y.std()
-    if not all(np.isfinite(size) and size > 0 for size in (spread, reach)):
+        middle, spread, level, reach = (float(each) for each in (x.mean(), x.std(), y.mean(), y.std()))
+    if not all(math.isfinite(size) and size > 0 for size in (spread, reach)):
         return None  # too large or too small for the squares that a fit is made of
     u, v = (x - middle) / spread, (y - level) / reach
-    best = min((_descend(start, u, v) for start in _starts(u, v, parameters)), key=lambda found: float(found.cost))
-    back = _on_original_scales(np.asarray(best.x), float(middle), float(spread), float(level), float(reach))
-    return LogisticFit(tuple(float(value) for value in back), float(2 * best.cost * reach**2))
-
-
-def _descend(start: list[float], u: Floats, v: Floats) -> Any:
-    """SciPy's result: its ``x`` and ``cost`` are used."""
-    lower, upper = _limits(len(start))
-    return least_squares(
-        lambda b: _curve(b, u) - v,
-        np.clip(start, lower, upper),
-        jac=lambda b: _slopes(b, u),
-        bounds=(lower, upper),
-        x_scale="jac",
-        ftol=_TOLERANCE,
-        xtol=_TOLERANCE,
-        gtol=_TOLERANCE,
-        max_nfev=_MAX_EVALUATIONS,
-    )
-
-
-def _limits(parameters: int) -> tuple[Floats, Floats]:
-    """In units of the data's spread. A steeper curve would be a step that splits samples nobody can tell apart."""
-    if parameters == 4:
-        return np.array([-_FAR, -_FAR, -_FAR, 1 / _STEEPEST]), np.array([_FAR, _FAR, _FAR, _FAR])
-    return np.array([-_FAR, 1e-3, -_FAR, -_FAR, -_FAR]), np.array([_FAR, _STEEPEST, _FAR, _FAR, _FAR])
+    tries = [
+        least_squares(
+            lambda b: five_parameter_logistic(u, *b) - v,
+            np.clip(start, _LOWER, _UPPER),
+            jac=lambda b: _slopes(b, u),
+            bounds=(_LOWER, _UPPER),
+            x_scale="jac",
+            ftol=_TOLERANCE,
+            xtol=_TOLERANCE,
+            gtol=_TOLERANCE,
+            max_nfev=100,
+        )
+        for start in _starts(u, v)
+    ]
+    best = min(tries, key=lambda found: float(found.cost))
+    # Back to the units of the data; the curve stays the same.
+    b1, b2, b3, b4, b5 = (float(value) for value in best.x)
+    slope = reach * b4 / spread
+    found = (reach * b1, b2 / spread, middle + spread * b3, slope, level + reach * b5 - slope * middle)
+    return LogisticFit(found, float(2 * best.cost * reach**2))
 
 
 def _slopes(b: Floats, u: Floats) -> Floats:
     """The curve's derivative by each coefficient."""
-    if b.size == 4:
-        share = expit((u - b[2]) / b[3])
-        bend = (b[0] - b[1]) * share * (1 - share) / b[3]
-        return np.stack([share, 1 - share, -bend, -bend * (u - b[2]) / b[3]], axis=1)
     half = np.tanh(0.5 * b[1] * (u - b[2]))
     bend = 0.25 * b[0] * (1 - half * half)
     return np.stack([0.5 * half, bend * (u - b[2]), -bend * b[1], u, np.ones_like(u)], axis=1)
 
 
-def _starts(u: Floats, v: Floats, parameters: Parameters) -> list[list[float]]:
-    sign = 1.0 if float((u * v).sum()) >= 0 else -1.0
-    low, high = float(v.min()), float(v.max())
-    # Where the curve bends, and how sharply.
-    bends = [(float(np.quantile(u, share)), steep) for share, steep in ((0.5, 1.0), (0.5, 4.0), (0.2, 2.0), (0.8, 2.0))]
-    if parameters == 4:
-        top, bottom = (high, low) if sign > 0 else (low, high)
-        return [[top, bottom, centre, 1 / steep] for centre, steep in bends]
-    slope = float((u * v).mean())
-    line = [0.0, 1.0, 0.0, slope, 0.0]
-    return [line, *([sign * (high - low), steep, centre, 0.1 * slope, 0.0] for centre, steep in bends)]
-
-
-def _on_original_scales(b: Floats, middle: float, spread: float, level: float, reach: float) -> list[float]:
-    """Undo the change of units; the curve stays the same."""
-    if b.size == 4:
-        return [level + reach * b[0], level + reach * b[1], middle + spread * b[2], spread * b[3]]
-    slope = reach * b[3] / spread
-    return [reach * b[0], b[1] / spread, middle + spread * b[2], slope, level + reach * b[4] - slope * middle]
+def _starts(u: Floats, v: Floats) -> list[list[float]]:
+    """A straight line, and curves that bend in several places, more or less sharply."""
+    height, slope = math.copysign(float(np.ptp(v)), float((u * v).sum())), float((u * v).mean())
+    bends = ((0.5, 1.0), (0.5, 4.0), (0.2, 2.0), (0.8, 2.0))
+    curves = [[height, steep, float(np.quantile(u, share)), 0.1 * slope, 0.0] for share, steep in bends]
+    return [[0.0, 1.0, 0.0, slope, 0.0], *curves]
 
 
 # --- Accuracy of answers to questions with a known right one ---
 
 
-NO_ANSWER = "(no answer)"
-# A confusion matrix of free text would be as large as the file.
-MAX_CLASSES = 12
-
-
 @dataclass(frozen=True)
 class Accuracy:
-    """``of_all`` counts a sample without an answer as not right; ``of_answered`` leaves it out."""
+    """``accuracy`` counts a sample without an answer as not right; ``accuracy_of_answered`` leaves it out."""
 
     asked: int
     answered: int
     right: int
-
-    @property
-    def of_all(self) -> IntervalEstimate:
-        return proportion(self.right, self.asked)
-
-    @property
-    def of_answered(self) -> IntervalEstimate:
-        return proportion(self.right, self.answered)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            **vars(self),
-            "accuracy": asdict(self.of_all),
-            "accuracy_of_answered": asdict(self.of_answered),
-        }
+    accuracy: IntervalEstimate
+    accuracy_of_answered: IntervalEstimate
 
 
 def accuracy(results: Iterable[Result]) -> Accuracy:
     """Count the results that have a right answer."""
     choices = [result for result in results if result.is_choice]
-    return Accuracy(
-        asked=len(choices),
-        answered=sum(result.choice is not None for result in choices),
-        right=sum(result.correct for result in choices),
-    )
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """``counts[right][chosen]``; the chosen column ``(no answer)`` holds samples without an answer."""
-
-    classes: list[str]
-    counts: dict[str, dict[str, int]]
-
-
-def confusion(results: Iterable[Result]) -> Confusion | None:
-    """Which answer was given for which right one; None when there are too many different ones to read."""
-    pairs = Counter((result.right, result.choice or NO_ANSWER) for result in results if result.right is not None)
-    classes = sorted({right for right, _ in pairs if right} | {chosen for _, chosen in pairs if chosen != NO_ANSWER})
-    if not classes or len(classes) > MAX_CLASSES:
-        return None
-    return Confusion(
-        classes, {right: {chosen: pairs[right, chosen] for chosen in (*classes, NO_ANSWER)} for right in classes}
-    )
+    answered, right = sum(result.choice is not None for result in choices), sum(result.correct for result in choices)
+    return Accuracy(len(choices), answered, right, proportion(right, len(choices)), proportion(right, answered))

@@ -33,7 +33,7 @@ from agenticiqa.runtime.files import write_atomic
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, PlannerOutput
 from agenticiqa.tools.registry import ToolRegistry
 from agenticiqa.vlm_client import ModelReply, ModelRequest, RichVLMClient, VLMClient
-from agenticiqa.vocabulary import DEFAULT_QUERY, LETTER_LEVELS, LEVEL_LETTERS, LEVEL_NAMES
+from agenticiqa.vocabulary import DEFAULT_QUERY, LEVEL_LETTERS, LEVEL_NAMES
 
 
 @dataclass(frozen=True)
@@ -114,31 +114,21 @@ class ConversationBuilder:
         context = RunContext(settings=self._settings, clients=clients, tools=self._tools, prompts=self._prompts)
         config: RunnableConfig = {"configurable": {CONTEXT_KEY: context}}
         update = node(state, config)
-        failure = _failure(update)
-        if failure:
-            raise RetellingError(f"The run cannot be told again: {failure}", hint="Is its configuration in force?")
-        return [
-            Conversation(_STEPS[kind][0], step or _STEPS[kind][1], _conversation(request, text))
-            for kind, (request, text) in client.asked.items()
-        ]
+        evidence, result = update.get("executor_evidence"), update.get("summarizer_result")
+        failures = [update.get("error"), result.error if result else None, *(evidence.errors if evidence else [])]
+        if any(failures):
+            failure = next(filter(None, failures))
+            raise ReplayError(f"The run cannot be told again: {failure}", hint="Is its configuration in force?")
+        found = []
+        for kind, (request, text) in client.asked.items():
+            messages = chat_messages(request, [item.label for item in request.images], with_schema=False)
+            messages.append({"role": "assistant", "content": [{"type": "text", "text": text}]})
+            found.append(Conversation(_STEPS[kind][0], step or _STEPS[kind][1], messages))
+        return found
 
 
-class RetellingError(AgenticIQAError):
+class ReplayError(AgenticIQAError):
     """A record does not lead to the same run under this configuration."""
-
-
-def _failure(update: Mapping[str, Any]) -> str | None:
-    evidence, result = update.get("executor_evidence"), update.get("summarizer_result")
-    errors = evidence.errors if evidence is not None else []
-    return update.get("error") or (result.error if result is not None else None) or (errors[0] if errors else None)
-
-
-def _conversation(request: ModelRequest, reply: str) -> list[dict[str, Any]]:
-    labels = [item.label for item in request.images]
-    return [
-        *chat_messages(request, labels, with_schema=False),
-        {"role": "assistant", "content": [{"type": "text", "text": reply}]},
-    ]
 
 
 # --- from a record to replies ---
@@ -234,57 +224,68 @@ class TuningData:
 def build_tuning_data(
     sources: Iterable[Path],
     folder: Path,
-    reteller: ConversationBuilder,
+    builder: ConversationBuilder,
     choices: TuningChoices,
     *,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> TuningData:
     """Write ``train.jsonl`` and ``held_out.jsonl`` from result files of `batch` and from manifests of datasets.
 
-    Versions of one picture (the same reference, or the same file) are all trained on or all held out.
+    Versions of one picture (the same reference, or the same file) are all trained on or all held out. Raises
+    EvaluationError where nothing is left to train on.
     """
     built = TuningData()
     lines: dict[str, list[str]] = {TRAIN: [], HELD_OUT: []}
-    for number, (line, tell) in enumerate(_candidates(sources, reteller, choices), 1):
+    for number, (line, answer) in enumerate(_candidates(sources, choices), 1):
         on_progress(number)
-        told = _conversations(line, tell, built)
-        file = HELD_OUT if _share(line) < choices.held_out else TRAIN
-        images = [str(Path(path).resolve()) for path in _pictures(line)]
-        lines[file] += [each.as_line(images, str(line["sample_id"])) for each in told]
-        (built.held_out if file == HELD_OUT else built.train).update(f"{each.role} {each.step}" for each in told)
+        # In the order in which agents are shown them.
+        pictures = [Path(path) for path in (line["image_path"], line.get("reference_path")) if path]
+        if isinstance(answer, str) or not all(path.is_file() for path in pictures):
+            built.left_out[answer if isinstance(answer, str) else NO_PICTURE] += 1
+            continue
+        try:
+            told = builder.asked_directly(line, *answer) if answer else builder.conversations_of(line)
+        except AgenticIQAError:
+            built.left_out[NOT_RETOLD] += 1
+            continue
+        held_out = _share(pictures[-1].name) < choices.held_out
+        images = [str(path.resolve()) for path in pictures]
+        lines[HELD_OUT if held_out else TRAIN] += [each.as_line(images, str(line["sample_id"])) for each in told]
+        (built.held_out if held_out else built.train).update(f"{each.role} {each.step}" for each in told)
     if not lines[TRAIN]:
         why = ", ".join(f"{reason} ({count})" for reason, count in built.left_out.items()) or "the files are empty"
         raise EvaluationError(f"Nothing is left to train on: {why}.", hint="--unjudged takes runs that nobody judged.")
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in lines.items():
         write_atomic(folder / name, "".join(content))
-    facts = {**built.as_dict(), "choices": vars(choices), "sha256": hash_of(lines[TRAIN])}
+    digest = hashlib.sha256("".join(lines[TRAIN]).encode()).hexdigest()
+    facts = {**built.as_dict(), "choices": vars(choices), "sha256": digest}
     write_atomic(folder / FACTS, json.dumps(facts, indent=2) + "\n")
     return built
 
 
-def hash_of(lines: Iterable[str]) -> str:
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-Tell = Callable[[], list[Conversation]]
-"""Makes a candidate's conversations; None in its place says why there are none."""
+def _share(name: str) -> float:
+    """A number from 0 to 1 by a file's name: the same data are divided the same way on every machine."""
+    return int.from_bytes(hashlib.sha256(name.encode(errors="surrogatepass")).digest()[:6], "big") / 2**48
 
 
 def _candidates(
-    sources: Iterable[Path], reteller: ConversationBuilder, choices: TuningChoices
-) -> Iterator[tuple[Mapping[str, Any], Tell | str]]:
+    sources: Iterable[Path], choices: TuningChoices
+) -> Iterator[tuple[Mapping[str, Any], tuple[str, str] | str | None]]:
+    """Lines, each with the right letter and its words (of a manifest), with None (of a run that was right), or with why
+    it is left out.
+    """
     for source in sources:
         if _holds_results(source):
             for result in read_results(source).results:
-                yield result.line, _of_run(result, reteller, choices)
+                yield result.line, _problem_of_run(result, choices)
         else:
             with closing(open_manifest(str(source))) as manifest:
                 for row in manifest.rows():
                     if row.sample is None:
                         raise EvaluationError(f"{source}, line {row.line}: {row.problem}", hint="Correct the manifest.")
                     line = {"query": DEFAULT_QUERY, **row.sample.as_row()}
-                    yield line, _of_question(line, reteller, choices)
+                    yield line, _known_answer(line) or _known_level(line, choices) or NOT_JUDGED
 
 
 def _holds_results(source: Path) -> bool:
@@ -299,30 +300,17 @@ def _holds_results(source: Path) -> bool:
     return isinstance(first, dict) and "status" in first
 
 
-def _of_run(result: Result, reteller: ConversationBuilder, choices: TuningChoices) -> Tell | str:
+def _problem_of_run(result: Result, choices: TuningChoices) -> str | None:
+    """Why a run teaches nothing: unfinished, judged by nobody, or not of people's opinion."""
     if result.status != "ok":
         return NOT_COMPLETE
-    agrees = _agrees(result, choices)
-    if agrees is None and not choices.unjudged:
-        return NOT_JUDGED
-    return NOT_RIGHT if agrees is False else lambda: reteller.conversations_of(result.line)
-
-
-def _agrees(result: Result, choices: TuningChoices) -> bool | None:
-    """Whether a run's answer is people's; None where nobody knows."""
     if result.is_choice:
-        return result.correct
+        return None if result.correct else NOT_RIGHT
     opinion = _opinion(result.truth, choices)
     level = parse_level(str((result.line.get("summarizer_result") or {}).get("final_answer")))
-    return None if opinion is None or level is None else abs(level - opinion) <= choices.tolerance
-
-
-def _of_question(line: Mapping[str, Any], reteller: ConversationBuilder, choices: TuningChoices) -> Tell | str:
-    known = _known_answer(line) or _known_level(line, choices)
-    if known is None:
-        return NOT_JUDGED
-    letter, words = known
-    return lambda: reteller.asked_directly(line, letter, words)
+    if opinion is None or level is None:
+        return None if choices.unjudged else NOT_JUDGED
+    return None if abs(level - opinion) <= choices.tolerance else NOT_RIGHT
 
 
 def _known_answer(line: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -338,8 +326,8 @@ def _known_level(line: Mapping[str, Any], choices: TuningChoices) -> tuple[str, 
     opinion = _opinion(line.get("mos"), choices)
     if opinion is None:
         return None
-    letter = LEVEL_LETTERS[min(max(int(opinion + 0.5), 1), 5)]
-    return letter, f"{LEVEL_NAMES[LETTER_LEVELS[letter]]} quality."
+    level = min(max(int(opinion + 0.5), 1), 5)
+    return LEVEL_LETTERS[level], f"{LEVEL_NAMES[level]} quality."
 
 
 def _opinion(mos: Any, choices: TuningChoices) -> float | None:
@@ -348,31 +336,3 @@ def _opinion(mos: Any, choices: TuningChoices) -> float | None:
         return None
     worst, best = choices.scale
     return 1 + 4 * (mos - worst) / (best - worst)
-
-
-def _conversations(line: Mapping[str, Any], tell: Tell | str, built: TuningData) -> list[Conversation]:
-    if isinstance(tell, str):
-        built.left_out[tell] += 1
-        return []
-    if not all(Path(path).is_file() for path in _pictures(line)):
-        built.left_out[NO_PICTURE] += 1
-        return []
-    try:
-        return tell()
-    except AgenticIQAError:
-        built.left_out[NOT_RETOLD] += 1
-        return []
-
-
-def _pictures(line: Mapping[str, Any]) -> list[str]:
-    """In the order in which agents are shown them."""
-    return [path for path in (line["image_path"], line.get("reference_path")) if path]
-
-
-def _share(line: Mapping[str, Any]) -> float:
-    """A number from 0 to 1 that all versions of a picture have in common.
-
-    By the file's name: the same data are divided the same way on every machine.
-    """
-    name = Path(line.get("reference_path") or line["image_path"]).name
-    return int.from_bytes(hashlib.sha256(name.encode(errors="surrogatepass")).digest()[:6], "big") / 2**48

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import signal
 from collections import Counter
@@ -23,16 +22,13 @@ KILLED_AFTER = (40, 110)
 """Requests that had been answered by then, of all that were ever made."""
 
 
-def figures(output: Path, table: str) -> list[dict[str, str]]:
-    with (output / f"{table}.csv").open(encoding="utf-8") as stream:
-        return [row for row in csv.DictReader(stream) if row["published"] == "False"]
+def outcomes(output: Path, table: str) -> list[dict]:
+    return json.loads((output / f"{table}.json").read_text())["outcomes"]
 
 
-def lines_of(output: Path, row: dict[str, str]) -> list[dict]:
-    kind = "direct" if row["kind"] == "direct" else "agents"
-    method = f"{kind}-{row['summarizer']}" + (f"-without-{row['without']}" if row["without"] else "")
-    folder = next(path for path in output.glob(f"runs/{row['set']}*/{method}"))
-    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+def lines_of(output: Path, outcome: dict) -> list[dict]:
+    """The file is named from the folder that the command ran in."""
+    return [json.loads(line) for line in (output.parent / outcome["results"]).read_text().splitlines()]
 
 
 def test_killed_twice_and_resumed_every_table_is_filled_and_no_sample_paid_twice(tmp_path, command_line: CommandLine):
@@ -59,10 +55,10 @@ def test_killed_twice_and_resumed_every_table_is_filled_and_no_sample_paid_twice
         assert sum(judge.paid.values()) == paid
 
     tables = json.loads(done.out)
-    assert [table["table"] for table in tables] == ["ratings", "eval", "qbench", "ablations", "roles"]
+    assert [table["table"] for table in tables] == ["ratings", "eval", "qbench", "ablations"]
     assert all(outcome["state"] == "done" for table in tables for outcome in table["outcomes"])
-    for suffix in ("md", "csv", "html", "json"):
-        assert len(list(output.glob(f"*.{suffix}"))) == 5
+    for suffix in ("md", "json"):
+        assert len(list(output.glob(f"*.{suffix}"))) == 4
     files = list(output.glob("runs/*/*/results.jsonl"))
     assert {file.parent.name for file in files} == set(METHODS)
     answered_samples = Counter(
@@ -76,27 +72,25 @@ def test_killed_twice_and_resumed_every_table_is_filled_and_no_sample_paid_twice
 def check_against_scipy(output: Path) -> None:
     """The tables' figures, computed again from the result lines."""
     seen = Counter()
-    for table in ("ratings", "ablations", "roles"):
-        for row in figures(output, table):
-            if not row["srcc"]:
+    for table in ("ratings", "ablations"):
+        for each in outcomes(output, table):
+            if not each["scores"]:
                 continue
-            lines = lines_of(output, row)
+            lines = lines_of(output, each)
             scores = [line["summarizer_result"]["quality_score"] for line in lines]
             opinions = [line["mos"] for line in lines]
-            assert float(row["srcc"]) == pytest.approx(stats.spearmanr(scores, opinions)[0], abs=1e-12)
-            assert float(row["plcc"]) == pytest.approx(stats.pearsonr(scores, opinions)[0], abs=1e-12)
+            assert each["scores"]["srcc"]["value"] == pytest.approx(stats.spearmanr(scores, opinions)[0], abs=1e-12)
+            assert each["scores"]["plcc"]["value"] == pytest.approx(stats.pearsonr(scores, opinions)[0], abs=1e-12)
             calls = [call for line in lines for call in line["metadata"]["call_log"]]
-            assert float(row["cost_usd"]) == pytest.approx(len(calls) * (1000 * 2.5 + 50 * 10) / 1e6)
+            assert each["expense"]["usd"] == pytest.approx(len(calls) * (1000 * 2.5 + 50 * 10) / 1e6)
             seen[table] += 1
     for table in ("eval", "qbench"):
-        for row in figures(output, table):
-            if row["part"] != "overall":
-                continue
-            lines = lines_of(output, row)
+        for each in outcomes(output, table):
+            lines = lines_of(output, each)
             right = sum(line["summarizer_result"]["final_answer"] == line["answer"] for line in lines)
             interval = stats.binomtest(right, len(lines)).proportion_ci(0.95, "wilson")
-            assert float(row["accuracy"]) == right / len(lines)
-            assert float(row["accuracy_low"]) == pytest.approx(interval.low, abs=1e-12)
-            assert float(row["accuracy_high"]) == pytest.approx(interval.high, abs=1e-12)
+            found = each["choices"]["accuracy"]
+            assert found["value"] == right / len(lines)
+            assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high), abs=1e-12)
             seen[table] += 1
-    assert seen == {"ratings": 6, "ablations": 9, "roles": 3, "eval": 2, "qbench": 2}
+    assert seen == {"ratings": 6, "ablations": 9, "eval": 2, "qbench": 2}

@@ -1,8 +1,7 @@
-"""The table of ratings with tools alone: every figure again with SciPy, every format, resumed, stopped."""
+"""The table of ratings with tools alone: every figure again with SciPy, both formats, resumed, stopped."""
 
 from __future__ import annotations
 
-import csv
 import itertools
 import json
 from dataclasses import replace
@@ -17,10 +16,9 @@ from agenticiqa.batch.runner import StopSwitch
 from agenticiqa.errors import OutputError
 from agenticiqa.research.datasets.folder import DatasetError
 from agenticiqa.research.reproduction.methods import Choices, agents, studies
-from agenticiqa.research.reproduction.reproduce import FORMATS, ReproductionRequest, StudyResult, reproduce
-from agenticiqa.research.reproduction.running import Listener
+from agenticiqa.research.reproduction.published import mark, published_rows
+from agenticiqa.research.reproduction.reproduce import ReproductionRequest, StudyResult, hardware, reproduce
 from agenticiqa.research.reproduction.sets import Selection, find_sets, read_only
-from agenticiqa.research.reproduction.tables import mark, published_rows
 from agenticiqa.research.results import EvaluationError
 from support.paper_data import make_paper_data
 
@@ -52,9 +50,8 @@ def measured(data, tmp_path_factory) -> Path:
     return output
 
 
-def table(output: Path, name: str = "ratings") -> list[dict[str, str]]:
-    with (output / f"{name}.csv").open(encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
+def outcomes(output: Path) -> list[dict]:
+    return json.loads((output / "ratings.json").read_text())["outcomes"]
 
 
 def logistic(x, b1, b2, b3, b4, b5):
@@ -75,39 +72,39 @@ def fitted(x, y) -> float:
 
 @pytest.mark.hard
 def test_figures_equal_those_of_scipy(measured):
-    rows = [row for row in table(measured) if row["published"] == "False"]
-    assert [(row["set"], row["method"]) for row in rows] == [
+    found = outcomes(measured)
+    assert [(each["set"], each["method"]) for each in found] == [
         ("tid2013", "PSNR"), ("tid2013", "noise"), ("bid", "noise"), ("agiqa-3k", "noise"),
     ]  # fmt: skip
-    for row in rows:
-        file = next(measured.glob(f"runs/{row['set']}/metric-{row['method']}/results.jsonl"))
+    for each in found:
+        file = next(measured.glob(f"runs/{each['set']}/metric-{each['method']}/results.jsonl"))
         lines = [json.loads(line) for line in file.read_text().splitlines()]
-        sign = 1 if row["method"] == "PSNR" else -1
+        sign = 1 if each["method"] == "PSNR" else -1
         x = np.array([sign * line["measurements"][0]["raw"] for line in lines])
         y = np.array([line["mos"] for line in lines])
-        assert float(row["srcc"]) == pytest.approx(stats.spearmanr(x, y)[0], abs=1e-12)
-        assert float(row["plcc"]) == pytest.approx(stats.pearsonr(x, y)[0], abs=1e-12)
-        assert float(row["krcc"]) == pytest.approx(stats.kendalltau(x, y)[0], abs=1e-12)
-        assert float(row["srcc_low"]) <= float(row["srcc"]) <= float(row["srcc_high"])
-        assert (row["asked"], row["used"], row["whole_set"]) == (str(len(lines)), str(len(lines)), "False")
-        if row["set"] == "tid2013":
-            assert float(row["plcc_fitted"]) == pytest.approx(fitted(x, y), abs=2e-3)
+        scores = each["scores"]
+        assert scores["srcc"]["value"] == pytest.approx(stats.spearmanr(x, y)[0], abs=1e-12)
+        assert scores["plcc"]["value"] == pytest.approx(stats.pearsonr(x, y)[0], abs=1e-12)
+        assert scores["krcc"]["value"] == pytest.approx(stats.kendalltau(x, y)[0], abs=1e-12)
+        assert scores["srcc"]["low"] <= scores["srcc"]["value"] <= scores["srcc"]["high"]
+        assert (each["asked"], scores["used"], each["whole_set"]) == (len(lines), len(lines), False)
+        if each["set"] == "tid2013":
+            assert scores["plcc_fitted"]["value"] == pytest.approx(fitted(x, y), abs=2e-3)
         else:
-            assert row["plcc_fitted"] == ""  # too few pictures to fit a curve to
+            assert scores["plcc_fitted"]["value"] is None  # too few pictures to fit a curve to
 
 
-def test_every_format_holds_ours_and_the_published_rows(measured):
-    assert {path.name for path in measured.glob("ratings.*")} == {f"ratings.{suffix}" for suffix in FORMATS}
-    page = (measured / "ratings.html").read_text()
-    assert page.count("<svg") == 3 + 4  # figures of three sets, four methods' scores against opinions
-    assert "script" not in page.lower().replace("scripts", "")
-    assert "http" not in page.replace('http-equiv="Content', "")
-    for text in (page, (measured / "ratings.md").read_text()):
+def test_both_formats_hold_ours_and_the_published_rows(measured):
+    assert {path.name for path in measured.glob("ratings.*")} == {"ratings.md", "ratings.json"}
+    for text in ((measured / "ratings.md").read_text(), (measured / "ratings.json").read_text()):
         for expected in ("AgenticIQA (GPT-4o) (published)", "0.9165", "noise", "US"):
             assert expected in text
     stored = json.loads((measured / "ratings.json").read_text())
     assert len(stored["outcomes"][0]["results_sha256"]) == 64
     assert stored["facts"]["Command"] == "cmd"
+    assert stored["facts"]["Hardware"] == hardware()
+    assert "cores" in hardware()
+    assert "\n" not in hardware()
 
 
 def test_published_rows_say_which_of_ours_is_like_them(data, tmp_path):
@@ -146,11 +143,11 @@ def test_stopped_run_writes_what_there_is_and_goes_on(data, tmp_path):
     announced: list[str] = []
 
     def announce(_place, _count, cell):
-        announced.append(cell.name)
+        announced.append(cell.method.label)
         if len(announced) == 2:
             stop.ask()
 
-    first = run(order(data, output, resamples=0), stop=stop, listener=Listener(cell=announce))[0]
+    first = run(order(data, output, resamples=0), stop=stop, announce=announce)[0]
     assert [each.complete for each in first.outcomes] == [True, False, False, False]
     last = first.table.rows[-1]
     assert (last[0], last[-1]) == ("noise", "13 of 13 not done: stopped; stopped before its turn")
@@ -216,7 +213,7 @@ def test_a_table_without_its_set_is_refused(data):
         studies("eval", only_bid, Choices())
     with pytest.raises(EvaluationError, match="no table 'figure 3'"):
         studies("figure 3", only_bid, Choices())
-    assert [study.table for study in studies("all", only_bid, Choices())] == ["ratings", "ablations", "roles"]
+    assert [study.table for study in studies("all", only_bid, Choices())] == ["ratings", "ablations"]
 
 
 @pytest.mark.hard

@@ -57,5 +57,5 @@ def test_sets_are_laid_out_and_only_held_out_pictures_count(tmp_path):
 
 def test_the_page_names_a_command_for_every_table_that_is_not_here():
     text = script().missing()
-    for table in ("ratings", "eval", "qbench", "ablations", "roles"):
+    for table in ("ratings", "eval", "qbench", "ablations"):
         assert f"agenticiqa reproduce {table} --data" in text

@@ -12,27 +12,21 @@ ALL: tuple[Dataset, ...] = tuple(
     Dataset(name=name, read=_READERS[name], **about)
     for name, about in read_data("research/datasets/datasets.yaml").items()
 )
-_OTHER_NAMES = {
-    "kadid": "kadid10k",
-    "koniq": "koniq10k",
-    "liveitw": "clive",
-    "livec": "clive",
-    "livechallenge": "clive",
-    "agiqa": "agiqa-3k",
-    "qbench": "llvisionqa",
-    "biq": "biq2021",
-    "tid": "tid2013",
-}
+
+
+def known(name: str) -> Dataset | None:
+    """The dataset of a name, however it is spelled; None where there is none."""
+    key = letters_and_digits(name)
+    return next((each for each in ALL if key in map(letters_and_digits, (each.name, *each.other_names))), None)
 
 
 def find(name: str) -> Dataset:
-    """The dataset of a name, however it is spelled.
+    """The dataset of a name; raises DatasetError where there is none.
 
     >>> find("KADID-10k").name, find("CID:IQ").name, find("LIVE-itW").name
     ('kadid10k', 'cidiq', 'clive')
     """
-    wanted = letters_and_digits(_OTHER_NAMES.get(letters_and_digits(name), name))
-    for dataset in ALL:
-        if letters_and_digits(dataset.name) == wanted:
-            return dataset
-    raise DatasetError(f"There is no dataset {name!r}.", hint=f"Known: {', '.join(dataset.name for dataset in ALL)}.")
+    dataset = known(name)
+    if dataset is None:
+        raise DatasetError(f"There is no dataset {name!r}.", hint=f"Known: {', '.join(each.name for each in ALL)}.")
+    return dataset

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
@@ -29,8 +29,6 @@ class Check:
     present: int = 0
     missing: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
-    renamed: list[tuple[str, str]] = field(default_factory=list)
-    """Official name, and the name on disk that differs in case only."""
     duplicates: list[str] = field(default_factory=list)
 
     @property
@@ -42,18 +40,8 @@ class Check:
         return not (self.missing or self.empty or self.duplicates) and self.listed == self.expected
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "dataset": self.dataset.name,
-            "subset": self.subset,
-            "complete": self.complete,
-            "expected": self.expected,
-            "listed": self.listed,
-            "present": self.present,
-            "missing": self.missing,
-            "empty": self.empty,
-            "renamed": [list(pair) for pair in self.renamed],
-            "duplicates": self.duplicates,
-        }
+        found = {**vars(self), "dataset": self.dataset.name}
+        return {**found, "complete": self.complete, "expected": self.expected}
 
 
 class DatasetReading:
@@ -71,45 +59,31 @@ class DatasetReading:
 
     def samples(self) -> Iterator[Sample]:
         """Samples with absolute paths; the names on disk are used."""
-        check = self.check
-        seen: Counter[str] = Counter()
+        check, root = self.check, self.folder.root.resolve()
+        seen: set[str] = set()
         for sample in check.dataset.read(self.folder, check.subset):
             check.listed += 1
-            seen[sample.sample_id] += 1
-            if seen[sample.sample_id] > 1:
+            if sample.sample_id in seen:
                 check.duplicates.append(f"{sample.image_path} is listed more than once")
                 continue
-            names = [sample.image_path, *([sample.reference_path] if sample.reference_path else [])]
-            found = [self._picture(name) for name in names]
-            if None not in found:
+            seen.add(sample.sample_id)
+            names = {"image_path": sample.image_path, "reference_path": sample.reference_path}
+            found = {key: self._picture(name) for key, name in names.items() if name}
+            if None not in found.values():
                 check.present += 1
-                root = self.folder.root.resolve()
-                paths = [str(root / str(name)) for name in found]
-                yield sample.model_copy(
-                    update={"image_path": paths[0], "reference_path": paths[1] if len(paths) > 1 else None}
-                )
+                yield sample.model_copy(update={key: str(root / str(name)) for key, name in found.items()})
 
     def _picture(self, name: str) -> str | None:
         """The name on disk; None, and a finding, where there is no usable file. Each picture is judged once."""
         if name not in self._pictures:
-            self._pictures[name] = self._judge(name)
+            found = next(iter(self.folder.lookup(name)), None)
+            if found is None:
+                self.check.missing.append(name)
+            elif (self.folder.root / found).stat().st_size == 0:
+                self.check.empty.append(found)
+                found = None
+            self._pictures[name] = found
         return self._pictures[name]
-
-    def _judge(self, name: str) -> str | None:
-        check = self.check
-        found = self.folder.lookup(name)
-        if not found:
-            check.missing.append(name)
-            return None
-        if (self.folder.root / found[0]).stat().st_size == 0:
-            check.empty.append(found[0])
-            return None
-        alike = self.folder.differing_in_case(found[0])
-        if alike:
-            check.duplicates.append(f"{' and '.join(alike)} differ in case only")
-        if found[0] != name:
-            check.renamed.append((name, found[0]))
-        return found[0]
 
 
 def check_folder(
@@ -141,43 +115,37 @@ def write_manifest(
     or by id: a test split, or what a model has not been trained on.
     """
     reading = DatasetReading(dataset, root, subset)
+    named = (
+        sample
+        for sample in reading.samples()
+        if only is None or sample.sample_id in only or PurePath(sample.image_path).name in only
+    )
+    written = 0
     with atomic_file(Path(output)) as stream:
-        named = _named(reading.samples(), only, reading.check)
         for sample in _drawn(_reported(named, on_sample), max_samples):
             shown = sample.model_copy(update={"reference_path": None}) if blind else sample
             stream.write(json.dumps(shown.as_row(), ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+            written += 1
         _refuse_gaps(reading.check, root, partial)
+        if only is not None and not written:
+            raise DatasetError(
+                f"None of the {len(only)} names to keep is a picture or a sample of {dataset.title}.",
+                hint="Give one per line: a picture's file name, or a sample_id of `agenticiqa datasets manifest`.",
+            )
     return reading.check
 
 
-def _reported(samples: Iterator[Sample], on_sample: OnSample | None) -> Iterator[Sample]:
+def _reported(samples: Iterable[Sample], on_sample: OnSample | None) -> Iterator[Sample]:
     for place, sample in enumerate(samples, 1):
         if on_sample:
             on_sample(place)
         yield sample
 
 
-def _named(samples: Iterator[Sample], only: Collection[str] | None, check: Check) -> Iterator[Sample]:
-    if only is None:
-        yield from samples
-        return
-    found = 0
-    for sample in samples:
-        if sample.sample_id in only or PurePath(sample.image_path).name in only:
-            found += 1
-            yield sample
-    if not found:
-        raise DatasetError(
-            f"None of the {len(only)} names to keep is a picture or a sample of {check.dataset.title}.",
-            hint="Give one per line: a picture's file name, or a sample_id of `agenticiqa datasets manifest`.",
-        )
-
-
-def _drawn(samples: Iterator[Sample], count: int | None) -> Iterator[Sample]:
+def _drawn(samples: Iterable[Sample], count: int | None) -> Iterable[Sample]:
     """All samples, or a simple random draw of ``count`` that needs no more memory than it returns."""
     if count is None:
-        yield from samples
-        return
+        return samples
     chance = random.Random(DRAW_SEED)  # noqa: S311 - the same draw every time is the point
     kept: list[tuple[int, Sample]] = []
     for place, sample in enumerate(samples):
@@ -185,7 +153,7 @@ def _drawn(samples: Iterator[Sample], count: int | None) -> Iterator[Sample]:
             kept.append((place, sample))
         elif (slot := chance.randrange(place + 1)) < count:
             kept[slot] = (place, sample)
-    yield from (sample for _, sample in sorted(kept, key=lambda pair: pair[0]))
+    return [sample for _, sample in sorted(kept, key=lambda pair: pair[0])]
 
 
 def _refuse_gaps(check: Check, root: str | Path, partial: bool) -> None:

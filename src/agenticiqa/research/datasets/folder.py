@@ -34,14 +34,16 @@ class Dataset:
     caution: str
     """How sure we are of the layout."""
     read: Reader
+    other_names: Sequence[str] = ()
+    """What else the set is called, in small letters and digits."""
 
     @property
     def default_subset(self) -> str:
         return next(iter(self.counts))
 
     def as_dict(self) -> dict[str, Any]:
-        fields = {key: value for key, value in vars(self).items() if key != "read"}
-        return {**fields, "counts": dict(self.counts), "default_subset": self.default_subset}
+        fields = {key: value for key, value in vars(self).items() if key not in ("read", "other_names")}
+        return {**fields, "default_subset": self.default_subset}
 
 
 def scored_sample(
@@ -126,11 +128,9 @@ def matlab_column(folder: DatasetFolder, file: Path, variable: str) -> list[Any]
         raise folder.malformed(file, f"it is not a MATLAB 5 file ({error})") from error
     if variable not in stored:
         raise folder.malformed(file, f"it has no variable {variable}")
-    return [_item(value) for value in np.atleast_1d(stored[variable]).ravel()]
-
-
-def _item(value: Any) -> Any:
-    return value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+    # Texts come as arrays of one element each.
+    values = np.atleast_1d(stored[variable]).ravel()
+    return [value.item() if isinstance(value, np.ndarray) and value.size == 1 else value for value in values]
 
 
 def json_records(folder: DatasetFolder, file: Path) -> Iterator[dict[str, Any]]:
@@ -181,13 +181,6 @@ class DatasetFolder:
             self._listings[parent] = listing
         same = self._listings[parent].get(part.casefold(), [])
         return [part] if part in same else same
-
-    def differing_in_case(self, name: str) -> list[str]:
-        """Files that differ from a found one in case only: nobody can tell which is meant."""
-        parent, _, part = name.rpartition("/")
-        self._entries(parent, part)
-        same = self._listings[parent].get(part.casefold(), [])
-        return [f"{parent}/{entry}".lstrip("/") for entry in same] if len(same) > 1 else []
 
     # --- what a reader needs ---
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +26,13 @@ def _read_llvisionqa(folder: DatasetFolder, subset: str) -> Iterator[Sample]:
     pictures = folder.folder("images", "images_llvisionqa", f"llvisionqa_qbench_{subset}", ".")
     for place, record in enumerate(json_records(folder, file)):
         kind, concern = str(record.get("type", "")), str(record.get("concern", ""))
-        yield _question(
-            folder,
-            file,
-            sample_id=f"llvisionqa/{subset}/{place:04}",
-            image=joined(pictures, _text(folder, file, record, ("img_path", "image", "image_path"))),
-            record=record,
-            carried={
-                "dataset": "llvisionqa",
-                "split": subset,
-                "question_type": _QUESTION_TYPES.get(kind, kind or None),
-                "concern": _CONCERNS.get(concern, concern or None),
-            },
-        )
+        carried = {
+            "dataset": "llvisionqa",
+            "split": subset,
+            "question_type": _QUESTION_TYPES.get(kind, kind or None),
+            "concern": _CONCERNS.get(concern, concern or None),
+        }
+        yield _question(folder, file, pictures, f"llvisionqa/{subset}/{place:04}", record, carried)
 
 
 # --- AgenticIQA-Eval -------------------------------------------------------------------------------------
@@ -56,69 +50,47 @@ def _read_agenticiqa_eval(folder: DatasetFolder, subset: str) -> Iterator[Sample
     pictures = folder.folder("images", ".")
     for task, file in sources:
         for place, record in enumerate(json_records(folder, file)):
-            label = task or _text(folder, file, record, ("task", "task_type", "agent", "category"))
+            label = task or _text(folder, file, record, "task", "task_type", "agent", "category")
             own = "-".join(label.casefold().replace("_", " ").replace("-", " ").split())
-            if subset not in ("all", own):
-                continue
-            reference = first_key(record, "reference_path", "reference", "ref_path")
-            yield _question(
-                folder,
-                file,
-                sample_id=f"agenticiqa-eval/{own}/{place:04}",
-                image=joined(pictures, _text(folder, file, record, ("img_path", "image_path", "image"))),
-                record=record,
-                reference=joined(pictures, str(reference)) if reference else None,
-                carried={"dataset": "agenticiqa-eval", "task": own},
-            )
+            if subset in ("all", own):
+                carried = {"dataset": "agenticiqa-eval", "task": own}
+                yield _question(folder, file, pictures, f"agenticiqa-eval/{own}/{place:04}", record, carried)
 
 
 # --- both ------------------------------------------------------------------------------------------------
 
 
 def _question(
-    folder: DatasetFolder,
-    file: Path,
-    *,
-    sample_id: str,
-    image: str,
-    record: dict[str, Any],
-    carried: dict[str, Any],
-    reference: str | None = None,
+    folder: DatasetFolder, file: Path, pictures: str, sample_id: str, record: dict[str, Any], carried: dict[str, Any]
 ) -> Sample:
     options = first_key(record, "candidates", "options", "choices")
     if isinstance(options, dict):
         options = list(options.values())
     if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
         raise folder.malformed(file, f"{sample_id} has no list of answer options")
+    answer = first_key(record, "correct_ans", "answer", "correct_answer")
+    letter = None
+    if answer is not None and str(answer).strip():
+        try:
+            letter = parse_choice(str(answer), lettered(options))
+        except QueryError as error:
+            raise folder.malformed(file, f"{sample_id}: {error.message}") from error
+        if letter is None:
+            raise folder.malformed(file, f"{sample_id}: the right answer {answer!r} is none of {options}")
+    reference = first_key(record, "reference_path", "reference", "ref_path")
     return Sample(
         sample_id=sample_id,
-        image_path=image,
-        reference_path=reference,
-        query=_text(folder, file, record, ("question", "query")),
+        image_path=joined(pictures, _text(folder, file, record, "img_path", "image_path", "image")),
+        reference_path=joined(pictures, str(reference)) if reference else None,
+        query=_text(folder, file, record, "question", "query"),
         options=options,
-        answer=_right_answer(folder, file, sample_id, record, options),
+        answer=letter,
         task_type="choice",
         carried={key: value for key, value in carried.items() if value is not None},
     )
 
 
-def _right_answer(
-    folder: DatasetFolder, file: Path, sample_id: str, record: dict[str, Any], options: list[str]
-) -> str | None:
-    """The letter of the right option; None where the record does not tell it."""
-    answer = first_key(record, "correct_ans", "answer", "correct_answer")
-    if answer is None or not str(answer).strip():
-        return None
-    try:
-        letter = parse_choice(str(answer), lettered(options))
-    except QueryError as error:
-        raise folder.malformed(file, f"{sample_id}: {error.message}") from error
-    if letter is None:
-        raise folder.malformed(file, f"{sample_id}: the right answer {answer!r} is none of {options}")
-    return letter
-
-
-def _text(folder: DatasetFolder, file: Path, record: dict[str, Any], names: Sequence[str]) -> str:
+def _text(folder: DatasetFolder, file: Path, record: dict[str, Any], *names: str) -> str:
     value = first_key(record, *names)
     if not isinstance(value, str) or not value.strip():
         raise folder.malformed(file, f"a record has no {' or '.join(names)}")

@@ -46,7 +46,11 @@ def _read_label_table(dataset: str, layout: Mapping[str, Any], folder: DatasetFo
             form = layout.get("image_name")
             image = joined(pictures, form.format(number(cell, str(file))) if form else str(cell).strip())
             carried = {
-                **{name: _optional(first_key(row, key), file) for name, key in layout.get("numbers", {}).items()},
+                **{
+                    name: number(value, str(file))
+                    for name, key in layout.get("numbers", {}).items()
+                    if (value := first_key(row, key)) not in (None, "")
+                },
                 **{name: first_key(row, key) for name, key in layout.get("texts", {}).items()},
             }
             if dataset in _FROM_PATH:
@@ -56,14 +60,10 @@ def _read_label_table(dataset: str, layout: Mapping[str, Any], folder: DatasetFo
             yield scored_sample(dataset, image, number(first_key(row, layout["mos"]), str(file)), **carried)
 
 
-def _optional(cell: Any, file: Path) -> float | None:
-    return None if cell in (None, "") else number(cell, str(file))
-
-
 # --- distortion and level in the names of pictures --------------------------------------------------------
 
 _Label = tuple[Path, str, Any]
-"""The file that a label stands in, the name of the picture, its opinion."""
+"""The file that a label stands in, the path of the picture, its opinion."""
 
 
 def _named_samples(
@@ -71,44 +71,38 @@ def _named_samples(
     dataset: str,
     labels: Iterable[_Label],
     pattern: str,
-    kinds: Mapping[int, str] | None,
-    paths: Callable[[str, str], tuple[str, str]],
+    reference: Callable[[str], str],
+    kinds: Mapping[int, str] | None = None,
 ) -> Iterator[Sample]:
-    """``pattern`` finds scene, kind and level in a picture's name; ``paths`` gives the picture and its reference."""
-    for file, name, score in labels:
+    """``pattern`` finds scene, kind and level in a picture's name; ``reference`` gives a scene's picture."""
+    for file, image, score in labels:
+        name = PurePosixPath(image).name
         match = re.fullmatch(pattern, name, re.IGNORECASE)
         if match is None or (kinds is not None and int(match[2]) not in kinds):
             raise folder.malformed(file, f"{name!r} names no picture of the set")
-        image, reference = paths(name, match[1])
         kind = f"type {match[2]}" if kinds is None else kinds[int(match[2])]
         mos = number(score, str(file))
-        yield scored_sample(dataset, image, mos, reference=reference, distortion=kind, level=int(match[3]))
+        yield scored_sample(dataset, image, mos, reference=reference(match[1]), distortion=kind, level=int(match[3]))
 
 
 def _read_tid2013(folder: DatasetFolder, _subset: str) -> Iterator[Sample]:
     file = folder.file("mos_with_names.txt")
     pictures, references = folder.folder("distorted_images"), folder.folder("reference_images")
     lines = (line.partition(" ") for line in text_lines(file))
-    labels = ((file, name.strip(), score) for score, _, name in lines)
+    labels = ((file, joined(pictures, name.strip()), score) for score, _, name in lines)
     kinds = dict(enumerate(_LAYOUTS["tid2013_distortions"], 1))
-
-    def paths(name: str, scene: str) -> tuple[str, str]:
-        return joined(pictures, name), joined(references, f"I{scene}.BMP")
-
-    yield from _named_samples(folder, "tid2013", labels, r"i(\d\d)_(\d\d)_(\d)\.bmp", kinds, paths)
+    pattern = r"i(\d\d)_(\d\d)_(\d)\.bmp"
+    return _named_samples(folder, "tid2013", labels, pattern, lambda scene: joined(references, f"I{scene}.BMP"), kinds)
 
 
 def _read_kadid(folder: DatasetFolder, _subset: str) -> Iterator[Sample]:
     file = folder.file("dmos.csv")
     pictures = folder.folder("images")
     rows = table_rows(folder, file, ("dist_img", "ref_img", "dmos"))
-    labels = ((file, str(row["dist_img"]).strip(), row["dmos"]) for row in rows)
+    labels = ((file, joined(pictures, str(row["dist_img"]).strip()), row["dmos"]) for row in rows)
     kinds = {distortion.number: distortion.name for distortion in DISTORTIONS.values()}
-
-    def paths(name: str, scene: str) -> tuple[str, str]:
-        return joined(pictures, name), joined(pictures, f"I{scene}.png")
-
-    yield from _named_samples(folder, "kadid10k", labels, r"I(\d\d)_(\d\d)_(\d\d)\.png", kinds, paths)
+    pattern = r"I(\d\d)_(\d\d)_(\d\d)\.png"
+    return _named_samples(folder, "kadid10k", labels, pattern, lambda scene: joined(pictures, f"I{scene}.png"), kinds)
 
 
 _PIPAL_FOLDERS = ("Train_Dist", "Train_Distort", "Train_dis", "Distortion")
@@ -119,14 +113,14 @@ def _read_pipal(folder: DatasetFolder, _subset: str) -> Iterator[Sample]:
     home, references = folder.folder("Train_Label"), folder.folder("Train_Ref")
     parts = [part for part in _PIPAL_PARTS if folder.lookup(part)] or [folder.folder(*_PIPAL_FOLDERS, *_PIPAL_PARTS)]
     files = [folder.root / home / name for name in folder.listing(home) if name.casefold().endswith(".txt")]
-    lines = ((file, *line.partition(",")) for file in files for line in text_lines(file))
-    labels = ((file, name.strip(), score) for file, name, _, score in lines)
 
-    def paths(name: str, scene: str) -> tuple[str, str]:
-        part = next((part for part in parts if folder.lookup(joined(part, name))), parts[0])
-        return joined(part, name), joined(references, f"{scene}.bmp")
+    def place(name: str) -> str:
+        return joined(next((part for part in parts if folder.lookup(joined(part, name))), parts[0]), name)
 
-    yield from _named_samples(folder, "pipal", labels, r"(A\d{4})_(\d\d)_(\d\d)\.bmp", None, paths)
+    lines = ((file, line.partition(",")) for file in files for line in text_lines(file))
+    labels = ((file, place(name.strip()), score) for file, (name, _, score) in lines)
+    pattern = r"(A\d{4})_(\d\d)_(\d\d)\.bmp"
+    return _named_samples(folder, "pipal", labels, pattern, lambda scene: joined(references, f"{scene}.bmp"))
 
 
 # --- CSIQ: a spreadsheet, or its public form as text ------------------------------------------------------
@@ -202,13 +196,11 @@ _CIDIQ_IMAGES, _CIDIQ_LEVELS, _CIDIQ_KINDS = 23, 5, 6
 
 def _read_cidiq(folder: DatasetFolder, subset: str) -> Iterator[Sample]:
     """Scores are ordered by distortion, then picture, then level, like the folders when they are sorted."""
-    distance, other = ("50", "100") if subset == "50cm" else ("100", "50")
+    distance = "50" if subset == "50cm" else "100"
     file = folder.file(f"MOS{distance}.mat")
     scores = matlab_column(folder, file, f"MOS{distance}")
-    second = folder.optional_file(f"MOS{other}.mat")
-    others = matlab_column(folder, second, f"MOS{other}") if second else None
     total = _CIDIQ_KINDS * _CIDIQ_IMAGES * _CIDIQ_LEVELS
-    if len(scores) != total or (others is not None and len(others) != total):
+    if len(scores) != total:
         raise folder.malformed(file, f"it has {len(scores)} scores instead of {total}")
     pictures, references = folder.folder("Images/Reproduction"), folder.folder("Images/Original")
     homes = {name[0]: name for name in folder.listing(pictures) if name[:1].isdecimal() and name[1:2] == "_"}
@@ -224,7 +216,6 @@ def _read_cidiq(folder: DatasetFolder, subset: str) -> Iterator[Sample]:
             distortion=home.partition("_")[2].replace("_", " ") or None,
             level=level + 1,
             viewing_distance=f"{distance} cm",
-            **{f"mos_{other}cm": number(others[i], str(second)) if others else None},
         )
 
 

@@ -55,7 +55,7 @@ def combine(
         pixels = CHANGES[distortion.name](pixels, distortion.amount(level), rng).clip(0, 1)
     if full_range:
         pixels = _stretched(pixels)
-    return _closed(pixels, picture)
+    return (to_bytes(pixels) if picture.dtype == np.uint8 else pixels).astype(picture.dtype)
 
 
 def _opened(picture: npt.NDArray[np.generic]) -> Pixels:
@@ -75,11 +75,6 @@ def _opened(picture: npt.NDArray[np.generic]) -> Pixels:
     if not (np.isfinite(pixels).all() and pixels.min() >= -1e-4 and pixels.max() <= 1.0001):
         raise DistortionError("The picture holds values outside 0..1.", hint="Divide by its white value first.")
     return pixels.clip(0, 1)
-
-
-def _closed(pixels: Pixels, like: Picture) -> Picture:
-    closed = to_bytes(pixels) if like.dtype == np.uint8 else pixels
-    return closed.astype(like.dtype)
 
 
 def _stretched(pixels: Pixels) -> Pixels:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import pairwise
 
 import cv2
 import numpy as np
@@ -207,26 +208,14 @@ def otsu_levels(histogram: npt.NDArray[np.float64], classes: int) -> Pixels:
         options = best[:, None] + gain
         cuts.append(options.argmax(axis=0))
         best = options.max(axis=0)
-    return _class_means(_boundaries(cuts), mass, moment)
-
-
-def _boundaries(cuts: list[npt.NDArray[np.intp]]) -> list[int]:
-    """Walk the best cuts back from the last value."""
+    # Walk the best cuts back from the last value.
     edges = [256]
     for cut in reversed(cuts):
         edges.append(int(cut[edges[-1]]))
-    return [*reversed(edges)]
-
-
-def _class_means(
-    starts: list[int],
-    mass: npt.NDArray[np.float64],
-    moment: npt.NDArray[np.float64],
-) -> Pixels:
     levels = np.zeros(256, np.float32)
-    for start, stop in zip([0, *starts[:-1]], starts, strict=True):
+    for start, stop in pairwise([0, *reversed(edges)]):
         if stop > start:
-            weight = mass[stop] - mass[start]
-            middle = (start + stop - 1) / 2
-            levels[start:stop] = ((moment[stop] - moment[start]) / weight if weight else middle) / 255
+            inside = mass[stop] - mass[start]
+            mean = (moment[stop] - moment[start]) / inside if inside else (start + stop - 1) / 2
+            levels[start:stop] = mean / 255
     return levels

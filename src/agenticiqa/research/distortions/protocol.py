@@ -7,16 +7,13 @@ distorted IQA database, QoMEX, 2019. The opinions are means over 81 photographs 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from agenticiqa._data import read_data
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.vocabulary import plain_words
 
-SOURCE = "Lin, Hosu and Saupe, KADID-10k: A large-scale artificially distorted IQA database, QoMEX, 2019"
 LEVELS = (1, 2, 3, 4, 5)
 
 Five = tuple[float, float, float, float, float]
@@ -78,23 +75,14 @@ def _between(values: Five, level: float) -> float:
     return float((1 - share) * values[below - 1] + share * values[below])
 
 
-def _read_protocol() -> Iterator[Distortion]:
-    for row in read_data("research/distortions/protocol.yaml"):
-        fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-        yield Distortion(**fields)
+def _distortion(row: dict[str, Any]) -> Distortion:
+    fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    return Distortion(**fields)
 
 
-PROTOCOL: tuple[Distortion, ...] = tuple(_read_protocol())
+PROTOCOL: tuple[Distortion, ...] = tuple(map(_distortion, read_data("research/distortions/protocol.yaml")))
 DISTORTIONS: dict[str, Distortion] = {distortion.name: distortion for distortion in PROTOCOL}
-
-
-@cache
-def _by_word() -> dict[str, Distortion]:
-    return {
-        plain_words(word): distortion
-        for distortion in PROTOCOL
-        for word in (distortion.name, distortion.title, *distortion.aliases)
-    }
+_BY_WORD = {plain_words(word): each for each in PROTOCOL for word in (each.name, each.title, *each.aliases)}
 
 
 def find(kind: str) -> Distortion:
@@ -103,7 +91,7 @@ def find(kind: str) -> Distortion:
     >>> find("Colour shift").name, find("blur").name, find("JPEG 2000").name
     ('color_shift', 'gaussian_blur', 'jpeg2000')
     """
-    found = _by_word().get(plain_words(kind))
+    found = _BY_WORD.get(plain_words(kind))
     if found is None:
         raise DistortionError(f"There is no distortion {kind!r}.", hint=f"Choose from {', '.join(DISTORTIONS)}.")
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from html import escape
 
 import numpy as np
@@ -42,20 +41,16 @@ def histogram(scores: Sequence[float]) -> str:
     return svg(lines + bars + names, f"Distribution of {len(scores)} scores over the scale from 1 to 5")
 
 
-def scatter(
-    scores: npt.ArrayLike,
-    opinions: npt.ArrayLike,
-    curve: Callable[[Floats], Floats] | None = None,
-    most: int = MOST_DOTS,
-) -> str:
+def scatter(scores: npt.ArrayLike, opinions: npt.ArrayLike, curve: Callable[[Floats], Floats] | None = None) -> str:
     """Every sample's score against people's opinion, and the fitted curve where there is one."""
     points = np.column_stack([scores, opinions])
     shown = points
-    if len(points) > most:
-        shown = points[np.random.default_rng(0).choice(len(points), most, replace=False)]
+    if len(points) > MOST_DOTS:
+        shown = points[np.random.default_rng(0).choice(len(points), MOST_DOTS, replace=False)]
     low, high = points.min(axis=0), points.max(axis=0)
-    x = axis(*widened(low[0], high[0]), LEFT, WIDTH - RIGHT)
-    y = axis(*widened(low[1], high[1]), HEIGHT - BOTTOM, TOP)
+    margin = np.where(high > low, 0.04 * (high - low), 0.5)
+    x = axis(low[0] - margin[0], high[0] + margin[0], LEFT, WIDTH - RIGHT)
+    y = axis(low[1] - margin[1], high[1] + margin[1], HEIGHT - BOTTOM, TOP)
     dots = "".join(f'<circle cx="{x(px):.1f}" cy="{y(py):.1f}" r="3"></circle>' for px, py in shown.tolist())
     parts = [y_tick(y(value), f"{value:g}") for value in ticks(low[1], high[1])]
     parts += [x_tick(x(value), f"{value:g}") for value in ticks(low[0], high[0])]
@@ -66,44 +61,14 @@ def scatter(
         parts.append(f'<polyline points="{path}" fill="none" stroke="#b3261e" stroke-width="2"></polyline>')
     parts.append(f'<text x="{(LEFT + WIDTH) / 2:.0f}" y="{HEIGHT - 4}" text-anchor="middle">score</text>')
     parts.append(f'<text x="12" y="{HEIGHT / 2:.0f}" transform="rotate(-90 12 {HEIGHT / 2:.0f})">opinion</text>')
-    missing = f"; {most} of them drawn" if len(points) > most else ""
+    missing = f"; {MOST_DOTS} of them drawn" if len(points) > MOST_DOTS else ""
     return svg("".join(parts), f"Scores of {len(points)} samples against people's opinion{missing}")
-
-
-def heat_colour(score: float) -> str:
-    """A level's colour, mixed towards the next one."""
-    low = min(max(int(np.floor(score)), 1), 4)
-    share = min(max(score - low, 0.0), 1.0)
-    first, second = (_rgb(LEVEL_COLOURS[level]) for level in (low, low + 1))
-    mixed = [round(a + (b - a) * share) for a, b in zip(first, second, strict=True)]
-    return "#{:02x}{:02x}{:02x}".format(*mixed)
-
-
-def ink_on(colour: str) -> str:
-    """Black or white, whichever reads better on a colour.
-
-    >>> ink_on("#b3261e"), ink_on("#5aa02c")
-    ('#fff', '#000')
-    """
-    linear = [((c / 255 + 0.055) / 1.055) ** 2.4 if c > 10 else c / 255 / 12.92 for c in _rgb(colour)]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "#fff" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "#000"
-
-
-def _rgb(colour: str) -> tuple[int, int, int]:
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
 def axis(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
     """From values to places on a chart."""
     span = (high - low) or 1.0
     return lambda value: start + (value - low) / span * (end - start)
-
-
-def widened(low: float, high: float) -> tuple[float, float]:
-    """With a little room at both ends."""
-    margin = (high - low) * 0.04 or 0.5
-    return low - margin, high + margin
 
 
 def ticks(low: float, high: float) -> list[float]:
@@ -137,78 +102,9 @@ def figure(drawn: str, caption: str) -> str:
     return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def svg(content: str, label: str, *, height: float = HEIGHT) -> str:
+def svg(content: str, label: str) -> str:
     """A chart of the usual width, with its words for those who cannot see it."""
     return (
-        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(label)}">'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">'
         f"<title>{escape(label)}</title>{content}</svg>"
     )
-
-
-# --- Charts that set methods beside each other, as SVG like the other charts ---
-
-
-OURS, PUBLISHED = "#3b6fd4", "#8a929c"
-BAR, GAP = 18, 8
-NAMES = 250
-"""Width of the column with the methods' names."""
-LONGEST_NAME = 35
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A method's figure with its interval; ``published`` ones are drawn in another colour."""
-
-    name: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-    published: bool = False
-
-
-def interval_bars(bars: Sequence[Bar], label: str) -> str:
-    """Horizontal bars from zero, intervals as whiskers."""
-    reached = [edge for bar in bars for edge in (bar.value, bar.low, bar.high) if edge is not None]
-    low, high = min([0.0, *reached]), max([*reached, 0.0])
-    x = axis(low, high or 1.0, NAMES, WIDTH - 60)
-    height = TOP + len(bars) * (BAR + GAP) + 24
-    parts = [
-        f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{TOP}" y2="{height - 24}" class="grid"></line>'
-        f'<text x="{x(tick):.1f}" y="{height - 8}" text-anchor="middle">{tick:g}</text>'
-        for tick in ticks(low, high)
-    ]
-    for place, bar in enumerate(bars):
-        parts.append(_bar(bar, TOP + place * (BAR + GAP), x(0.0), x(bar.value)))
-        if bar.low is not None and bar.high is not None:
-            parts.append(_whisker(x(bar.low), x(bar.high), TOP + place * (BAR + GAP) + BAR / 2))
-    return svg("".join(parts), label, height=height)
-
-
-def _bar(bar: Bar, top: float, start: float, end: float) -> str:
-    colour = PUBLISHED if bar.published else OURS
-    left, width = min(start, end), max(abs(end - start), 1.0)
-    interval = "" if bar.low is None or bar.high is None else f" [{bar.low:.3f}, {bar.high:.3f}]"
-    said = escape(f"{bar.name}: {bar.value:.3f}{interval}")
-    return (
-        f'<text x="{NAMES - 8}" y="{top + BAR * 0.72:.1f}" text-anchor="end">{escape(_short(bar.name))}</text>'
-        f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{BAR}" fill="{colour}" fill-opacity="0.75">'
-        f"<title>{said}</title></rect>"
-        f'<text x="{WIDTH - 54}" y="{top + BAR * 0.72:.1f}">{bar.value:.3f}</text>'
-    )
-
-
-def _whisker(left: float, right: float, y: float) -> str:
-    ends = "".join(f"M{x:.1f} {y - 5:.1f}V{y + 5:.1f}" for x in (left, right))
-    return f'<path d="M{left:.1f} {y:.1f}H{right:.1f}{ends}" class="whisker" fill="none"></path>'
-
-
-def _short(name: str) -> str:
-    """Names that are too long lose their middle: beginning and end tell methods apart.
-
-    >>> len(_short("AgenticIQA, openai.gpt-4o-mini, without detection"))
-    35
-    """
-    if len(name) <= LONGEST_NAME:
-        return name
-    tail = LONGEST_NAME // 2
-    return f"{name[: LONGEST_NAME - tail - 1]}…{name[-tail:]}"

@@ -10,7 +10,7 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
@@ -25,13 +25,13 @@ from agenticiqa.nodes.results import Assessment
 from agenticiqa.pictures.images import load_image
 from agenticiqa.reports.assessment import picture_article, report_item
 from agenticiqa.reports.look import models_of, page, quiet, shown_name, table, without_folders
-from agenticiqa.research.agreement import FigureSettings, grouped, pairs
-from agenticiqa.research.evaluate import Evaluation, ScoreReport, evaluate
-from agenticiqa.research.report.charts import figure, heat_colour, histogram, ink_on, scatter
+from agenticiqa.research.agreement import FigureSettings, pairs
+from agenticiqa.research.evaluate import Counts, Evaluation, evaluate
+from agenticiqa.research.report.charts import figure, histogram, scatter
 from agenticiqa.research.results import Result, ResultFile, Status, sum_or_none
 from agenticiqa.research.statistics import LogisticFit
-from agenticiqa.research.tables import tables
-from agenticiqa.runtime.config import ImageLimits
+from agenticiqa.research.tables import Table, outcomes, tables
+from agenticiqa.runtime.config import ROLES, ImageLimits
 
 MOST_ROWS = 50_000
 MOST_THUMBNAILS = 10_000
@@ -47,9 +47,12 @@ def samples_table(results: Sequence[Result], file_name: str) -> str:
     """The table's head and the tools above it; the page's script fills it."""
     if not results:
         return ""
-    columns = _columns_with_values(results[:MOST_ROWS])
-    widths = "".join(f'<col style="width:{WIDTHS[column]}rem">' for column in columns)
-    head = "".join(_head(column) for column in columns)
+    rows = [_facts_of(result) for result in results[:MOST_ROWS]]
+    # Those that tell something of these samples; picture, name, status and score are always there.
+    columns = [place for place in range(len(COLUMNS)) if place < 4 or any(row[place - 2] is not None for row in rows)]
+    widths = "".join(f'<col style="width:{WIDTHS[place]}rem">' for place in columns)
+    buttons = {place: f'<button type="button">{COLUMNS[place]}</button>' if COLUMNS[place] else "" for place in columns}
+    head = "".join(f'<th scope="col" data-column="{place}">{button}</th>' for place, button in buttons.items())
     more = len(results) - MOST_ROWS
     note = quiet(f"The first {MOST_ROWS:,} of {len(results):,} samples; all are in {file_name}.") if more > 0 else ""
     return (
@@ -60,19 +63,6 @@ def samples_table(results: Sequence[Result], file_name: str) -> str:
         "<tbody></tbody></table></div>"
         f"<noscript>{quiet('The table needs JavaScript; the file holds the same.')}</noscript>{note}"
     )
-
-
-def _columns_with_values(results: Sequence[Result]) -> list[int]:
-    """Those that tell something of these samples; picture, name, status and score are always there."""
-    rows = [_facts_of(result) for result in results]
-    return [column for column in range(len(COLUMNS)) if column < 4 or any(row[column - 2] is not None for row in rows)]
-
-
-def _head(column: int) -> str:
-    name = COLUMNS[column]
-    if not name:
-        return f'<th data-column="{column}"></th>'
-    return f'<th scope="col" data-column="{column}"><button type="button">{name}</button></th>'
 
 
 def samples_data(
@@ -92,22 +82,14 @@ def samples_data(
 
 
 def _facts_of(result: Result) -> list[Any]:
-    """In the order of the columns, after picture and name."""
-    return [
-        result.status,
-        result.score,
-        result.truth,
-        answer_text(result),
-        result.group("distortion"),
-        result.line.get("query"),
-    ]
+    """In the order of the columns, after picture and name.
 
-
-def answer_text(result: Result) -> str | None:
-    """The answer, with the score on the scale that the question asks for: "B (8.2 of 10)"."""
+    An answer stands with the score on the scale that the question asks for: "B (8.2 of 10)".
+    """
     summary = (result.line.get("summarizer_result") or {}) if result.status != "error" else {}
     answer, asked = summary.get("final_answer"), (summary.get("used_evidence") or {}).get("asked_scale")
-    return f"{answer} ({asked})" if asked else answer
+    answer = f"{answer} ({asked})" if asked else answer
+    return [result.status, result.score, result.truth, answer, result.group("distortion"), result.line.get("query")]
 
 
 def shown_ids(results: Sequence[Result]) -> Callable[[Result], str]:
@@ -143,10 +125,6 @@ def _thumbnail(result: Result, limits: ImageLimits) -> str:
 # --- What a result file says as a whole ---
 
 
-CASES = 4
-AGENTS = ("planner", "executor", "summarizer")
-
-
 @dataclass(frozen=True)
 class AgentCost:
     """What one agent took over all samples; money is None when a price is unknown."""
@@ -156,15 +134,6 @@ class AgentCost:
     calls: int
     tokens: int
     usd: float | None
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One kind of distortion at one level, or over all levels."""
-
-    count: int
-    score: float | None
-    opinion: float | None
 
 
 @dataclass(frozen=True)
@@ -185,8 +154,6 @@ class BatchReport:
     scores: list[float]
     agents: list[AgentCost]
     usd: float | None
-    heat: dict[str, dict[str, Cell]]
-    """Distortion → level → cell; the level ``all`` is always there."""
     cases: dict[str, list[Case]]
     errors: list[Result]
     error_kinds: dict[str, int]
@@ -214,21 +181,19 @@ class BatchReport:
         }
 
 
-def prepare(file: ResultFile, *, title: str | None = None, cases: int = CASES, resamples: int = 1000) -> BatchReport:
+def prepare(file: ResultFile, *, title: str | None = None, cases: int = 4, resamples: int = 1000) -> BatchReport:
     """Collect what the report shows; agreement with people only where the results hold opinions or right answers."""
     judged = any(result.is_scored or result.is_choice for result in file.results)
-    answered = [result for result in file.results if result.score is not None]
     errors = [result for result in file.results if result.status == "error"]
     costs = [result.metadata.get("cost_usd") for result in file.results if result.metadata]
     return BatchReport(
         file=file,
         title=title or f"Quality report: {file.path.name}",
         evaluation=evaluate(file, settings=FigureSettings(resamples=resamples)) if judged else None,
-        scores=[result.score for result in answered if result.score is not None],
+        scores=[result.score for result in file.results if result.score is not None],
         agents=list(_agents(file.results)),
         usd=sum_or_none(costs) if costs else None,
-        heat=_heat(file.results),
-        cases=_cases(file.results, answered, cases),
+        cases=_cases(file.results, cases),
         errors=errors,
         error_kinds=dict(Counter(error_kind(result) for result in errors).most_common()),
     )
@@ -239,12 +204,9 @@ def error_kind(result: Result) -> str:
     return str(result.metadata.get("error_kind") or result.line.get("error_kind") or "unknown")
 
 
-# --- cost ---
-
-
-def _agents(results: Iterable[Result]) -> Iterator[AgentCost]:
+def _agents(results: Sequence[Result]) -> Iterator[AgentCost]:
     metadata = [result.metadata for result in results]
-    for name in AGENTS:
+    for name in ROLES:
         calls = [call for each in metadata for call in each.get("call_log") or [] if call.get("role") == name]
         seconds = sum(float((each.get("timings") or {}).get(name, 0.0)) for each in metadata)
         if seconds or calls:
@@ -253,60 +215,32 @@ def _agents(results: Iterable[Result]) -> Iterator[AgentCost]:
             yield AgentCost(name, seconds, len(calls), tokens, usd)
 
 
-# --- distortions ---
-
-
-def _heat(results: list[Result]) -> dict[str, dict[str, Cell]]:
-    found = {}
-    for kind, own in sorted(grouped(results, "distortion").items()):
-        levels = sorted(grouped(own, "level").items(), key=lambda item: (len(item[0]), item[0]))
-        found[kind] = {"all": _cell(own), **{level: _cell(part) for level, part in levels}}
-    return found
-
-
-def _cell(results: list[Result]) -> Cell:
-    scores = [result.score for result in results if result.score is not None]
-    opinions = [result.truth for result in results if result.truth is not None]
-    return Cell(len(results), fmean(scores) if scores else None, fmean(opinions) if opinions else None)
-
-
-# --- cases ---
-
-
-def _cases(results: list[Result], answered: list[Result], count: int) -> dict[str, list[Case]]:
+def _cases(results: list[Result], count: int) -> dict[str, list[Case]]:
     """The best and the worst pictures, and where opinion and score part most."""
+    answered = [result for result in results if result.score is not None]
     ranked = sorted(answered, key=lambda result: result.score or 0.0)
+    wrong = [result for result in results if result.is_choice and not result.correct and result.status != "error"]
     found = {
         "Lowest scores": [Case(result, f"score {result.score:.2f}") for result in ranked[:count]],
         # A small batch has each picture once.
         "Highest scores": [Case(result, f"score {result.score:.2f}") for result in ranked[count:][::-1][:count]],
+        "Wrong choices": [Case(r, f"chose {r.choice or 'nothing'}, right is {r.right}") for r in wrong[:count]],
     }
-    wrong = [result for result in results if result.is_choice and not result.correct and result.status != "error"]
-    if wrong:
-        found["Wrong choices"] = [Case(r, f"chose {r.choice or 'nothing'}, right is {r.right}") for r in wrong[:count]]
-    apart = _furthest_apart(answered, count)
-    if apart:
-        found["Furthest from people"] = apart
+    both = [result for result in ranked if result.truth is not None]
+    if len(both) > 2:
+        # By the difference of ranks: opinions may be on any scale.
+        by_truth = {id(r): place for place, r in enumerate(sorted(both, key=lambda r: r.truth or 0.0), 1)}
+        ranks = [(place, by_truth[id(result)], result) for place, result in enumerate(both, 1)]
+        found["Furthest from people"] = [
+            Case(
+                result,
+                f"rank {place} of {len(both)} by score, {theirs} by people "
+                f"(score {result.score:.2f}, opinion {result.truth:.4g})",
+            )
+            for place, theirs, result in sorted(ranks, key=lambda rank: -abs(rank[0] - rank[1]))[:count]
+            if place != theirs
+        ]
     return {title: own for title, own in found.items() if own}
-
-
-def _furthest_apart(answered: list[Result], count: int) -> list[Case]:
-    """By the difference of ranks: opinions may be on any scale."""
-    both = [result for result in answered if result.truth is not None]
-    if len(both) < 3:
-        return []
-    by_score = {r.sample_id: place for place, r in enumerate(sorted(both, key=lambda r: r.score or 0.0))}
-    by_truth = {r.sample_id: place for place, r in enumerate(sorted(both, key=lambda r: r.truth or 0.0))}
-    apart = sorted(both, key=lambda r: -abs(by_score[r.sample_id] - by_truth[r.sample_id]))
-    return [
-        Case(
-            r,
-            f"rank {by_score[r.sample_id] + 1} of {len(both)} by score, {by_truth[r.sample_id] + 1} by people "
-            f"(score {r.score:.2f}, opinion {r.truth:.4g})",
-        )
-        for r in apart[:count]
-        if by_score[r.sample_id] != by_truth[r.sample_id]
-    ]
 
 
 # --- The page of a batch ---
@@ -326,10 +260,9 @@ def render_page(
     """The page as text; ``progress`` is told which case or thumbnail is drawn, because that takes time."""
     results = report.file.results
     sections = [
-        ("summary", "Summary", _facts(report) + _outcomes(report)),
+        ("summary", "Summary", _summary(report)),
         ("distribution", "Scores", histogram(report.scores) if report.scores else quiet("No sample has a score.")),
         ("agreement", "Agreement with people", _agreement(report)),
-        ("distortions", "By distortion", _heat_chart(report)),
         ("cost", "Time and cost", _cost(report)),
         ("cases", "Cases", "".join(_case_list(report, progress, limits))),
         ("errors", "Errors", _errors(report)),
@@ -347,95 +280,43 @@ def render_page(
     )
 
 
-# --- summary ---
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
 
 
-def _facts(report: BatchReport) -> str:
-    results = report.file.results
+def _summary(report: BatchReport) -> str:
+    file = report.file
     facts = [
-        (f"{len(results):,}", "samples"),
+        (f"{len(file.results):,}", "samples"),
         (f"{len(report.errors):,}", "failed"),
         (_shown(report.mean_score), "mean score"),
         (_shown(report.median_score), "median score"),
         ("unknown" if report.usd is None else f"${report.usd:,.2f}", "cost"),
     ]
     cells = "".join(f'<div class="fact"><strong>{value}</strong><span>{name}</span></div>' for value, name in facts)
-    return f'<div class="facts">{cells}</div>'
+    about = quiet(f"{file.path.name}; judged: {file.score}")
+    return f'<div class="facts">{cells}</div>{_laid_out(outcomes(Counts.of(file)))}{about}'
 
 
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
-
-
-def _outcomes(report: BatchReport) -> str:
-    file = report.file
-    rows = [(name, str(file.count(name))) for name in ("ok", "partial", "error")]
-    notes = []
-    if file.superseded:
-        notes.append(f"{file.superseded} earlier lines were replaced by a later attempt.")
-    if file.torn:
-        notes.append("The last line is cut off: the run was killed or still goes on.")
-    remarks = "".join(quiet(note) for note in [f"{file.path.name}; judged: {file.score}", *notes])
-    return table(("Status", "Samples"), rows) + remarks
-
-
-# --- agreement ---
+def _laid_out(shown: Table) -> str:
+    return table(shown.columns, shown.rows) + "".join(quiet(note) for note in shown.notes)
 
 
 def _agreement(report: BatchReport) -> str:
-    evaluation = report.evaluation
-    if evaluation is None:
+    if report.evaluation is None:
         return ""
-    found = [_scatter(report, scores) for scores in evaluation.scores]
-    for each in tables(evaluation):
-        if each.title != "Samples":
-            notes = "".join(quiet(note) for note in each.notes)
-            found.append(f"<h3>{escape(each.title)}</h3>{table(each.columns, each.rows)}{notes}")
+    found = []
+    for scores in report.evaluation.scores:
+        own = [r for r in report.file.results if scores.dataset is None or r.group("dataset") in (scores.dataset, None)]
+        compared = pairs(own)
+        if compared.predicted.size > 1:
+            curve = LogisticFit(scores.figures.fit) if scores.figures.fit else None
+            name = f" on {scores.dataset}" if scores.dataset else ""
+            drawn = scatter(compared.predicted, compared.opinions, curve)
+            found.append(figure(drawn, f"Score against opinion{name}{'; red: the fitted curve' if curve else ''}."))
+    # What became of all samples, their first table, is in the summary.
+    found += [f"<h3>{escape(each.title)}</h3>{_laid_out(each)}" for each in [*tables(report.evaluation)][1:]]
     return "".join(found)
-
-
-def _scatter(report: BatchReport, scores: ScoreReport) -> str:
-    own = [r for r in report.file.results if scores.dataset is None or r.group("dataset") in (scores.dataset, None)]
-    compared = pairs(own)
-    if compared.predicted.size < 2:
-        return ""
-    curve = LogisticFit(scores.figures.fit) if scores.figures.fit else None
-    name = f" on {scores.dataset}" if scores.dataset else ""
-    caption = f"Score against opinion{name}; red: the fitted curve." if curve else f"Score against opinion{name}."
-    return figure(scatter(compared.predicted, compared.opinions, curve), caption)
-
-
-# --- distortions ---
-
-
-def _heat_chart(report: BatchReport) -> str:
-    if not report.heat:
-        return ""
-    levels = list(dict.fromkeys(level for cells in report.heat.values() for level in cells if level != "all"))
-    columns = [*levels, "all"]
-    head = "".join(f"<th>{escape(column)}</th>" for column in ["Distortion", *columns])
-    rows = "".join(
-        f'<tr><td class="name">{escape(kind)}</td>{"".join(_heat_cell(cells.get(column)) for column in columns)}</tr>'
-        for kind, cells in report.heat.items()
-    )
-    return (
-        f'<div class="scroll" tabindex="0"><table class="heat"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-        '<p class="dim">Mean score by kind and level; people\'s mean opinion, on its own scale, below it.</p>'
-    )
-
-
-def _heat_cell(cell: Cell | None) -> str:
-    if cell is None or cell.score is None:
-        return '<td class="none">–</td>'
-    opinion = "" if cell.opinion is None else f"<br><small>{cell.opinion:.3g}</small>"
-    title = f"{cell.count} samples"
-    colour = heat_colour(cell.score)
-    style = f"background:{colour};color:{ink_on(colour)}"
-    return f'<td style="{style}" title="{title}">{cell.score:.2f}{opinion}</td>'
-
-
-# --- cost ---
 
 
 def _cost(report: BatchReport) -> str:
@@ -454,9 +335,6 @@ def _cost(report: BatchReport) -> str:
     return table(("Agent", "Seconds", "Seconds per sample", "Calls", "Tokens", "US$"), rows)
 
 
-# --- cases ---
-
-
 def _case_list(report: BatchReport, progress: Progress | None, limits: ImageLimits) -> Iterator[str]:
     name_of = shown_ids(report.file.results)
     for title, cases in report.cases.items():
@@ -465,37 +343,29 @@ def _case_list(report: BatchReport, progress: Progress | None, limits: ImageLimi
             name = name_of(case.result)
             if progress:
                 progress(f"{title}: {name}")
-            yield f'<div class="case">{quiet(f"{name}: {case.why}")}{_article(case, limits)}</div>'
+            yield f'<div class="case">{quiet(f"{name}: {case.why}")}{_article(case.result.line, limits)}</div>'
 
 
-def _article(case: Case, limits: ImageLimits) -> str:
-    line = case.result.line
+def _article(line: Mapping[str, Any], limits: ImageLimits) -> str:
+    """A sample in full: its answer and evidence, or what tools alone measured."""
     if line.get("summarizer_result") is None and line.get("plan") is None:
-        return _measured(case.result)
+        rows = [
+            (
+                str(each.get("tool")),
+                _shown(each.get("raw")),
+                _shown(each.get("calibrated")),
+                str(each.get("error") or ""),
+            )
+            for each in line.get("measurements") or []
+        ]
+        name = shown_name(str(line.get("image_path") or ""))
+        return f"<article>{quiet(name)}{table(('Tool', 'Raw', '1..5', ''), rows)}</article>"
     try:
         found = Assessment.model_validate(line)
     except ValidationError as error:
         lacks = f"{error.error_count()} fields are missing or malformed"
         return f"<article>{quiet(f'The line is no complete result ({lacks}): no details are shown.')}</article>"
     return picture_article(report_item(found, limits))
-
-
-def _measured(result: Result) -> str:
-    """A sample that was measured without agents."""
-    rows = [
-        (
-            str(entry.get("tool")),
-            _shown(entry.get("raw")),
-            _shown(entry.get("calibrated")),
-            str(entry.get("error") or ""),
-        )
-        for entry in result.line.get("measurements") or []
-    ]
-    name = shown_name(str(result.line.get("image_path") or ""))
-    return f"<article>{quiet(name)}{table(('Tool', 'Raw', '1..5', ''), rows)}</article>"
-
-
-# --- errors ---
 
 
 def _errors(report: BatchReport) -> str:

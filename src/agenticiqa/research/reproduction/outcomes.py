@@ -12,20 +12,17 @@ from typing import Any
 from agenticiqa.research.agreement import Agreement, FigureSettings, agreement, compare, grouped
 from agenticiqa.research.reproduction.methods import Cell
 from agenticiqa.research.reproduction.running import CellState
-from agenticiqa.research.rescoring import Rescoring, rescored_line
 from agenticiqa.research.results import (
     FUSED,
     RAW_PREFIX,
     EvaluationError,
     Result,
     ResultFile,
-    fusion_in,
     read_results,
-    score_of,
     sum_or_none,
     tool_entries,
 )
-from agenticiqa.research.statistics import FEWEST_CLUSTERS, Accuracy, IntervalEstimate, accuracy
+from agenticiqa.research.statistics import FEWEST_CLUSTERS, Accuracy, accuracy
 
 PARTS = {"agenticiqa-eval": ("task",), "llvisionqa": ("question_type", "concern")}
 """The columns by which the paper splits its questions."""
@@ -63,21 +60,10 @@ class Outcome:
     def complete(self) -> bool:
         return self.file is not None and len(self.file.results) == self.asked
 
-    @property
-    def state_name(self) -> str:
-        return "done" if self.complete else self.state.state
-
     @cached_property
     def sha256(self) -> str | None:
         """Of the stored results."""
         return None if self.file is None else hashlib.sha256(self.file.path.read_bytes()).hexdigest()
-
-    @property
-    def main_figure(self) -> IntervalEstimate | None:
-        """SRCC on pictures with opinions, accuracy on questions."""
-        if self.scores:
-            return self.scores.srcc
-        return self.choices.of_all if self.choices else None
 
     def as_dict(self) -> dict[str, Any]:
         method = self.cell.method
@@ -87,9 +73,10 @@ class Outcome:
             "selection": self.cell.judged.selection.key or None,
             "method": method.label,
             "kind": method.kind,
-            "roles": dict(method.roles) or None,
+            "model": method.name if method.kind != "metric" else None,
             "without": method.without,
-            "state": self.state_name,
+            "profile": self.cell.profile,
+            "state": "done" if self.complete else self.state.state,
             "reason": self.state.reason,
             "asked": self.asked,
             "whole_set": self.whole,
@@ -97,64 +84,40 @@ class Outcome:
             "results_sha256": self.sha256,
             "failed": self.file.count("error") if self.file else None,
             "scores": asdict(self.scores) if self.scores else None,
-            "choices": self.choices.as_dict() if self.choices else None,
-            "parts": {name: part.as_dict() for name, part in self.parts.items()},
+            "choices": asdict(self.choices) if self.choices else None,
+            "parts": {name: asdict(part) for name, part in self.parts.items()},
             "expense": asdict(self.expense) if self.expense else None,
         }
 
 
-def outcome(
-    cell: Cell, state: CellState, asked: int, *, whole: bool, resamples: int, rescoring: Rescoring | None = None
-) -> Outcome:
-    """The figures of what is stored, whichever run left it there; with ``rescoring`` scored anew."""
+def outcome(cell: Cell, state: CellState, asked: int, *, whole: bool, resamples: int) -> Outcome:
+    """The figures of what is stored, whichever run left it there."""
     bare = Outcome(cell, state, asked, whole)
     if not cell.results.exists() or cell.results.stat().st_size == 0:
         return bare
-    whole_lines = read_cell(cell)
-    if rescoring:
-        whole_lines = replace(whole_lines, results=[_rescored(result, rescoring) for result in whole_lines.results])
-    judged = [result for result in whole_lines.results if result.is_choice]
-    file = replace(whole_lines, results=[_slim(result) for result in whole_lines.results])
-    return replace(
-        bare,
-        file=file,
-        scores=None if cell.judged.asks_questions else agreement(file.results, settings_for(file, resamples)),
-        choices=accuracy(judged) if cell.judged.asks_questions else None,
-        parts={
-            name: accuracy(own)
-            for column in PARTS.get(cell.judged.name, ())
-            for name, own in sorted(grouped(judged, column).items())
-        },
-        expense=expense(whole_lines.results),
-    )
-
-
-def _rescored(result: Result, how: Rescoring) -> Result:
-    """A tool's own value stays what it is."""
-    if result.line.get("measurements") or result.score is None:
-        return result
-    line, _ = rescored_line(result.line, how)
-    return replace(result, line=line, score=score_of(line, FUSED))
-
-
-def _slim(result: Result) -> Result:
-    """With what the tables still need of its line: all methods of all sets are held in memory at once."""
-    summary = result.line.get("summarizer_result") or {}
-    columns = {name: value for name, value in result.line.items() if not isinstance(value, (dict, list))}
-    kept = {"final_answer": summary.get("final_answer"), "used_evidence": {"fusion": fusion_in(result.line)}}
-    return replace(result, line={**columns, "summarizer_result": kept})
-
-
-def read_cell(cell: Cell) -> ResultFile:
-    """A cell's results; of a tool alone its own value, turned round where less is better."""
-    tool = cell.method.tool
-    file = read_results(cell.results, score=f"{RAW_PREFIX}{tool}" if tool else FUSED)
-    return replace(file, results=[_upright(result) for result in file.results]) if tool else file
+    tool = cell.method.name if cell.method.kind == "metric" else None
+    read = read_results(cell.results, score=f"{RAW_PREFIX}{tool}" if tool else FUSED)
+    results = [_upright(result) for result in read.results] if tool else read.results
+    file = replace(read, results=[_slim(result) for result in results])
+    if not cell.judged.asks_questions:
+        figures: dict[str, Any] = {"scores": agreement(file.results, settings_for(file, resamples))}
+    else:
+        parts = [
+            part for column in PARTS.get(cell.judged.name, ()) for part in sorted(grouped(results, column).items())
+        ]
+        figures = {"choices": accuracy(results), "parts": {name: accuracy(own) for name, own in parts}}
+    return replace(bare, file=file, expense=expense(results), **figures)
 
 
 def _upright(result: Result) -> Result:
-    falls = any(entry.get("higher_is_better") is False for entry in tool_entries(result))
+    """A tool's own value, turned round where less is better."""
+    falls = any(entry.get("higher_is_better") is False for entry in tool_entries(result.line))
     return replace(result, score=-result.score) if falls and result.score is not None else result
+
+
+def _slim(result: Result) -> Result:
+    """Without the long parts of its line: all methods of all sets are held in memory at once."""
+    return replace(result, line={name: v for name, v in result.line.items() if not isinstance(v, (dict, list))})
 
 
 def settings_for(file: ResultFile, resamples: int) -> FigureSettings:
@@ -164,52 +127,40 @@ def settings_for(file: ResultFile, resamples: int) -> FigureSettings:
 
 
 def expense(results: Sequence[Result]) -> Expense:
+    """What these results took."""
     about = [result.metadata for result in results]
     calls = [call for each in about for call in each.get("call_log") or []]
     fresh = [each for each in about if not each.get("cached_calls")]
     totals = [float(total) for each in fresh if (total := (each.get("timings") or {}).get("total")) is not None]
+    keys = ("cost_usd", "cached_cost_usd", "spared_usd")
     return Expense(
         calls=len(calls),
-        usd=sum_or_none(
-            [call.get(key, 0.0) for call in calls for key in ("cost_usd", "cached_cost_usd", "spared_usd")]
-        ),
+        usd=sum_or_none([call.get(key, 0.0) for call in calls for key in keys]),
         paid=sum_or_none([call.get("cost_usd", 0.0) for call in calls]),
         seconds=fmean(totals) if totals else None,
     )
 
 
-# --- How two methods differ on the samples that both answered ---
-
-
-SIGNIFICANT = 0.05
-
-
-@dataclass(frozen=True)
-class Difference:
-    """``value`` is the second method's figure minus the first's: SRCC, or accuracy."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-
-    @property
-    def matters(self) -> bool:
-        """Whether chance alone would hardly do it; unknown counts as not."""
-        if self.p is not None:
-            return self.p < SIGNIFICANT
-        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
-
-    @property
-    def text(self) -> str:
-        if self.value is None:
-            return "–"
-        if self.p is not None:
-            return f"{self.value:+.1%} (p {self.p:.2g})"
-        interval = (
-            f" [{signed(self.low)}, {signed(self.high)}]" if self.low is not None and self.high is not None else ""
-        )
-        return f"{signed(self.value)}{interval}"
+def difference_text(first: Outcome, second: Outcome, resamples: int) -> str:
+    """How much better the second method is on the samples that both answered: in SRCC with its paired interval, or in
+    accuracy with McNemar's p; a dash where nothing can be said.
+    """
+    if first.file is None or second.file is None:
+        return "–"
+    try:
+        found = compare(first.file, second.file, settings_for(first.file, resamples))
+    except EvaluationError:
+        # Of two unfinished runs that have no sample in common.
+        return "–"
+    if found.choices:
+        gained = found.choices.only_second - found.choices.only_first
+        return f"{gained / found.choices.common:+.1%} (p {found.choices.p:.2g})"
+    # Comparisons are first minus second: turned round, the upper end becomes the lower one.
+    turned = found.scores[0].srcc_difference if found.scores else None
+    if turned is None or turned.value is None:
+        return "–"
+    interval = "" if turned.low is None or turned.high is None else f" [{signed(-turned.high)}, {signed(-turned.low)}]"
+    return f"{signed(-turned.value)}{interval}"
 
 
 def signed(value: float) -> str:
@@ -219,22 +170,3 @@ def signed(value: float) -> str:
     """
     text = f"{value:+.3f}"
     return text[1:] if float(text) == 0 else text
-
-
-def difference(first: Outcome, second: Outcome, resamples: int) -> Difference:
-    """Paired, so that the same pictures stand on both sides."""
-    if first.file is None or second.file is None:
-        return Difference(None)
-    try:
-        found = compare(first.file, second.file, settings_for(first.file, resamples))
-    except EvaluationError:
-        # Of two unfinished runs that have no sample in common.
-        return Difference(None)
-    if found.choices and found.choices.common:
-        gained = found.choices.only_second - found.choices.only_first
-        return Difference(gained / found.choices.common, p=found.choices.p)
-    if not found.scores:
-        return Difference(None)
-    # Comparisons are first minus second: turned round, the upper end becomes the lower one.
-    turned = found.scores[0].srcc_difference
-    return Difference(*(None if each is None else -each for each in (turned.value, turned.high, turned.low)))

@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+import platform
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from importlib import metadata as package_metadata
 from pathlib import Path
 from typing import Any
 
-from agenticiqa.batch.runner import StopSwitch
+from agenticiqa.batch.runner import ProgressListener, StopSwitch
 from agenticiqa.errors import OutputError
-from agenticiqa.research.benchmark import hardware, versions
 from agenticiqa.research.datasets.checking import Check
 from agenticiqa.research.reproduction.methods import Cell, Study
 from agenticiqa.research.reproduction.outcomes import Outcome, outcome
-from agenticiqa.research.reproduction.page import csv_text, markdown, render_page
 from agenticiqa.research.reproduction.running import (
+    Announce,
     CellState,
     Conditions,
-    Listener,
     MakeEngine,
-    distinct,
     lines_in,
     run_cells,
-    write_manifests,
 )
 from agenticiqa.research.reproduction.tables import StudyTable
-from agenticiqa.research.rescoring import Rescoring
 from agenticiqa.research.tables import Table
 from agenticiqa.runtime.files import write_atomic
+from agenticiqa.runtime.logs import markdown_text
 from agenticiqa.vision.network import weights_version
 
-FORMATS = ("md", "csv", "html", "json")
-NOT_RUN = CellState("not run")
+_PACKAGES = ("agenticiqa", "numpy", "scipy", "opencv-python-headless", "onnxruntime", "langgraph")
 
 
 @dataclass(frozen=True)
@@ -47,27 +45,24 @@ class ReproductionRequest:
     resamples: int = 1000
     runs: bool = True
     """False: the tables are made of what is stored; nothing is asked or measured."""
-    rescoring: Rescoring | None = None
-    """How the stored ratings are scored anew; such tables have names of their own."""
-
-    @property
-    def suffix(self) -> str:
-        return "-rescored" if self.rescoring else ""
 
     @property
     def cells(self) -> list[Cell]:
-        return distinct(cell for study in self.studies for cell in self.cells_of(study))
-
-    @property
-    def profile(self) -> str | None:
-        return self.conditions.request.profile
+        """Each set and method once: tables that share a cell share its results."""
+        return list({cell.results: cell for study in self.studies for cell in self.cells_of(study)}.values())
 
     def cells_of(self, study: Study) -> list[Cell]:
-        return study.cells(self.output, self.profile)
+        return study.cells(self.output, self.conditions.request.profile)
+
+    def files_of(self, study: Study) -> list[Path]:
+        """The table for people and for programs."""
+        return [self.output / f"{study.table}{suffix}" for suffix in (".md", ".json")]
 
 
 @dataclass(frozen=True)
 class StudyResult:
+    """A table that was written, and the cells that it was made of."""
+
     study: Study
     table: Table
     outcomes: list[Outcome]
@@ -88,67 +83,67 @@ class StudyResult:
 def reproduce(
     order: ReproductionRequest,
     *,
-    listener: Listener | None = None,
+    announce: Announce | None = None,
+    on_progress: ProgressListener | None = None,
     stop: StopSwitch | None = None,
     make_engine: MakeEngine | None = None,
 ) -> list[StudyResult]:
     """Do what is left to do, then write every table of all that is stored, finished or not."""
     for study in order.studies:
-        refuse_foreign(_files(order, study), study.table)
-    cells = order.cells
-    checks = write_manifests(cells)
-    states = (
-        run_cells(cells, order.conditions, listener=listener, stop=stop, make_engine=make_engine) if order.runs else {}
-    )
+        refuse_foreign(order.files_of(study), study.table)
+    checks: dict[str, Check] = {}
+    for cell in order.cells:
+        # All manifests before anything is spent.
+        if cell.judged.key not in checks:
+            checks[cell.judged.key] = cell.judged.write_manifest(cell.manifest)
+    states: dict[Path, CellState] = {}
+    if order.runs:
+        states = run_cells(
+            order.cells,
+            order.conditions,
+            announce=announce,
+            on_progress=on_progress,
+            stop=stop,
+            make_engine=make_engine,
+        )
     if stop and stop.asked:
         # Who stops it does not want to wait for a thousand resamples of every cell.
         order = replace(order, resamples=0)
-    found = {cell.results: _outcome(order, cell, states, checks) for cell in cells}
+    found: dict[Path, Outcome] = {}
+    for cell in order.cells:
+        asked = lines_in(cell.manifest)
+        state = states.get(cell.results, CellState("not run"))
+        whole = asked == checks[cell.judged.key].expected
+        found[cell.results] = outcome(cell, state, asked, whole=whole, resamples=order.resamples)
     return [_written(order, study, [found[cell.results] for cell in order.cells_of(study)]) for study in order.studies]
-
-
-def _outcome(
-    order: ReproductionRequest, cell: Cell, states: dict[Path, CellState], checks: dict[str, Check]
-) -> Outcome:
-    asked = lines_in(cell.manifest)
-    state = states.get(cell.results, NOT_RUN)
-    whole = asked == checks[cell.judged.key].expected
-    return outcome(cell, state, asked, whole=whole, resamples=order.resamples, rescoring=order.rescoring)
-
-
-def _files(order: ReproductionRequest, study: Study) -> list[Path]:
-    return [order.output / f"{study.table}{order.suffix}.{suffix}" for suffix in FORMATS]
 
 
 def refuse_foreign(files: list[Path], table: str) -> None:
     """Tables are written again and again, over those of an earlier run and over nobody else's files."""
     there = [file for file in files if file.exists()]
-    ours = next((file for file in there if file.suffix == ".json" and _is_table(file, table)), None)
-    if there and ours is None:
+    try:
+        ours = json.loads(files[-1].read_text(encoding="utf-8"))["table"] == table
+    except (OSError, ValueError, KeyError, TypeError):
+        ours = False
+    if there and not ours:
         raise OutputError(f"{str(there[0])!r} is there and is no table of ours.", hint="Choose another --output.")
 
 
-def _is_table(file: Path, table: str) -> bool:
-    try:
-        return bool(json.loads(file.read_text(encoding="utf-8"))["table"] == table)
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-
-
 def _written(order: ReproductionRequest, study: Study, outcomes: list[Outcome]) -> StudyResult:
-    table = StudyTable(study, outcomes, order.resamples, paper_profile=order.profile == "paper").table()
+    paper_profile = order.conditions.request.profile == "paper"
+    table = StudyTable(study, outcomes, order.resamples, paper_profile).table()
     facts = _facts(order, outcomes)
-    result = StudyResult(study, table, outcomes, _files(order, study))
-    texts = {
-        "md": markdown(study, table, facts),
-        "csv": csv_text(study, outcomes),
-        "html": render_page(study, table, outcomes, facts),
-        "json": json.dumps({**result.as_dict(), "facts": facts}, indent=1, ensure_ascii=False) + "\n",
-    }
-    # The .json first: by it the others are known as ours, also after a kill between two of them.
-    for file in reversed(result.files):
-        write_atomic(file, texts[file.suffix.removeprefix(".")])
+    result = StudyResult(study, table, outcomes, order.files_of(study))
+    told = [f"- {markdown_text(name)}: {markdown_text(text)}" for name, text in facts.items()]
+    page = "\n".join([f"# Reproduction: {study.table}", "", table.markdown(), *told, ""])
+    data = json.dumps({**result.as_dict(), "facts": facts}, indent=1, ensure_ascii=False) + "\n"
+    # The .json first: by it the other is known as ours, also after a kill between the two.
+    for file, text in zip(reversed(result.files), (data, page), strict=True):
+        write_atomic(file, text)
     return result
+
+
+# --- how it was run ----------------------------------------------------------------------------------------
 
 
 def _facts(order: ReproductionRequest, outcomes: Sequence[Outcome]) -> dict[str, str]:
@@ -160,14 +155,14 @@ def _facts(order: ReproductionRequest, outcomes: Sequence[Outcome]) -> dict[str,
     ]
     paid = [each.expense.paid for each in outcomes if each.expense]
     known = [amount for amount in paid if amount is not None]
+    profile = order.conditions.request.profile
     return {
         "Command": order.command,
         "Date": f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC",
         "Samples": "; ".join(described),
-        **({"Profile": order.profile} if order.profile else {}),
-        **({"Scored anew, without a new call": json.dumps(order.rescoring.as_dict())} if order.rescoring else {}),
+        **({"Profile": profile} if profile else {}),
         "Paid for these results": "unknown" if len(known) < len(paid) else f"${sum(known):.4f}",
-        "Versions": ", ".join([*versions(), f"embedded weights {weights_version()}"]),
+        "Versions": ", ".join([*_versions(), f"embedded weights {weights_version()}"]),
         "Hardware": hardware(),
         "Results": "; ".join(
             f"{each.cell.results.relative_to(order.output)} sha256 {each.sha256[:12]}"
@@ -175,3 +170,26 @@ def _facts(order: ReproductionRequest, outcomes: Sequence[Outcome]) -> dict[str,
             if each.sha256
         ),
     }
+
+
+def _versions() -> list[str]:
+    """Of Python and of the packages that results depend on."""
+    found = [f"Python {platform.python_version()}"]
+    for package in _PACKAGES:
+        try:
+            found.append(f"{package} {package_metadata.version(package)}")
+        except package_metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def hardware() -> str:
+    """The machine in one line."""
+    # Linux names the processor in a file; elsewhere Python's own answer has to do.
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines() if cpuinfo.is_file() else []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    processor = next(models, platform.processor() or "unknown processor")
+    sysconf: Callable[[str], int] | None = getattr(os, "sysconf", None)
+    memory = f"{sysconf('SC_PAGE_SIZE') * sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB, " if sysconf else ""
+    return f"{processor}, {os.cpu_count()} cores, {memory}{platform.system()} {platform.machine()}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -25,13 +26,12 @@ from agenticiqa.batch.runner import Batch, BatchSummary, ProgressListener, StopS
 from agenticiqa.batch.work import BatchJob
 from agenticiqa.errors import BackendUnavailableError, MissingExtraError, OutputError, ToolUnavailableError
 from agenticiqa.models.backends import readiness_of
-from agenticiqa.research.datasets.checking import Check
 from agenticiqa.research.reproduction.methods import Cell
 from agenticiqa.runtime.files import ScratchFolder
 
-State = Literal["done", "unfinished", "cannot run", "not run"]
-CANNOT_RUN = (BackendUnavailableError, ToolUnavailableError, MissingExtraError)
 MakeEngine = Callable[[BatchJob], Engine]
+Announce = Callable[[int, int, Cell], None]
+"""Told the place of a cell, how many there are, and which one begins."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,8 @@ class Conditions:
 class CellState:
     """What became of a cell."""
 
-    state: State
+    state: Literal["done", "unfinished", "cannot run", "not run"]
     reason: str | None = None
-    summary: BatchSummary | None = None
-
-
-@dataclass(frozen=True)
-class Listener:
-    """Who wants to hear how it goes."""
-
-    cell: Callable[[int, int, Cell], None] = field(default=lambda _place, _count, _cell: None)
-    progress: ProgressListener = field(default=lambda _: None)
 
 
 @dataclass(frozen=True)
@@ -74,72 +65,44 @@ class Forecast:
     reason: str | None = None
 
 
-def distinct(cells: Iterable[Cell]) -> list[Cell]:
-    """Each set and method once: tables that share a cell share its results."""
-    return list({cell.results: cell for cell in cells}.values())
-
-
-def job_of(cell: Cell, conditions: Conditions) -> BatchJob:
-    """Raises one of ``CANNOT_RUN`` where a tool or a backend is not here at all."""
+def job_of(cell: Cell, conditions: Conditions) -> tuple[BatchJob | None, str | None]:
+    """A cell's job, and why it cannot run here: without its key, say. No job where a tool or backend is not here."""
     request = cell.method.request(conditions.request)
-    job = prepare_job(request)
-    # Limits belong to models that are asked elsewhere; a cell that asks none would refuse them.
-    return prepare_job(replace(request, limits=conditions.limits)) if asks_elsewhere(job.backends) else job
-
-
-def what_is_missing(job: BatchJob) -> str | None:
-    """Why a job cannot run here although it is well formed: a model without its key, say."""
+    try:
+        job = prepare_job(request)
+        if asks_elsewhere(job.backends):
+            # Limits belong to models that are asked elsewhere; a cell that asks none would refuse them.
+            job = prepare_job(replace(request, limits=conditions.limits))
+    except (BackendUnavailableError, ToolUnavailableError, MissingExtraError) as error:
+        return None, str(error)
     for backend in dict.fromkeys(job.backends.values()):
         readiness = readiness_of(backend, job.settings)
         if not readiness.ready:
-            return f"{backend} cannot be used: {readiness.reason}"
-    return None
-
-
-def write_manifests(cells: Iterable[Cell]) -> dict[str, Check]:
-    """One manifest for each set, made before anything is spent."""
-    checks: dict[str, Check] = {}
-    for cell in cells:
-        if cell.judged.key not in checks:
-            checks[cell.judged.key] = cell.judged.write_manifest(cell.manifest)
-    return checks
-
-
-# --- what it would take ----------------------------------------------------------------------------------
+            return job, f"{backend} cannot be used: {readiness.reason}"
+    return job, None
 
 
 def forecast(cells: Sequence[Cell], conditions: Conditions) -> list[Forecast]:
     """What is left to do, in samples, calls and money; nothing is written or asked."""
+    found = []
     with ScratchFolder("reproduce") as folder:
-        counts: dict[str, int] = {}
-        found = []
         for cell in cells:
-            key = cell.judged.key
-            if key not in counts:
-                cell.judged.write_manifest(folder / f"{key}.jsonl")
-                counts[key] = lines_in(folder / f"{key}.jsonl")
-            found.append(_forecast(cell, counts[key], conditions))
+            manifest = folder / f"{cell.judged.key}.jsonl"
+            if not manifest.exists():
+                cell.judged.write_manifest(manifest)
+            samples = lines_in(manifest)
+            latest = {line.record["sample_id"]: line.record["status"] for line in _stored(cell.results)}
+            done = sum(status != "error" for status in latest.values())
+            job, missing = job_of(cell, conditions)
+            # Who has no key yet wants to know the cost all the more.
+            found.append(Forecast(cell, samples, done, estimate(job, max(samples - done, 0)) if job else None, missing))
     return found
 
 
-def _forecast(cell: Cell, samples: int, conditions: Conditions) -> Forecast:
-    done = _answered(cell.results)
-    try:
-        job = job_of(cell, conditions)
-    except CANNOT_RUN as error:
-        return Forecast(cell, samples, done, None, str(error))
-    # Who has no key yet wants to know the cost all the more.
-    return Forecast(cell, samples, done, estimate(job, max(samples - done, 0)), what_is_missing(job))
-
-
 def lines_in(path: Path) -> int:
+    """How many lines a file has."""
     with path.open("rb") as stream:
         return sum(1 for _ in stream)
-
-
-def _answered(results: Path) -> int:
-    latest = {line.record["sample_id"]: line.record["status"] for line in _stored(results)}
-    return sum(status != "error" for status in latest.values())
 
 
 def _stored(results: Path) -> Iterable[StoredLine]:
@@ -151,14 +114,12 @@ def spent(results: Path) -> float:
     return sum((line.record.get("metadata") or {}).get("cost_usd") or 0.0 for line in _stored(results))
 
 
-# --- running ---------------------------------------------------------------------------------------------
-
-
 def run_cells(
     cells: Sequence[Cell],
     conditions: Conditions,
     *,
-    listener: Listener | None = None,
+    announce: Announce | None = None,
+    on_progress: ProgressListener | None = None,
     stop: StopSwitch | None = None,
     make_engine: MakeEngine | None = None,
 ) -> dict[Path, CellState]:
@@ -167,33 +128,38 @@ def run_cells(
     A cell that cannot run here (no key, no extra) keeps no other from running. A folder that another process works in
     is refused.
     """
-    listener, stop = listener or Listener(), stop or StopSwitch()
+    stop, budget = stop or StopSwitch(), conditions.budget_usd
     jobs: dict[Path, BatchJob] = {}
     states: dict[Path, CellState] = {}
     for cell in cells:
-        try:
-            jobs[cell.results] = job_of(cell, conditions)
-            missing = what_is_missing(jobs[cell.results])
-        except CANNOT_RUN as error:
-            missing = str(error)
-        if missing:
+        job, missing = job_of(cell, conditions)
+        if job is None or missing:
             states[cell.results] = CellState("cannot run", missing)
             continue
-        if conditions.budget_usd is not None:
+        jobs[cell.results] = job
+        if budget is not None:
             # Asked now, because a budget that cannot be kept must be refused before anything is spent.
-            expected_cost(jobs[cell.results])
-    paid = {cell.results: spent(cell.results) for cell in cells} if conditions.budget_usd is not None else {}
+            expected_cost(job)
+    paid = {} if budget is None else {cell.results: spent(cell.results) for cell in cells}
     for place, cell in enumerate(cells, 1):
         if cell.results in states:
             continue
         if stop.asked:
             states[cell.results] = CellState("not run", "stopped before its turn")
             continue
-        listener.cell(place, len(cells), cell)
-        others = sum(paid.values()) - paid.get(cell.results, 0.0)
-        summary = _run(cell, jobs[cell.results], conditions, others, listener.progress, stop, make_engine)
-        states[cell.results] = _state(summary)
-        if paid:
+        if announce:
+            announce(place, len(cells), cell)
+        # A batch counts itself what its own file cost.
+        left = None if budget is None else max(0.0, budget - sum(paid.values()) + paid[cell.results])
+        job = jobs[cell.results]
+        engines = partial(make_engine, job) if make_engine else engine_factory(job, workers=conditions.workers)
+        summary = _run(cell, job, left, engines, on_progress or (lambda _: None), stop)
+        states[cell.results] = CellState("done")
+        if summary.not_done:
+            why = "the budget is used up" if summary.stopped == "budget" else "stopped"
+            reason = f"{summary.not_done} of {summary.total} not done: {why}"
+            states[cell.results] = CellState("unfinished", reason)
+        if budget is not None:
             paid[cell.results] = spent(cell.results)
     return states
 
@@ -201,23 +167,21 @@ def run_cells(
 def _run(
     cell: Cell,
     job: BatchJob,
-    conditions: Conditions,
-    spent_elsewhere: float,
+    budget_usd: float | None,
+    make_engine: Callable[[], Engine],
     on_progress: ProgressListener,
     stop: StopSwitch,
-    make_engine: MakeEngine | None,
 ) -> BatchSummary:
-    budget = conditions.budget_usd
     cell.results.parent.mkdir(parents=True, exist_ok=True)
     with closing(open_manifest(str(cell.manifest))) as manifest:
         batch = Batch(
             manifest=manifest,
             job=job,
             output=cell.results,
-            make_engine=(lambda: make_engine(job)) if make_engine else engine_factory(job, workers=conditions.workers),
+            make_engine=make_engine,
             resume=True,
-            budget_usd=None if budget is None else max(0.0, budget - spent_elsewhere),
-            expected_cost_usd=expected_cost(job) if budget is not None else 0.0,
+            budget_usd=budget_usd,
+            expected_cost_usd=0.0 if budget_usd is None else expected_cost(job),
             on_progress=on_progress,
             stop=stop,
         )
@@ -226,10 +190,3 @@ def _run(
         except OutputError as error:
             hint = f"Give another --output, or remove {cell.results.parent}. {error.hint}"
             raise OutputError(error.message, hint=hint) from error
-
-
-def _state(summary: BatchSummary) -> CellState:
-    if summary.not_done:
-        why = "the budget is used up" if summary.stopped == "budget" else "stopped"
-        return CellState("unfinished", f"{summary.not_done} of {summary.total} not done: {why}", summary)
-    return CellState("done", None, summary)

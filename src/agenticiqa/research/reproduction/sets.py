@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agenticiqa.research.datasets.catalogue import ALL, find
+from agenticiqa.research.datasets.catalogue import ALL, find, known
 from agenticiqa.research.datasets.checking import Check, DatasetReading, write_manifest
 from agenticiqa.research.datasets.folder import Dataset, DatasetError
 
@@ -71,31 +71,21 @@ class JudgedSet:
         return "-".join(part for part in (self.name, subset, self.selection.key) if part)
 
     def write_manifest(self, path: Path) -> Check:
-        chosen = self.selection
+        """The samples that count, as a manifest."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        return write_manifest(
-            self.dataset,
-            self.folder,
-            path,
-            subset=self.subset,
-            partial=chosen.partial,
-            max_samples=chosen.max_samples,
-            blind=chosen.blind,
-            only=chosen.only,
-        )
-
-
-Only = Mapping[str | None, frozenset[str]]
-"""The samples that count, by dataset; those under None count in every set that has no names of its own."""
+        return write_manifest(self.dataset, self.folder, path, subset=self.subset, **vars(self.selection))
 
 
 def find_sets(
-    sources: Sequence[str], wanted: Sequence[str], selection: Selection, only: Only | None = None
+    sources: Sequence[str],
+    wanted: Sequence[str],
+    selection: Selection,
+    only: Mapping[str | None, frozenset[str]] | None = None,
 ) -> list[JudgedSet]:
     """The sets in these places, the paper's first.
 
     A place is a folder that holds one folder per dataset, named after it in any spelling; or ``NAME=FOLDER``.
-    ``wanted`` names those to use; empty: all that are there.
+    ``wanted`` names those to use; empty: all that are there. ``only`` is what :func:`read_only` gives.
     """
     folders: dict[str, Path] = {}
     for source in sources:
@@ -115,53 +105,44 @@ def find_sets(
     ]
 
 
-def read_only(texts: Sequence[str]) -> Only:
-    """The names in these files; ``NAME=FILE`` is for one dataset."""
+def read_only(texts: Sequence[str]) -> dict[str | None, frozenset[str]]:
+    """The samples that count, by dataset, from files with one picture or sample id per line.
+
+    ``NAME=FILE`` is for one dataset; the names of other files stand under None and count in every set without its own.
+    """
     found: dict[str | None, frozenset[str]] = {}
     for text in texts:
-        name, separator, file = text.partition("=")
-        dataset = _known(name) if separator else None
-        found[dataset.name if dataset else None] = _names_in(Path(file if dataset else text))
+        name, separator, rest = text.partition("=")
+        dataset = known(name) if separator else None
+        file = Path(rest if dataset else text)
+        try:
+            lines = file.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise DatasetError(f"{file} cannot be read: {error}.", hint="--only takes a text file.") from error
+        names = frozenset(line.strip() for line in lines if line.strip())
+        if not names:
+            raise DatasetError(f"{file} names no samples.", hint="One picture or sample id per line.")
+        found[dataset.name if dataset else None] = names
     return found
 
 
-def _names_in(file: Path) -> frozenset[str]:
-    """One picture or sample id per line."""
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DatasetError(f"{file} cannot be read: {error}.", hint="--only takes a text file.") from error
-    names = frozenset(line.strip() for line in lines if line.strip())
-    if not names:
-        raise DatasetError(f"{file} names no samples.", hint="One picture or sample id per line.")
-    return names
-
-
-def _places(source: str) -> Iterator[tuple[Dataset, Path]]:
+def _places(source: str) -> list[tuple[Dataset, Path]]:
     name, separator, folder = source.partition("=")
-    if separator and _known(name):
-        yield find(name), Path(folder)
-        return
+    if separator and (named := known(name)):
+        return [(named, Path(folder))]
     root = Path(source)
     if not root.is_dir():
         raise DatasetError(f"{root} is no folder.", hint="--data takes a folder, or NAME=FOLDER for one dataset.")
-    inside = [(known, path) for path in sorted(root.iterdir()) if path.is_dir() and (known := _known(path.name))]
-    own = _known(root.resolve().name)
-    found = inside or ([(own, root)] if own else [])
-    if not found:
+    inside = [(dataset, path) for path in sorted(root.iterdir()) if path.is_dir() and (dataset := known(path.name))]
+    if not inside and (own := known(root.resolve().name)):
+        inside = [(own, root)]
+    if not inside:
         names = ", ".join(dataset.name for dataset in ALL)
         raise DatasetError(
             f"{root} holds no folder that is named after a dataset.",
             hint=f"Name them {names}; or give --data NAME=FOLDER.",
         )
-    yield from found
-
-
-def _known(name: str) -> Dataset | None:
-    try:
-        return find(name)
-    except DatasetError:
-        return None
+    return inside
 
 
 def _judged(dataset: Dataset, folder: Path, selection: Selection) -> JudgedSet:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from agenticiqa.research.report import prepare, render_page
+from agenticiqa.research.report.page import prepare, render_page
 from agenticiqa.research.results import read_results
 from serve.http.browser.steps import overflow
 
