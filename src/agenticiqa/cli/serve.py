@@ -154,11 +154,10 @@ def add_key(
     json_output: JsonOption = False,
 ) -> None:
     """Make a key and print it, once: only its hash is kept."""
-    from agenticiqa.serve.http.keys import USUAL_ROLES, known_roles
+    from agenticiqa.serve.http.keys import USUAL_ROLES
 
     file = _key_file(api_keys_file)
-    roles = known_roles(role) if role else USUAL_ROLES
-    key = file.add(name, roles=roles, days=days, at_once=at_once, per_minute=per_minute)
+    key = file.add(name, roles=role or USUAL_ROLES, days=days, at_once=at_once, per_minute=per_minute)
     if json_output:
         print_json({"name": name, "key": key, "file": str(file.path)})
         return

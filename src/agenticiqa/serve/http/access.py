@@ -12,7 +12,6 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from agenticiqa.serve.http.app_state import AppState, State
 from agenticiqa.serve.http.keys import KeyRecord, Role
 from agenticiqa.serve.http.problems import ServiceError
-from agenticiqa.serve.http.work.jobs import JobQueue
 
 LOCAL_USER = "local"
 bearer = HTTPBearer(auto_error=False, description="A key made by `agenticiqa serve keys add NAME`")
@@ -57,10 +56,19 @@ async def _caller(
 Caller = Annotated[CallerInfo, Depends(_caller)]
 
 
-def _with_role(role: Role) -> Callable[[Caller], Awaitable[CallerInfo]]:
-    async def checked(caller: Caller) -> CallerInfo:
+def _with_role(role: Role, *, for_work: bool = False) -> Callable[[AppState, CallerInfo], Awaitable[CallerInfo]]:
+    """A dependency: callers of this role; ``for_work``, only those for whom there is a place and who ask not too often.
+
+    It is asked before a body is read.
+    """
+
+    async def checked(state: State, caller: Caller) -> CallerInfo:
         if caller.key is not None and role not in caller.key.roles:
             raise ServiceError(403, "role_missing", f"This key may not do this: it needs the role {role!r}.")
+        if for_work:
+            (state.batch_queue if role == "batch" else state.queue).check_room(caller.owner, caller.at_once)
+            if caller.key is not None and caller.key.per_minute is not None:
+                state.key_rates.count(caller.owner, caller.key.per_minute)
         return caller
 
     return checked
@@ -69,23 +77,5 @@ def _with_role(role: Role) -> Callable[[Caller], Awaitable[CallerInfo]]:
 AssessCaller = Annotated[CallerInfo, Depends(_with_role("assess"))]
 BatchCaller = Annotated[CallerInfo, Depends(_with_role("batch"))]
 AdminCaller = Annotated[CallerInfo, Depends(_with_role("admin"))]
-
-
-def _admitted(state: AppState, caller: CallerInfo, queue: JobQueue) -> CallerInfo:
-    """Before a body is read: refuse whoever would find no place, or has asked too often."""
-    queue.check_room(caller.owner, caller.at_once)
-    if caller.key is not None and caller.key.per_minute is not None:
-        state.key_rates.count(caller.owner, caller.key.per_minute)
-    return caller
-
-
-async def _admitted_to_assess(state: State, caller: AssessCaller) -> CallerInfo:
-    return _admitted(state, caller, state.queue)
-
-
-async def _admitted_to_batch(state: State, caller: BatchCaller) -> CallerInfo:
-    return _admitted(state, caller, state.batch_queue)
-
-
-AssessAdmitted = Annotated[CallerInfo, Depends(_admitted_to_assess)]
-BatchAdmitted = Annotated[CallerInfo, Depends(_admitted_to_batch)]
+AssessAdmitted = Annotated[CallerInfo, Depends(_with_role("assess", for_work=True))]
+BatchAdmitted = Annotated[CallerInfo, Depends(_with_role("batch", for_work=True))]

@@ -30,7 +30,7 @@ from agenticiqa.serve.http.keys import KeyFile, KeyRates
 from agenticiqa.serve.http.observing import ServiceMetrics, log_request
 from agenticiqa.serve.http.page.files import EXAMPLES, PageFiles, api_page
 from agenticiqa.serve.http.problems import STORAGE_FULL, Problem, ServiceError, on_error
-from agenticiqa.serve.http.request_guard import OriginGuard, RequestGuard
+from agenticiqa.serve.http.request_guard import RequestGuard
 from agenticiqa.serve.http.routes import many, pictures, runs, service, work
 from agenticiqa.serve.http.routes.common import COMPONENTS
 from agenticiqa.serve.http.settings import ServiceSettings
@@ -76,7 +76,7 @@ def build_app_state(
         least_s=service.body_total_s + 60,
     )
     record = JobRecord(service.data_folder / "service.sqlite")
-    lost = record.note_interrupted(stopped_error("interrupted", "").document())
+    lost = record.note_interrupted(stopped_error("interrupted", ""))
     if lost:
         logger.warning("%d runs of an earlier server did not finish and are recorded as interrupted", lost)
     pipeline = Pipeline(_narrowed(settings, service, uploads.folder), service.allowed_backends, clients)
@@ -95,7 +95,7 @@ def build_app_state(
 
     def ended(job: ServiceJob, outcome: JobOutcome) -> None:
         metrics.job_ended(job, outcome)
-        if (outcome.problem or {}).get("status") == STORAGE_FULL:
+        if outcome.problem is not None and outcome.problem.status == STORAGE_FULL:
             room.note_full()
 
     queue.ended = batch_queue.ended = ended
@@ -191,7 +191,6 @@ def _add_guards(app: FastAPI, state: AppState) -> None:
             allow_headers=["Authorization", "Content-Type", "Prefer", "Last-Event-ID"],
             expose_headers=["Location", "Retry-After", "X-Request-Id"],
         )
-    app.add_middleware(OriginGuard, settings=settings)
 
     def observe(scope: Scope, status: int, seconds: float) -> None:
         if status == STORAGE_FULL:

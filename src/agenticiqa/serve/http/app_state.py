@@ -86,17 +86,14 @@ def stored_pictures(request: dict[str, Any]) -> dict[str, StoredPicture]:
     }
 
 
-def kept_picture(state: AppState, owner: str, kept: str) -> StoredPicture | None:
-    """A picture of somebody's earlier work, named ``id/name``: of a run, or by its sample of a batch."""
+def kept_picture(state: AppState, owner: str, kept: str) -> StoredPicture:
+    """A picture of somebody's earlier work, named ``id/name``: of a run, or by its sample of a batch.
+
+    Raises LookupError where there is none.
+    """
     job_id, _, name = kept.partition("/")
     row = state.record.find(job_id, owner)
-    if row is None:
-        return None
-    of_sample = row.request.get("sample_pictures", {}).get(name)
-    return stored_pictures({"pictures": of_sample} if of_sample else row.request).get("image" if of_sample else name)
-
-
-def public_request(row: JobRow) -> dict[str, Any]:
-    """What was asked, without the server's paths."""
-    shown = {key: value for key, value in row.request.items() if key != "pictures"}
-    return {**shown, "pictures": {name: entry["name"] for name, entry in row.request.get("pictures", {}).items()}}
+    request = row.request if row else {}
+    if name in request.get("sample_pictures", {}):
+        return stored_pictures({"pictures": request["sample_pictures"][name]})["image"]
+    return stored_pictures(request)[name]

@@ -15,47 +15,8 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agenticiqa.serve.http.problems import ServiceError, failed, problem_response
+from agenticiqa.serve.http.problems import ServiceError, problem_response, service_error
 from agenticiqa.serve.http.settings import ServiceSettings, is_loopback
-
-
-class OriginGuard:
-    """ASGI middleware: refuses requests under foreign names and from foreign pages."""
-
-    def __init__(self, app: ASGIApp, *, settings: ServiceSettings) -> None:
-        self.app = app
-        self.allowed = {origin.rstrip("/").lower() for origin in settings.allowed_origins}
-        self.any_host = settings.api_keys_file is not None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-            # A link on another site may lead to the page itself.
-            fetch_site = headers.get(b"sec-fetch-site") if scope["path"].startswith("/v1/") else None
-            self.check(headers.get(b"host", ""), headers.get(b"origin"), fetch_site)
-        await self.app(scope, receive, send)
-
-    def check(self, host: str, origin: str | None, fetch_site: str | None) -> None:
-        if not self.any_host and not is_loopback(_host_name(host)):
-            raise ServiceError(421, "unknown_host", "This server answers to the names of its own machine only.")
-        if origin is not None:
-            same = urlsplit(origin).netloc.lower() == host.lower() and origin != "null"
-            if not same and origin.lower() not in self.allowed:
-                raise ServiceError(403, "foreign_origin", "Pages of this origin may not use this server.")
-        elif fetch_site == "cross-site" and not self.any_host:
-            raise ServiceError(403, "foreign_origin", "Pages of other sites may not use this server.")
-
-
-def _host_name(host: str) -> str:
-    """
-    >>> _host_name("[::1]:8000"), _host_name("localhost:80"), _host_name("127.0.0.1")
-    ('::1', 'localhost', '127.0.0.1')
-    """
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
-
 
 LINGER_BYTES = 4 * 1024 * 1024
 LINGER_S = 5.0
@@ -80,12 +41,13 @@ Observer = Callable[[Scope, int, float], None]
 
 
 class RequestGuard:
-    """ASGI middleware, the outermost: limits of bodies, headers of responses, and a problem for whatever fails."""
+    """ASGI middleware, the outermost: origins, limits of bodies, headers of responses, a problem for whatever fails."""
 
     def __init__(self, app: ASGIApp, *, settings: ServiceSettings, observe: Observer) -> None:
         self.app = app
         self.settings = settings
         self.observe = observe
+        self._origins = {origin.rstrip("/").lower() for origin in settings.allowed_origins}
         self._single = _BodiesInMemory(settings.bodies_at_once * settings.max_upload_bytes)
         self._batches = _BodiesInMemory(BATCHES_AT_ONCE * settings.max_batch_upload_bytes)
 
@@ -100,21 +62,44 @@ class RequestGuard:
         reply = _Response(scope, send, body, request_id)
         started = time.monotonic()
         try:
-            await self._serve(scope, body, reply, request_id)
+            body.check_announced()
+            self._check_origin(scope)
+            await self.app(scope, body.receive, reply.send)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is logged and answered
+            found = service_error(f"Request {request_id}", error)
+            if not reply.status:
+                await problem_response(found, request_id)(scope, body.receive, reply.send)
         finally:
             body.forget()
             self.observe(scope, reply.status, time.monotonic() - started)
 
-    async def _serve(self, scope: Scope, body: _Body, reply: _Response, request_id: str) -> None:
-        try:
-            body.check_announced()
-            await self.app(scope, body.receive, reply.send)
-        except ServiceError as error:
-            await problem_response(error, request_id)(scope, body.receive, reply.send)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is logged and answered
-            found = failed(f"Request {request_id}", error)
-            if not reply.status:
-                await problem_response(found, request_id)(scope, body.receive, reply.send)
+    def _check_origin(self, scope: Scope) -> None:
+        """Refuse requests under foreign names and from foreign pages."""
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        host, origin = headers.get(b"host", ""), headers.get(b"origin")
+        without_keys = self.settings.api_keys_file is None
+        if without_keys and not is_loopback(_host_name(host)):
+            raise ServiceError(421, "unknown_host", "This server answers to the names of its own machine only.")
+        if origin is not None:
+            same = urlsplit(origin).netloc.lower() == host.lower() and origin != "null"
+            foreign = not same and origin.lower() not in self._origins
+        else:
+            # A link on another site may lead to the page itself.
+            cross_site = headers.get(b"sec-fetch-site") == "cross-site"
+            foreign = without_keys and cross_site and scope["path"].startswith("/v1/")
+        if foreign:
+            raise ServiceError(403, "foreign_origin", "Pages of other sites may not use this server.")
+
+
+def _host_name(host: str) -> str:
+    """
+    >>> _host_name("[::1]:8000"), _host_name("localhost:80"), _host_name("127.0.0.1")
+    ('::1', 'localhost', '127.0.0.1')
+    """
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
 
 
 class _BodiesInMemory:
@@ -126,9 +111,7 @@ class _BodiesInMemory:
 
     def add(self, size: int) -> None:
         if self._held + size > self._most:
-            raise ServiceError(
-                503, "uploads_full", "Too much is being uploaded just now. Try again.", headers={"Retry-After": "2"}
-            )
+            raise ServiceError(503, "uploads_full", "Too much is being uploaded just now. Try again.", retry_s=2)
         self._held += size
 
     def remove(self, size: int) -> None:
@@ -173,7 +156,7 @@ class _Body:
             return await self._receive()
         try:
             message = await asyncio.wait_for(self._receive(), max(self._patience(), 0.01))
-        except (asyncio.TimeoutError, TimeoutError):
+        except asyncio.TimeoutError:
             raise ServiceError(408, "slow_body", "The request's body arrived too slowly.") from None
         if message["type"] == "http.request":
             size = len(message.get("body", b""))
@@ -205,7 +188,7 @@ class _Body:
         while not self.complete and dropped < LINGER_BYTES and time.monotonic() < end:
             try:
                 message = await asyncio.wait_for(self._receive(), max(end - time.monotonic(), 0.01))
-            except (asyncio.TimeoutError, TimeoutError):
+            except asyncio.TimeoutError:
                 return
             dropped += len(message.get("body", b""))
             self.complete = message["type"] != "http.request" or not message.get("more_body", False)

@@ -7,18 +7,18 @@ metadata, a second file) comes out again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from functools import partial
+from typing import Annotated, Literal, TypeVar
 
-import numpy as np
 from fastapi import APIRouter, Depends, Query
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from PIL import Image
 
 from agenticiqa.errors import ImageNotFoundError, ToolError
 from agenticiqa.pictures.file_facts import read_file_facts
 from agenticiqa.pictures.images import Box, load_image, peek_size, png_bytes
 from agenticiqa.pictures.inputs import aligned
-from agenticiqa.pictures.regions import coloured, overlay
+from agenticiqa.pictures.regions import Bytes, coloured, overlay
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.serve.http.app_state import AppState, State, stored_pictures
 from agenticiqa.serve.http.problems import ServiceError
@@ -53,70 +53,57 @@ def drawing_need(
 
 
 def shown_picture(picture: StoredPicture, limits: ImageLimits, max_side: int | None) -> tuple[bytes, tuple[int, int]]:
-    """The picture for a screen, and its own size."""
+    """The picture as PNG for a screen, and its own size."""
     image = load_image(picture.path, limits)
     return _png(image.pil, max_side), image.size
 
 
-def quality_overlay(picture: StoredPicture, limits: ImageLimits, max_side: int | None) -> bytes:
-    """The picture under the embedded model's map, 1 (red) to 5 (blue)."""
-    from agenticiqa.vision.quality_map import quality_map
-
-    image = load_image(picture.path, limits)
-    return _png(overlay(image.rgb, quality_map(image)), max_side)
-
-
-def difference_map(
-    first: StoredPicture,
-    second: StoredPicture,
-    reference: StoredPicture | None,
-    limits: ImageLimits,
-    max_side: int | None,
-) -> bytes:
-    """Where the first of two pictures is better (blue) and where the second (orange)."""
-    from agenticiqa.reports.comparison import difference_of, open_pictures
-
-    pictures = open_pictures(first.path, second.path, reference.path if reference else None, limits)
-    difference = difference_of(pictures)
-    if difference is None:
-        raise ToolError("No difference map can be made of these pictures.")
-    return _png(difference.picture(pictures.a.rgb), max_side)
-
-
-def tool_overlay(
-    tool: Tool,
-    picture: StoredPicture,
-    reference: StoredPicture | None,
-    region: Box | None,
-    limits: ImageLimits,
-    max_side: int | None,
-    *,
-    align: bool = False,
-) -> bytes:
-    """The picture as it was measured, or a region of it, under one tool's map."""
-    image = load_image(picture.path, limits)
-    original = load_image(reference.path, limits) if reference else None
-    if original is not None and align:
-        image = aligned(image, original)
-    result = ToolRunner(image, original, keep_maps=True).measure(ToolJob(tool, region))
-    if result.map is None:
-        raise ToolError(result.error or f"{tool.name} makes no map.")
-    pixels = image.rgb if region is None else image.rgb[region.rows, region.columns]
-    return _png(coloured(pixels, badness_of(result.map, tool.spec)), max_side)
-
-
-def _png(picture: Image.Image | np.ndarray[Any, Any], max_side: int | None) -> bytes:
-    shown = picture if isinstance(picture, Image.Image) else Image.fromarray(picture)
+def _png(shown: Image.Image, max_side: int | None) -> bytes:
     if max_side is not None and max(shown.size) > max_side:
         shown = shown.copy()
         shown.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
     return png_bytes(shown)
 
 
+def _quality_map(picture: StoredPicture, limits: ImageLimits) -> Bytes:
+    """The picture under the embedded model's map, 1 (red) to 5 (blue)."""
+    from agenticiqa.vision.quality_map import quality_map
+
+    image = load_image(picture.path, limits)
+    return overlay(image.rgb, quality_map(image))
+
+
+def _difference_map(pictures: Sequence[StoredPicture], limits: ImageLimits) -> Bytes:
+    """Where the first of two pictures is better (blue) and where the second (orange); a third is the reference."""
+    from agenticiqa.reports.comparison import difference_of, open_pictures
+
+    a, b, *originals = (picture.path for picture in pictures)
+    opened = open_pictures(a, b, originals[0] if originals else None, limits)
+    difference = difference_of(opened)
+    if difference is None:
+        raise ToolError("No difference map can be made of these pictures.")
+    return difference.picture(opened.a.rgb)
+
+
+def _tool_map(
+    tool: Tool, pictures: Sequence[StoredPicture], region: Box | None, limits: ImageLimits, *, align: bool
+) -> Bytes:
+    """The first picture as it was measured, or a region of it, under one tool's map; the second is the reference."""
+    image, *originals = (load_image(picture.path, limits) for picture in pictures)
+    original = originals[0] if originals else None
+    if original is not None and align:
+        image = aligned(image, original)
+    result = ToolRunner(image, original, keep_maps=True).measure(ToolJob(tool, region))
+    if result.map is None:
+        raise ToolError(result.error or f"{tool.name} makes no map.")
+    pixels = image.rgb if region is None else image.rgb[region.rows, region.columns]
+    return coloured(pixels, badness_of(result.map, tool.spec))
+
+
 # --- routes ---
 
 
-router = APIRouter(prefix="/v1/runs", tags=["runs"])
+router = APIRouter(prefix="/v1/runs", tags=["runs"], responses=problems(404, 422, 429))
 
 Result = TypeVar("Result")
 MaxSide = Annotated[int | None, Query(ge=16, le=8192, description="Scale down so that no side is longer.")]
@@ -142,10 +129,6 @@ async def _looked(
 
 async def drawn_picture(state: AppState, picture: StoredPicture, max_side: int | None) -> Response:
     data, _ = await _looked(state, lambda: shown_picture(picture, state.pipeline.limits, max_side), [picture])
-    return _png_response(data)
-
-
-def _png_response(data: bytes) -> Response:
     return Response(data, media_type="image/png", headers=CACHED)
 
 
@@ -170,22 +153,12 @@ Chosen = Annotated[StoredPicture, Depends(_chosen)]
 """The picture of the run, or one of the two of a comparison."""
 
 
-@router.get(
-    "/{run_id}/image",
-    summary="The picture of a run",
-    response_class=Response,
-    responses={**problems(404, 422, 429), **PNG},
-)
+@router.get("/{run_id}/image", summary="The picture of a run", response_class=Response, responses=PNG)
 async def run_image(state: State, picture: Chosen, max_side: MaxSide = None) -> Response:
     return await drawn_picture(state, picture, max_side)
 
 
-@router.get(
-    "/{run_id}/reference",
-    summary="The reference picture of a run",
-    response_class=Response,
-    responses={**problems(404, 422, 429), **PNG},
-)
+@router.get("/{run_id}/reference", summary="The reference picture of a run", response_class=Response, responses=PNG)
 async def run_reference(state: State, row: OwnRun, max_side: MaxSide = None) -> Response:
     return await drawn_picture(state, _picture(row, "reference"), max_side)
 
@@ -197,7 +170,7 @@ async def run_reference(state: State, row: OwnRun, max_side: MaxSide = None) -> 
     "a tool's own map is coloured relative to its worst places; `tool=difference` shows who is better where in a "
     "comparison.",
     response_class=Response,
-    responses={**problems(404, 422, 429), **PNG},
+    responses=PNG,
 )
 async def run_map(
     state: State,
@@ -207,39 +180,34 @@ async def run_map(
     region: Annotated[str | None, Query(max_length=100, description="A region of the request, by name.")] = None,
     max_side: MaxSide = None,
 ) -> Response:
-    limits = state.pipeline.limits
+    limits, align, named = state.pipeline.limits, False, None
+    with_reference = tool != QUALITY and "reference" in stored_pictures(row.request)
+    originals = [_picture(row, "reference")] if with_reference else []
     if tool == QUALITY:
-        return _png_response(await _looked(state, lambda: quality_overlay(picture, limits, max_side), [picture]))
-    reference = _picture(row, "reference") if "reference" in stored_pictures(row.request) else None
-    originals = [reference] if reference else []
-    if tool == DIFFERENCE and row.kind == "compare":
-        a, b = _picture(row, "image_a"), _picture(row, "image_b")
-        compared = await _looked(state, lambda: difference_map(a, b, reference, limits, max_side), [a, b, *originals])
-        return _png_response(compared)
-    boxes = row.request.get("regions") or {}
-    if region is not None and region not in boxes:
-        raise ServiceError(422, "unknown_region", "This run has no region of this name.")
-    box = Box(*boxes[region]) if region is not None else None
-    named = state.pipeline.assessor().tools.find(tool)
-    align = row.request.get("align") == "resize"
-    measured = await _looked(
-        state,
-        lambda: tool_overlay(named, picture, reference, box, limits, max_side, align=align),
-        [picture, *originals],
-        named,
-        align=align,
-    )
-    return _png_response(measured)
+        needed = [picture]
+        draw = partial(_quality_map, picture, limits)
+    elif tool == DIFFERENCE and row.kind == "compare":
+        needed = [_picture(row, "image_a"), _picture(row, "image_b"), *originals]
+        draw = partial(_difference_map, needed, limits)
+    else:
+        boxes = row.request.get("regions") or {}
+        if region is not None and region not in boxes:
+            raise ServiceError(422, "unknown_region", "This run has no region of this name.")
+        box = Box(*boxes[region]) if region is not None else None
+        named = state.pipeline.assessor().tools.find(tool)
+        align = row.request.get("align") == "resize"
+        needed = [picture, *originals]
+        draw = partial(_tool_map, named, needed, box, limits, align=align)
+    data = await _looked(state, lambda: _png(Image.fromarray(draw()), max_side), needed, named, align=align)
+    return Response(data, media_type="image/png", headers=CACHED)
 
 
 @router.get(
     "/{run_id}/worst",
     summary="Where the picture is worst",
     description="By the embedded model's map, whatever model answered.",
-    response_model=WorstPlace,
-    responses=problems(404, 422, 429),
 )
-async def run_worst(state: State, picture: Chosen) -> Response:
+async def run_worst(state: State, picture: Chosen, response: Response) -> WorstPlace:
     def look() -> WorstPlace:
         from agenticiqa.vision.quality_map import quality_map, worst_place
 
@@ -247,27 +215,17 @@ async def run_worst(state: State, picture: Chosen) -> Response:
         found = worst_place(quality_map(image), image.size)
         return WorstPlace(box=found.box.as_list(), score=found.score, whole=found.whole, even=found.even)
 
-    found = await _looked(state, look, [picture])
-    return JSONResponse(found.model_dump(mode="json"), headers=CACHED)
+    response.headers.update(CACHED)
+    return await _looked(state, look, [picture])
 
 
 @router.get(
     "/{run_id}/file",
     summary="What the picture's file says",
     description="Format, size, and how it was taken. Where it was taken, by whom, and numbers of devices are left out.",
-    response_model=PictureFile,
-    responses=problems(404, 422, 429),
 )
-async def run_file(state: State, picture: Chosen) -> Response:
+async def run_file(state: State, picture: Chosen, response: Response) -> PictureFile:
     found = await _looked(state, lambda: read_file_facts(picture.path, state.pipeline.limits), [picture])
-    shown = PictureFile(
-        name=picture.name,
-        format=found.format,
-        bytes=found.bytes,
-        width=found.size[0],
-        height=found.size[1],
-        frames=found.frames,
-        notes=list(found.notes),
-        taken=found.taken,
-    )
-    return JSONResponse(shown.model_dump(mode="json"), headers=CACHED)
+    response.headers.update(CACHED)
+    (width, height), facts = found.size, {name: value for name, value in vars(found).items() if name != "size"}
+    return PictureFile.model_validate({**facts, "name": picture.name, "width": width, "height": height})

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from html import escape
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
+from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.reports.assessment import render_report, report_item
 from agenticiqa.reports.comparison import render_page
 from agenticiqa.runtime.config import ImageLimits
@@ -21,8 +22,8 @@ from agenticiqa.serve.http.app_state import State, stored_pictures
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.common import (
     RUN_KINDS,
+    JobId,
     OwnRun,
-    RunId,
     find_run,
     problems,
     reply_of,
@@ -34,27 +35,18 @@ from agenticiqa.serve.http.store.expiry import delete_ended
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import Run, RunList
 from agenticiqa.serve.http.work.jobs import ServiceJob
-from agenticiqa.serve.http.work.pipeline_work import assessment_of, comparison_of
+from agenticiqa.serve.http.work.pipeline_work import with_picture_names
 
-router = APIRouter(prefix="/v1/runs", tags=["runs"])
+router = APIRouter(prefix="/v1/runs", tags=["runs"], responses=problems(404, 409, 422))
 
 HEARTBEAT_S = 10.0
 REPORT_POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'; sandbox"
 )
-EVENT = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "string"},
-        "event": {"type": "string", "enum": ["status", "step", "node", "progress", "done"]},
-        "data": {"type": "string", "contentMediaType": "application/json"},
-    },
-    "required": ["id", "event", "data"],
-}
 
 
-@router.get("", summary="Your runs, newest first", responses=problems(422))
+@router.get("", summary="Your runs, newest first")
 async def list_runs(
     state: State,
     caller: AssessCaller,
@@ -67,15 +59,17 @@ async def list_runs(
     rows = await asyncio.to_thread(latest)
     same = {"limit": limit, **({"q": q} if q else {}), **({} if pinned is None else {"pinned": str(pinned).lower()})}
     following = f"/v1/runs?{urlencode({**same, 'before': rows[-1].id})}" if len(rows) == limit else None
-    return RunList(runs=[run_summary(row, state.queue.find(row.id)) for row in rows], next=following)
+    return RunList.model_validate(
+        {"runs": [run_summary(row, state.queue.find(row.id)) for row in rows], "next": following}
+    )
 
 
-@router.get("/{run_id}", summary="One run with its result", responses=problems(404, 422))
+@router.get("/{run_id}", summary="One run with its result")
 async def show_run(state: State, row: OwnRun) -> Run:
     return run_view(row, state.queue.find(row.id))
 
 
-@router.post("/{run_id}/cancel", summary="Stop a run at its next step", responses=problems(404, 422))
+@router.post("/{run_id}/cancel", summary="Stop a run at its next step")
 async def cancel_run(state: State, row: OwnRun) -> Run:
     job = state.queue.cancel(row.id)
     return run_view(await find_run(state, row.id, row.owner), job)
@@ -86,24 +80,15 @@ async def cancel_run(state: State, row: OwnRun) -> Run:
     summary="Delete a run and its pictures",
     description="A picture that another run shows too stays. A key with the role `admin` may delete anybody's run.",
     status_code=204,
-    responses=problems(404, 409, 422),
 )
-async def delete_run_route(state: State, run_id: RunId, caller: AssessCaller) -> None:
+async def delete_run_route(state: State, run_id: JobId, caller: AssessCaller) -> None:
     await delete_ended(state, await find_run(state, run_id, caller.deletes_of))
 
 
-@router.post("/{run_id}/pin", summary="Keep a run until it is unpinned", responses=problems(404, 422))
-async def pin_run(state: State, row: OwnRun) -> Run:
-    return await _pinned(state, row, pinned=True)
-
-
-@router.delete("/{run_id}/pin", summary="Let a run be forgotten with age", responses=problems(404, 422))
-async def unpin_run(state: State, row: OwnRun) -> Run:
-    return await _pinned(state, row, pinned=False)
-
-
-async def _pinned(state: State, row: JobRow, *, pinned: bool) -> Run:
-    await asyncio.to_thread(partial(state.record.pin, row.id, pinned=pinned))
+@router.post("/{run_id}/pin", summary="Keep a run until it is unpinned")
+@router.delete("/{run_id}/pin", summary="Let a run be forgotten with age")
+async def pin_run(request: Request, state: State, row: OwnRun) -> Run:
+    await asyncio.to_thread(partial(state.record.pin, row.id, pinned=request.method == "POST"))
     return run_view(await find_run(state, row.id, row.owner), state.queue.find(row.id))
 
 
@@ -116,7 +101,7 @@ async def _pinned(state: State, row: JobRow, *, pinned: bool) -> Run:
     description="Events `status`, `step`, `node` and `done`; the data of each is JSON. The stream begins with what "
     "has happened already (or behind `Last-Event-ID`) and ends after `done`.",
     response_class=StreamingResponse,
-    responses={**problems(404, 422), **reply_of("text/event-stream", "The events", EVENT)},
+    responses=reply_of("text/event-stream", "The events"),
 )
 async def run_events(
     state: State,
@@ -125,7 +110,7 @@ async def run_events(
 ) -> Response:
     job = state.queue.find(row.id)
     seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() and len(last_event_id) < 10 else 0
-    stream = _live(job, seen) if job is not None else _recorded(row, seen)
+    stream: AsyncIterator[str] | Iterator[str] = _live(job, seen) if job is not None else _recorded(row, seen)
     return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
@@ -143,11 +128,9 @@ async def _live(job: ServiceJob, seen: int) -> AsyncIterator[str]:
             yield ": still here\n\n"
 
 
-async def _recorded(row: JobRow, seen: int) -> AsyncIterator[str]:
+def _recorded(row: JobRow, seen: int) -> Iterator[str]:
     last = {"id": len(row.events) + 1, "event": "done", "data": {"status": row.status}}
-    for event in [*row.events, last]:
-        if event["id"] > seen:
-            yield _sse(event)
+    return (_sse(event) for event in [*row.events, last] if event["id"] > seen)
 
 
 def _sse(event: dict[str, Any]) -> str:
@@ -161,7 +144,7 @@ def _sse(event: dict[str, Any]) -> str:
     "/{run_id}/report",
     summary="The run as one self-contained page",
     response_class=HTMLResponse,
-    responses=problems(404, 409, 422, 429),
+    responses=problems(429),
 )
 async def run_report(state: State, row: OwnRun) -> Response:
     if row.result is None:
@@ -176,11 +159,11 @@ async def run_report(state: State, row: OwnRun) -> Response:
 
 def _report_page(row: JobRow, limits: ImageLimits) -> str:
     pictures = stored_pictures(row.request)
-    result = row.result or {}
+    result = with_picture_names(row.result or {}, {name: str(picture.path) for name, picture in pictures.items()})
     if row.kind == "compare":
-        page = render_page(comparison_of(result, pictures), limits)
+        page = render_page(Comparison.model_validate(result), limits)
     else:
-        page = render_report([report_item(assessment_of(result, pictures), limits)])
+        page = render_report([report_item(Assessment.model_validate(result), limits)])
     # The page was made from the server's files: what they are called here is not the reader's business.
     for picture in pictures.values():
         page = page.replace(str(picture.path), escape(picture.name)).replace(picture.path.name, escape(picture.name))

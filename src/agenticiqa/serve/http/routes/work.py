@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
@@ -15,35 +15,19 @@ from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.runtime.runs import new_run_id
 from agenticiqa.serve.http.access import AssessAdmitted, CallerInfo
 from agenticiqa.serve.http.app_state import AppState, State, kept_picture
-from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.common import PNG, WORK_PROBLEMS, Responses, body_of, find_run, links_of, run_view
 from agenticiqa.serve.http.routes.pictures import drawing_need, shown_picture
 from agenticiqa.serve.http.store.job_record import JobOutcome
-from agenticiqa.serve.http.wire import (
-    AssessBody,
-    AssessFields,
-    CompareBody,
-    CompareFields,
-    MeasureBody,
-    MeasureFields,
-    MeasurementList,
-    PreviewBody,
-    PreviewFields,
-    Run,
-)
-from agenticiqa.serve.http.work.intake import Fields, Intake, RequestForm
+from agenticiqa.serve.http.wire import AssessBody, CompareBody, MeasureBody, MeasuredValue, PreviewBody, Run
+from agenticiqa.serve.http.work.intake import Body, Intake
 from agenticiqa.serve.http.work.jobs import ServiceJob, StopReason, stopped_error
 from agenticiqa.serve.http.work.pipeline_work import failure_of, failures_by_sent_name
 
-router = APIRouter(prefix="/v1", tags=["work"])
+router = APIRouter(prefix="/v1", tags=["work"], responses=WORK_PROBLEMS)
 
-ASSESS = RequestForm(AssessFields, AssessBody)
-COMPARE = RequestForm(CompareFields, CompareBody)
-MEASURE = RequestForm(MeasureFields, MeasureBody)
-PREVIEW = RequestForm(PreviewFields, PreviewBody)
 PREVIEW_SIDE = 2048
 ACCEPTED: Responses = {202: {"model": Run, "description": "Accepted; see `links.events`"}}
-Question = TypeVar("Question", AssessFields, CompareFields)
+Question = TypeVar("Question", AssessBody, CompareBody)
 LATE_S = 1.0
 """How long past its time limit a job may still report how it ended."""
 
@@ -62,11 +46,11 @@ Async = Annotated[bool, Depends(_wants_async)]
     "/assess",
     summary="Answer a question about a picture",
     response_model=Assessment,
-    responses={**WORK_PROBLEMS, **ACCEPTED},
-    openapi_extra=body_of(ASSESS),
+    responses=ACCEPTED,
+    openapi_extra=body_of(AssessBody),
 )
 async def assess(request: Request, state: State, caller: AssessAdmitted, respond_async: Async) -> Response:
-    intake = await _read(request, state, caller, ASSESS)
+    intake = await _read(request, state, caller, AssessBody)
     return await _asked(request, state, caller, "assess", intake, state.pipeline.assess, respond_async)
 
 
@@ -74,23 +58,22 @@ async def assess(request: Request, state: State, caller: AssessAdmitted, respond
     "/compare",
     summary="Say which of two pictures is better, where and why",
     response_model=Comparison,
-    responses={**WORK_PROBLEMS, **ACCEPTED},
-    openapi_extra=body_of(COMPARE),
+    responses=ACCEPTED,
+    openapi_extra=body_of(CompareBody),
 )
 async def compare(request: Request, state: State, caller: AssessAdmitted, respond_async: Async) -> Response:
-    intake = await _read(request, state, caller, COMPARE)
+    intake = await _read(request, state, caller, CompareBody)
     return await _asked(request, state, caller, "compare", intake, state.pipeline.compare, respond_async)
 
 
 @router.post(
     "/measure",
     summary="Measure a picture with tools, without any model",
-    response_model=MeasurementList,
-    responses=WORK_PROBLEMS,
-    openapi_extra=body_of(MEASURE),
+    response_model=dict[Literal["measurements"], list[MeasuredValue]],
+    openapi_extra=body_of(MeasureBody),
 )
 async def measure(request: Request, state: State, caller: AssessAdmitted) -> Response:
-    intake = await _read(request, state, caller, MEASURE)
+    intake = await _read(request, state, caller, MeasureBody)
     need = await asyncio.to_thread(state.pipeline.measuring_need, intake)
     job = await state.queue.submit(
         new_run_id(),
@@ -110,11 +93,11 @@ async def measure(request: Request, state: State, caller: AssessAdmitted) -> Res
     description="For formats that browsers cannot show, and to learn whether a picture can be used before asking about "
     "it. The header `Picture-Size` has its own width and height. Nothing is recorded.",
     response_class=Response,
-    responses={**WORK_PROBLEMS, **PNG},
-    openapi_extra=body_of(PREVIEW),
+    responses=PNG,
+    openapi_extra=body_of(PreviewBody),
 )
 async def make_preview(request: Request, state: State, caller: AssessAdmitted) -> Response:
-    intake = await _read(request, state, caller, PREVIEW)
+    intake = await _read(request, state, caller, PreviewBody)
     picture, limits = intake.pictures["image"], state.pipeline.limits
     with failures_by_sent_name(intake.pictures):
         data, size = await state.render_queue.draw(
@@ -123,7 +106,7 @@ async def make_preview(request: Request, state: State, caller: AssessAdmitted) -
     return Response(data, media_type="image/png", headers={"Picture-Size": f"{size[0]}x{size[1]}"})
 
 
-async def _read(request: Request, state: AppState, caller: CallerInfo, form: RequestForm[Fields]) -> Intake[Fields]:
+async def _read(request: Request, state: AppState, caller: CallerInfo, form: type[Body]) -> Intake[Body]:
     return await state.reader.read(request, form, partial(kept_picture, state, caller.owner))
 
 
@@ -140,7 +123,7 @@ async def _asked(
     state.pipeline.check_query(intake.fields.query)
     state.pipeline.check_backend(intake.fields.backend)
     asked = {
-        **intake.fields.model_dump(mode="json", exclude_none=True),
+        **intake.fields.model_dump(mode="json", exclude={*intake.fields.pictures()}, exclude_none=True),
         "pictures": {name: picture.as_recorded() for name, picture in intake.pictures.items()},
     }
     need = await asyncio.to_thread(state.pipeline.assessing_need, intake)
@@ -175,8 +158,9 @@ async def _reply_of(request: Request, state: AppState, job: ServiceJob) -> dict[
     if outcome is None:
         raise RuntimeError(f"job {job.id} has no outcome")
     if outcome.problem is not None:
-        document = {**outcome.problem, "run_id": job.id} if job.recorded else dict(outcome.problem)
-        raise ServiceError.from_document(document)
+        if job.recorded:
+            outcome.problem.extra["run_id"] = job.id
+        raise outcome.problem
     reply = outcome.result or {}
     if outcome.status == "error":
         raise failure_of(reply, job.id)

@@ -15,15 +15,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from agenticiqa.errors import AgenticIQAError, client_messages
+from agenticiqa.errors import client_messages
 from agenticiqa.runtime.runs import INTERRUPTED
 from agenticiqa.runtime.stopping import Cancelled, stoppable
-from agenticiqa.serve.http.problems import ServiceError, failed, from_package_error
+from agenticiqa.serve.http.problems import ServiceError, service_error
 from agenticiqa.serve.http.store.job_record import QUEUED, JobOutcome, JobRecord, now
 from agenticiqa.serve.http.work.lanes import Lane, MemoryShares, lower_priority
 
@@ -103,10 +103,8 @@ class ServiceJob:
 
     async def wait_for_news(self, seconds: float) -> None:
         """Until something happened, or the time is over."""
-        try:
+        with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._news.wait(), seconds)
-        except (asyncio.TimeoutError, TimeoutError):
-            return
 
     def stop(self, reason: StopReason) -> None:
         if self.stop_reason is None and self.outcome is None:
@@ -115,8 +113,11 @@ class ServiceJob:
 
 def stopped_error(reason: StopReason, job_id: str) -> ServiceError:
     _, status, detail = _STOPPED[reason]
-    headers = {"Retry-After": "5"} if status == 503 else {}
-    return ServiceError(status, reason, detail, run_id=job_id, headers=headers)
+    return ServiceError(status, reason, detail, run_id=job_id, retry_s=5 if status == 503 else None)
+
+
+def _stopped(job: ServiceJob, reason: StopReason) -> JobOutcome:
+    return JobOutcome(_STOPPED[reason][0], problem=stopped_error(reason, job.id), events=list(job.events))
 
 
 def _events_so_far(job: ServiceJob) -> list[dict[str, Any]]:
@@ -158,13 +159,10 @@ class JobQueue:
         self._ending: set[asyncio.Task[None]] = set()
         self.draining = False
         self.ended: Callable[[ServiceJob, JobOutcome], None] = lambda _job, _outcome: None
-        for name, count, serve in (
-            ("worker", workers, self._serve_small),
-            ("large", self._large_workers, self._serve_large),
-        ):
-            for number in range(count):
+        for lane, count in ((self._small, workers), (self._large, self._large_workers)):
+            for _ in range(count):
                 # Daemons: a tool that hangs must not keep a stopping server alive.
-                threading.Thread(target=serve, name=f"{name}-{number}", daemon=True).start()
+                threading.Thread(target=self._serve, args=(lane,), daemon=True).start()
 
     # --- places ---
 
@@ -187,7 +185,7 @@ class JobQueue:
     def check_room(self, owner: str, most: int | None = None) -> None:
         """Refuse, with when to come back, somebody for whom there is no place; ``most`` is the owner's own limit."""
         if self.draining:
-            raise ServiceError(503, "stopping", "The server is stopping.", headers={"Retry-After": "5"})
+            raise ServiceError(503, "stopping", "The server is stopping.", retry_s=5)
         if self.is_full:
             raise self._busy("queue_full", "All workers are busy and the queue is full.")
         if self._taken[owner] >= min(self._of_one, most or self._of_one):
@@ -195,7 +193,7 @@ class JobQueue:
 
     def _busy(self, kind: str, detail: str, status: int = 429) -> ServiceError:
         wait = max(1, min(MOST_RETRY_S, math.ceil(self._usual_s * (self.taken / self._workers) / 2)))
-        return ServiceError(status, kind, f"{detail} Try again in {wait} seconds.", headers={"Retry-After": str(wait)})
+        return ServiceError(status, kind, f"{detail} Try again in {wait} seconds.", retry_s=wait)
 
     def _free_place(self, owner: str) -> None:
         self._taken[owner] -= 1
@@ -226,7 +224,7 @@ class JobQueue:
             ending.add_done_callback(self._ending.discard)
 
     async def _end_stopped(self, job: ServiceJob, reason: StopReason) -> None:
-        outcome = self._stopped(job, reason)
+        outcome = _stopped(job, reason)
         await asyncio.to_thread(self._keep, job, outcome)
         self._finish(job, outcome)
 
@@ -299,14 +297,9 @@ class JobQueue:
 
     # --- workers ---
 
-    def _serve_small(self) -> None:
-        self._serve(self._small)
-
-    def _serve_large(self) -> None:
-        lower_priority()
-        self._serve(self._large)
-
     def _serve(self, lane: Lane) -> None:
+        if lane is self._large:
+            lower_priority()
         while (job := lane.take()) is not None:
             started = time.monotonic()
             outcome = self._carried_out(job)
@@ -322,22 +315,13 @@ class JobQueue:
                 job.loop.call_soon_threadsafe(self._start, job)
                 outcome = job.work(job)
         except Cancelled:
-            return self._stopped(job, job.stop_reason or "cancelled")
-        except AgenticIQAError as error:
-            return JobOutcome("error", problem=from_package_error(error).document())
-        except ServiceError as error:
-            return JobOutcome("error", problem=error.document())
+            return _stopped(job, job.stop_reason or "cancelled")
         except Exception as error:  # noqa: BLE001 - whatever it is, it is logged and answered
-            return JobOutcome("error", problem=failed(f"Job {job.id}", error).document())
+            return JobOutcome("error", problem=service_error(f"Job {job.id}", error))
         if job.stop_reason in ("cancelled", "client_left"):
-            return self._stopped(job, job.stop_reason)
+            return _stopped(job, job.stop_reason)
         # Work that was finished a little late is still finished.
         return outcome
-
-    def _stopped(self, job: ServiceJob, reason: StopReason) -> JobOutcome:
-        return JobOutcome(
-            _STOPPED[reason][0], problem=stopped_error(reason, job.id).document(), events=list(job.events)
-        )
 
     def _keep(self, job: ServiceJob, outcome: JobOutcome) -> None:
         if not job.recorded:

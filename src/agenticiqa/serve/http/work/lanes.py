@@ -129,9 +129,7 @@ class RenderQueue:
     async def draw(self, work: Callable[[], Drawn], need: Callable[[], int] = lambda: 0) -> Drawn:
         """``need`` says what the work takes of memory; asked in the thread, because it may look at files."""
         if self._waiting >= self._most_waiting:
-            raise ServiceError(
-                429, "queue_full", "Too many pictures are being drawn. Try again.", headers={"Retry-After": "2"}
-            )
+            raise ServiceError(429, "queue_full", "Too many pictures are being drawn. Try again.", retry_s=2)
         self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, self._drawn, work, need)
