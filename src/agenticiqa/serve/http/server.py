@@ -21,7 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agenticiqa.errors import ConfigError
 from agenticiqa.runtime.config import Settings
-from agenticiqa.serve.http.app import build_app_state, create_app, drain
+from agenticiqa.serve.http.app import create_app, drain
 from agenticiqa.serve.http.app_state import AppState
 from agenticiqa.serve.http.observing import share_arenas
 from agenticiqa.serve.http.problems import MEDIA_TYPE, ServiceError
@@ -140,7 +140,7 @@ class BoundServer:
 
 def bind(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLMClient] | None = None) -> BoundServer:
     """Open everything and take the address; ``clients`` replace the models of the three roles."""
-    state = build_app_state(service, settings, clients)
+    state = AppState(service, settings, clients)
     config = uvicorn.Config(
         create_app(state),
         host=service.host,

@@ -31,7 +31,6 @@ from agenticiqa.serve.http.routes.common import (
     request_body,
 )
 from agenticiqa.serve.http.routes.pictures import MaxSide, drawn_picture, picture_gone
-from agenticiqa.serve.http.store.expiry import delete_ended
 from agenticiqa.serve.http.store.job_record import JobOutcome, JobRow
 from agenticiqa.serve.http.wire import BatchBody, BatchState
 from agenticiqa.serve.http.work.jobs import ServiceJob, Work
@@ -131,7 +130,7 @@ async def cancel(request: Request, state: State, row: Own) -> BatchState:
 @batches.delete("/{job_id}", summary="Delete a batch, its results and its pictures", status_code=204)
 @audits.delete("/{job_id}", summary="Delete an audit, its sheet and its pictures", status_code=204)
 async def delete(request: Request, state: State, job_id: JobId, caller: BatchCaller) -> None:
-    await delete_ended(state, await _find(request, state, job_id, caller.deletes_of))
+    await state.delete_ended(await _find(request, state, job_id, caller.deletes_of))
 
 
 # --- batches ---

@@ -31,7 +31,6 @@ from agenticiqa.serve.http.routes.common import (
     run_view,
 )
 from agenticiqa.serve.http.routes.pictures import drawing_need
-from agenticiqa.serve.http.store.expiry import delete_ended
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import Run, RunList
 from agenticiqa.serve.http.work.jobs import ServiceJob
@@ -82,7 +81,7 @@ async def cancel_run(state: State, row: OwnRun) -> Run:
     status_code=204,
 )
 async def delete_run_route(state: State, run_id: JobId, caller: AssessCaller) -> None:
-    await delete_ended(state, await find_run(state, run_id, caller.deletes_of))
+    await state.delete_ended(await find_run(state, run_id, caller.deletes_of))
 
 
 @router.post("/{run_id}/pin", summary="Keep a run until it is unpinned")

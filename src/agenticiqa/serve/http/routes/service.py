@@ -111,7 +111,7 @@ async def readyz(state: State) -> ReadinessReply:
 def _why_not(state: AppState) -> str | None:
     if state.queue.draining:
         return "stopping"
-    if not state.ready:
+    if not state.is_warm:
         return "loading its model"
     if state.is_short_of_room():
         return "out of room on its disk"
