@@ -11,6 +11,8 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -48,8 +50,9 @@ class RequestGuard:
         self.settings = settings
         self.observe = observe
         self._origins = {origin.rstrip("/").lower() for origin in settings.allowed_origins}
-        self._single = _BodiesInMemory(settings.bodies_at_once * settings.max_upload_bytes)
-        self._batches = _BodiesInMemory(BATCHES_AT_ONCE * settings.max_batch_upload_bytes)
+        one, batch = settings.max_upload_bytes, settings.max_batch_upload_bytes
+        self._single = _BodyLimits(one, settings.bodies_at_once * one)
+        self._batches = _BodyLimits(batch, BATCHES_AT_ONCE * batch)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -57,8 +60,8 @@ class RequestGuard:
             return
         request_id = secrets.token_hex(6)
         scope.setdefault("state", {})["request_id"] = request_id
-        batch = scope["path"] in BATCH_PATHS
-        body = _Body(scope, receive, self.settings, self._batches if batch else self._single, batch=batch)
+        limits = self._batches if scope["path"] in BATCH_PATHS else self._single
+        body = _Body(scope, receive, self.settings, limits)
         reply = _Response(scope, send, body, request_id)
         started = time.monotonic()
         try:
@@ -102,33 +105,24 @@ def _host_name(host: str) -> str:
         return ""
 
 
-class _BodiesInMemory:
-    """What all bodies that are being read hold together."""
+@dataclass
+class _BodyLimits:
+    """Of one body, and of all that are being read."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._held = 0
-
-    def add(self, size: int) -> None:
-        if self._held + size > self._most:
-            raise ServiceError(503, "uploads_full", "Too much is being uploaded just now. Try again.", retry_s=2)
-        self._held += size
-
-    def remove(self, size: int) -> None:
-        self._held -= size
+    one: int
+    together: int
+    held: int = 0
+    """What all hold now."""
 
 
 class _Body:
     """The request's body as it arrives, within limits."""
 
-    def __init__(
-        self, scope: Scope, receive: Receive, settings: ServiceSettings, others: _BodiesInMemory, *, batch: bool
-    ) -> None:
+    def __init__(self, scope: Scope, receive: Receive, settings: ServiceSettings, limits: _BodyLimits) -> None:
         headers = dict(scope["headers"])
         self._receive = receive
         self._settings = settings
-        self._others = others
-        self._limit = settings.max_batch_upload_bytes if batch else settings.max_upload_bytes
+        self._limits = limits
         self._announced = headers.get(b"content-length", b"")
         self._encoding = headers.get(b"content-encoding", b"identity").lower()
         self.complete = self._announced in (b"", b"0") and b"transfer-encoding" not in headers
@@ -142,13 +136,13 @@ class _Body:
     def check_announced(self) -> None:
         if self._encoding not in (b"identity", b""):
             raise ServiceError(415, "content_encoding", "Send the body as it is, without Content-Encoding.")
-        if self._announced.isdigit() and int(self._announced) > self._limit:
-            raise self._too_large()
+        if self._announced.isdigit():
+            self._check_size(int(self._announced))
 
-    def _too_large(self) -> ServiceError:
-        return ServiceError(
-            413, "body_too_large", f"The request is larger than {self._limit // (1024 * 1024)} MB, the limit here."
-        )
+    def _check_size(self, size: int) -> None:
+        if size > self._limits.one:
+            most = self._limits.one // (1024 * 1024)
+            raise ServiceError(413, "body_too_large", f"The request is larger than {most} MB, the limit here.")
 
     async def receive(self) -> Message:
         if self.complete:
@@ -160,9 +154,10 @@ class _Body:
             raise ServiceError(408, "slow_body", "The request's body arrived too slowly.") from None
         if message["type"] == "http.request":
             size = len(message.get("body", b""))
-            if self._taken + size > self._limit:
-                raise self._too_large()
-            self._others.add(size)
+            self._check_size(self._taken + size)
+            if self._limits.held + size > self._limits.together:
+                raise ServiceError(503, "uploads_full", "Too much is being uploaded just now. Try again.", retry_s=2)
+            self._limits.held += size
             self._taken += size
             self.complete = not message.get("more_body", False)
         else:
@@ -178,20 +173,21 @@ class _Body:
 
     def forget(self) -> None:
         """The request has ended: its body is in the upload store, or nowhere."""
-        self._others.remove(self._taken)
+        self._limits.held -= self._taken
         self._taken = 0
 
     async def linger(self) -> None:
         """Read and throw away what is under way, for a moment."""
-        end = time.monotonic() + LINGER_S
-        dropped = 0
-        while not self.complete and dropped < LINGER_BYTES and time.monotonic() < end:
-            try:
-                message = await asyncio.wait_for(self._receive(), max(end - time.monotonic(), 0.01))
-            except asyncio.TimeoutError:
-                return
-            dropped += len(message.get("body", b""))
-            self.complete = message["type"] != "http.request" or not message.get("more_body", False)
+
+        async def drop() -> None:
+            dropped = 0
+            while not self.complete and dropped < LINGER_BYTES:
+                message = await self._receive()
+                dropped += len(message.get("body", b""))
+                self.complete = message["type"] != "http.request" or not message.get("more_body", False)
+
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(drop(), LINGER_S)
 
 
 class _Response:

@@ -76,9 +76,11 @@ def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
                     self.transport.write(self.conn.send(event) or b"")
             self.transport.close()
 
+        def _in_request(self) -> bool:
+            return self.cycle is not None and not self.cycle.response_complete
+
         def _watch_headers(self) -> None:
-            in_request = self.cycle is not None and not self.cycle.response_complete
-            if in_request:
+            if self._in_request():
                 self._stop_watch()
             elif self._header_timer is None:
                 self._header_timer = self.loop.call_later(seconds, self._close)
@@ -90,8 +92,7 @@ def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
 
         def _close(self) -> None:
             self._header_timer = None
-            idle = self.cycle is None or self.cycle.response_complete
-            if idle and not self.transport.is_closing():
+            if not self._in_request() and not self.transport.is_closing():
                 with contextlib.suppress(h11.LocalProtocolError):
                     self.conn.send(h11.ConnectionClosed())
                 self.transport.close()

@@ -1,7 +1,6 @@
 """What a browser gets: the web page's files, the example pictures, and the HTTP interface as a page to read.
 
-The last is made of the OpenAPI document, without scripts or anything from elsewhere. Everything in it comes from the
-program itself, and is escaped all the same.
+The last is made of the OpenAPI document, without scripts or anything from elsewhere.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from fastapi.responses import Response
@@ -35,7 +35,6 @@ _CODE = re.compile(r"`([^`]+)`")
 
 def api_page(document: Mapping[str, Any]) -> str:
     """The whole page."""
-    about = document["info"]
     access = "This server asks for no key; it answers under the names of its own machine only."
     if document["components"].get("securitySchemes"):
         access = "This server asks for a key: send the header Authorization: Bearer KEY."
@@ -43,28 +42,13 @@ def api_page(document: Mapping[str, Any]) -> str:
     for path, methods in document["paths"].items():
         for method in sorted(methods, key=ORDER.index):
             sections[methods[method]["tags"][0]] += _operation(path, method, methods[method], document)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>AgenticIQA: HTTP interface</title>
-<link rel="icon" href="/static/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/static/css/base.css">
-<link rel="stylesheet" href="/static/css/api.css">
-</head>
-<body>
-<main class="api">
-<h1>AgenticIQA {_text(about["version"])}: HTTP interface</h1>
-<p>{_text(about["description"])} For programs: <a href="/openapi.json">openapi.json</a>. For people:
-<a href="/">the web page</a>.</p>
-<p>{access}</p>
-<nav><ul>{"".join(f'<li><a href="#{tag}">{title}</a></li>' for tag, title in TITLES.items())}</ul></nav>
-{"".join(f'<section id="{tag}"><h2>{TITLES[tag]}</h2>{own}</section>' for tag, own in sections.items())}
-</main>
-</body>
-</html>
-"""
+    return Template((FOLDER / "api.html").read_text("utf-8")).substitute(
+        version=_text(document["info"]["version"]),
+        about=_text(document["info"]["description"]),
+        access=access,
+        contents="".join(f'<li><a href="#{tag}">{title}</a></li>' for tag, title in TITLES.items()),
+        sections="".join(f'<section id="{tag}"><h2>{TITLES[tag]}</h2>{own}</section>' for tag, own in sections.items()),
+    )
 
 
 def _operation(path: str, method: str, operation: Mapping[str, Any], document: Mapping[str, Any]) -> str:
@@ -105,13 +89,8 @@ def _kind(schema: Mapping[str, Any]) -> str:
         return "file"
     if schema.get("type") == "array":
         return f"list of {_kind(schema.get('items', {}))}"
-    limits = [
-        f"{word} {schema[key]}"
-        for key, word in (("minimum", "from"), ("maximum", "to"), ("maxLength", "at most"))
-        if key in schema
-    ]
     default = f", default {schema['default']}" if schema.get("default") not in (None, "") else ""
-    return " ".join([str(schema.get("type", "anything")), *limits]) + default
+    return f"{schema.get('type', 'anything')}{default}"
 
 
 def _table(heads: tuple[str, ...], rows: Any) -> str:

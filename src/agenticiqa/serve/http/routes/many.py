@@ -115,7 +115,7 @@ async def latest(
 
 
 @batches.get("/{job_id}", summary="How far a batch is")
-@audits.get("/{job_id}", summary="How far an audit is; `links.sheet` is its contact sheet")
+@audits.get("/{job_id}", summary="How far an audit is")
 async def show(state: State, row: Own) -> BatchState:
     return _view(state, row)
 

@@ -11,7 +11,6 @@ import logging
 import math
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -24,7 +23,7 @@ from agenticiqa.errors import client_messages
 from agenticiqa.runtime.runs import INTERRUPTED
 from agenticiqa.runtime.stopping import Cancelled, stoppable
 from agenticiqa.serve.http.problems import ServiceError, service_error
-from agenticiqa.serve.http.store.job_record import QUEUED, JobOutcome, JobRecord, now
+from agenticiqa.serve.http.store.job_record import QUEUED, JobOutcome, JobRecord
 from agenticiqa.serve.http.work.lanes import Lane, MemoryShares, lower_priority
 
 logger = logging.getLogger(__name__)
@@ -71,7 +70,6 @@ class ServiceJob:
     stop_reason: StopReason | None = None
     outcome: JobOutcome | None = None
     events: list[dict[str, Any]] = field(default_factory=list, repr=False)
-    created_at: str = field(default_factory=now)
     done: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     _news: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
@@ -150,19 +148,18 @@ class JobQueue:
         self._of_one = max(1, math.ceil(self._places * KEY_SHARE)) if shared else self._places
         self._timeout_s = timeout_s
         self._memory = memory
-        self._taken: Counter[str] = Counter()
         self._usual_s = 1.0
-        self._small, self._large = Lane(), Lane()
+        self._lanes = {False: Lane(), True: Lane()}
+        """By whether jobs are large."""
         self._large_workers = max(1, workers // 2) if memory else 0
         self._jobs: dict[str, ServiceJob] = {}
         self._unkept: dict[str, JobOutcome] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self.draining = False
         self.ended: Callable[[ServiceJob, JobOutcome], None] = lambda _job, _outcome: None
-        for lane, count in ((self._small, workers), (self._large, self._large_workers)):
-            for _ in range(count):
-                # Daemons: a tool that hangs must not keep a stopping server alive.
-                threading.Thread(target=self._serve, args=(lane,), daemon=True).start()
+        for large in [False] * workers + [True] * self._large_workers:
+            # Daemons: a tool that hangs must not keep a stopping server alive.
+            threading.Thread(target=self._serve, args=(large,), daemon=True).start()
 
     # --- places ---
 
@@ -176,7 +173,7 @@ class JobQueue:
 
     @property
     def taken(self) -> int:
-        return self._taken.total()
+        return len(self.active)
 
     @property
     def is_full(self) -> bool:
@@ -188,16 +185,12 @@ class JobQueue:
             raise ServiceError(503, "stopping", "The server is stopping.", retry_s=5)
         if self.is_full:
             raise self._busy("queue_full", "All workers are busy and the queue is full.")
-        if self._taken[owner] >= min(self._of_one, most or self._of_one):
+        if sum(job.owner == owner for job in self.active) >= min(self._of_one, most or self._of_one):
             raise self._busy("share_full", "This key has as many runs here as it may have at a time.")
 
     def _busy(self, kind: str, detail: str, status: int = 429) -> ServiceError:
         wait = max(1, min(MOST_RETRY_S, math.ceil(self._usual_s * (self.taken / self._workers) / 2)))
         return ServiceError(status, kind, f"{detail} Try again in {wait} seconds.", retry_s=wait)
-
-    def _free_place(self, owner: str) -> None:
-        self._taken[owner] -= 1
-        self._taken += Counter()  # drops owners who hold nothing
 
     # --- jobs ---
 
@@ -218,7 +211,7 @@ class JobQueue:
     def stop(self, job: ServiceJob, reason: StopReason) -> None:
         """Tell a job to stop: at its next step or tile, or at once where it has not begun."""
         job.stop(reason)
-        if self._lane_of(job).remove(job):
+        if self._lanes[self._is_large(job)].remove(job):
             ending = asyncio.get_running_loop().create_task(self._end_stopped(job, reason))
             self._ending.add(ending)
             ending.add_done_callback(self._ending.discard)
@@ -244,38 +237,25 @@ class JobQueue:
         ``need`` is what the work takes of memory: more than there will ever be is refused.
         """
         self.check_room(owner, most)
-        job = ServiceJob(
-            job_id,
-            owner,
-            kind,
-            work,
-            time.monotonic() + self._timeout_s,
-            recorded=request is not None,
-            holds=frozenset(holds),
-            loop=asyncio.get_running_loop(),
-            need=need,
-        )
+        deadline, loop = time.monotonic() + self._timeout_s, asyncio.get_running_loop()
+        job = ServiceJob(job_id, owner, kind, work, deadline, request is not None, frozenset(holds), loop, need)
         if self._memory is not None and self._is_large(job):
             self._memory.budget.check(need, "This run")
             if sum(map(self._is_large, self.active)) >= self._large_workers + LARGE_WAITING:
                 raise self._busy("memory_busy", "Other large pictures are being worked on.", 503)
-        self._taken[owner] += 1
+        self._jobs[job_id] = job
         try:
             if request is not None:
                 await asyncio.to_thread(self._record.begin, job_id, owner, kind, request)
         except BaseException:
-            self._free_place(owner)
+            del self._jobs[job_id]
             raise
-        self._jobs[job_id] = job
         job.add_event("status", {"status": QUEUED})
-        self._lane_of(job).put(job)
+        self._lanes[self._is_large(job)].put(job)
         return job
 
     def _is_large(self, job: ServiceJob) -> bool:
         return self._memory is not None and self._memory.is_large(job.need)
-
-    def _lane_of(self, job: ServiceJob) -> Lane:
-        return self._large if self._is_large(job) else self._small
 
     async def drain(self, grace_s: float) -> None:
         """Let accepted work finish; record as interrupted what does not in time. Nothing is accepted meanwhile."""
@@ -287,8 +267,8 @@ class JobQueue:
         for job in self.active:
             # Its thread is inside a long step and ends with the process.
             await self._end_stopped(job, "interrupted")
-        self._small.close()
-        self._large.close()
+        for lane in self._lanes.values():
+            lane.close()
 
     async def _until_idle(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -297,10 +277,10 @@ class JobQueue:
 
     # --- workers ---
 
-    def _serve(self, lane: Lane) -> None:
-        if lane is self._large:
+    def _serve(self, large: bool) -> None:
+        if large:
             lower_priority()
-        while (job := lane.take()) is not None:
+        while (job := self._lanes[large].take()) is not None:
             started = time.monotonic()
             outcome = self._carried_out(job)
             outcome = replace(outcome, seconds=round(time.monotonic() - started, 4), events=_events_so_far(job))
@@ -356,7 +336,6 @@ class JobQueue:
         job.add_event("done", {"status": outcome.status})
         job.status = outcome.status
         job.outcome = outcome
-        self._free_place(job.owner)
         if outcome.seconds is not None and not self._is_large(job):
             # Large runs take much longer and keep nobody else waiting.
             self._usual_s += 0.2 * (outcome.seconds - self._usual_s)
