@@ -27,7 +27,7 @@ from agenticiqa.serve.http.observing import log_request
 from agenticiqa.serve.http.page.files import EXAMPLES, PageFiles, api_page
 from agenticiqa.serve.http.problems import STORAGE_FULL, Problem, ServiceError, on_error
 from agenticiqa.serve.http.request_guard import RequestGuard
-from agenticiqa.serve.http.routes import many, pictures, runs, service, work
+from agenticiqa.serve.http.routes import many, runs, service, work
 from agenticiqa.serve.http.routes.common import COMPONENTS
 from agenticiqa.serve.http.wire import AssessBody, BatchBody, CompareBody, MeasureBody, PreviewBody
 
@@ -72,7 +72,6 @@ def create_app(state: AppState) -> FastAPI:
     for router in (
         work.router,
         runs.router,
-        pictures.router,
         many.batches,
         many.audits,
         service.catalogue,

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Path
 from pydantic import BaseModel
 
-from agenticiqa.serve.http.access import AssessCaller
-from agenticiqa.serve.http.app_state import AppState, State, own_job
+from agenticiqa.serve.http.app_state import AppState, AssessCaller, State, own_job
 from agenticiqa.serve.http.problems import MEDIA_TYPE, title_of
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.wire import PictureRequest, Run

@@ -15,8 +15,15 @@ from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 
 from agenticiqa.reports.contact_sheet.page import SheetLinks, sheet_policy
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.access import BatchAdmitted, BatchCaller, CallerInfo
-from agenticiqa.serve.http.app_state import AppState, State, kept_picture, own_job
+from agenticiqa.serve.http.app_state import (
+    AppState,
+    BatchAdmitted,
+    BatchCaller,
+    CallerInfo,
+    State,
+    kept_picture,
+    own_job,
+)
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.common import (
     FILE,
@@ -30,7 +37,7 @@ from agenticiqa.serve.http.routes.common import (
     reply_of,
     request_body,
 )
-from agenticiqa.serve.http.routes.pictures import MaxSide, drawn_picture, picture_gone
+from agenticiqa.serve.http.routes.runs import MaxSide, drawn_picture, picture_gone
 from agenticiqa.serve.http.store.job_record import JobOutcome, JobRow
 from agenticiqa.serve.http.wire import BatchBody, BatchState
 from agenticiqa.serve.http.work.jobs import ServiceJob, Work

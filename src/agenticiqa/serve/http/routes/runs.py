@@ -1,26 +1,36 @@
-"""Routes about runs: list, show, follow, cancel, pin, delete, and the page of each."""
+"""Routes about runs: list, show, follow, cancel, pin, delete; the page of each, its pictures, and maps of lost quality.
+
+What was sent is never sent back as it is: it is decoded and encoded afresh, so that nothing hidden in a file (scripts,
+metadata, a second file) comes out again.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from html import escape
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
+from PIL import Image
 
+from agenticiqa.errors import ImageNotFoundError, ToolError
 from agenticiqa.nodes.results import Assessment, Comparison
+from agenticiqa.pictures.file_facts import read_file_facts
+from agenticiqa.pictures.images import Box, load_image, peek_size, png_bytes
+from agenticiqa.pictures.inputs import aligned
+from agenticiqa.pictures.regions import Bytes, coloured, overlay
 from agenticiqa.reports.assessment import render_report, report_item
 from agenticiqa.reports.comparison import render_page
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.serve.http.access import AssessCaller
-from agenticiqa.serve.http.app_state import State, stored_pictures
+from agenticiqa.serve.http.app_state import AppState, AssessCaller, State, stored_pictures
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.common import (
+    PNG,
     RUN_KINDS,
     JobId,
     OwnRun,
@@ -30,19 +40,30 @@ from agenticiqa.serve.http.routes.common import (
     run_summary,
     run_view,
 )
-from agenticiqa.serve.http.routes.pictures import drawing_need
 from agenticiqa.serve.http.store.job_record import JobRow
-from agenticiqa.serve.http.wire import Run, RunList
+from agenticiqa.serve.http.store.uploads import StoredPicture
+from agenticiqa.serve.http.wire import PictureFile, Run, RunList, WorstPlace
 from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.serve.http.work.pipeline_work import with_picture_names
+from agenticiqa.tools.maps import badness_of
+from agenticiqa.tools.measuring import ToolJob, ToolRunner
+from agenticiqa.tools.needs import pictures_need, pixels_of, sizes_once_scaled, tool_need
+from agenticiqa.tools.registry import Tool
 
-router = APIRouter(prefix="/v1/runs", tags=["runs"], responses=problems(404, 409, 422))
+router = APIRouter(prefix="/v1/runs", tags=["runs"], responses=problems(404, 409, 422, 429))
 
 HEARTBEAT_S = 10.0
 REPORT_POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'; sandbox"
 )
+DRAWING_BYTES = 40
+"""Per pixel: colours over the picture, and the file that is made of it."""
+QUALITY = "quality"
+"""The map of the embedded model, which needs no tool."""
+DIFFERENCE = "difference"
+"""The map of a comparison: who is better where."""
+CACHED = {"Cache-Control": "private, max-age=300"}
 
 
 @router.get("", summary="Your runs, newest first")
@@ -143,7 +164,6 @@ def _sse(event: dict[str, Any]) -> str:
     "/{run_id}/report",
     summary="The run as one self-contained page",
     response_class=HTMLResponse,
-    responses=problems(429),
 )
 async def run_report(state: State, row: OwnRun) -> Response:
     if row.result is None:
@@ -167,3 +187,192 @@ def _report_page(row: JobRow, limits: ImageLimits) -> str:
     for picture in pictures.values():
         page = page.replace(str(picture.path), escape(picture.name)).replace(picture.path.name, escape(picture.name))
     return page
+
+
+# --- drawing ---
+
+
+def drawing_need(
+    pictures: Sequence[StoredPicture], limits: ImageLimits, tool: Tool | None = None, *, align: bool = False
+) -> int:
+    """What drawing these pictures takes of memory, with a map of a tool over one of them."""
+    sizes = sizes_once_scaled([peek_size(picture.path, limits) for picture in pictures], resize=align)
+    pixels = max(map(pixels_of, sizes))
+    return pictures_need(sizes) + DRAWING_BYTES * pixels + (tool_need(tool, pixels) if tool else 0)
+
+
+def shown_picture(picture: StoredPicture, limits: ImageLimits, max_side: int | None) -> tuple[bytes, tuple[int, int]]:
+    """The picture as PNG for a screen, and its own size."""
+    image = load_image(picture.path, limits)
+    return _png(image.pil, max_side), image.size
+
+
+def _png(shown: Image.Image, max_side: int | None) -> bytes:
+    if max_side is not None and max(shown.size) > max_side:
+        shown = shown.copy()
+        shown.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
+    return png_bytes(shown)
+
+
+def _quality_map(picture: StoredPicture, limits: ImageLimits) -> Bytes:
+    """The picture under the embedded model's map, 1 (red) to 5 (blue)."""
+    from agenticiqa.vision.quality_map import quality_map
+
+    image = load_image(picture.path, limits)
+    return overlay(image.rgb, quality_map(image))
+
+
+def _difference_map(pictures: Sequence[StoredPicture], limits: ImageLimits) -> Bytes:
+    """Where the first of two pictures is better (blue) and where the second (orange); a third is the reference."""
+    from agenticiqa.reports.comparison import difference_of, open_pictures
+
+    a, b, *originals = (picture.path for picture in pictures)
+    opened = open_pictures(a, b, originals[0] if originals else None, limits)
+    difference = difference_of(opened)
+    if difference is None:
+        raise ToolError("No difference map can be made of these pictures.")
+    return difference.picture(opened.a.rgb)
+
+
+def _tool_map(
+    tool: Tool, pictures: Sequence[StoredPicture], region: Box | None, limits: ImageLimits, *, align: bool
+) -> Bytes:
+    """The first picture as it was measured, or a region of it, under one tool's map; the second is the reference."""
+    image, *originals = (load_image(picture.path, limits) for picture in pictures)
+    original = originals[0] if originals else None
+    if original is not None and align:
+        image = aligned(image, original)
+    result = ToolRunner(image, original, keep_maps=True).measure(ToolJob(tool, region))
+    if result.map is None:
+        raise ToolError(result.error or f"{tool.name} makes no map.")
+    pixels = image.rgb if region is None else image.rgb[region.rows, region.columns]
+    return coloured(pixels, badness_of(result.map, tool.spec))
+
+
+# --- pictures ---
+
+
+Result = TypeVar("Result")
+MaxSide = Annotated[int | None, Query(ge=16, le=8192, description="Scale down so that no side is longer.")]
+Which = Annotated[Literal["a", "b"] | None, Query(description="Of a comparison.")]
+
+
+async def _looked(
+    state: AppState,
+    look: Callable[[], Result],
+    pictures: Sequence[StoredPicture],
+    tool: Tool | None = None,
+    *,
+    align: bool = False,
+) -> Result:
+    try:
+        return await state.render_queue.draw(
+            look, lambda: drawing_need(pictures, state.pipeline.limits, tool, align=align)
+        )
+    except ImageNotFoundError:
+        # It went between a look at the upload store and its turn to be drawn.
+        raise picture_gone() from None
+
+
+async def drawn_picture(state: AppState, picture: StoredPicture, max_side: int | None) -> Response:
+    data, _ = await _looked(state, lambda: shown_picture(picture, state.pipeline.limits, max_side), [picture])
+    return Response(data, media_type="image/png", headers=CACHED)
+
+
+def picture_gone() -> ServiceError:
+    return ServiceError(404, "picture_gone", "This picture is no longer kept here.")
+
+
+def _picture(row: JobRow, name: str) -> StoredPicture:
+    picture = stored_pictures(row.request).get(name)
+    if picture is None:
+        raise ServiceError(404, "no_such_picture", "This run has no such picture.")
+    if not picture.path.is_file():
+        raise picture_gone()
+    return picture
+
+
+async def _chosen(row: OwnRun, which: Which = None) -> StoredPicture:
+    return _picture(row, "image" if row.kind == "assess" else f"image_{which or 'a'}")
+
+
+Chosen = Annotated[StoredPicture, Depends(_chosen)]
+"""The picture of the run, or one of the two of a comparison."""
+
+
+@router.get("/{run_id}/image", summary="The picture of a run", response_class=Response, responses=PNG)
+async def run_image(state: State, picture: Chosen, max_side: MaxSide = None) -> Response:
+    return await drawn_picture(state, picture, max_side)
+
+
+@router.get("/{run_id}/reference", summary="The reference picture of a run", response_class=Response, responses=PNG)
+async def run_reference(state: State, row: OwnRun, max_side: MaxSide = None) -> Response:
+    return await drawn_picture(state, _picture(row, "reference"), max_side)
+
+
+@router.get(
+    "/{run_id}/map",
+    summary="Where quality is lost, over the picture",
+    description="Red is worse, blue is better. `tool=quality` is the embedded model's map with fixed colours, 1 to 5; "
+    "a tool's own map is coloured relative to its worst places; `tool=difference` shows who is better where in a "
+    "comparison.",
+    response_class=Response,
+    responses=PNG,
+)
+async def run_map(
+    state: State,
+    row: OwnRun,
+    picture: Chosen,
+    tool: Annotated[str, Query(max_length=100, description="`quality`, `difference` or a tool.")] = QUALITY,
+    region: Annotated[str | None, Query(max_length=100, description="A region of the request, by name.")] = None,
+    max_side: MaxSide = None,
+) -> Response:
+    limits, align, named = state.pipeline.limits, False, None
+    with_reference = tool != QUALITY and "reference" in stored_pictures(row.request)
+    originals = [_picture(row, "reference")] if with_reference else []
+    if tool == QUALITY:
+        needed = [picture]
+        draw = partial(_quality_map, picture, limits)
+    elif tool == DIFFERENCE and row.kind == "compare":
+        needed = [_picture(row, "image_a"), _picture(row, "image_b"), *originals]
+        draw = partial(_difference_map, needed, limits)
+    else:
+        boxes = row.request.get("regions") or {}
+        if region is not None and region not in boxes:
+            raise ServiceError(422, "unknown_region", "This run has no region of this name.")
+        box = Box(*boxes[region]) if region is not None else None
+        named = state.pipeline.assessor().tools.find(tool)
+        align = row.request.get("align") == "resize"
+        needed = [picture, *originals]
+        draw = partial(_tool_map, named, needed, box, limits, align=align)
+    data = await _looked(state, lambda: _png(Image.fromarray(draw()), max_side), needed, named, align=align)
+    return Response(data, media_type="image/png", headers=CACHED)
+
+
+@router.get(
+    "/{run_id}/worst",
+    summary="Where the picture is worst",
+    description="By the embedded model's map, whatever model answered.",
+)
+async def run_worst(state: State, picture: Chosen, response: Response) -> WorstPlace:
+    def look() -> WorstPlace:
+        from agenticiqa.vision.quality_map import quality_map, worst_place
+
+        image = load_image(picture.path, state.pipeline.limits)
+        found = worst_place(quality_map(image), image.size)
+        return WorstPlace(box=found.box.as_list(), score=found.score, whole=found.whole, even=found.even)
+
+    response.headers.update(CACHED)
+    return await _looked(state, look, [picture])
+
+
+@router.get(
+    "/{run_id}/file",
+    summary="What the picture's file says",
+    description="Format, size, and how it was taken. Where it was taken, by whom, and numbers of devices are left out.",
+)
+async def run_file(state: State, picture: Chosen, response: Response) -> PictureFile:
+    found = await _looked(state, lambda: read_file_facts(picture.path, state.pipeline.limits), [picture])
+    response.headers.update(CACHED)
+    (width, height), facts = found.size, {name: value for name, value in vars(found).items() if name != "size"}
+    return PictureFile.model_validate({**facts, "name": picture.name, "width": width, "height": height})

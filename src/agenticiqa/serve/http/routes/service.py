@@ -12,8 +12,7 @@ from agenticiqa._version import __version__
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.models.backends import find_provider, provider_names
 from agenticiqa.pictures.formats import readable
-from agenticiqa.serve.http.access import AdminCaller, Caller
-from agenticiqa.serve.http.app_state import AppState, State
+from agenticiqa.serve.http.app_state import AdminCaller, AppState, Caller, State
 from agenticiqa.serve.http.page.files import EXAMPLES, ExamplePicture
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.common import FILE, problems, reply_of

@@ -13,10 +13,9 @@ from fastapi.responses import JSONResponse, Response
 
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.access import AssessAdmitted, CallerInfo
-from agenticiqa.serve.http.app_state import AppState, State, kept_picture
+from agenticiqa.serve.http.app_state import AppState, AssessAdmitted, CallerInfo, State, kept_picture
 from agenticiqa.serve.http.routes.common import PNG, WORK_PROBLEMS, Responses, body_of, find_run, links_of, run_view
-from agenticiqa.serve.http.routes.pictures import drawing_need, shown_picture
+from agenticiqa.serve.http.routes.runs import drawing_need, shown_picture
 from agenticiqa.serve.http.store.job_record import JobOutcome
 from agenticiqa.serve.http.wire import AssessBody, CompareBody, MeasureBody, MeasuredValue, PreviewBody, Run
 from agenticiqa.serve.http.work.intake import Body, Intake
