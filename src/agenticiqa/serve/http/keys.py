@@ -58,7 +58,12 @@ class KeyRecord:
     @property
     def owner(self) -> str:
         """Whom runs made with it belong to."""
-        return f"key:{self.id}"
+        return f"key:{self.id}" if self.id else self.name
+
+    @property
+    def deletes_of(self) -> str | None:
+        """Whose runs it may delete; None: everybody's."""
+        return None if self.id and "admin" in self.roles else self.owner
 
     @property
     def is_active(self) -> bool:
@@ -69,6 +74,8 @@ class KeyRecord:
         return self.expires_at is not None and self.expires_at <= _now()
 
 
+LOCAL_USER = KeyRecord(id="", name="local", sha256="", created_at="")
+"""Whoever asks a server without keys: it may do everything, with its own runs."""
 _FILE = TypeAdapter(dict[Literal["keys"], list[KeyRecord]])
 
 

@@ -28,10 +28,6 @@ class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def _with_examples(*examples: dict[str, Any]) -> ConfigDict:
-    return ConfigDict(json_schema_extra={"examples": [*examples]})
-
-
 class PictureSource(_Request):
     """Where a picture comes from: exactly one way."""
 
@@ -66,14 +62,6 @@ class PictureRequest(_Request):
 
 
 class AssessBody(PictureRequest):
-    model_config = _with_examples(
-        {
-            "image": {"example": "dandelion_compressed"},
-            "query": "Which distortion dominates? A. Motion blur B. JPEG compression C. Underexposure",
-        },
-        {"image": {"example": "dandelion_compressed"}, "reference": {"example": "dandelion"}, "query": DEFAULT_QUERY},
-    )
-
     image: PictureSource
     reference: PictureSource | None = None
     query: str = Field(DEFAULT_QUERY, min_length=1, description="The question; options may be part of it")
@@ -95,14 +83,6 @@ class AssessBody(PictureRequest):
 
 
 class MeasureBody(PictureRequest):
-    model_config = _with_examples(
-        {
-            "image": {"example": "dandelion_compressed"},
-            "reference": {"example": "dandelion"},
-            "tools": ["PSNR", "SSIM"],
-        }
-    )
-
     image: PictureSource
     reference: PictureSource | None = None
     tools: list[Name] | None = Field(None, min_length=1, max_length=64, description="Names from GET /v1/tools")
@@ -112,8 +92,6 @@ class MeasureBody(PictureRequest):
 
 
 class CompareBody(PictureRequest):
-    model_config = _with_examples({"image_a": {"example": "dandelion"}, "image_b": {"example": "dandelion_compressed"}})
-
     image_a: PictureSource
     image_b: PictureSource
     reference: PictureSource | None = None
@@ -123,8 +101,6 @@ class CompareBody(PictureRequest):
 
 
 class PreviewBody(PictureRequest):
-    model_config = _with_examples({"image": {"example": "dandelion"}})
-
     image: PictureSource
 
 
@@ -145,16 +121,6 @@ class BatchSample(_Request):
 
 class BatchBody(_Request):
     """The JSON form of POST /v1/batches, and the field ``batch`` of its form."""
-
-    model_config = _with_examples(
-        {
-            "samples": [
-                {"sample_id": "before", "image": {"example": "dandelion"}},
-                {"sample_id": "after", "image": {"example": "dandelion_compressed"}},
-            ],
-            "tools": ["sharpness", "blockiness"],
-        }
-    )
 
     samples: list[BatchSample] = Field(min_length=1)
     query: str = Field(DEFAULT_QUERY, min_length=1, description="The question of samples that bring none")

@@ -27,8 +27,6 @@ MAX_STORE_BYTES = 512 * 1024 * 1024
 """Of inline pictures kept for the maps and reports of earlier calls; beyond it the oldest go."""
 _DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,", re.IGNORECASE)
 _OTHER_URL = re.compile(r"[a-z][a-z0-9+.-]{1,20}:", re.IGNORECASE)
-_SHORTEST_INLINE = 256
-"""Text without a ``data:`` head counts as base64 only from this length on; no path is that long without a separator."""
 
 
 class PictureStore:
@@ -68,8 +66,6 @@ class PictureStore:
         head = _DATA_URL.match(text)
         if head:
             return self._kept(text[head.end() :], held)
-        if len(text) > _SHORTEST_INLINE and "/" not in text[:64] and "." not in text:
-            return self._kept(text, held)
         if _OTHER_URL.match(text) and not re.match(r"[a-z]:[\\/]", text, re.IGNORECASE):
             # Fetching addresses that a model read somewhere would let strangers reach this machine's network.
             raise ImageError("Addresses are not fetched.", hint="Give a path, or the picture as a data: URL in base64.")

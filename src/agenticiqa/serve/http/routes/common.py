@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Path
 from pydantic import BaseModel
 
+from agenticiqa._data import read_data
 from agenticiqa.serve.http.app_state import AppState, AssessCaller, State, own_job
 from agenticiqa.serve.http.problems import MEDIA_TYPE, title_of
 from agenticiqa.serve.http.store.job_record import JobRow
@@ -16,6 +17,7 @@ from agenticiqa.serve.http.work.jobs import ServiceJob
 
 COMPONENTS = "#/components/schemas/"
 Responses = dict[int | str, dict[str, Any]]
+_EXAMPLES = read_data("serve/http/routes/examples.yaml")
 
 
 # --- the OpenAPI document ---
@@ -66,8 +68,8 @@ def request_body(form_schema: dict[str, Any], model: type[BaseModel] | None = No
     """A body that comes as a form or, where there is a model for it, as JSON."""
     content: dict[str, Any] = {"multipart/form-data": {"schema": {"type": "object", **form_schema}}}
     if model is not None:
-        given: Any = model.model_config["json_schema_extra"]
-        examples = {f"example {place}": {"value": value} for place, value in enumerate(given["examples"], 1)}
+        given = _EXAMPLES[model.__name__]
+        examples = {f"example {place}": {"value": value} for place, value in enumerate(given, 1)}
         json_body = {"schema": {"$ref": f"{COMPONENTS}{model.__name__}"}, "examples": examples}
         content = {"application/json": json_body, **content}
     return {"requestBody": {"required": True, "content": content}}

@@ -19,11 +19,11 @@ from agenticiqa.serve.http.app_state import (
     AppState,
     BatchAdmitted,
     BatchCaller,
-    CallerInfo,
     State,
     kept_picture,
     own_job,
 )
+from agenticiqa.serve.http.keys import KeyRecord
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.common import (
     FILE,
@@ -101,7 +101,7 @@ def _view(state: AppState, row: JobRow) -> BatchState:
 
 
 async def _sent(
-    kind: str, state: AppState, caller: CallerInfo, job_id: str, work: Work, asked: dict[str, Any], samples: Samples
+    kind: str, state: AppState, caller: KeyRecord, job_id: str, work: Work, asked: dict[str, Any], samples: Samples
 ) -> Response:
     pictures = {name: {each: picture.as_recorded() for each, picture in own.items()} for name, own in samples.items()}
     request = {**asked, "total": len(samples), "sample_pictures": pictures}

@@ -9,14 +9,13 @@ from fastapi import APIRouter, Path
 from fastapi.responses import Response
 
 from agenticiqa._version import __version__
-from agenticiqa.errors import AgenticIQAError
-from agenticiqa.models.backends import find_provider, provider_names
+from agenticiqa.models.backends import provider_names
 from agenticiqa.pictures.formats import readable
 from agenticiqa.serve.http.app_state import AdminCaller, AppState, Caller, State
 from agenticiqa.serve.http.page.files import EXAMPLES, ExamplePicture
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.common import FILE, problems, reply_of
-from agenticiqa.serve.http.wire import BackendInfo, BackendList, ReadinessReply, ServiceLimits
+from agenticiqa.serve.http.wire import BackendList, ReadinessReply, ServiceLimits
 from agenticiqa.serve.http.work.pipeline_work import presentable
 from agenticiqa.tools.facts import all_facts
 
@@ -38,20 +37,11 @@ async def list_backends(state: State, _caller: Caller) -> BackendList:
     def found() -> BackendList:
         return BackendList(
             default=state.pipeline.default_backends(),
-            selectable=list(state.pipeline.selectable),
-            providers=[_provider(state, name) for name in provider_names()],
+            selectable=state.pipeline.selectable,
+            providers=[state.pipeline.provider(name) for name in provider_names()],
         )
 
     return await asyncio.to_thread(found)
-
-
-def _provider(state: AppState, name: str) -> BackendInfo:
-    try:
-        provider = find_provider(name)
-        ready = provider.readiness(state.pipeline.settings.provider(name)).ready
-    except AgenticIQAError:
-        return BackendInfo(provider=name, ready=False, local=False, description="")
-    return BackendInfo(provider=name, ready=ready, local=provider.local, description=provider.description)
 
 
 @catalogue.get("/limits", summary="What pictures may be like")

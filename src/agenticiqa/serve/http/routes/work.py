@@ -13,7 +13,8 @@ from fastapi.responses import JSONResponse, Response
 
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.app_state import AppState, AssessAdmitted, CallerInfo, State, kept_picture
+from agenticiqa.serve.http.app_state import AppState, AssessAdmitted, State, kept_picture
+from agenticiqa.serve.http.keys import KeyRecord
 from agenticiqa.serve.http.routes.common import PNG, WORK_PROBLEMS, Responses, body_of, find_run, links_of, run_view
 from agenticiqa.serve.http.routes.runs import drawing_need, shown_picture
 from agenticiqa.serve.http.store.job_record import JobOutcome
@@ -105,14 +106,14 @@ async def make_preview(request: Request, state: State, caller: AssessAdmitted) -
     return Response(data, media_type="image/png", headers={"Picture-Size": f"{size[0]}x{size[1]}"})
 
 
-async def _read(request: Request, state: AppState, caller: CallerInfo, form: type[Body]) -> Intake[Body]:
+async def _read(request: Request, state: AppState, caller: KeyRecord, form: type[Body]) -> Intake[Body]:
     return await state.reader.read(request, form, partial(kept_picture, state, caller.owner))
 
 
 async def _asked(
     request: Request,
     state: AppState,
-    caller: CallerInfo,
+    caller: KeyRecord,
     kind: str,
     intake: Intake[Question],
     work: Callable[[ServiceJob, Intake[Question]], JobOutcome],

@@ -19,7 +19,7 @@ from pydantic_core import to_jsonable_python
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.api.comparison import compare_pictures
 from agenticiqa.api.measure import Measurer, Pair, choose_tools
-from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, RegionError
+from agenticiqa.errors import AgenticIQAError, RegionError
 from agenticiqa.models.backends import BackendName, choose_backend, find_provider
 from agenticiqa.nodes.run_context import EMBEDDED, PipelineEvent
 from agenticiqa.pictures.images import Box, LoadedImage, decode_image, load_image, png_bytes
@@ -30,7 +30,7 @@ from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.serve.http.problems import REQUEST_FAULTS, ServiceError, without_addresses
 from agenticiqa.serve.http.store.job_record import JobOutcome
 from agenticiqa.serve.http.store.uploads import StoredPicture
-from agenticiqa.serve.http.wire import AssessBody, CompareBody, MeasureBody
+from agenticiqa.serve.http.wire import AssessBody, BackendInfo, CompareBody, MeasureBody
 from agenticiqa.serve.http.work.intake import Intake
 from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.tools.needs import assessing_need, measuring_need
@@ -50,7 +50,10 @@ class Pipeline:
         self, settings: Settings, allowed_backends: tuple[str, ...], clients: Mapping[str, VLMClient] | None = None
     ) -> None:
         self.settings = settings
-        self.selectable = _selectable(settings, allowed_backends)
+        # Any other name is refused: for some providers the name is a folder or a download.
+        named = dict.fromkeys([EMBEDDED, *(settings.role(role).backend for role in ROLES), *allowed_backends])
+        self.selectable = [name for name in named if self.provider(BackendName.parse(name).provider).ready]
+        """Backends a request may name: the embedded one, those configured, those the operator allowed; if ready."""
         self.limits = settings.pipeline.images
         self._clients = dict(clients or {})
         self._assessors: dict[str | None, AgenticIQA] = {}
@@ -100,6 +103,15 @@ class Pipeline:
             except AgenticIQAError:
                 names[role] = None
         return names
+
+    def provider(self, name: str) -> BackendInfo:
+        """What is known of a provider of models, and whether it can be used here."""
+        try:
+            provider = find_provider(name)
+            ready = provider.readiness(self.settings.provider(name)).ready
+        except AgenticIQAError:
+            return BackendInfo(provider=name, ready=False, local=False, description="")
+        return BackendInfo(provider=name, ready=ready, local=provider.local, description=provider.description)
 
     def check_query(self, query: str | None) -> None:
         if query is not None:
@@ -222,23 +234,6 @@ def failures_by_sent_name(pictures: Mapping[str, StoredPicture]) -> Iterator[Non
     except AgenticIQAError as error:
         error.message = _replaced(error.message, _names(pictures))
         raise
-
-
-def _selectable(settings: Settings, allowed: tuple[str, ...]) -> tuple[str, ...]:
-    """Backends a request may name: the embedded one, the configured ones, and those the operator allowed, if ready.
-
-    Any other name is refused: for some providers the name is a folder or a download.
-    """
-    named = dict.fromkeys([EMBEDDED, *(settings.role(role).backend for role in ROLES), *allowed])
-    return tuple(name for name in named if _is_ready(name, settings))
-
-
-def _is_ready(backend: str, settings: Settings) -> bool:
-    provider = BackendName.parse(backend).provider
-    try:
-        return find_provider(provider).readiness(settings.provider(provider)).ready
-    except BackendUnavailableError:
-        return False
 
 
 def _names(pictures: Mapping[str, StoredPicture]) -> dict[str, str]:
