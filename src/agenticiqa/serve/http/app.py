@@ -100,7 +100,7 @@ def _add_guards(app: FastAPI, state: AppState) -> None:
             CORSMiddleware,
             allow_origins=list(settings.allowed_origins),
             allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "Prefer", "Last-Event-ID"],
+            allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
             expose_headers=["Location", "Retry-After", "X-Request-Id"],
         )
 
