@@ -15,17 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from agenticiqa import errors
 from agenticiqa._data import read_data
-from agenticiqa.errors import (
-    AgenticIQAError,
-    BackendError,
-    BackendUnavailableError,
-    HomeFullError,
-    ImageError,
-    RunNotFoundError,
-    ToolError,
-    client_messages,
-)
 from agenticiqa.runtime.files import is_out_of_space
 
 logger = logging.getLogger(__name__)
@@ -101,12 +92,12 @@ REQUEST_FAULTS = {
     "region": 422,
 }
 # Of errors outside of runs; the first entry whose class fits decides.
-_STATUS_BY_ERROR: dict[type[AgenticIQAError], int] = {
-    ImageError: 422,
-    ToolError: 422,
-    RunNotFoundError: 404,
-    BackendUnavailableError: 422,
-    BackendError: 502,
+_STATUS_BY_ERROR: dict[type[errors.AgenticIQAError], int] = {
+    errors.ImageError: 422,
+    errors.ToolError: 422,
+    errors.RunNotFoundError: 404,
+    errors.BackendUnavailableError: 422,
+    errors.BackendError: 502,
 }
 
 
@@ -123,15 +114,15 @@ def service_error(what: str, error: Exception) -> ServiceError:
     """What a client is told of any failure of ``what``. The log has the rest of a full disk and of a defect."""
     if isinstance(error, ServiceError):
         return error
-    if isinstance(error, HomeFullError) or is_out_of_space(error):
+    if isinstance(error, errors.HomeFullError) or is_out_of_space(error):
         logger.error("%s: there is no room left on the disk (%s)", what, error)
         told = "The server has no room left to keep this. Try again later, or tell whoever runs it."
         return ServiceError(STORAGE_FULL, "storage_full", told, retry_s=60)
-    if isinstance(error, AgenticIQAError):
+    if isinstance(error, errors.AgenticIQAError):
         by_class = (status for known, status in _STATUS_BY_ERROR.items() if isinstance(error, known))
         status = REQUEST_FAULTS.get(error.kind) or next(by_class, None)
         if status is not None:
-            with client_messages():
+            with errors.client_messages():
                 return ServiceError(status, error.kind, without_addresses(str(error)))
     # Also a broken configuration or database: for the server's log, not for its clients.
     logger.error("%s failed", what, exc_info=error)
@@ -140,13 +131,13 @@ def service_error(what: str, error: Exception) -> ServiceError:
 
 def invalid_fields(error: ValidationError | RequestValidationError) -> ServiceError:
     """Which fields are wrong and why, without repeating what was sent."""
-    errors = [
+    wrong = [
         {"field": ".".join(str(part) for part in each["loc"]), "message": str(each["msg"])}
         for each in error.errors()[:20]
     ]
-    first = errors[0]
+    first = wrong[0]
     return ServiceError(
-        422, "invalid_request", f"{first['field'] or 'body'}: {first['message']}.".replace("..", "."), errors=errors
+        422, "invalid_request", f"{first['field'] or 'body'}: {first['message']}.".replace("..", "."), errors=wrong
     )
 
 

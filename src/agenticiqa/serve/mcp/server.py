@@ -41,17 +41,7 @@ from agenticiqa.reports.comparison import difference_of, open_pictures
 from agenticiqa.reports.look import thumbnail
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.stopping import Cancelled, stoppable
-from agenticiqa.serve.mcp.replies import (
-    AssessReply,
-    CompareReply,
-    MeasureReply,
-    PictureStore,
-    Score,
-    ToolFacts,
-    ToolsReply,
-    answer_text,
-    assess_reply,
-)
+from agenticiqa.serve.mcp import replies
 from agenticiqa.state import RunMode
 from agenticiqa.tools.catalogue import default_tools
 from agenticiqa.vocabulary import DEFAULT_QUERY
@@ -90,7 +80,7 @@ class _StrictTool(Tool):
         return await super().run(arguments, context, convert_result)
 
 
-def build_server(assessor: AgenticIQA, pictures: PictureStore) -> MCPServer[Any]:
+def build_server(assessor: AgenticIQA, pictures: replies.PictureStore) -> MCPServer[Any]:
     """The server over one assessor; the caller closes the assessor."""
     verbs = _Verbs(assessor, pictures)
     tools: list[Tool] = []
@@ -136,7 +126,7 @@ class _Verbs:
     """What the tools do."""
 
     assessor: AgenticIQA
-    pictures: PictureStore
+    pictures: replies.PictureStore
 
     async def assess_image(
         self,
@@ -153,7 +143,7 @@ class _Verbs:
             RunMode | None, Field(description="'direct' asks the model alone, without agents and tools.")
         ] = None,
         include_map: Annotated[bool, Field(description="Also return a picture of where quality is lost.")] = False,
-    ) -> Annotated[CallToolResult, AssessReply]:
+    ) -> Annotated[CallToolResult, replies.AssessReply]:
         """Answer a question about a picture's quality, with the evidence behind the answer."""
         with _plain_errors(), self.pictures.in_use(await _client_roots(ctx)) as file:
             ask = functools.partial(
@@ -172,11 +162,11 @@ class _Verbs:
             maps: list[ContentBlock] = []
             if include_map:
                 maps += await anyio.to_thread.run_sync(_map_content, result, self.assessor.limits)
-        reply = assess_reply(result)
+        reply = replies.assess_reply(result)
         uri, name = RUN_URI.format(run_id=reply.run_id), reply.run_id
         return _result(
             reply,
-            TextContent(text=answer_text(result)),
+            TextContent(text=replies.answer_text(result)),
             *maps,
             ResourceLink(uri=uri, name=f"run {name}", mime_type="application/json", description="The whole result"),
             ResourceLink(uri=f"{uri}/report", name=f"report {name}", mime_type="text/html", description="As a page"),
@@ -191,7 +181,7 @@ class _Verbs:
         ] = None,
         reference: Reference = None,
         align: Scaling = "none",
-    ) -> Annotated[CallToolResult, MeasureReply]:
+    ) -> Annotated[CallToolResult, replies.MeasureReply]:
         """Run image quality metrics on a picture; no model is asked."""
         own, pipeline = self.assessor, self.assessor.settings.pipeline
         with _plain_errors(), self.pictures.in_use(await _client_roots(ctx)) as file:
@@ -202,7 +192,7 @@ class _Verbs:
             records = await _in_thread(ctx, lambda _listen: measurer.measure(pair))
         if all(record.error for record in records):
             raise ToolError(records[0].error or "No metric could be run.")
-        reply = MeasureReply(scores=[Score.model_validate(record) for record in records])
+        reply = replies.MeasureReply(scores=[replies.Score.model_validate(record) for record in records])
         return _result(reply, TextContent(text="\n".join(map(str, reply.scores))))
 
     async def compare_images(
@@ -212,7 +202,7 @@ class _Verbs:
         image_b: Picture,
         reference: Reference = None,
         include_map: Annotated[bool, Field(description="Also return a picture of where they differ.")] = False,
-    ) -> Annotated[CallToolResult, CompareReply]:
+    ) -> Annotated[CallToolResult, replies.CompareReply]:
         """Say which of two pictures is better, how sure that is, and why."""
         with _plain_errors(), self.pictures.in_use(await _client_roots(ctx)) as file:
             a, b = file(image_a), file(image_b)
@@ -229,19 +219,18 @@ class _Verbs:
             maps: list[ContentBlock] = []
             if include_map:
                 maps += await anyio.to_thread.run_sync(_difference_content, a, b, original, self.assessor.limits)
-        reply = CompareReply.model_validate(found).model_copy(update={"reasons": [*found.reasons, *found.notes]})
-        text = "\n".join([reply.verdict, *(f"- {reason}" for reason in reply.reasons)])
+        reasons = [*found.reasons, *found.notes]
+        reply = replies.CompareReply.model_validate(found).model_copy(update={"reasons": reasons})
+        text = "\n".join([reply.verdict, *(f"- {reason}" for reason in reasons)])
         return _result(reply, TextContent(text=text), *maps)
 
-    async def list_tools(self) -> ToolsReply:
+    async def list_tools(self) -> replies.ToolsReply:
         """The metrics that run here, what each is good at, and why others do not run."""
-        registry = self.assessor.tools
-        found = [
-            ToolFacts(name=each.name, type=each.type, available=True, about=each.describe()) for each in registry.all()
-        ]
+        registry, facts = self.assessor.tools, replies.ToolFacts
+        here = [facts(name=each.name, type=each.type, available=True, about=each.describe()) for each in registry.all()]
         missing = sorted(registry.unavailable.items())
-        found += [ToolFacts(name=name, type="unknown", available=False, about=reason) for name, reason in missing]
-        return ToolsReply(tools=found)
+        elsewhere = [facts(name=name, type="unknown", available=False, about=reason) for name, reason in missing]
+        return replies.ToolsReply(tools=[*here, *elsewhere])
 
 
 def _result(reply: BaseModel, *content: ContentBlock) -> CallToolResult:

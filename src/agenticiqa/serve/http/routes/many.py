@@ -15,48 +15,21 @@ from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 
 from agenticiqa.reports.contact_sheet.page import SheetLinks, sheet_policy
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.app_state import (
-    AppState,
-    BatchAdmitted,
-    BatchCaller,
-    State,
-    kept_picture,
-    own_job,
-)
+from agenticiqa.serve.http.app_state import AppState, BatchAdmitted, BatchCaller, State, kept_picture, own_job
 from agenticiqa.serve.http.keys import KeyRecord
 from agenticiqa.serve.http.problems import ServiceError
-from agenticiqa.serve.http.routes.common import (
-    FILE,
-    JSON_LINES,
-    JSON_TEXT,
-    PNG,
-    WORK_PROBLEMS,
-    JobId,
-    job_state,
-    problems,
-    reply_of,
-    request_body,
-)
+from agenticiqa.serve.http.routes import common
 from agenticiqa.serve.http.routes.runs import MaxSide, drawn_picture, picture_gone
 from agenticiqa.serve.http.store.job_record import JobOutcome, JobRow
 from agenticiqa.serve.http.wire import BatchBody, BatchState
+from agenticiqa.serve.http.work import many
 from agenticiqa.serve.http.work.jobs import ServiceJob, Work
-from agenticiqa.serve.http.work.many import (
-    ROWS,
-    SHEET,
-    Samples,
-    audit_pictures,
-    public_lines,
-    read_audit,
-    read_batch,
-    run_batch,
-)
 
-batches = APIRouter(prefix="/v1/batches", tags=["batches"], responses=problems(404, 409, 422))
-audits = APIRouter(prefix="/v1/audits", tags=["audits"], responses=problems(404, 409, 422))
+batches = APIRouter(prefix="/v1/batches", tags=["batches"], responses=common.problems(404, 409, 422))
+audits = APIRouter(prefix="/v1/audits", tags=["audits"], responses=common.problems(404, 409, 422))
 
 Pass = Annotated[str, Query(alias="pass", max_length=100, description="As `links.sheet` has it.")]
-_FILES = {"files": {"type": "array", "items": FILE}}
+_FILES = {"files": {"type": "array", "items": common.FILE}}
 _KINDS = {"batches": "batch", "audits": "audit"}
 
 
@@ -72,7 +45,7 @@ async def _find(request: Request, state: AppState, job_id: str, owner: str | Non
     return await own_job(state, job_id, owner, (kind,), kind)
 
 
-async def _own(request: Request, state: State, job_id: JobId, caller: BatchCaller) -> JobRow:
+async def _own(request: Request, state: State, job_id: common.JobId, caller: BatchCaller) -> JobRow:
     return await _find(request, state, job_id, caller.owner)
 
 
@@ -91,7 +64,7 @@ def _view(state: AppState, row: JobRow) -> BatchState:
     if row.kind == "audit" and row.result is not None:
         links["sheet"] = f"{here}/sheet?pass={quote(row.request['pass'])}"
     return BatchState(
-        **job_state(row, job),
+        **common.job_state(row, job),
         total=row.request["total"],
         finished=counted[-1] if counted else None if job is None else 0,
         summary=row.result,
@@ -101,7 +74,7 @@ def _view(state: AppState, row: JobRow) -> BatchState:
 
 
 async def _sent(
-    kind: str, state: AppState, caller: KeyRecord, job_id: str, work: Work, asked: dict[str, Any], samples: Samples
+    kind: str, state: AppState, caller: KeyRecord, job_id: str, work: Work, asked: dict[str, Any], samples: many.Samples
 ) -> Response:
     pictures = {name: {each: picture.as_recorded() for each, picture in own.items()} for name, own in samples.items()}
     request = {**asked, "total": len(samples), "sample_pictures": pictures}
@@ -136,7 +109,7 @@ async def cancel(request: Request, state: State, row: Own) -> BatchState:
 
 @batches.delete("/{job_id}", summary="Delete a batch, its results and its pictures", status_code=204)
 @audits.delete("/{job_id}", summary="Delete an audit, its sheet and its pictures", status_code=204)
-async def delete(request: Request, state: State, job_id: JobId, caller: BatchCaller) -> None:
+async def delete(request: Request, state: State, job_id: common.JobId, caller: BatchCaller) -> None:
     await state.delete_ended(await _find(request, state, job_id, caller.deletes_of))
 
 
@@ -145,7 +118,7 @@ async def delete(request: Request, state: State, job_id: JobId, caller: BatchCal
 
 _BATCH_FORM = {
     "properties": {
-        "batch": {**JSON_TEXT, "description": "What the JSON form holds; pictures may be given as `upload`"},
+        "batch": {**common.JSON_TEXT, "description": "What the JSON form holds; pictures may be given as `upload`"},
         **_FILES,
     },
     "required": ["batch"],
@@ -157,11 +130,11 @@ _BATCH_FORM = {
     summary="Assess or measure many pictures",
     response_model=BatchState,
     status_code=202,
-    responses=WORK_PROBLEMS,
-    openapi_extra=request_body(_BATCH_FORM, BatchBody),
+    responses=common.WORK_PROBLEMS,
+    openapi_extra=common.request_body(_BATCH_FORM, BatchBody),
 )
 async def make_batch(request: Request, state: State, caller: BatchAdmitted) -> Response:
-    body, samples = await read_batch(request, state.reader, partial(kept_picture, state, caller.owner))
+    body, samples = await many.read_batch(request, state.reader, partial(kept_picture, state, caller.owner))
     pipeline = state.pipeline
     pipeline.check_backend(body.backend)
     for query in (body.query, *(sample.query for sample in body.samples)):
@@ -171,7 +144,7 @@ async def make_batch(request: Request, state: State, caller: BatchAdmitted) -> R
     batch_id = new_run_id()
 
     def work(job: ServiceJob) -> JobOutcome:
-        return run_batch(job, pipeline, body, samples, state.batch_output(batch_id))
+        return many.run_batch(job, pipeline, body, samples, state.batch_output(batch_id))
 
     asked = body.model_dump(include={"query", "backend", "tools", "align"})
     return await _sent("batch", state, caller, batch_id, work, asked, samples)
@@ -182,11 +155,11 @@ async def make_batch(request: Request, state: State, caller: BatchAdmitted) -> R
     summary="The results so far",
     description="One JSON object per line, in the order of the samples once the batch has ended.",
     response_class=StreamingResponse,
-    responses=JSON_LINES,
+    responses=common.JSON_LINES,
 )
 async def batch_results(state: State, row: Own) -> Response:
     # A plain iterator is read in a thread, line by line.
-    return StreamingResponse(public_lines(state.batch_output(row.id), row.request), media_type="application/jsonl")
+    return StreamingResponse(many.public_lines(state.batch_output(row.id), row.request), media_type="application/jsonl")
 
 
 # --- audits ---
@@ -206,16 +179,16 @@ _AUDIT_FORM = {
     summary="Look many pictures through: findings, duplicates, bursts, what to keep",
     response_model=BatchState,
     status_code=202,
-    responses=WORK_PROBLEMS,
-    openapi_extra=request_body(_AUDIT_FORM),
+    responses=common.WORK_PROBLEMS,
+    openapi_extra=common.request_body(_AUDIT_FORM),
 )
 async def make_audit(request: Request, state: State, caller: BatchAdmitted) -> Response:
-    quick, samples = await read_audit(request, state.reader)
+    quick, samples = await many.read_audit(request, state.reader)
     audit_id, word = new_run_id(), secrets.token_urlsafe(18)
     links = SheetLinks(picture=f"/v1/audits/{audit_id}/picture?pass={word}&name={{path}}", messages=True)
 
     def work(job: ServiceJob) -> JobOutcome:
-        return audit_pictures(job, state.pipeline, samples, state.batch_output(audit_id), links, quick=quick)
+        return many.audit_pictures(job, state.pipeline, samples, state.batch_output(audit_id), links, quick=quick)
 
     return await _sent("audit", state, caller, audit_id, work, {"quick": quick, "pass": word}, samples)
 
@@ -231,16 +204,16 @@ def _kept_file(state: AppState, row: JobRow, suffix: str) -> FilePath:
     "/{job_id}/rows",
     summary="What was found, one JSON object per picture and line",
     response_class=Response,
-    responses=JSON_LINES,
+    responses=common.JSON_LINES,
 )
 async def audit_rows(state: State, row: Own) -> Response:
-    return FileResponse(_kept_file(state, row, ROWS), media_type="application/jsonl")
+    return FileResponse(_kept_file(state, row, many.ROWS), media_type="application/jsonl")
 
 
 # The contact sheet is shown in a frame, which can send no key: its address has a password instead.
 
 
-async def _audit_by_pass(state: State, job_id: JobId, word: Pass) -> JobRow:
+async def _audit_by_pass(state: State, job_id: common.JobId, word: Pass) -> JobRow:
     """The audit whose sheet's address this is part of: whoever was told the address may look."""
     row = await asyncio.to_thread(state.record.find, job_id, None)
     known = str(row.request.get("pass", "")) if row is not None and row.kind == "audit" else ""
@@ -256,19 +229,19 @@ AuditByPass = Annotated[JobRow, Depends(_audit_by_pass)]
     "/{job_id}/sheet",
     summary="The contact sheet: all pictures on one page",
     response_class=Response,
-    responses=reply_of("text/html", "One page"),
+    responses=common.reply_of("text/html", "One page"),
 )
 async def audit_sheet(state: State, row: AuditByPass) -> Response:
     policy = f"{sheet_policy()}; frame-ancestors 'self'"
     headers = {"Content-Security-Policy": policy, "Cache-Control": "private, no-cache"}
-    return FileResponse(_kept_file(state, row, SHEET), media_type="text/html", headers=headers)
+    return FileResponse(_kept_file(state, row, many.SHEET), media_type="text/html", headers=headers)
 
 
 @audits.get(
     "/{job_id}/picture",
     summary="One picture of an audit",
     response_class=Response,
-    responses={**problems(429), **PNG},
+    responses={**common.problems(429), **common.PNG},
 )
 async def audit_picture(
     state: State,

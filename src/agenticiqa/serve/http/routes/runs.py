@@ -29,17 +29,7 @@ from agenticiqa.reports.comparison import render_page
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.serve.http.app_state import AppState, AssessCaller, State, stored_pictures
 from agenticiqa.serve.http.problems import ServiceError
-from agenticiqa.serve.http.routes.common import (
-    PNG,
-    RUN_KINDS,
-    JobId,
-    OwnRun,
-    find_run,
-    problems,
-    reply_of,
-    run_summary,
-    run_view,
-)
+from agenticiqa.serve.http.routes import common
 from agenticiqa.serve.http.store.job_record import JobRow
 from agenticiqa.serve.http.store.uploads import StoredPicture
 from agenticiqa.serve.http.wire import PictureFile, Run, RunList, WorstPlace
@@ -50,7 +40,7 @@ from agenticiqa.tools.measuring import ToolJob, ToolRunner
 from agenticiqa.tools.needs import pictures_need, pixels_of, sizes_once_scaled, tool_need
 from agenticiqa.tools.registry import Tool
 
-router = APIRouter(prefix="/v1/runs", tags=["runs"], responses=problems(404, 409, 422, 429))
+router = APIRouter(prefix="/v1/runs", tags=["runs"], responses=common.problems(404, 409, 422, 429))
 
 HEARTBEAT_S = 10.0
 REPORT_POLICY = (
@@ -75,24 +65,24 @@ async def list_runs(
     q: Annotated[str | None, Query(max_length=200, description="Words of questions, names or answers.")] = None,
     pinned: Annotated[bool | None, Query(description="Only pinned runs, or only others.")] = None,
 ) -> RunList:
-    latest = partial(state.record.latest, caller.owner, RUN_KINDS, limit, before, words=q or None, pinned=pinned)
+    latest = partial(state.record.latest, caller.owner, common.RUN_KINDS, limit, before, words=q or None, pinned=pinned)
     rows = await asyncio.to_thread(latest)
     same = {"limit": limit, **({"q": q} if q else {}), **({} if pinned is None else {"pinned": str(pinned).lower()})}
     following = f"/v1/runs?{urlencode({**same, 'before': rows[-1].id})}" if len(rows) == limit else None
     return RunList.model_validate(
-        {"runs": [run_summary(row, state.queue.find(row.id)) for row in rows], "next": following}
+        {"runs": [common.run_summary(row, state.queue.find(row.id)) for row in rows], "next": following}
     )
 
 
 @router.get("/{run_id}", summary="One run with its result")
-async def show_run(state: State, row: OwnRun) -> Run:
-    return run_view(row, state.queue.find(row.id))
+async def show_run(state: State, row: common.OwnRun) -> Run:
+    return common.run_view(row, state.queue.find(row.id))
 
 
 @router.post("/{run_id}/cancel", summary="Stop a run at its next step")
-async def cancel_run(state: State, row: OwnRun) -> Run:
+async def cancel_run(state: State, row: common.OwnRun) -> Run:
     job = state.queue.cancel(row.id)
-    return run_view(await find_run(state, row.id, row.owner), job)
+    return common.run_view(await common.find_run(state, row.id, row.owner), job)
 
 
 @router.delete(
@@ -101,15 +91,15 @@ async def cancel_run(state: State, row: OwnRun) -> Run:
     description="A picture that another run shows too stays. A key with the role `admin` may delete anybody's run.",
     status_code=204,
 )
-async def delete_run_route(state: State, run_id: JobId, caller: AssessCaller) -> None:
-    await state.delete_ended(await find_run(state, run_id, caller.deletes_of))
+async def delete_run_route(state: State, run_id: common.JobId, caller: AssessCaller) -> None:
+    await state.delete_ended(await common.find_run(state, run_id, caller.deletes_of))
 
 
 @router.post("/{run_id}/pin", summary="Keep a run until it is unpinned")
 @router.delete("/{run_id}/pin", summary="Let a run be forgotten with age")
-async def pin_run(request: Request, state: State, row: OwnRun) -> Run:
+async def pin_run(request: Request, state: State, row: common.OwnRun) -> Run:
     await asyncio.to_thread(partial(state.record.pin, row.id, pinned=request.method == "POST"))
-    return run_view(await find_run(state, row.id, row.owner), state.queue.find(row.id))
+    return common.run_view(await common.find_run(state, row.id, row.owner), state.queue.find(row.id))
 
 
 # --- events ---
@@ -121,11 +111,11 @@ async def pin_run(request: Request, state: State, row: OwnRun) -> Run:
     description="Events `status`, `step`, `node` and `done`; the data of each is JSON. The stream begins with what "
     "has happened already (or behind `Last-Event-ID`) and ends after `done`.",
     response_class=StreamingResponse,
-    responses=reply_of("text/event-stream", "The events"),
+    responses=common.reply_of("text/event-stream", "The events"),
 )
 async def run_events(
     state: State,
-    row: OwnRun,
+    row: common.OwnRun,
     last_event_id: Annotated[str | None, Header(description="Send only what came after this one.")] = None,
 ) -> Response:
     job = state.queue.find(row.id)
@@ -165,7 +155,7 @@ def _sse(event: dict[str, Any]) -> str:
     summary="The run as one self-contained page",
     response_class=HTMLResponse,
 )
-async def run_report(state: State, row: OwnRun) -> Response:
+async def run_report(state: State, row: common.OwnRun) -> Response:
     if row.result is None:
         raise ServiceError(409, "no_result", "Only a run with a result has a report.")
     limits = state.pipeline.limits
@@ -292,7 +282,7 @@ def _picture(row: JobRow, name: str) -> StoredPicture:
     return picture
 
 
-async def _chosen(row: OwnRun, which: Which = None) -> StoredPicture:
+async def _chosen(row: common.OwnRun, which: Which = None) -> StoredPicture:
     return _picture(row, "image" if row.kind == "assess" else f"image_{which or 'a'}")
 
 
@@ -300,13 +290,15 @@ Chosen = Annotated[StoredPicture, Depends(_chosen)]
 """The picture of the run, or one of the two of a comparison."""
 
 
-@router.get("/{run_id}/image", summary="The picture of a run", response_class=Response, responses=PNG)
+@router.get("/{run_id}/image", summary="The picture of a run", response_class=Response, responses=common.PNG)
 async def run_image(state: State, picture: Chosen, max_side: MaxSide = None) -> Response:
     return await drawn_picture(state, picture, max_side)
 
 
-@router.get("/{run_id}/reference", summary="The reference picture of a run", response_class=Response, responses=PNG)
-async def run_reference(state: State, row: OwnRun, max_side: MaxSide = None) -> Response:
+@router.get(
+    "/{run_id}/reference", summary="The reference picture of a run", response_class=Response, responses=common.PNG
+)
+async def run_reference(state: State, row: common.OwnRun, max_side: MaxSide = None) -> Response:
     return await drawn_picture(state, _picture(row, "reference"), max_side)
 
 
@@ -317,11 +309,11 @@ async def run_reference(state: State, row: OwnRun, max_side: MaxSide = None) -> 
     "a tool's own map is coloured relative to its worst places; `tool=difference` shows who is better where in a "
     "comparison.",
     response_class=Response,
-    responses=PNG,
+    responses=common.PNG,
 )
 async def run_map(
     state: State,
-    row: OwnRun,
+    row: common.OwnRun,
     picture: Chosen,
     tool: Annotated[str, Query(max_length=100, description="`quality`, `difference` or a tool.")] = QUALITY,
     region: Annotated[str | None, Query(max_length=100, description="A region of the request, by name.")] = None,
