@@ -16,7 +16,6 @@ import math
 import os
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -148,40 +147,35 @@ class Lane:
     """Jobs that wait, taken in turn from everybody who has some."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, deque[ServiceJob]] = {}
+        self._waiting: list[ServiceJob] = []
+        self._last_turns: dict[str, int] = {}
+        """The number of each owner's last turn: who has waited longest for one is next."""
         self._changed = threading.Condition()
         self._closed = False
 
     def put(self, job: ServiceJob) -> None:
         with self._changed:
-            self._waiting.setdefault(job.owner, deque()).append(job)
+            self._waiting.append(job)
             self._changed.notify()
 
     def take(self) -> ServiceJob | None:
         """The next job, waited for; None when the lane is closed."""
         with self._changed:
-            while not self._waiting and not self._closed:
-                self._changed.wait()
+            self._changed.wait_for(lambda: self._waiting or self._closed)
             if not self._waiting:
                 return None
-            owner, jobs = next(iter(self._waiting.items()))
-            job = jobs.popleft()
-            # Behind everybody else who waits.
-            del self._waiting[owner]
-            if jobs:
-                self._waiting[owner] = jobs
+            job = min(self._waiting, key=lambda each: self._last_turns.get(each.owner, 0))
+            self._waiting.remove(job)
+            self._last_turns[job.owner] = max(self._last_turns.values(), default=0) + 1
             return job
 
     def remove(self, job: ServiceJob) -> bool:
         """Take out a job that nobody wants any more; False where a worker has it already."""
         with self._changed:
-            jobs = self._waiting.get(job.owner, deque())
-            if job not in jobs:
-                return False
-            jobs.remove(job)
-            if not jobs:
-                del self._waiting[job.owner]
-            return True
+            waits = job in self._waiting
+            if waits:
+                self._waiting.remove(job)
+            return waits
 
     def close(self) -> None:
         with self._changed:
