@@ -69,16 +69,20 @@ def create_app(state: AppState) -> FastAPI:
         redoc_url=None,
     )
     app.state.service = state
-    for router in (
-        work.router,
-        runs.router,
-        many.batches,
-        many.audits,
-        service.catalogue,
-        service.operation,
-    ):
+    for router in (work.router, runs.router, many.batches, many.audits, service.catalogue, service.operation):
         app.include_router(router)
-    _add_page(app)
+    files = PageFiles(directory=WEB, html=True)
+    app.mount("/static", files, name="static")
+
+    @app.head("/", include_in_schema=False)
+    @app.get("/", include_in_schema=False)
+    async def page(request: Request) -> Response:
+        return await files.get_response("index.html", request.scope)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return HTMLResponse(api_page(app.openapi()), headers={"Content-Security-Policy": API_PAGE_POLICY})
+
     for error in (ServiceError, AgenticIQAError, RequestValidationError, HTTPException):
         app.add_exception_handler(error, on_error)
     _add_guards(app, state)
@@ -111,20 +115,6 @@ def _add_guards(app: FastAPI, state: AppState) -> None:
         log_request(scope, status, seconds)
 
     app.add_middleware(RequestGuard, settings=settings, observe=observe)
-
-
-def _add_page(app: FastAPI) -> None:
-    files = PageFiles(directory=WEB, html=True)
-    app.mount("/static", files, name="static")
-
-    @app.head("/", include_in_schema=False)
-    @app.get("/", include_in_schema=False)
-    async def page(request: Request) -> Response:
-        return await files.get_response("index.html", request.scope)
-
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> Response:
-        return HTMLResponse(api_page(app.openapi()), headers={"Content-Security-Policy": API_PAGE_POLICY})
 
 
 async def _warm_up(state: AppState) -> None:

@@ -14,7 +14,6 @@ import re
 import secrets
 import threading
 import time
-from collections import deque
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -186,16 +185,14 @@ class KeyRates:
     """How often each owner has asked for work in the last minute; used on the event loop only."""
 
     def __init__(self) -> None:
-        self._moments: dict[str, deque[float]] = {}
+        self._moments: dict[str, list[float]] = {}
 
     def count(self, owner: str, per_minute: int) -> None:
         """Note a request, or refuse it."""
         now = time.monotonic()
-        moments = self._moments.setdefault(owner, deque())
-        while moments and moments[0] <= now - MINUTE:
-            moments.popleft()
+        moments = [each for each in self._moments.get(owner, ()) if each > now - MINUTE]
         if len(moments) >= per_minute:
             wait = max(1, math.ceil(moments[0] + MINUTE - now))
             told = f"This key may ask {per_minute} times a minute. Try again in {wait} seconds."
             raise ServiceError(429, "too_often", told, retry_s=wait)
-        moments.append(now)
+        self._moments[owner] = [*moments, now]

@@ -24,9 +24,13 @@ LONGEST = 200
 def log_request(scope: Scope, status: int, seconds: float) -> None:
     """A request that has ended; a client that left before its answer has status 499, as nginx writes it."""
     state = scope.get("state", {})
+    client = (scope.get("client") or ("unknown",))[0]
+    # Behind a proxy on this machine, the last entry is the one that it wrote; those before it are the client's words.
+    forwarded = dict(scope["headers"]).get(b"x-forwarded-for", b"").decode("latin-1")
+    nearest = forwarded.rpartition(",")[2].strip()[:LONGEST]
     fields = {
         "request": state.get("request_id"),
-        "client": _client(scope),
+        "client": nearest if nearest and is_loopback(client) else client,
         "key": state.get("key_name"),
         "method": scope["method"][:16],
         # Without the query: it may hold what somebody asked.
@@ -36,15 +40,6 @@ def log_request(scope: Scope, status: int, seconds: float) -> None:
     }
     line = '%(client)s %(key)s "%(method)s %(path)s" %(status)d %(seconds).3f s %(request)s'
     logger.info(line, {**fields, "key": fields["key"] or "-"}, extra={"fields": fields})
-
-
-def _client(scope: Scope) -> str:
-    """Where a request comes from; behind a proxy on this machine, where that says it comes from."""
-    client = (scope.get("client") or ("unknown",))[0]
-    forwarded = dict(scope["headers"]).get(b"x-forwarded-for", b"").decode("latin-1")
-    # The last entry is the one that our own proxy wrote; those before it are the client's words.
-    nearest = forwarded.rpartition(",")[2].strip()[:LONGEST]
-    return nearest if nearest and is_loopback(client) else client
 
 
 _ARENA_MAX = -8

@@ -119,12 +119,12 @@ def job_state(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
     }
 
 
-def run_summary(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
+def run_summary(state: AppState, row: JobRow) -> dict[str, Any]:
     """The fields of :class:`RunSummary`."""
     pictures = row.request.get("pictures", {})
     names = {name: picture["name"] for name, picture in pictures.items()}
     return {
-        **job_state(row, job),
+        **job_state(row, state.queue.find(row.id)),
         "kind": row.kind,
         "query": row.request.get("query"),
         "image_name": names.get("image") or names.get("image_a") or "picture",
@@ -136,11 +136,11 @@ def run_summary(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
     }
 
 
-def run_view(row: JobRow, job: ServiceJob | None) -> Run:
+def run_view(state: AppState, row: JobRow) -> Run:
     """What was asked, without the server's paths, and what came of it."""
     pictures = {name: entry["name"] for name, entry in row.request.get("pictures", {}).items()}
     request = {**row.request, "pictures": pictures}
-    return Run(**run_summary(row, job), request=request, result=row.result, error=row.error)
+    return Run(**run_summary(state, row), request=request, result=row.result, error=row.error)
 
 
 def _answer(row: JobRow) -> dict[str, Any]:

@@ -69,20 +69,18 @@ async def list_runs(
     rows = await asyncio.to_thread(latest)
     same = {"limit": limit, **({"q": q} if q else {}), **({} if pinned is None else {"pinned": str(pinned).lower()})}
     following = f"/v1/runs?{urlencode({**same, 'before': rows[-1].id})}" if len(rows) == limit else None
-    return RunList.model_validate(
-        {"runs": [common.run_summary(row, state.queue.find(row.id)) for row in rows], "next": following}
-    )
+    return RunList.model_validate({"runs": [common.run_summary(state, row) for row in rows], "next": following})
 
 
 @router.get("/{run_id}", summary="One run with its result")
 async def show_run(state: State, row: common.OwnRun) -> Run:
-    return common.run_view(row, state.queue.find(row.id))
+    return common.run_view(state, row)
 
 
 @router.post("/{run_id}/cancel", summary="Stop a run at its next step")
 async def cancel_run(state: State, row: common.OwnRun) -> Run:
-    job = state.queue.cancel(row.id)
-    return common.run_view(await common.find_run(state, row.id, row.owner), job)
+    state.queue.cancel(row.id)
+    return common.run_view(state, await common.find_run(state, row.id, row.owner))
 
 
 @router.delete(
@@ -99,7 +97,7 @@ async def delete_run_route(state: State, run_id: common.JobId, caller: AssessCal
 @router.delete("/{run_id}/pin", summary="Let a run be forgotten with age")
 async def pin_run(request: Request, state: State, row: common.OwnRun) -> Run:
     await asyncio.to_thread(partial(state.record.pin, row.id, pinned=request.method == "POST"))
-    return common.run_view(await common.find_run(state, row.id, row.owner), state.queue.find(row.id))
+    return common.run_view(state, await common.find_run(state, row.id, row.owner))
 
 
 # --- events ---

@@ -65,7 +65,7 @@ class _Door:
         )
         headers = {"Location": f"/v1/runs/{job.id}"}
         if respond_async:
-            shown = run_view(await find_run(state, job.id, owner), job)
+            shown = run_view(state, await find_run(state, job.id, owner))
             return JSONResponse(shown.model_dump(mode="json"), 202, headers=headers)
         return JSONResponse(await self.reply_of(job), headers=headers)
 

@@ -326,12 +326,10 @@ class JobQueue:
         """A job that has ended and was deleted is not at hand for late listeners either."""
         self._jobs.pop(job_id, None)
 
-    def cancel(self, job_id: str) -> ServiceJob | None:
-        """Ask a job to stop at its next step; None where the queue no longer knows it."""
-        job = self.find(job_id)
-        if job is not None:
+    def cancel(self, job_id: str) -> None:
+        """Ask a job to stop at its next step; one that has ended stays as it is."""
+        if job := self.find(job_id):
             self.stop(job, "cancelled")
-        return job
 
     def stop(self, job: ServiceJob, reason: StopReason) -> None:
         """Tell a job to stop: at its next step or tile, or at once where it has not begun."""
