@@ -123,8 +123,12 @@ class AppState:
             raise ServiceError(409, "not_ended", "This is still being worked on: cancel it first.")
         self.queue.forget(row.id)
         self.batch_queue.forget(row.id)
-        await asyncio.to_thread(self.record.delete, row.id)
-        await asyncio.to_thread(self._forget_what_was_kept, [row])
+
+        def delete() -> None:
+            self.record.delete(row.id)
+            self._forget_what_was_kept([row])
+
+        await asyncio.to_thread(delete)
         logger.info("Deleted %s %s", row.kind, row.id)
 
     def _forget_what_was_kept(self, gone: Sequence[JobRow]) -> None:
