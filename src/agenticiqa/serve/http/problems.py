@@ -73,6 +73,10 @@ class ServiceError(Exception):
         self.headers = {**(headers or {}), **({"Retry-After": str(retry_s)} if retry_s else {})}
         self.extra = extra
 
+    def fresh(self, **extra: Any) -> ServiceError:
+        """The same without the frames that raised it, which hold pictures: for what outlives them."""
+        return ServiceError(self.status, self.kind, self.detail, headers=self.headers, **{**self.extra, **extra})
+
     def document(self, instance: str | None = None) -> dict[str, Any]:
         """The problem document; ``instance`` is the request's name in the log."""
         named = {"instance": f"urn:agenticiqa:request:{instance}"} if instance else {}

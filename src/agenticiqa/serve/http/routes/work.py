@@ -90,9 +90,7 @@ class _Door:
         if outcome is None:
             raise RuntimeError(f"job {job.id} has no outcome")
         if outcome.problem is not None:
-            if job.recorded:
-                outcome.problem.extra["run_id"] = job.id
-            raise outcome.problem
+            raise outcome.problem.fresh(**({"run_id": job.id} if job.recorded else {}))
         reply = outcome.result or {}
         if outcome.status == "error":
             raise failure_of(reply, job.id)

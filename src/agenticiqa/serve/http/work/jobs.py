@@ -420,7 +420,7 @@ class JobQueue:
         except Cancelled:
             return _stopped(job, job.stop_reason or "cancelled")
         except Exception as error:  # noqa: BLE001 - whatever it is, it is logged and answered
-            return JobOutcome("error", problem=service_error(f"Job {job.id}", error))
+            return JobOutcome("error", problem=service_error(f"Job {job.id}", error).fresh())
         if job.stop_reason in ("cancelled", "client_left"):
             return _stopped(job, job.stop_reason)
         # Work that was finished a little late is still finished.
