@@ -231,7 +231,7 @@ def test_every_door_shows_both_readings(pair: Any, capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == "E 1.00 to 4.50 (conflict)\n"
     assert BOTH in str(result)
     assert BOTH in render_report([ReportItem(result)])
-    assert BOTH in answer_text(assess_reply(result))
+    assert BOTH in answer_text(result)
     assert assess_reply(result).conflict == result.conflict
     assert BOTH in _content_and_artifact(result)[0]
     for row in (result.to_row(), flat_row(json.loads(result.model_dump_json()))):

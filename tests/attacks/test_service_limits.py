@@ -15,7 +15,7 @@ import pytest
 
 from agenticiqa.runtime.memory import MemoryBudget
 from agenticiqa.serve.http.keys import KeyFile
-from agenticiqa.serve.http.work.lanes import Lane, MemoryShares
+from agenticiqa.serve.http.work.jobs import Lane, MemoryShares
 from agenticiqa.tools.metrics import Measurement, Metric, MetricSpec, Views
 from agenticiqa.tools.metrics.filters import strips
 from agenticiqa.tools.registry import Tool, ToolRegistry

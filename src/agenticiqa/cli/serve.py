@@ -154,11 +154,10 @@ def add_key(
     json_output: JsonOption = False,
 ) -> None:
     """Make a key and print it, once: only its hash is kept."""
-    from agenticiqa.serve.http.keys import USUAL_ROLES, known_roles
+    from agenticiqa.serve.http.keys import USUAL_ROLES
 
     file = _key_file(api_keys_file)
-    roles = known_roles(role) if role else USUAL_ROLES
-    key = file.add(name, roles=roles, days=days, at_once=at_once, per_minute=per_minute)
+    key = file.add(name, roles=role or USUAL_ROLES, days=days, at_once=at_once, per_minute=per_minute)
     if json_output:
         print_json({"name": name, "key": key, "file": str(file.path)})
         return
@@ -200,8 +199,6 @@ def revoke_key(name: NameArgument, api_keys_file: KeysFileOption = None, json_ou
 # --- ``agenticiqa mcp``: serve the tools to other agents ---
 
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
 HttpOption = Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input and output.")]
 HostOption = Annotated[str, typer.Option("--host", help="Address for --http; loopback only.")]
 PortOption = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port for --http.")]
@@ -226,7 +223,9 @@ def mcp(
     config: ConfigOption = None,
 ) -> None:
     """Serve assess_image, measure_image, compare_images and list_tools through the Model Context Protocol."""
-    if http and host not in LOOPBACK:
+    from agenticiqa.serve.http.settings import is_loopback
+
+    if http and not is_loopback(host):
         raise ConfigError(
             f"--host {host} would let others on the network use this machine.",
             hint="Keep to loopback, behind a reverse proxy that asks for a key; see docs/running/mcp.md.",

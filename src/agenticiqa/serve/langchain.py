@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,14 +43,12 @@ def image_quality_tool(assessor: AgenticIQA | None = None) -> BaseTool:
     >>> image_quality_tool().name
     'assess_image_quality'
     """
-    own = assessor
     opening = threading.Lock()
+    first_opened = functools.cache(lambda: assessor or AgenticIQA())
 
     def opened() -> AgenticIQA:
-        nonlocal own
         with opening:
-            own = own or AgenticIQA()
-            return own
+            return first_opened()
 
     def ask(**question: Any) -> tuple[str, Assessment]:
         with _tool_errors():

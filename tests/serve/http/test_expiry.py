@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 from agenticiqa.runtime.runs import RunStore
-from agenticiqa.serve.http.store.expiry import forget_old_runs
 from support.http_service import PICTURE, REFERENCE, Running, assess, is_problem, serving, wait_until
 from support.scripted import ScriptedClient
 
@@ -73,12 +72,12 @@ def test_runs_and_batches_are_forgotten_after_their_time(tmp_path: Path):
         assert len(library.latest()) == 3
         assert list((tmp_path / "service" / "batches").iterdir())
         time.sleep(0.6)
-        assert forget_old_runs(running.bound.state) == 3
+        assert running.bound.state.forget_old_runs() == 3
         for address in (comparison["links"]["self"], single.headers["location"]):
             wait_until(lambda address=address: client.get(address).status_code == 404)
         is_problem(client.get(batch["links"]["self"]), 404, "batch_not_found")
         assert client.get("/v1/runs").json()["runs"] == []
         assert library.latest() == []
         assert not list((tmp_path / "service" / "batches").iterdir())
-        assert forget_old_runs(running.bound.state) == 0
+        assert running.bound.state.forget_old_runs() == 0
         assert assess(client).status_code == 200

@@ -18,7 +18,7 @@ import pytest
 from agenticiqa.runtime.runs import RunStore
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.store.uploads import UploadStore
-from agenticiqa.serve.http.work.lanes import RenderQueue
+from agenticiqa.serve.http.work.jobs import RenderQueue
 from support.http_service import (
     PICTURE,
     REFERENCE,

@@ -74,7 +74,7 @@ def test_document_describes_bodies_problems_and_keys(keyed: tuple[Running, str])
     assert set(document["paths"]) >= {
         "/healthz", "/readyz", "/metrics", "/v1/tools", "/v1/backends", "/v1/examples", "/v1/runs",
         "/v1/runs/{run_id}", "/v1/runs/{run_id}/events", "/v1/runs/{run_id}/image", "/v1/runs/{run_id}/reference",
-        "/v1/runs/{run_id}/map", "/v1/runs/{run_id}/report", "/v1/batches/{batch_id}",
+        "/v1/runs/{run_id}/map", "/v1/runs/{run_id}/report", "/v1/batches/{job_id}",
     }  # fmt: skip
 
 

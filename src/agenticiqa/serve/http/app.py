@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -22,27 +21,15 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Scope
 
 from agenticiqa._version import __version__
-from agenticiqa.errors import AgenticIQAError, ConfigError
-from agenticiqa.runtime.config import ImageLimits, Settings
-from agenticiqa.runtime.files import DiskSpace
+from agenticiqa.errors import AgenticIQAError
 from agenticiqa.serve.http.app_state import AppState
-from agenticiqa.serve.http.keys import KeyFile, KeyRates
-from agenticiqa.serve.http.observing import ServiceMetrics, log_request
+from agenticiqa.serve.http.observing import log_request
 from agenticiqa.serve.http.page.files import EXAMPLES, PageFiles, api_page
 from agenticiqa.serve.http.problems import STORAGE_FULL, Problem, ServiceError, on_error
-from agenticiqa.serve.http.request_guard import OriginGuard, RequestGuard
-from agenticiqa.serve.http.routes import many, pictures, runs, service, work
+from agenticiqa.serve.http.request_guard import RequestGuard
+from agenticiqa.serve.http.routes import many, runs, service, work
 from agenticiqa.serve.http.routes.common import COMPONENTS
-from agenticiqa.serve.http.settings import ServiceSettings
-from agenticiqa.serve.http.store.expiry import forget_old_runs
-from agenticiqa.serve.http.store.job_record import JobOutcome, JobRecord
-from agenticiqa.serve.http.store.uploads import HOUR, UploadStore
 from agenticiqa.serve.http.wire import AssessBody, BatchBody, CompareBody, MeasureBody, PreviewBody
-from agenticiqa.serve.http.work.intake import RequestReader
-from agenticiqa.serve.http.work.jobs import JobQueue, ServiceJob, stopped_error
-from agenticiqa.serve.http.work.lanes import MemoryShares, RenderQueue
-from agenticiqa.serve.http.work.pipeline_work import Pipeline
-from agenticiqa.vlm_client import VLMClient
 
 logger = logging.getLogger(__name__)
 
@@ -51,83 +38,9 @@ API_PAGE_POLICY = (
 )
 WEB = Path(__file__).parent / "page" / "web"
 SWEEP_EVERY_S = 60.0
-WAITING_BATCHES = 4
-BATCH_S = 7 * 24 * 3600.0
 DESCRIPTION = (
     "Ask how good a picture is, what is wrong with it, where, and why. Errors are problem documents (RFC 9457)."
 )
-
-
-def build_app_state(
-    service: ServiceSettings, settings: Settings, clients: Mapping[str, VLMClient] | None = None
-) -> AppState:
-    """Open everything the server works with."""
-    service.check()
-    keys = KeyFile(service.api_keys_file) if service.api_keys_file else None
-    if keys is not None and not any(record.is_active for record in keys.records()):
-        raise ConfigError(
-            f"There is no active key in {str(keys.path)!r}: nobody could get in.",
-            hint="Make one with `agenticiqa serve keys add NAME --api-keys-file FILE`.",
-        )
-    uploads = UploadStore(
-        service.data_folder / "pictures",
-        keep_s=service.keep_uploads_hours * HOUR,
-        max_bytes=service.store_bytes,
-        least_s=service.body_total_s + 60,
-    )
-    record = JobRecord(service.data_folder / "service.sqlite")
-    lost = record.note_interrupted(stopped_error("interrupted", "").document())
-    if lost:
-        logger.warning("%d runs of an earlier server did not finish and are recorded as interrupted", lost)
-    pipeline = Pipeline(_narrowed(settings, service, uploads.folder), service.allowed_backends, clients)
-    memory = MemoryShares.of(pipeline.memory, service.workers)
-    queue = JobQueue(
-        record,
-        workers=service.workers,
-        queue_length=service.queue,
-        timeout_s=service.timeout_s,
-        memory=memory,
-        shared=keys is not None,
-    )
-    batch_queue = JobQueue(record, workers=1, queue_length=WAITING_BATCHES, timeout_s=BATCH_S, shared=keys is not None)
-    metrics = ServiceMetrics(queue, memory.budget, keys)
-    room = DiskSpace(service.data_folder)
-
-    def ended(job: ServiceJob, outcome: JobOutcome) -> None:
-        metrics.job_ended(job, outcome)
-        if (outcome.problem or {}).get("status") == STORAGE_FULL:
-            room.note_full()
-
-    queue.ended = batch_queue.ended = ended
-    return AppState(
-        settings=service,
-        pipeline=pipeline,
-        record=record,
-        queue=queue,
-        batch_queue=batch_queue,
-        uploads=uploads,
-        reader=RequestReader(
-            service, uploads, ImageLimits(max_pixels=pipeline.limits.max_pixels, max_bytes=service.max_upload_bytes)
-        ),
-        metrics=metrics,
-        keys=keys,
-        render_queue=RenderQueue(memory=memory),
-        memory=memory,
-        key_rates=KeyRates(),
-        room=room,
-        ready=[],
-    )
-
-
-def _narrowed(settings: Settings, service: ServiceSettings, uploads: Path) -> Settings:
-    """The same settings for a pipeline that may open the upload store and nothing else."""
-    pipeline = settings.pipeline
-    images = pipeline.images.model_copy(update={"max_pixels": min(pipeline.images.max_pixels, service.max_pixels)})
-    # Workers share the processors: more threads than those would only keep the event loop waiting for its turn.
-    share = max(1, (os.cpu_count() or 1) // service.workers)
-    tools = pipeline.tools.model_copy(update={"max_workers": min(pipeline.tools.max_workers, share)})
-    narrowed = {"allowed_roots": (uploads,), "images": images, "tools": tools}
-    return settings.model_copy(update={"pipeline": pipeline.model_copy(update=narrowed)})
 
 
 def create_app(state: AppState) -> FastAPI:
@@ -156,17 +69,20 @@ def create_app(state: AppState) -> FastAPI:
         redoc_url=None,
     )
     app.state.service = state
-    for router in (
-        work.router,
-        runs.router,
-        pictures.router,
-        many.batches,
-        many.audits,
-        service.catalogue,
-        service.operation,
-    ):
+    for router in (work.router, runs.router, many.batches, many.audits, service.catalogue, service.operation):
         app.include_router(router)
-    _add_page(app)
+    files = PageFiles(directory=WEB, html=True)
+    app.mount("/static", files, name="static")
+
+    @app.head("/", include_in_schema=False)
+    @app.get("/", include_in_schema=False)
+    async def page(request: Request) -> Response:
+        return await files.get_response("index.html", request.scope)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return HTMLResponse(api_page(app.openapi()), headers={"Content-Security-Policy": API_PAGE_POLICY})
+
     for error in (ServiceError, AgenticIQAError, RequestValidationError, HTTPException):
         app.add_exception_handler(error, on_error)
     _add_guards(app, state)
@@ -188,10 +104,9 @@ def _add_guards(app: FastAPI, state: AppState) -> None:
             CORSMiddleware,
             allow_origins=list(settings.allowed_origins),
             allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "Prefer", "Last-Event-ID"],
+            allow_headers=["Authorization", "Content-Type", "Last-Event-ID"],
             expose_headers=["Location", "Retry-After", "X-Request-Id"],
         )
-    app.add_middleware(OriginGuard, settings=settings)
 
     def observe(scope: Scope, status: int, seconds: float) -> None:
         if status == STORAGE_FULL:
@@ -200,20 +115,6 @@ def _add_guards(app: FastAPI, state: AppState) -> None:
         log_request(scope, status, seconds)
 
     app.add_middleware(RequestGuard, settings=settings, observe=observe)
-
-
-def _add_page(app: FastAPI) -> None:
-    files = PageFiles(directory=WEB, html=True)
-    app.mount("/static", files, name="static")
-
-    @app.head("/", include_in_schema=False)
-    @app.get("/", include_in_schema=False)
-    async def page(request: Request) -> Response:
-        return await files.get_response("index.html", request.scope)
-
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> Response:
-        return HTMLResponse(api_page(app.openapi()), headers={"Content-Security-Policy": API_PAGE_POLICY})
 
 
 async def _warm_up(state: AppState) -> None:
@@ -230,14 +131,14 @@ async def _warm_up(state: AppState) -> None:
         await asyncio.to_thread(first_assessment)
     except Exception:
         logger.exception("The first assessment failed; the server goes on without having tried its model")
-    state.ready.append("warm")
+    state.is_warm = True
 
 
 async def _sweep_now_and_then(state: AppState) -> None:
     while True:
         await asyncio.sleep(SWEEP_EVERY_S)
         sweep = functools.partial(state.uploads.sweep, state.files_in_use())
-        for chore in (sweep, functools.partial(forget_old_runs, state), state.is_short_of_room):
+        for chore in (sweep, state.forget_old_runs, state.is_short_of_room):
             try:
                 await asyncio.to_thread(chore)
             except Exception:

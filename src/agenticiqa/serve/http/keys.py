@@ -14,9 +14,8 @@ import re
 import secrets
 import threading
 import time
-from collections import deque
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -58,7 +57,12 @@ class KeyRecord:
     @property
     def owner(self) -> str:
         """Whom runs made with it belong to."""
-        return f"key:{self.id}"
+        return f"key:{self.id}" if self.id else self.name
+
+    @property
+    def deletes_of(self) -> str | None:
+        """Whose runs it may delete; None: everybody's."""
+        return None if self.id and "admin" in self.roles else self.owner
 
     @property
     def is_active(self) -> bool:
@@ -69,6 +73,8 @@ class KeyRecord:
         return self.expires_at is not None and self.expires_at <= _now()
 
 
+LOCAL_USER = KeyRecord(id="", name="local", sha256="", created_at="")
+"""Whoever asks a server without keys: it may do everything, with its own runs."""
 _FILE = TypeAdapter(dict[Literal["keys"], list[KeyRecord]])
 
 
@@ -90,7 +96,7 @@ class KeyFile:
         self,
         name: str,
         *,
-        roles: tuple[Role, ...] = USUAL_ROLES,
+        roles: Collection[str] = USUAL_ROLES,
         days: float | None = None,
         at_once: int | None = None,
         per_minute: int | None = None,
@@ -98,34 +104,29 @@ class KeyFile:
         """A new key; the only time it can be read. ``days`` from now on it opens nothing any more."""
         if not _NAME.fullmatch(name):
             raise ConfigError(f"{name!r} is not a name for a key.", hint="Letters, digits, '.', '_' and '-', up to 64.")
+        if unknown := sorted({*roles} - {*ROLES}):
+            raise ConfigError(f"{unknown[0]!r} is not a role.", hint=f"Roles are {', '.join(ROLES)}.")
         key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
         key = f"{PREFIX}_{key_id}_{secret}"
-        with self._locked_for_writing():
-            records = self.records()
+        with self._changing() as records:
             if any(record.name == name and record.is_active for record in records):
                 raise ConfigError(
                     f"There is a key {name!r} already.", hint=f"Revoke it first: serve keys revoke {name}."
                 )
             expires_at = None if days is None else _now(timedelta(days=days))
-            made = KeyRecord(key_id, name, _digest(key), _now(), None, roles, expires_at, at_once, per_minute)
-            self._write([*records, made])
+            given = tuple(role for role in ROLES if role in roles)
+            made = KeyRecord(key_id, name, _digest(key), _now(), None, given, expires_at, at_once, per_minute)
+            records.append(made)
         return key
 
     def revoke(self, name: str) -> KeyRecord:
         """From now on the key opens nothing; what it made stays out of reach of later keys of the same name."""
-        with self._locked_for_writing():
-            records = self.records()
-            active = next((record for record in records if record.name == name and record.revoked_at is None), None)
-            if active is None:
-                raise ConfigError(f"There is no active key {name!r}.", hint="`agenticiqa serve keys list` shows all.")
-            revoked = replace(active, revoked_at=_now())
-            self._write([revoked if record.id == active.id else record for record in records])
-        return revoked
-
-    def _locked_for_writing(self) -> AbstractContextManager[None]:
-        """Between reading and writing nobody else writes: of two keys made at once, both stay."""
-        make_private_folder(self.path.parent)
-        return locked(self.path, wait_s=WAIT_S)
+        with self._changing() as records:
+            for place, record in enumerate(records):
+                if record.name == name and record.revoked_at is None:
+                    records[place] = replace(record, revoked_at=_now())
+                    return records[place]
+            raise ConfigError(f"There is no active key {name!r}.", hint="`agenticiqa serve keys list` shows all.")
 
     def owner_of(self, key: str) -> KeyRecord | None:
         """The record that a presented key belongs to, or None where it is unknown, wrong, revoked or expired."""
@@ -145,39 +146,28 @@ class KeyFile:
     def _refresh(self) -> None:
         try:
             facts = self.path.stat()
+            seen = (facts.st_mtime_ns, facts.st_size, facts.st_ino)
+            if seen != self._seen:
+                records = _FILE.validate_json(self.path.read_bytes())["keys"]
+                self._seen, self._records = seen, {record.id: record for record in records}
         except FileNotFoundError:
             self._seen, self._records = None, {}
-            return
         except OSError as error:
             raise ConfigError(f"The key file {str(self.path)!r} cannot be read: {error.strerror}.") from error
-        seen = (facts.st_mtime_ns, facts.st_size, facts.st_ino)
-        if seen != self._seen:
-            self._records = {record.id: record for record in self._parsed()}
-            self._seen = seen
-
-    def _parsed(self) -> list[KeyRecord]:
-        try:
-            return _FILE.validate_json(self.path.read_bytes())["keys"]
-        except (OSError, ValueError, KeyError) as error:
+        except (ValueError, KeyError) as error:
             raise ConfigError(
                 f"The key file {str(self.path)!r} is damaged.", hint="Restore it, or delete it and make new keys."
             ) from error
 
-    def _write(self, records: list[KeyRecord]) -> None:
-        text = json.dumps({"keys": [asdict(record) for record in records]}, indent=2)
-        write_atomic(self.path, text + "\n", private=True)
-
-
-def known_roles(names: Iterable[str]) -> tuple[Role, ...]:
-    """
-    >>> known_roles(["batch", "assess"])
-    ('assess', 'batch')
-    """
-    given = set(names)
-    unknown = sorted(given - {*ROLES})
-    if unknown:
-        raise ConfigError(f"{unknown[0]!r} is not a role.", hint=f"Roles are {', '.join(ROLES)}.")
-    return tuple(role for role in ROLES if role in given)
+    @contextmanager
+    def _changing(self) -> Iterator[list[KeyRecord]]:
+        """The records to change, written when the block ends. Nobody else writes meanwhile: no new key is lost."""
+        make_private_folder(self.path.parent)
+        with locked(self.path, wait_s=WAIT_S):
+            records = self.records()
+            yield records
+            text = json.dumps({"keys": [asdict(record) for record in records]}, indent=2)
+            write_atomic(self.path, text + "\n", private=True)
 
 
 def _digest(key: str) -> str:
@@ -195,20 +185,14 @@ class KeyRates:
     """How often each owner has asked for work in the last minute; used on the event loop only."""
 
     def __init__(self) -> None:
-        self._moments: dict[str, deque[float]] = {}
+        self._moments: dict[str, list[float]] = {}
 
     def count(self, owner: str, per_minute: int) -> None:
         """Note a request, or refuse it."""
         now = time.monotonic()
-        moments = self._moments.setdefault(owner, deque())
-        while moments and moments[0] <= now - MINUTE:
-            moments.popleft()
+        moments = [each for each in self._moments.get(owner, ()) if each > now - MINUTE]
         if len(moments) >= per_minute:
             wait = max(1, math.ceil(moments[0] + MINUTE - now))
-            raise ServiceError(
-                429,
-                "too_often",
-                f"This key may ask {per_minute} times a minute. Try again in {wait} seconds.",
-                headers={"Retry-After": str(wait)},
-            )
-        moments.append(now)
+            told = f"This key may ask {per_minute} times a minute. Try again in {wait} seconds."
+            raise ServiceError(429, "too_often", told, retry_s=wait)
+        self._moments[owner] = [*moments, now]

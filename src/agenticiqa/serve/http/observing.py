@@ -24,9 +24,13 @@ LONGEST = 200
 def log_request(scope: Scope, status: int, seconds: float) -> None:
     """A request that has ended; a client that left before its answer has status 499, as nginx writes it."""
     state = scope.get("state", {})
+    client = (scope.get("client") or ("unknown",))[0]
+    # Behind a proxy on this machine, the last entry is the one that it wrote; those before it are the client's words.
+    forwarded = dict(scope["headers"]).get(b"x-forwarded-for", b"").decode("latin-1")
+    nearest = forwarded.rpartition(",")[2].strip()[:LONGEST]
     fields = {
         "request": state.get("request_id"),
-        "client": _client(scope),
+        "client": nearest if nearest and is_loopback(client) else client,
         "key": state.get("key_name"),
         "method": scope["method"][:16],
         # Without the query: it may hold what somebody asked.
@@ -38,32 +42,20 @@ def log_request(scope: Scope, status: int, seconds: float) -> None:
     logger.info(line, {**fields, "key": fields["key"] or "-"}, extra={"fields": fields})
 
 
-def _client(scope: Scope) -> str:
-    """Where a request comes from; behind a proxy on this machine, where that says it comes from."""
-    client = (scope.get("client") or ("unknown",))[0]
-    forwarded = dict(scope["headers"]).get(b"x-forwarded-for", b"").decode("latin-1")
-    # The last entry is the one that our own proxy wrote; those before it are the client's words.
-    nearest = forwarded.rpartition(",")[2].strip()[:LONGEST]
-    return nearest if nearest and is_loopback(client) else client
-
-
 _ARENA_MAX = -8
 """glibc's name for the option (``M_ARENA_MAX`` in malloc.h)."""
-ARENAS = 2
 
 
 def share_arenas() -> bool:
-    """Let all threads share a few heaps; False where the C library has no such option.
+    """Let all threads share two heaps; False where the C library has no such option (musl, macOS, Windows).
 
     glibc gives threads heaps of their own, and what was freed in one is not used by another: under load a server with
     many short-lived threads would hold several hundred megabytes that nobody uses, and ever more of them.
     """
     try:
-        mallopt = ctypes.CDLL(None).mallopt
+        return bool(ctypes.CDLL(None).mallopt(_ARENA_MAX, 2))
     except (AttributeError, OSError, TypeError):
-        # Another C library (musl, macOS, Windows): their heaps are not ours to tune.
         return False
-    return bool(mallopt(_ARENA_MAX, ARENAS))
 
 
 SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -74,30 +66,25 @@ class ServiceMetrics:
 
     def __init__(self, queue: JobQueue, memory: MemoryBudget, keys: KeyFile | None) -> None:
         self._keys = keys
-        registry = CollectorRegistry()
-        self._registry = registry
-        self._requests = Counter(
-            "agenticiqa_http_requests", "Requests answered", ["method", "route", "status", "key"], registry=registry
-        )
-        self._latency = Histogram(
-            "agenticiqa_http_request_seconds", "Time to answer", ["route"], buckets=SECONDS, registry=registry
-        )
-        self._jobs = Counter("agenticiqa_jobs", "Jobs ended, by how", ["kind", "status", "key"], registry=registry)
-        self._job_seconds = Histogram(
-            "agenticiqa_job_seconds",
-            "Time a worker spent on a job",
-            ["kind", "key"],
-            buckets=SECONDS,
-            registry=registry,
-        )
-        running = Gauge("agenticiqa_jobs_running", "Jobs in the hands of a worker", registry=registry)
-        running.set_function(lambda: queue.running)
-        accepted = Gauge("agenticiqa_jobs_accepted", "Jobs waiting or running", registry=registry)
-        accepted.set_function(lambda: queue.taken)
-        held = Gauge("agenticiqa_memory_held_bytes", "Memory that large runs hold", registry=registry)
-        held.set_function(lambda: memory.taken)
-        limit = Gauge("agenticiqa_memory_limit_bytes", "What all runs may take together (--memory)", registry=registry)
-        limit.set(memory.total)
+        self._registry = registry = CollectorRegistry()
+
+        def counter(name: str, about: str, *labels: str) -> Counter:
+            return Counter(f"agenticiqa_{name}", about, labels, registry=registry)
+
+        def histogram(name: str, about: str, *labels: str) -> Histogram:
+            return Histogram(f"agenticiqa_{name}_seconds", about, labels, buckets=SECONDS, registry=registry)
+
+        self._requests = counter("http_requests", "Requests answered", "method", "route", "status", "key")
+        self._latency = histogram("http_request", "Time to answer", "route")
+        self._jobs = counter("jobs", "Jobs ended, by how", "kind", "status", "key")
+        self._job_seconds = histogram("job", "Time a worker spent on a job", "kind", "key")
+        for name, about, value in (
+            ("jobs_running", "Jobs in the hands of a worker", lambda: queue.running),
+            ("jobs_accepted", "Jobs waiting or running", lambda: queue.taken),
+            ("memory_held_bytes", "Memory that large runs hold", lambda: memory.taken),
+            ("memory_limit_bytes", "What all runs may take together (--memory)", lambda: memory.total),
+        ):
+            Gauge(f"agenticiqa_{name}", about, registry=registry).set_function(value)
 
     def request_ended(self, scope: Scope, status: int, seconds: float) -> None:
         # The route's pattern, not the address: an attacker must not be able to make up labels.

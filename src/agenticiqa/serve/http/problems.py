@@ -15,22 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from agenticiqa.errors import (
-    AgenticIQAError,
-    BackendError,
-    BackendUnavailableError,
-    HomeFullError,
-    ImageError,
-    ImageFormatError,
-    ImageTooLargeError,
-    MemoryLimitError,
-    PictureTooSmallError,
-    QueryError,
-    RegionError,
-    RunNotFoundError,
-    ToolError,
-    client_messages,
-)
+from agenticiqa import errors
+from agenticiqa._data import read_data
 from agenticiqa.runtime.files import is_out_of_space
 
 logger = logging.getLogger(__name__)
@@ -41,44 +27,7 @@ TYPE_PREFIX = "urn:agenticiqa:problem:"
 _ADDRESS = re.compile(r"\b(?:https?|file|ftp)://\S+", re.IGNORECASE)
 
 
-# What people read first. Kinds that are not here have the title of their status.
-_TITLES = {
-    "assessment_failed": "The run ended without an answer",
-    "backend_not_selectable": "This model cannot be chosen here",
-    "body_too_large": "The request is too large",
-    "cancelled": "The run was cancelled",
-    "image": "The picture cannot be used",
-    "image_format": "This is not a picture that can be read here",
-    "image_too_large": "The picture is too large",
-    "memory_limit": "The picture is too large for this server",
-    "not_ready": "The server is not ready",
-    "picture_gone": "The picture is no longer kept",
-    "picture_too_small": "The picture is too small",
-    "query": "The question cannot be taken",
-    "queue_full": "The server is busy",
-    "region": "The region does not fit the picture",
-    "run_not_found": "There is no such run",
-    "timed_out": "The run took too long",
-    "unauthorized": "A key is needed",
-}
-_TITLES_BY_STATUS = {
-    400: "The request cannot be read",
-    401: "A key is needed",
-    403: "This is not allowed",
-    404: "Not found",
-    405: "This address does not take that",
-    408: "The request came too slowly",
-    409: "Not possible now",
-    413: "Too large",
-    415: "This kind of file cannot be read here",
-    421: "Asked under another name",
-    422: "Something in the request is not right",
-    429: "The server is busy",
-    500: "The server failed",
-    502: "The model failed",
-    503: "The server is not ready",
-    504: "It took too long",
-}
+_TITLES: dict[str | int, str] = read_data("serve/http/problem_titles.yaml")
 
 
 def title_of(kind: str, status: int) -> str:
@@ -87,28 +36,17 @@ def title_of(kind: str, status: int) -> str:
     >>> title_of("image_format", 415), title_of("unsupported_media_type", 415)
     ('This is not a picture that can be read here', 'This kind of file cannot be read here')
     """
-    return _TITLES.get(kind) or _TITLES_BY_STATUS.get(status) or HTTPStatus(status).phrase
+    return _TITLES.get(kind) or _TITLES.get(status) or HTTPStatus(status).phrase
 
 
 class Problem(BaseModel):
     """RFC 9457 problem document."""
 
-    model_config = ConfigDict(
-        extra="allow",
-        json_schema_extra={
-            "examples": [
-                {
-                    "type": "urn:agenticiqa:problem:queue_full",
-                    "title": "The server is busy",
-                    "status": 429,
-                    "detail": "All workers are busy and the queue is full. Try again in 3 seconds.",
-                    "instance": "urn:agenticiqa:request:4f1c2d3e5a6b",
-                }
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="allow")
 
-    type: str = Field(description="A stable name of the kind of failure")
+    type: str = Field(
+        description="A stable name of the kind of failure", examples=["urn:agenticiqa:problem:queue_full"]
+    )
     title: str
     status: int
     detail: str
@@ -116,56 +54,39 @@ class Problem(BaseModel):
 
 
 class ServiceError(Exception):
-    """A request that cannot be served, as the client will read it."""
+    """A request that cannot be served, as the client will read it; ``retry_s``: when to come back."""
 
     def __init__(
-        self, status: int, kind: str, detail: str, *, headers: Mapping[str, str] | None = None, **extra: Any
+        self,
+        status: int,
+        kind: str,
+        detail: str,
+        *,
+        retry_s: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        **extra: Any,
     ) -> None:
         super().__init__(detail)
         self.status = status
         self.kind = kind
         self.detail = detail
-        self.headers = dict(headers or {})
+        self.headers = {**(headers or {}), **({"Retry-After": str(retry_s)} if retry_s else {})}
         self.extra = extra
 
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> ServiceError:
-        """The error that a kept problem document describes."""
-        rest = {key: value for key, value in document.items() if key not in ("type", "title", "status", "detail")}
-        kind = str(document["type"]).removeprefix(TYPE_PREFIX)
-        waits = {503: "5", STORAGE_FULL: "60"}
-        headers = {"Retry-After": waits[document["status"]]} if document["status"] in waits else {}
-        return cls(document["status"], kind, document["detail"], headers=headers, **rest)
+    def fresh(self, **extra: Any) -> ServiceError:
+        """The same without the frames that raised it, which hold pictures: for what outlives them."""
+        return ServiceError(self.status, self.kind, self.detail, headers=self.headers, **{**self.extra, **extra})
 
     def document(self, instance: str | None = None) -> dict[str, Any]:
+        """The problem document; ``instance`` is the request's name in the log."""
         named = {"instance": f"urn:agenticiqa:request:{instance}"} if instance else {}
-        return {
-            "type": TYPE_PREFIX + self.kind,
-            "title": title_of(self.kind, self.status),
-            "status": self.status,
-            "detail": self.detail,
-            **named,
-            **self.extra,
-        }
+        about = {"title": title_of(self.kind, self.status), "status": self.status, "detail": self.detail}
+        return {"type": TYPE_PREFIX + self.kind, **about, **named, **self.extra}
 
 
-# The first entry whose class fits decides.
-_STATUS_BY_ERROR: dict[type[AgenticIQAError], int] = {
-    ImageTooLargeError: 413,
-    MemoryLimitError: 413,
-    PictureTooSmallError: 422,
-    ImageFormatError: 415,
-    ImageError: 422,
-    QueryError: 422,
-    RegionError: 422,
-    ToolError: 422,
-    RunNotFoundError: 404,
-    BackendUnavailableError: 422,
-    BackendError: 502,
-}
-# Of runs that failed, by the kind of their error; other kinds are the backend's fault. A backend that cannot be used is
-# the request's fault only when the request names it, which is checked before the run.
-_STATUS_BY_KIND = {
+# The request's own faults, by the kind of the error. Whatever else ends a run is the backend's fault: one that cannot
+# be used is the request's fault only when the request names it, which is checked before the run.
+REQUEST_FAULTS = {
     "image_too_large": 413,
     "memory_limit": 413,
     "image_format": 415,
@@ -173,6 +94,14 @@ _STATUS_BY_KIND = {
     "picture_too_small": 422,
     "query": 422,
     "region": 422,
+}
+# Of errors outside of runs; the first entry whose class fits decides.
+_STATUS_BY_ERROR: dict[type[errors.AgenticIQAError], int] = {
+    errors.ImageError: 422,
+    errors.ToolError: 422,
+    errors.RunNotFoundError: 404,
+    errors.BackendUnavailableError: 422,
+    errors.BackendError: 502,
 }
 
 
@@ -185,55 +114,34 @@ def without_addresses(text: str) -> str:
     return _ADDRESS.sub("[address]", text)
 
 
-def from_package_error(error: AgenticIQAError) -> ServiceError:
-    """A typed failure of the package under the status that fits it."""
-    if isinstance(error, HomeFullError) or is_out_of_space(error):
-        return failed("A request", error)
-    status = next((status for kind, status in _STATUS_BY_ERROR.items() if isinstance(error, kind)), 500)
-    if status == 500:
-        # A broken configuration or database is for the server's log, not for its clients.
-        logger.error("A request failed: %s", error)
-        return internal_error()
-    with client_messages():
-        return ServiceError(status, error.kind, without_addresses(str(error)))
-
-
-def status_of_kind(kind: str) -> int:
-    """The status of a run that ended with an error of this kind: the request's own fault, or the backend's.
-
-    >>> status_of_kind("picture_too_small"), status_of_kind("backend_timeout")
-    (422, 502)
-    """
-    return _STATUS_BY_KIND.get(kind, 502)
-
-
-def failed(what: str, error: Exception) -> ServiceError:
-    """What a client is told of a failure that is not the request's: a full disk, or a defect. The log has the rest."""
-    if not (isinstance(error, HomeFullError) or is_out_of_space(error)):
-        logger.error("%s failed", what, exc_info=error)
-        return internal_error()
-    logger.error("%s: there is no room left on the disk (%s)", what, error)
-    return ServiceError(
-        STORAGE_FULL,
-        "storage_full",
-        "The server has no room left to keep this. Try again later, or tell whoever runs it.",
-        headers={"Retry-After": "60"},
-    )
-
-
-def internal_error() -> ServiceError:
+def service_error(what: str, error: Exception) -> ServiceError:
+    """What a client is told of any failure of ``what``. The log has the rest of a full disk and of a defect."""
+    if isinstance(error, ServiceError):
+        return error
+    if isinstance(error, errors.HomeFullError) or is_out_of_space(error):
+        logger.error("%s: there is no room left on the disk (%s)", what, error)
+        told = "The server has no room left to keep this. Try again later, or tell whoever runs it."
+        return ServiceError(STORAGE_FULL, "storage_full", told, retry_s=60)
+    if isinstance(error, errors.AgenticIQAError):
+        by_class = (status for known, status in _STATUS_BY_ERROR.items() if isinstance(error, known))
+        status = REQUEST_FAULTS.get(error.kind) or next(by_class, None)
+        if status is not None:
+            with errors.client_messages():
+                return ServiceError(status, error.kind, without_addresses(str(error)))
+    # Also a broken configuration or database: for the server's log, not for its clients.
+    logger.error("%s failed", what, exc_info=error)
     return ServiceError(500, "internal", "The server failed. Its log has the details under this request's name.")
 
 
 def invalid_fields(error: ValidationError | RequestValidationError) -> ServiceError:
     """Which fields are wrong and why, without repeating what was sent."""
-    errors = [
+    wrong = [
         {"field": ".".join(str(part) for part in each["loc"]), "message": str(each["msg"])}
         for each in error.errors()[:20]
     ]
-    first = errors[0]
+    first = wrong[0]
     return ServiceError(
-        422, "invalid_request", f"{first['field'] or 'body'}: {first['message']}.".replace("..", "."), errors=errors
+        422, "invalid_request", f"{first['field'] or 'body'}: {first['message']}.".replace("..", "."), errors=wrong
     )
 
 
@@ -243,17 +151,14 @@ def problem_response(error: ServiceError, request_id: str | None = None) -> JSON
 
 async def on_error(request: Request, error: Exception) -> JSONResponse:
     """The problem document of whatever a route or the framework has raised."""
-    if isinstance(error, ServiceError):
-        found = error
-    elif isinstance(error, AgenticIQAError):
-        found = from_package_error(error)
-    elif isinstance(error, RequestValidationError):
+    request_id = request.scope.get("state", {}).get("request_id")
+    if isinstance(error, RequestValidationError):
         found = invalid_fields(error)
     elif isinstance(error, HTTPException):
         found = _refused_by_framework(request, error)
     else:
-        found = internal_error()
-    return problem_response(found, request.scope.get("state", {}).get("request_id"))
+        found = service_error(f"Request {request_id}", error)
+    return problem_response(found, request_id)
 
 
 def _refused_by_framework(request: Request, error: HTTPException) -> ServiceError:
@@ -263,14 +168,9 @@ def _refused_by_framework(request: Request, error: HTTPException) -> ServiceErro
     headers = dict(error.headers or {})
     if error.status_code == 405:
         # The framework names the methods of the first route at this address only.
-        headers["Allow"] = ", ".join(_methods_at(request))
+        scope = {"type": "http", "path": request.url.path, "headers": [], "root_path": ""}
+        methods = ("GET", "POST", "DELETE")
+        taken = [(route, each) for route in request.app.routes for each in methods]
+        found = {each for route, each in taken if route.matches({**scope, "method": each})[0] is Match.FULL}
+        headers["Allow"] = ", ".join(each for each in methods if each in found)
     return ServiceError(error.status_code, kind, details.get(error.status_code, str(error.detail)), headers=headers)
-
-
-def _methods_at(request: Request) -> list[str]:
-    scope = {"type": "http", "path": request.url.path, "headers": [], "root_path": ""}
-    return [
-        method
-        for method in ("GET", "POST", "DELETE")
-        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in request.app.routes)
-    ]

@@ -11,51 +11,14 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agenticiqa.serve.http.problems import ServiceError, failed, problem_response
+from agenticiqa.serve.http.problems import ServiceError, problem_response, service_error
 from agenticiqa.serve.http.settings import ServiceSettings, is_loopback
-
-
-class OriginGuard:
-    """ASGI middleware: refuses requests under foreign names and from foreign pages."""
-
-    def __init__(self, app: ASGIApp, *, settings: ServiceSettings) -> None:
-        self.app = app
-        self.allowed = {origin.rstrip("/").lower() for origin in settings.allowed_origins}
-        self.any_host = settings.api_keys_file is not None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-            # A link on another site may lead to the page itself.
-            fetch_site = headers.get(b"sec-fetch-site") if scope["path"].startswith("/v1/") else None
-            self.check(headers.get(b"host", ""), headers.get(b"origin"), fetch_site)
-        await self.app(scope, receive, send)
-
-    def check(self, host: str, origin: str | None, fetch_site: str | None) -> None:
-        if not self.any_host and not is_loopback(_host_name(host)):
-            raise ServiceError(421, "unknown_host", "This server answers to the names of its own machine only.")
-        if origin is not None:
-            same = urlsplit(origin).netloc.lower() == host.lower() and origin != "null"
-            if not same and origin.lower() not in self.allowed:
-                raise ServiceError(403, "foreign_origin", "Pages of this origin may not use this server.")
-        elif fetch_site == "cross-site" and not self.any_host:
-            raise ServiceError(403, "foreign_origin", "Pages of other sites may not use this server.")
-
-
-def _host_name(host: str) -> str:
-    """
-    >>> _host_name("[::1]:8000"), _host_name("localhost:80"), _host_name("127.0.0.1")
-    ('::1', 'localhost', '127.0.0.1')
-    """
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
-
 
 LINGER_BYTES = 4 * 1024 * 1024
 LINGER_S = 5.0
@@ -80,14 +43,16 @@ Observer = Callable[[Scope, int, float], None]
 
 
 class RequestGuard:
-    """ASGI middleware, the outermost: limits of bodies, headers of responses, and a problem for whatever fails."""
+    """ASGI middleware, the outermost: origins, limits of bodies, headers of responses, a problem for whatever fails."""
 
     def __init__(self, app: ASGIApp, *, settings: ServiceSettings, observe: Observer) -> None:
         self.app = app
         self.settings = settings
         self.observe = observe
-        self._single = _BodiesInMemory(settings.bodies_at_once * settings.max_upload_bytes)
-        self._batches = _BodiesInMemory(BATCHES_AT_ONCE * settings.max_batch_upload_bytes)
+        self._origins = {origin.rstrip("/").lower() for origin in settings.allowed_origins}
+        one, batch = settings.max_upload_bytes, settings.max_batch_upload_bytes
+        self._single = _BodyLimits(one, settings.bodies_at_once * one)
+        self._batches = _BodyLimits(batch, BATCHES_AT_ONCE * batch)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -95,57 +60,69 @@ class RequestGuard:
             return
         request_id = secrets.token_hex(6)
         scope.setdefault("state", {})["request_id"] = request_id
-        batch = scope["path"] in BATCH_PATHS
-        body = _Body(scope, receive, self.settings, self._batches if batch else self._single, batch=batch)
+        limits = self._batches if scope["path"] in BATCH_PATHS else self._single
+        body = _Body(scope, receive, self.settings, limits)
         reply = _Response(scope, send, body, request_id)
         started = time.monotonic()
         try:
-            await self._serve(scope, body, reply, request_id)
+            body.check_announced()
+            self._check_origin(scope)
+            await self.app(scope, body.receive, reply.send)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is logged and answered
+            found = service_error(f"Request {request_id}", error)
+            if not reply.status:
+                await problem_response(found, request_id)(scope, body.receive, reply.send)
         finally:
             body.forget()
             self.observe(scope, reply.status, time.monotonic() - started)
 
-    async def _serve(self, scope: Scope, body: _Body, reply: _Response, request_id: str) -> None:
-        try:
-            body.check_announced()
-            await self.app(scope, body.receive, reply.send)
-        except ServiceError as error:
-            await problem_response(error, request_id)(scope, body.receive, reply.send)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is logged and answered
-            found = failed(f"Request {request_id}", error)
-            if not reply.status:
-                await problem_response(found, request_id)(scope, body.receive, reply.send)
+    def _check_origin(self, scope: Scope) -> None:
+        """Refuse requests under foreign names and from foreign pages."""
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        host, origin = headers.get(b"host", ""), headers.get(b"origin")
+        without_keys = self.settings.api_keys_file is None
+        if without_keys and not is_loopback(_host_name(host)):
+            raise ServiceError(421, "unknown_host", "This server answers to the names of its own machine only.")
+        if origin is not None:
+            same = urlsplit(origin).netloc.lower() == host.lower() and origin != "null"
+            foreign = not same and origin.lower() not in self._origins
+        else:
+            # A link on another site may lead to the page itself.
+            cross_site = headers.get(b"sec-fetch-site") == "cross-site"
+            foreign = without_keys and cross_site and scope["path"].startswith("/v1/")
+        if foreign:
+            raise ServiceError(403, "foreign_origin", "Pages of other sites may not use this server.")
 
 
-class _BodiesInMemory:
-    """What all bodies that are being read hold together."""
+def _host_name(host: str) -> str:
+    """
+    >>> _host_name("[::1]:8000"), _host_name("localhost:80"), _host_name("127.0.0.1")
+    ('::1', 'localhost', '127.0.0.1')
+    """
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._held = 0
 
-    def add(self, size: int) -> None:
-        if self._held + size > self._most:
-            raise ServiceError(
-                503, "uploads_full", "Too much is being uploaded just now. Try again.", headers={"Retry-After": "2"}
-            )
-        self._held += size
+@dataclass
+class _BodyLimits:
+    """Of one body, and of all that are being read."""
 
-    def remove(self, size: int) -> None:
-        self._held -= size
+    one: int
+    together: int
+    held: int = 0
+    """What all hold now."""
 
 
 class _Body:
     """The request's body as it arrives, within limits."""
 
-    def __init__(
-        self, scope: Scope, receive: Receive, settings: ServiceSettings, others: _BodiesInMemory, *, batch: bool
-    ) -> None:
+    def __init__(self, scope: Scope, receive: Receive, settings: ServiceSettings, limits: _BodyLimits) -> None:
         headers = dict(scope["headers"])
         self._receive = receive
         self._settings = settings
-        self._others = others
-        self._limit = settings.max_batch_upload_bytes if batch else settings.max_upload_bytes
+        self._limits = limits
         self._announced = headers.get(b"content-length", b"")
         self._encoding = headers.get(b"content-encoding", b"identity").lower()
         self.complete = self._announced in (b"", b"0") and b"transfer-encoding" not in headers
@@ -159,13 +136,13 @@ class _Body:
     def check_announced(self) -> None:
         if self._encoding not in (b"identity", b""):
             raise ServiceError(415, "content_encoding", "Send the body as it is, without Content-Encoding.")
-        if self._announced.isdigit() and int(self._announced) > self._limit:
-            raise self._too_large()
+        if self._announced.isdigit():
+            self._check_size(int(self._announced))
 
-    def _too_large(self) -> ServiceError:
-        return ServiceError(
-            413, "body_too_large", f"The request is larger than {self._limit // (1024 * 1024)} MB, the limit here."
-        )
+    def _check_size(self, size: int) -> None:
+        if size > self._limits.one:
+            most = self._limits.one // (1024 * 1024)
+            raise ServiceError(413, "body_too_large", f"The request is larger than {most} MB, the limit here.")
 
     async def receive(self) -> Message:
         if self.complete:
@@ -173,13 +150,14 @@ class _Body:
             return await self._receive()
         try:
             message = await asyncio.wait_for(self._receive(), max(self._patience(), 0.01))
-        except (asyncio.TimeoutError, TimeoutError):
+        except asyncio.TimeoutError:
             raise ServiceError(408, "slow_body", "The request's body arrived too slowly.") from None
         if message["type"] == "http.request":
             size = len(message.get("body", b""))
-            if self._taken + size > self._limit:
-                raise self._too_large()
-            self._others.add(size)
+            self._check_size(self._taken + size)
+            if self._limits.held + size > self._limits.together:
+                raise ServiceError(503, "uploads_full", "Too much is being uploaded just now. Try again.", retry_s=2)
+            self._limits.held += size
             self._taken += size
             self.complete = not message.get("more_body", False)
         else:
@@ -195,20 +173,21 @@ class _Body:
 
     def forget(self) -> None:
         """The request has ended: its body is in the upload store, or nowhere."""
-        self._others.remove(self._taken)
+        self._limits.held -= self._taken
         self._taken = 0
 
     async def linger(self) -> None:
         """Read and throw away what is under way, for a moment."""
-        end = time.monotonic() + LINGER_S
-        dropped = 0
-        while not self.complete and dropped < LINGER_BYTES and time.monotonic() < end:
-            try:
-                message = await asyncio.wait_for(self._receive(), max(end - time.monotonic(), 0.01))
-            except (asyncio.TimeoutError, TimeoutError):
-                return
-            dropped += len(message.get("body", b""))
-            self.complete = message["type"] != "http.request" or not message.get("more_body", False)
+
+        async def drop() -> None:
+            dropped = 0
+            while not self.complete and dropped < LINGER_BYTES:
+                message = await self._receive()
+                dropped += len(message.get("body", b""))
+                self.complete = message["type"] != "http.request" or not message.get("more_body", False)
+
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(drop(), LINGER_S)
 
 
 class _Response:

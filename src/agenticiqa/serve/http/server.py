@@ -21,7 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agenticiqa.errors import ConfigError
 from agenticiqa.runtime.config import Settings
-from agenticiqa.serve.http.app import build_app_state, create_app, drain
+from agenticiqa.serve.http.app import create_app, drain
 from agenticiqa.serve.http.app_state import AppState
 from agenticiqa.serve.http.observing import share_arenas
 from agenticiqa.serve.http.problems import MEDIA_TYPE, ServiceError
@@ -76,9 +76,11 @@ def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
                     self.transport.write(self.conn.send(event) or b"")
             self.transport.close()
 
+        def _in_request(self) -> bool:
+            return self.cycle is not None and not self.cycle.response_complete
+
         def _watch_headers(self) -> None:
-            in_request = self.cycle is not None and not self.cycle.response_complete
-            if in_request:
+            if self._in_request():
                 self._stop_watch()
             elif self._header_timer is None:
                 self._header_timer = self.loop.call_later(seconds, self._close)
@@ -90,8 +92,7 @@ def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
 
         def _close(self) -> None:
             self._header_timer = None
-            idle = self.cycle is None or self.cycle.response_complete
-            if idle and not self.transport.is_closing():
+            if not self._in_request() and not self.transport.is_closing():
                 with contextlib.suppress(h11.LocalProtocolError):
                     self.conn.send(h11.ConnectionClosed())
                 self.transport.close()
@@ -140,7 +141,7 @@ class BoundServer:
 
 def bind(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLMClient] | None = None) -> BoundServer:
     """Open everything and take the address; ``clients`` replace the models of the three roles."""
-    state = build_app_state(service, settings, clients)
+    state = AppState(service, settings, clients)
     config = uvicorn.Config(
         create_app(state),
         host=service.host,

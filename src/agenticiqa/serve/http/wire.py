@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from typing_extensions import Self
@@ -28,37 +28,42 @@ class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def _with_examples(*examples: dict[str, Any]) -> ConfigDict:
-    return ConfigDict(json_schema_extra={"examples": [*examples]})
-
-
-class _Source(_Request):
-    """Exactly one way to a picture."""
+class PictureSource(_Request):
+    """Where a picture comes from: exactly one way."""
 
     base64: str | None = Field(None, min_length=1, description="The file's bytes")
     path: str | None = Field(
         None, min_length=1, max_length=4096, description="A file on the server, inside one of its allowed folders"
     )
     example: Name | None = Field(None, description="One of GET /v1/examples")
-
-    @model_validator(mode="after")
-    def _one_source(self) -> Self:
-        ways = [name for name in type(self).model_fields if name != "name"]
-        if sum(getattr(self, way) is not None for way in ways) != 1:
-            raise ValueError(f"give exactly one of {', '.join(ways[:-1])} and {ways[-1]}")
-        return self
-
-
-class PictureSource(_Source):
-    """Where a picture comes from: exactly one of ``base64``, ``path``, ``example`` and ``kept``."""
-
     kept: Kept | None = Field(None, description="A picture of an earlier run of yours: its id, a slash, `image`, …")
     name: str | None = Field(None, max_length=255, description="What to call an uploaded picture")
 
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        *ways, last = (name for name in type(self).model_fields if name != "name")
+        if sum(getattr(self, way) is not None for way in (*ways, last)) != 1:
+            raise ValueError(f"give exactly one of {', '.join(ways)} and {last}")
+        return self
 
-class AssessFields(_Request):
-    """What is asked, besides the pictures."""
 
+class PictureRequest(_Request):
+    """A request about pictures, as JSON. In a form, pictures are files, and the other fields are the same."""
+
+    @classmethod
+    def pictures(cls) -> dict[str, bool]:
+        """The name of each picture, and whether it must be there."""
+        fields = cls.model_fields.items()
+        return {
+            name: field.is_required()
+            for name, field in fields
+            if PictureSource in (field.annotation, *get_args(field.annotation))
+        }
+
+
+class AssessBody(PictureRequest):
+    image: PictureSource
+    reference: PictureSource | None = None
     query: str = Field(DEFAULT_QUERY, min_length=1, description="The question; options may be part of it")
     options: list[Text] | None = Field(None, min_length=2, max_length=26, description="Answers to choose from")
     regions: Regions | None = Field(None, description="Where objects are: name to [x, y, width, height] in pixels")
@@ -69,7 +74,7 @@ class AssessFields(_Request):
     without: list[Part] | None = Field(None, max_length=len(PARTS), description="Parts of the work to leave out")
 
     @model_validator(mode="after")
-    def _parts_to_leave_out(self) -> AssessFields:
+    def _parts_to_leave_out(self) -> Self:
         try:
             check_mode(self.mode or "agents", self.without or [])
         except ConfigError as error:
@@ -77,74 +82,32 @@ class AssessFields(_Request):
         return self
 
 
-class MeasureFields(_Request):
+class MeasureBody(PictureRequest):
+    image: PictureSource
+    reference: PictureSource | None = None
     tools: list[Name] | None = Field(None, min_length=1, max_length=64, description="Names from GET /v1/tools")
     all_tools: bool = Field(False, description="Every tool that can run on the picture")
     regions: Regions | None = None
     align: Scaling = "none"
 
 
-class CompareFields(_Request):
+class CompareBody(PictureRequest):
+    image_a: PictureSource
+    image_b: PictureSource
+    reference: PictureSource | None = None
     query: str = Field(DEFAULT_QUERY, min_length=1, description="What each picture is asked")
     region: Region | None = Field(None, description="Compare only inside [x, y, width, height], the same in both")
     backend: Name | None = None
 
 
-class AssessBody(AssessFields):
-    """The JSON form of POST /v1/assess."""
-
-    model_config = _with_examples(
-        {
-            "image": {"example": "dandelion_compressed"},
-            "query": "Which distortion dominates? A. Motion blur B. JPEG compression C. Underexposure",
-        },
-        {"image": {"example": "dandelion_compressed"}, "reference": {"example": "dandelion"}, "query": DEFAULT_QUERY},
-    )
-
-    image: PictureSource
-    reference: PictureSource | None = None
-
-
-class MeasureBody(MeasureFields):
-    model_config = _with_examples(
-        {
-            "image": {"example": "dandelion_compressed"},
-            "reference": {"example": "dandelion"},
-            "tools": ["PSNR", "SSIM"],
-        }
-    )
-
-    image: PictureSource
-    reference: PictureSource | None = None
-
-
-class CompareBody(CompareFields):
-    model_config = _with_examples({"image_a": {"example": "dandelion"}, "image_b": {"example": "dandelion_compressed"}})
-
-    image_a: PictureSource
-    image_b: PictureSource
-    reference: PictureSource | None = None
-
-
-class PreviewFields(_Request):
-    """Nothing besides the picture."""
-
-
-class PreviewBody(PreviewFields):
-    """The JSON form of POST /v1/preview."""
-
-    model_config = _with_examples({"image": {"example": "dandelion"}})
-
+class PreviewBody(PictureRequest):
     image: PictureSource
 
 
-class BatchPicture(_Source):
+class BatchPicture(PictureSource):
     """As in single requests, or ``upload``: the file name of one of the form's ``files``."""
 
     upload: str | None = Field(None, min_length=1, max_length=255)
-
-    def as_picture(self) -> PictureSource:
-        return PictureSource(base64=self.base64, path=self.path, example=self.example)
 
 
 class BatchSample(_Request):
@@ -159,16 +122,6 @@ class BatchSample(_Request):
 class BatchBody(_Request):
     """The JSON form of POST /v1/batches, and the field ``batch`` of its form."""
 
-    model_config = _with_examples(
-        {
-            "samples": [
-                {"sample_id": "before", "image": {"example": "dandelion"}},
-                {"sample_id": "after", "image": {"example": "dandelion_compressed"}},
-            ],
-            "tools": ["sharpness", "blockiness"],
-        }
-    )
-
     samples: list[BatchSample] = Field(min_length=1)
     query: str = Field(DEFAULT_QUERY, min_length=1, description="The question of samples that bring none")
     backend: Name | None = None
@@ -176,7 +129,7 @@ class BatchBody(_Request):
     align: Scaling = "none"
 
     @model_validator(mode="after")
-    def _ids_are_unique(self) -> BatchBody:
+    def _ids_are_unique(self) -> Self:
         if len({sample.sample_id for sample in self.samples}) < len(self.samples):
             raise ValueError("two samples have the same sample_id")
         return self
@@ -254,18 +207,6 @@ class BatchState(_JobState):
     error: dict[str, Any] | None = Field(None, description="A problem document, where it did not end by itself")
 
 
-class BatchList(BaseModel):
-    batches: list[BatchState]
-
-
-class AuditState(BatchState):
-    """An audit and how far it is; ``links.sheet`` is its contact sheet, under an address that nobody can guess."""
-
-
-class AuditList(BaseModel):
-    audits: list[AuditState]
-
-
 class MeasuredValue(BaseModel):
     """One tool's verdict on one picture or region."""
 
@@ -281,14 +222,6 @@ class MeasuredValue(BaseModel):
     reference: str | None
 
 
-class MeasurementList(BaseModel):
-    measurements: list[MeasuredValue]
-
-
-class ToolList(BaseModel):
-    tools: list[dict[str, Any]]
-
-
 class BackendInfo(BaseModel):
     provider: str
     ready: bool
@@ -302,20 +235,6 @@ class BackendList(BaseModel):
     providers: list[BackendInfo]
 
 
-class ExampleInfo(BaseModel):
-    name: str
-    title: str
-    licence: str
-    query: str
-    reference: str | None = None
-    first: bool = Field(False, description="One of those to begin with")
-    image: str = Field(description="Where the picture is")
-
-
-class ExampleList(BaseModel):
-    examples: list[ExampleInfo]
-
-
 class ServiceLimits(BaseModel):
     """What a picture may be like here, for programs that check before they send."""
 
@@ -326,10 +245,6 @@ class ServiceLimits(BaseModel):
     formats: list[str] = Field(description="Names of the formats that open here")
     endings: list[str] = Field(description="Endings of their files")
     keep_uploads_hours: float = Field(description="How long pictures are kept")
-
-
-class Health(BaseModel):
-    status: Literal["ok"] = "ok"
 
 
 class ReadinessReply(BaseModel):

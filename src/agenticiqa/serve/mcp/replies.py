@@ -14,13 +14,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agenticiqa.api.measure import Record
 from agenticiqa.errors import ImageError, ImageFormatError, ImageNotFoundError, ImageTooLargeError
-from agenticiqa.nodes.results import Assessment, Comparison, Status
+from agenticiqa.nodes.results import Assessment, Status
 from agenticiqa.pictures.images import check_allowed
 from agenticiqa.serve.http.store.uploads import UploadStore
-from agenticiqa.state import ScoreConflict
-from agenticiqa.tools.registry import ToolRegistry
+from agenticiqa.state import ExecutorOutput, ScoreConflict
 
 MAX_INLINE_BYTES = 32 * 1024 * 1024
 MAX_REQUEST_BYTES = 96 * 1024 * 1024
@@ -29,8 +27,6 @@ MAX_STORE_BYTES = 512 * 1024 * 1024
 """Of inline pictures kept for the maps and reports of earlier calls; beyond it the oldest go."""
 _DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,", re.IGNORECASE)
 _OTHER_URL = re.compile(r"[a-z][a-z0-9+.-]{1,20}:", re.IGNORECASE)
-_SHORTEST_INLINE = 256
-"""Text without a ``data:`` head counts as base64 only from this length on; no path is that long without a separator."""
 
 
 class PictureStore:
@@ -70,8 +66,6 @@ class PictureStore:
         head = _DATA_URL.match(text)
         if head:
             return self._kept(text[head.end() :], held)
-        if len(text) > _SHORTEST_INLINE and "/" not in text[:64] and "." not in text:
-            return self._kept(text, held)
         if _OTHER_URL.match(text) and not re.match(r"[a-z]:[\\/]", text, re.IGNORECASE):
             # Fetching addresses that a model read somewhere would let strangers reach this machine's network.
             raise ImageError("Addresses are not fetched.", hint="Give a path, or the picture as a data: URL in base64.")
@@ -108,9 +102,6 @@ def _listed(folders: Sequence[Path]) -> str:
 # --- replies: the fields another program reads, beside the text that a model reads ---
 
 
-RUN_URI = "agenticiqa://runs/{run_id}"
-
-
 class FindingReply(BaseModel):
     """One distortion in one part of the picture."""
 
@@ -130,6 +121,13 @@ class Score(BaseModel):
     calibrated: float | None = Field(None, description="1 (bad) to 5 (excellent)")
     higher_is_better: bool | None = Field(None, description="of the raw score")
     error: str | None = None
+
+    def __str__(self) -> str:
+        if self.error or self.raw is None:
+            return f"{self.tool}: failed, {self.error}"
+        common = "" if self.calibrated is None else f", {self.calibrated:.2f} of 5"
+        direction = {True: " (higher is better)", False: " (lower is better)", None: ""}[self.higher_is_better]
+        return f"{self.tool}: {self.raw:.5g}{direction}{common}"
 
 
 class AssessReply(BaseModel):
@@ -184,16 +182,7 @@ class ToolsReply(BaseModel):
 
 def assess_reply(result: Assessment) -> AssessReply:
     """Of a result that has an answer."""
-    evidence = result.executor_evidence
-    findings = [
-        FindingReply(object=name, distortion=entry.type, severity=entry.severity, explanation=entry.explanation)
-        for name, entries in ((evidence and evidence.distortion_analysis) or {}).items()
-        for entry in entries
-    ]
-    scores = [
-        Score(tool=log.tool, raw=log.raw_score, calibrated=log.calibrated_score, error=log.error)
-        for log in (evidence.tool_logs if evidence else [])
-    ]
+    evidence = result.executor_evidence or ExecutorOutput()
     return AssessReply(
         status=result.status,
         answer=result.answer,
@@ -201,47 +190,22 @@ def assess_reply(result: Assessment) -> AssessReply:
         conflict=result.conflict,
         reasoning=result.reasoning,
         advice=[each.do for each in result.advice],
-        findings=findings,
-        scores=scores,
+        findings=[
+            FindingReply(object=name, distortion=entry.type, severity=entry.severity, explanation=entry.explanation)
+            for name, entries in (evidence.distortion_analysis or {}).items()
+            for entry in entries
+        ],
+        scores=[
+            Score(tool=log.tool, raw=log.raw_score, calibrated=log.calibrated_score, error=log.error)
+            for log in evidence.tool_logs
+        ],
         run_id=str(result.metadata.get("run_id", "")),
-        notes=list(evidence.errors) if evidence else [],
+        notes=evidence.errors,
     )
 
 
-def measure_reply(records: list[Record]) -> MeasureReply:
-    return MeasureReply(scores=[Score.model_validate(record) for record in records])
-
-
-def compare_reply(found: Comparison) -> CompareReply:
-    """Of a comparison that has a verdict."""
-    return CompareReply.model_validate(found).model_copy(update={"reasons": [*found.reasons, *found.notes]})
-
-
-def tools_reply(registry: ToolRegistry) -> ToolsReply:
-    here = [ToolFacts(name=tool.name, type=tool.type, available=True, about=tool.describe()) for tool in registry.all()]
-    missing = [
-        ToolFacts(name=name, type="unknown", available=False, about=reason)
-        for name, reason in sorted(registry.unavailable.items())
-    ]
-    return ToolsReply(tools=[*here, *missing])
-
-
-def answer_text(reply: AssessReply) -> str:
-    """The scores as text, for the model that asked."""
-    score = "" if reply.quality_score is None else f" (score {reply.quality_score:.2f} of 5)"
-    if reply.conflict:
-        score = f" (conflict: {reply.conflict}, of 5)"
-    notes = "".join(f"\nNote: {note}" for note in reply.notes)
-    return f"Answer: {reply.answer}{score}. Status: {reply.status}.\n{reply.reasoning}{notes}"
-
-
-def score_text(score: Score) -> str:
-    if score.error or score.raw is None:
-        return f"{score.tool}: failed, {score.error}"
-    common = "" if score.calibrated is None else f", {score.calibrated:.2f} of 5"
-    direction = {True: " (higher is better)", False: " (lower is better)", None: ""}[score.higher_is_better]
-    return f"{score.tool}: {score.raw:.5g}{direction}{common}"
-
-
-def verdict_text(reply: CompareReply) -> str:
-    return "\n".join([reply.verdict, *(f"- {reason}" for reason in reply.reasons)])
+def answer_text(result: Assessment) -> str:
+    """The answer as text, for the model that asked."""
+    score = "" if result.score is None and not result.conflict else f" ({result.score_text})"
+    notes = "".join(f"\nNote: {note}" for note in (result.executor_evidence or ExecutorOutput()).errors)
+    return f"Answer: {result.answer}{score}. Status: {result.status}.\n{result.reasoning}{notes}"

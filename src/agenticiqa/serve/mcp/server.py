@@ -11,6 +11,7 @@ import functools
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
@@ -28,7 +29,7 @@ from pydantic import BaseModel, Field
 from agenticiqa._version import __version__
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.api.comparison import compare_pictures
-from agenticiqa.api.measure import Measurer, Pair, Record
+from agenticiqa.api.measure import Measurer, Pair
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, RunNotFoundError, client_messages
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.nodes.run_context import PipelineEvent
@@ -40,21 +41,7 @@ from agenticiqa.reports.comparison import difference_of, open_pictures
 from agenticiqa.reports.look import thumbnail
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.stopping import Cancelled, stoppable
-from agenticiqa.serve.mcp.replies import (
-    RUN_URI,
-    AssessReply,
-    CompareReply,
-    MeasureReply,
-    PictureStore,
-    ToolsReply,
-    answer_text,
-    assess_reply,
-    compare_reply,
-    measure_reply,
-    score_text,
-    tools_reply,
-    verdict_text,
-)
+from agenticiqa.serve.mcp import replies
 from agenticiqa.state import RunMode
 from agenticiqa.tools.catalogue import default_tools
 from agenticiqa.vocabulary import DEFAULT_QUERY
@@ -67,6 +54,7 @@ INSTRUCTIONS = (
     "Judges the technical quality of pictures: rates them, names distortions and where they are, measures them with "
     "published metrics, and says which of two is better. Pictures are paths on this machine or data: URLs."
 )
+RUN_URI = "agenticiqa://runs/{run_id}"
 STEPS = ("plan", "detection", "selection", "analysis", "tools", "summary")
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
@@ -78,28 +66,6 @@ Reference = Annotated[
     str | None, Field(description="The undistorted original, as path or data: URL, of the same size as the picture.")
 ]
 Scaling = Annotated[Align, Field(description="'resize' scales the picture to its reference's size; 'none' refuses.")]
-
-
-def build_server(assessor: AgenticIQA, pictures: PictureStore) -> MCPServer[Any]:
-    """The server over one assessor; the caller closes the assessor."""
-    server: MCPServer[Any] = MCPServer(
-        "agenticiqa",
-        title="AgenticIQA",
-        instructions=f"{INSTRUCTIONS} {pictures.allowed_folders()}",
-        version=__version__,
-        tools=[
-            _assess_tool(assessor, pictures),
-            _measure_tool(assessor, pictures),
-            _compare_tool(assessor, pictures),
-            _list_tool(assessor),
-        ],
-        log_level="WARNING",
-    )
-    _add_resources(server, assessor)
-    return server
-
-
-# --- tools ---
 
 
 class _StrictTool(Tool):
@@ -114,14 +80,56 @@ class _StrictTool(Tool):
         return await super().run(arguments, context, convert_result)
 
 
-def _tool(function: Callable[..., Any], title: str) -> Tool:
-    made = _StrictTool.from_function(function, title=title, annotations=READ_ONLY)
-    made.parameters["additionalProperties"] = False
-    return made
+def build_server(assessor: AgenticIQA, pictures: replies.PictureStore) -> MCPServer[Any]:
+    """The server over one assessor; the caller closes the assessor."""
+    verbs = _Verbs(assessor, pictures)
+    tools: list[Tool] = []
+    for verb, title in (
+        (verbs.assess_image, "Assess a picture"),
+        (verbs.measure_image, "Measure a picture"),
+        (verbs.compare_images, "Compare two pictures"),
+        (verbs.list_tools, "List measuring tools"),
+    ):
+        tool = _StrictTool.from_function(verb, title=title, annotations=READ_ONLY)
+        tool.parameters["additionalProperties"] = False
+        tools.append(tool)
+    about = f"{INSTRUCTIONS} {pictures.allowed_folders()}"
+    server: MCPServer[Any] = MCPServer(
+        "agenticiqa", title="AgenticIQA", instructions=about, version=__version__, tools=tools, log_level="WARNING"
+    )
+
+    @server.resource(RUN_URI, title="A run", mime_type="application/json")
+    def run_result(run_id: str) -> str:
+        """The whole result of a run."""
+        return _recorded(assessor, run_id).model_dump_json()
+
+    @server.resource(f"{RUN_URI}/report", title="A run's report", mime_type="text/html")
+    def run_report(run_id: str) -> str:
+        """The result as one self-contained HTML page."""
+        return render_report([report_item(_recorded(assessor, run_id), assessor.limits)])
+
+    return server
 
 
-def _assess_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
+def _recorded(assessor: AgenticIQA, run_id: str) -> Assessment:
+    try:
+        record = assessor.runs.find(run_id)
+    except RunNotFoundError as error:
+        raise ResourceNotFoundError(str(error)) from error
+    if record.result is None:
+        raise ResourceNotFoundError(f"The run {run_id} has not ended.")
+    return Assessment.model_validate(record.result)
+
+
+@dataclass(frozen=True)
+class _Verbs:
+    """What the tools do."""
+
+    assessor: AgenticIQA
+    pictures: replies.PictureStore
+
     async def assess_image(
+        self,
         ctx: Context[Any, Any],
         image: Picture,
         query: Question = DEFAULT_QUERY,
@@ -135,11 +143,11 @@ def _assess_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
             RunMode | None, Field(description="'direct' asks the model alone, without agents and tools.")
         ] = None,
         include_map: Annotated[bool, Field(description="Also return a picture of where quality is lost.")] = False,
-    ) -> Annotated[CallToolResult, AssessReply]:
+    ) -> Annotated[CallToolResult, replies.AssessReply]:
         """Answer a question about a picture's quality, with the evidence behind the answer."""
-        with _plain_errors(), pictures.in_use(await _client_roots(ctx)) as file:
+        with _plain_errors(), self.pictures.in_use(await _client_roots(ctx)) as file:
             ask = functools.partial(
-                assessor.assess,
+                self.assessor.assess,
                 file(image),
                 query,
                 reference=file(reference) if reference else None,
@@ -151,17 +159,21 @@ def _assess_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
             result = await _in_thread(ctx, lambda listen: ask(on_event=listen))
             if result.status == "error":
                 raise ToolError(result.error or "The run failed.")
-            reply = assess_reply(result)
-            content: list[ContentBlock] = [TextContent(text=answer_text(reply))]
+            maps: list[ContentBlock] = []
             if include_map:
-                content += await anyio.to_thread.run_sync(_map_content, result, assessor.limits)
-        return _result(reply, *content, *_links(reply.run_id))
+                maps += await anyio.to_thread.run_sync(_map_content, result, self.assessor.limits)
+        reply = replies.assess_reply(result)
+        uri, name = RUN_URI.format(run_id=reply.run_id), reply.run_id
+        return _result(
+            reply,
+            TextContent(text=replies.answer_text(result)),
+            *maps,
+            ResourceLink(uri=uri, name=f"run {name}", mime_type="application/json", description="The whole result"),
+            ResourceLink(uri=f"{uri}/report", name=f"report {name}", mime_type="text/html", description="As a page"),
+        )
 
-    return _tool(assess_image, "Assess a picture")
-
-
-def _measure_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
     async def measure_image(
+        self,
         ctx: Context[Any, Any],
         image: Picture,
         tools: Annotated[
@@ -169,97 +181,60 @@ def _measure_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
         ] = None,
         reference: Reference = None,
         align: Scaling = "none",
-    ) -> Annotated[CallToolResult, MeasureReply]:
+    ) -> Annotated[CallToolResult, replies.MeasureReply]:
         """Run image quality metrics on a picture; no model is asked."""
-        with _plain_errors(), pictures.in_use(await _client_roots(ctx)) as file:
+        own, pipeline = self.assessor, self.assessor.settings.pipeline
+        with _plain_errors(), self.pictures.in_use(await _client_roots(ctx)) as file:
             pair = Pair.of(file(image), file(reference) if reference else None)
             names = tools or default_tools("measure_image", has_reference=reference is not None)
-            found = [assessor.tools.find(name) for name in dict.fromkeys(names)]
-            pipeline = assessor.settings.pipeline
-            measurer = Measurer(found, pipeline.tools, pipeline.images, assessor.cache, align, memory=assessor.memory)
-            records: list[Record] = await _in_thread(ctx, lambda _listen: measurer.measure(pair))
-        failed = [record for record in records if record.error]
-        if len(failed) == len(records):
-            raise ToolError(failed[0].error or "No metric could be run.")
-        reply = measure_reply(records)
-        return _result(reply, TextContent(text="\n".join(map(score_text, reply.scores))))
+            found = [own.tools.find(name) for name in dict.fromkeys(names)]
+            measurer = Measurer(found, pipeline.tools, pipeline.images, own.cache, align, memory=own.memory)
+            records = await _in_thread(ctx, lambda _listen: measurer.measure(pair))
+        if all(record.error for record in records):
+            raise ToolError(records[0].error or "No metric could be run.")
+        reply = replies.MeasureReply(scores=[replies.Score.model_validate(record) for record in records])
+        return _result(reply, TextContent(text="\n".join(map(str, reply.scores))))
 
-    return _tool(measure_image, "Measure a picture")
-
-
-def _compare_tool(assessor: AgenticIQA, pictures: PictureStore) -> Tool:
     async def compare_images(
+        self,
         ctx: Context[Any, Any],
         image_a: Picture,
         image_b: Picture,
         reference: Reference = None,
         include_map: Annotated[bool, Field(description="Also return a picture of where they differ.")] = False,
-    ) -> Annotated[CallToolResult, CompareReply]:
+    ) -> Annotated[CallToolResult, replies.CompareReply]:
         """Say which of two pictures is better, how sure that is, and why."""
-        with _plain_errors(), pictures.in_use(await _client_roots(ctx)) as file:
+        with _plain_errors(), self.pictures.in_use(await _client_roots(ctx)) as file:
             a, b = file(image_a), file(image_b)
             original = file(reference) if reference else None
             found = await _in_thread(
                 ctx,
                 lambda listen: compare_pictures(
-                    assessor, a, b, reference=original, on_event=lambda _side, event: listen(event)
+                    self.assessor, a, b, reference=original, on_event=lambda _side, event: listen(event)
                 ),
                 passes=2,
             )
             if found.status == "error" or found.winner is None:
                 raise ToolError(found.error or "The comparison failed.")
-            reply = compare_reply(found)
-            content: list[ContentBlock] = [TextContent(text=verdict_text(reply))]
+            maps: list[ContentBlock] = []
             if include_map:
-                content += await anyio.to_thread.run_sync(_difference_content, a, b, original, assessor.limits)
-        return _result(reply, *content)
+                maps += await anyio.to_thread.run_sync(_difference_content, a, b, original, self.assessor.limits)
+        reasons = [*found.reasons, *found.notes]
+        reply = replies.CompareReply.model_validate(found).model_copy(update={"reasons": reasons})
+        text = "\n".join([reply.verdict, *(f"- {reason}" for reason in reasons)])
+        return _result(reply, TextContent(text=text), *maps)
 
-    return _tool(compare_images, "Compare two pictures")
-
-
-def _list_tool(assessor: AgenticIQA) -> Tool:
-    async def list_tools() -> ToolsReply:
+    async def list_tools(self) -> replies.ToolsReply:
         """The metrics that run here, what each is good at, and why others do not run."""
-        return tools_reply(assessor.tools)
-
-    return _tool(list_tools, "List measuring tools")
+        registry, facts = self.assessor.tools, replies.ToolFacts
+        here = [facts(name=each.name, type=each.type, available=True, about=each.describe()) for each in registry.all()]
+        missing = sorted(registry.unavailable.items())
+        elsewhere = [facts(name=name, type="unknown", available=False, about=reason) for name, reason in missing]
+        return replies.ToolsReply(tools=[*here, *elsewhere])
 
 
 def _result(reply: BaseModel, *content: ContentBlock) -> CallToolResult:
     return CallToolResult(content=[*content], structured_content=reply.model_dump(mode="json"))
-
-
-# --- resources ---
-
-
-def _add_resources(server: MCPServer[Any], assessor: AgenticIQA) -> None:
-    @server.resource(RUN_URI, title="A run", mime_type="application/json")
-    def run_result(run_id: str) -> str:
-        """The whole result of a run."""
-        return _recorded(assessor, run_id).model_dump_json()
-
-    @server.resource(f"{RUN_URI}/report", title="A run's report", mime_type="text/html")
-    def run_report(run_id: str) -> str:
-        """The result as one self-contained HTML page."""
-        return render_report([report_item(_recorded(assessor, run_id), assessor.limits)])
-
-
-def _recorded(assessor: AgenticIQA, run_id: str) -> Assessment:
-    try:
-        record = assessor.runs.find(run_id)
-    except RunNotFoundError as error:
-        raise ResourceNotFoundError(str(error)) from error
-    if record.result is None:
-        raise ResourceNotFoundError(f"The run {run_id} has not ended.")
-    return Assessment.model_validate(record.result)
-
-
-def _links(run_id: str) -> list[ResourceLink]:
-    uri = RUN_URI.format(run_id=run_id)
-    return [
-        ResourceLink(uri=uri, name=f"run {run_id}", mime_type="application/json", description="The whole result"),
-        ResourceLink(uri=f"{uri}/report", name=f"report {run_id}", mime_type="text/html", description="As a page"),
-    ]
 
 
 # --- pictures in replies ---

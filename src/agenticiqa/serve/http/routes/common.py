@@ -8,16 +8,16 @@ from typing import Annotated, Any
 from fastapi import Depends, Path
 from pydantic import BaseModel
 
-from agenticiqa.serve.http.access import AssessCaller
-from agenticiqa.serve.http.app_state import AppState, State, own_job, public_request
+from agenticiqa._data import read_data
+from agenticiqa.serve.http.app_state import AppState, AssessCaller, State, own_job
 from agenticiqa.serve.http.problems import MEDIA_TYPE, title_of
 from agenticiqa.serve.http.store.job_record import JobRow
-from agenticiqa.serve.http.wire import Run, RunSummary
-from agenticiqa.serve.http.work.intake import RequestForm
+from agenticiqa.serve.http.wire import PictureRequest, Run
 from agenticiqa.serve.http.work.jobs import ServiceJob
 
 COMPONENTS = "#/components/schemas/"
 Responses = dict[int | str, dict[str, Any]]
+_EXAMPLES = read_data("serve/http/routes/examples.yaml")
 
 
 # --- the OpenAPI document ---
@@ -46,35 +46,13 @@ PNG = reply_of("image/png", "PNG", FILE)
 JSON_LINES = reply_of("application/jsonl", "JSON lines")
 
 
-def body_of(form: RequestForm[Any]) -> dict[str, Any]:
+def body_of(model: type[PictureRequest]) -> dict[str, Any]:
     """The request body of a route that takes pictures, for ``openapi_extra``."""
-    return request_body(_form_schema(form), form.body)
-
-
-def request_body(form_schema: dict[str, Any], model: type[BaseModel] | None = None) -> dict[str, Any]:
-    """A body that comes as a form or, where there is a model for it, as JSON."""
-    content: dict[str, Any] = {"multipart/form-data": {"schema": {"type": "object", **form_schema}}}
-    if model is not None:
-        schema = {"$ref": f"{COMPONENTS}{model.__name__}"}
-        content = {"application/json": {"schema": schema, "examples": _examples(model)}, **content}
-    return {"requestBody": {"required": True, "content": content}}
-
-
-def _examples(model: type[BaseModel]) -> dict[str, Any]:
-    extra = model.model_config.get("json_schema_extra")
-    given = extra.get("examples") if isinstance(extra, dict) else None
-    return {
-        f"example {place}": {"value": value} for place, value in enumerate(given if isinstance(given, list) else (), 1)
-    }
-
-
-def _form_schema(form: RequestForm[Any]) -> dict[str, Any]:
-    schema = form.fields.model_json_schema(ref_template=COMPONENTS + "{model}")
-    properties: dict[str, Any] = {}
-    for name, needed in form.pictures.items():
-        wanted = "A picture file" if needed else "A picture file, optional"
-        properties[name] = {**FILE, "description": wanted}
-    for name, field in schema["properties"].items():
+    pictures = model.pictures()
+    properties = {name: {**FILE, "description": "A picture file"} for name in pictures}
+    for name, field in model.model_json_schema(ref_template=COMPONENTS + "{model}")["properties"].items():
+        if name in pictures:
+            continue
         kinds = [field, *field.get("anyOf", [])]
         plain = next((kind for kind in kinds if kind.get("type") not in (None, "null")), field)
         about = field.get("description", "")
@@ -82,24 +60,32 @@ def _form_schema(form: RequestForm[Any]) -> dict[str, Any]:
         if plain.get("type") == "object" or name == "region":
             # A form has text only: an object or a box comes as JSON.
             properties[name] = {**JSON_TEXT, "description": f"{about} (as JSON)"}
-    return {
-        "properties": properties,
-        "required": [name for name, needed in form.pictures.items() if needed],
-        "additionalProperties": False,
-    }
+    needed = [name for name, required in pictures.items() if required]
+    return request_body({"properties": properties, "required": needed, "additionalProperties": False}, model)
+
+
+def request_body(form_schema: dict[str, Any], model: type[BaseModel] | None = None) -> dict[str, Any]:
+    """A body that comes as a form or, where there is a model for it, as JSON."""
+    content: dict[str, Any] = {"multipart/form-data": {"schema": {"type": "object", **form_schema}}}
+    if model is not None:
+        given = _EXAMPLES[model.__name__]
+        examples = {f"example {place}": {"value": value} for place, value in enumerate(given, 1)}
+        json_body = {"schema": {"$ref": f"{COMPONENTS}{model.__name__}"}, "examples": examples}
+        content = {"application/json": json_body, **content}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 # --- runs ---
 
 RUN_KINDS = ("assess", "compare")
-RunId = Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="The run's id")]
+JobId = Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="Its id")]
 
 
 async def find_run(state: AppState, run_id: str, owner: str | None) -> JobRow:
     return await own_job(state, run_id, owner, RUN_KINDS, "run")
 
 
-async def _own_run(state: State, run_id: RunId, caller: AssessCaller) -> JobRow:
+async def _own_run(state: State, run_id: JobId, caller: AssessCaller) -> JobRow:
     return await find_run(state, run_id, caller.owner)
 
 
@@ -112,11 +98,10 @@ def links_of(run_id: str, kind: str, pictures: Collection[str]) -> dict[str, str
     here = f"/v1/runs/{run_id}"
     links = {"self": here, "events": f"{here}/events", "cancel": f"{here}/cancel", "report": f"{here}/report"}
     if kind == "assess":
-        links |= {"image": f"{here}/image", "map": f"{here}/map", "worst": f"{here}/worst", "file": f"{here}/file"}
+        links |= {name: f"{here}/{name}" for name in ("image", "map", "worst", "file")}
     else:
-        links |= {"image_a": f"{here}/image?which=a", "image_b": f"{here}/image?which=b"}
         links["map"] = f"{here}/map?tool=difference"
-        links |= {f"file_{side}": f"{here}/file?which={side}" for side in ("a", "b")}
+        links |= {f"{name}_{side}": f"{here}/{name}?which={side}" for name in ("image", "file") for side in "ab"}
     if "reference" in pictures:
         links["reference"] = f"{here}/reference"
     return links
@@ -134,31 +119,28 @@ def job_state(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
     }
 
 
-def run_summary(row: JobRow, job: ServiceJob | None) -> RunSummary:
-    return RunSummary.model_validate(_summary(row, job))
-
-
-def run_view(row: JobRow, job: ServiceJob | None) -> Run:
-    return Run.model_validate(
-        {**_summary(row, job), "request": public_request(row), "result": row.result, "error": row.error}
-    )
-
-
-def _summary(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
+def run_summary(state: AppState, row: JobRow) -> dict[str, Any]:
+    """The fields of :class:`RunSummary`."""
     pictures = row.request.get("pictures", {})
-    first = pictures.get("image") or pictures.get("image_a") or {"name": "picture"}
-    second, reference = pictures.get("image_b"), pictures.get("reference")
+    names = {name: picture["name"] for name, picture in pictures.items()}
     return {
-        **job_state(row, job),
+        **job_state(row, state.queue.find(row.id)),
         "kind": row.kind,
         "query": row.request.get("query"),
-        "image_name": first["name"],
-        "image_b_name": second["name"] if second else None,
-        "reference_name": reference["name"] if reference else None,
+        "image_name": names.get("image") or names.get("image_a") or "picture",
+        "image_b_name": names.get("image_b"),
+        "reference_name": names.get("reference"),
         "pinned": row.pinned,
         **_answer(row),
         "links": links_of(row.id, row.kind, pictures),
     }
+
+
+def run_view(state: AppState, row: JobRow) -> Run:
+    """What was asked, without the server's paths, and what came of it."""
+    pictures = {name: entry["name"] for name, entry in row.request.get("pictures", {}).items()}
+    request = {**row.request, "pictures": pictures}
+    return Run(**run_summary(state, row), request=request, result=row.result, error=row.error)
 
 
 def _answer(row: JobRow) -> dict[str, Any]:
@@ -166,14 +148,10 @@ def _answer(row: JobRow) -> dict[str, Any]:
     if row.kind == "compare":
         return {"answer": result.get("winner"), "answer_text": result.get("verdict"), "score": None}
     summary = result.get("summarizer_result") or {}
-    failed = row.status == "error"
     # In a list there is room for one number: of two readings in conflict, the one that gates count.
     score = summary["score_interval"][0] if summary.get("conflict") else summary.get("quality_score")
-    answer = None if failed else summary.get("final_answer")
-    return {"answer": answer, "answer_text": _in_words(answer, summary), "score": score}
-
-
-def _in_words(answer: str | None, summary: Mapping[str, Any]) -> str | None:
-    """A chosen option as its text: a bare letter says nothing without the question beside it."""
+    answer = None if row.status == "error" else summary.get("final_answer")
     options = (summary.get("used_evidence") or {}).get("options") or {}
-    return f"{answer}. {options[answer]}" if answer in options else answer
+    # A chosen option as its text: a bare letter says nothing without the question beside it.
+    text = f"{answer}. {options[answer]}" if answer in options else answer
+    return {"answer": answer, "answer_text": text, "score": score}

@@ -5,119 +5,112 @@ from __future__ import annotations
 import asyncio
 import hmac
 import secrets
+from functools import partial
 from pathlib import Path as FilePath
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from fastapi.responses import FileResponse, StreamingResponse
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 
 from agenticiqa.reports.contact_sheet.page import SheetLinks, sheet_policy
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.access import BatchAdmitted, BatchCaller, CallerInfo
-from agenticiqa.serve.http.app_state import AppState, State, kept_picture, own_job
+from agenticiqa.serve.http.app_state import AppState, BatchAdmitted, BatchCaller, State, kept_picture, own_job
+from agenticiqa.serve.http.keys import KeyRecord
 from agenticiqa.serve.http.problems import ServiceError
-from agenticiqa.serve.http.routes.common import (
-    FILE,
-    JSON_LINES,
-    JSON_TEXT,
-    PNG,
-    WORK_PROBLEMS,
-    job_state,
-    problems,
-    reply_of,
-    request_body,
-)
-from agenticiqa.serve.http.routes.pictures import MaxSide, drawn_picture, picture_gone
-from agenticiqa.serve.http.store.expiry import delete_ended
+from agenticiqa.serve.http.routes import common
+from agenticiqa.serve.http.routes.runs import MaxSide, drawn_picture, picture_gone
 from agenticiqa.serve.http.store.job_record import JobOutcome, JobRow
-from agenticiqa.serve.http.wire import AuditList, AuditState, BatchBody, BatchList, BatchState
+from agenticiqa.serve.http.wire import BatchBody, BatchState
+from agenticiqa.serve.http.work import many
 from agenticiqa.serve.http.work.jobs import ServiceJob, Work
-from agenticiqa.serve.http.work.many import (
-    ROWS,
-    SHEET,
-    Samples,
-    audit_pictures,
-    public_lines,
-    read_audit,
-    read_batch,
-    run_batch,
-)
 
-batches = APIRouter(prefix="/v1/batches", tags=["batches"])
-audits = APIRouter(prefix="/v1/audits", tags=["audits"])
+batches = APIRouter(prefix="/v1/batches", tags=["batches"], responses=common.problems(404, 409, 422))
+audits = APIRouter(prefix="/v1/audits", tags=["audits"], responses=common.problems(404, 409, 422))
 
-JOB_ID = "^[0-9a-f]{12}$"
-BatchId = Annotated[str, Path(pattern=JOB_ID, description="The batch's id")]
-AuditId = Annotated[str, Path(pattern=JOB_ID, description="The audit's id")]
-Limit = Annotated[int, Query(ge=1, le=200)]
 Pass = Annotated[str, Query(alias="pass", max_length=100, description="As `links.sheet` has it.")]
-Shown = TypeVar("Shown", bound=BatchState)
-_FILES = {"files": {"type": "array", "items": FILE}}
+_FILES = {"files": {"type": "array", "items": common.FILE}}
+_KINDS = {"batches": "batch", "audits": "audit"}
 
 
 # --- both kinds ---
 
 
-async def _find(state: AppState, kind: str, job_id: str, owner: str | None) -> JobRow:
+def _address(row: JobRow) -> str:
+    return f"/v1/{'audits' if row.kind == 'audit' else 'batches'}/{row.id}"
+
+
+async def _find(request: Request, state: AppState, job_id: str, owner: str | None) -> JobRow:
+    kind = _KINDS[request.url.path.split("/")[2]]
     return await own_job(state, job_id, owner, (kind,), kind)
 
 
-async def _own_batch(state: State, batch_id: BatchId, caller: BatchCaller) -> JobRow:
-    return await _find(state, "batch", batch_id, caller.owner)
+async def _own(request: Request, state: State, job_id: common.JobId, caller: BatchCaller) -> JobRow:
+    return await _find(request, state, job_id, caller.owner)
 
 
-async def _own_audit(state: State, audit_id: AuditId, caller: BatchCaller) -> JobRow:
-    return await _find(state, "audit", audit_id, caller.owner)
+Own = Annotated[JobRow, Depends(_own)]
+"""The batch or audit of the address, which must be the caller's."""
 
 
-OwnBatch = Annotated[JobRow, Depends(_own_batch)]
-OwnAudit = Annotated[JobRow, Depends(_own_audit)]
-
-
-def _view(shown: type[Shown], state: AppState, row: JobRow) -> Shown:
+def _view(state: AppState, row: JobRow) -> BatchState:
     """How far a job of many pictures is."""
     job = state.batch_queue.find(row.id)
     events = job.events if job is not None else row.events
     counted = [event["data"]["finished"] for event in events if event["event"] == "progress"]
-    here = f"/v1/{'audits' if row.kind == 'audit' else 'batches'}/{row.id}"
+    here = _address(row)
     results = "rows" if row.kind == "audit" else "results"
     links = {"self": here, results: f"{here}/{results}", "cancel": f"{here}/cancel"}
     if row.kind == "audit" and row.result is not None:
         links["sheet"] = f"{here}/sheet?pass={quote(row.request['pass'])}"
-    return shown.model_validate(
-        {
-            **job_state(row, job),
-            "total": row.request["total"],
-            "finished": counted[-1] if counted else None if job is None else 0,
-            "summary": row.result,
-            "error": row.error,
-            "links": links,
-        }
+    return BatchState(
+        **common.job_state(row, job),
+        total=row.request["total"],
+        finished=counted[-1] if counted else None if job is None else 0,
+        summary=row.result,
+        error=row.error,
+        links=links,
     )
 
 
 async def _sent(
-    shown: type[Shown], kind: str, state: AppState, caller: CallerInfo, job_id: str, work: Work,
-    asked: dict[str, Any], samples: Samples, response: Response,
-) -> Shown:  # fmt: skip
+    kind: str, state: AppState, caller: KeyRecord, job_id: str, work: Work, asked: dict[str, Any], samples: many.Samples
+) -> Response:
     pictures = {name: {each: picture.as_recorded() for each, picture in own.items()} for name, own in samples.items()}
     request = {**asked, "total": len(samples), "sample_pictures": pictures}
     holds = [picture.path for own in samples.values() for picture in own.values()]
     await state.batch_queue.submit(job_id, caller.owner, kind, work, request, holds, most=caller.at_once)
-    view = _view(shown, state, await _find(state, kind, job_id, caller.owner))
-    response.headers["Location"] = view.links["self"]
-    return view
+    view = _view(state, await own_job(state, job_id, caller.owner, (kind,), kind))
+    return JSONResponse(view.model_dump(mode="json"), 202, headers={"Location": view.links["self"]})
 
 
-async def _latest(shown: type[Shown], kind: str, state: AppState, caller: CallerInfo, limit: int) -> list[Shown]:
-    rows = await asyncio.to_thread(state.record.latest, caller.owner, (kind,), limit)
-    return [_view(shown, state, row) for row in rows]
+@batches.get("", summary="Your batches, newest first")
+@audits.get("", summary="Your audits, newest first")
+async def latest(
+    request: Request, state: State, caller: BatchCaller, limit: Annotated[int, Query(ge=1, le=200)] = 20
+) -> dict[Literal["batches", "audits"], list[BatchState]]:
+    kinds: Literal["batches", "audits"] = "audits" if request.url.path.startswith("/v1/audits") else "batches"
+    rows = await asyncio.to_thread(state.record.latest, caller.owner, (_KINDS[kinds],), limit)
+    return {kinds: [_view(state, row) for row in rows]}
 
 
-async def _cancelled(shown: type[Shown], state: AppState, row: JobRow) -> Shown:
+@batches.get("/{job_id}", summary="How far a batch is")
+@audits.get("/{job_id}", summary="How far an audit is")
+async def show(state: State, row: Own) -> BatchState:
+    return _view(state, row)
+
+
+@batches.post("/{job_id}/cancel", summary="Stop a batch")
+@audits.post("/{job_id}/cancel", summary="Stop an audit")
+async def cancel(request: Request, state: State, row: Own) -> BatchState:
     state.batch_queue.cancel(row.id)
-    return _view(shown, state, await _find(state, row.kind, row.id, row.owner))
+    return _view(state, await _find(request, state, row.id, row.owner))
+
+
+@batches.delete("/{job_id}", summary="Delete a batch, its results and its pictures", status_code=204)
+@audits.delete("/{job_id}", summary="Delete an audit, its sheet and its pictures", status_code=204)
+async def delete(request: Request, state: State, job_id: common.JobId, caller: BatchCaller) -> None:
+    await state.delete_ended(await _find(request, state, job_id, caller.deletes_of))
 
 
 # --- batches ---
@@ -125,7 +118,7 @@ async def _cancelled(shown: type[Shown], state: AppState, row: JobRow) -> Shown:
 
 _BATCH_FORM = {
     "properties": {
-        "batch": {**JSON_TEXT, "description": "What the JSON form holds; pictures may be given as `upload`"},
+        "batch": {**common.JSON_TEXT, "description": "What the JSON form holds; pictures may be given as `upload`"},
         **_FILES,
     },
     "required": ["batch"],
@@ -135,12 +128,13 @@ _BATCH_FORM = {
 @batches.post(
     "",
     summary="Assess or measure many pictures",
+    response_model=BatchState,
     status_code=202,
-    responses=WORK_PROBLEMS,
-    openapi_extra=request_body(_BATCH_FORM, BatchBody),
+    responses=common.WORK_PROBLEMS,
+    openapi_extra=common.request_body(_BATCH_FORM, BatchBody),
 )
-async def make_batch(request: Request, response: Response, state: State, caller: BatchAdmitted) -> BatchState:
-    body, samples = await read_batch(request, state.reader)
+async def make_batch(request: Request, state: State, caller: BatchAdmitted) -> Response:
+    body, samples = await many.read_batch(request, state.reader, partial(kept_picture, state, caller.owner))
     pipeline = state.pipeline
     pipeline.check_backend(body.backend)
     for query in (body.query, *(sample.query for sample in body.samples)):
@@ -148,49 +142,24 @@ async def make_batch(request: Request, response: Response, state: State, caller:
     for name in body.tools or ():
         pipeline.assessor().tools.find(name)
     batch_id = new_run_id()
-    output = state.batch_output(batch_id)
+
+    def work(job: ServiceJob) -> JobOutcome:
+        return many.run_batch(job, pipeline, body, samples, state.batch_output(batch_id))
+
     asked = body.model_dump(include={"query", "backend", "tools", "align"})
-    return await _sent(
-        BatchState, "batch", state, caller, batch_id, lambda job: run_batch(job, pipeline, body, samples, output),
-        asked, samples, response,
-    )  # fmt: skip
-
-
-@batches.get("", summary="Your batches, newest first", responses=problems(422))
-async def list_batches(state: State, caller: BatchCaller, limit: Limit = 20) -> BatchList:
-    return BatchList(batches=await _latest(BatchState, "batch", state, caller, limit))
-
-
-@batches.get("/{batch_id}", summary="How far a batch is", responses=problems(404, 422))
-async def show_batch(state: State, row: OwnBatch) -> BatchState:
-    return _view(BatchState, state, row)
-
-
-@batches.post("/{batch_id}/cancel", summary="Stop a batch", responses=problems(404, 422))
-async def cancel_batch(state: State, row: OwnBatch) -> BatchState:
-    return await _cancelled(BatchState, state, row)
-
-
-@batches.delete(
-    "/{batch_id}",
-    summary="Delete a batch, its results and its pictures",
-    status_code=204,
-    responses=problems(404, 409, 422),
-)
-async def delete_batch(state: State, batch_id: BatchId, caller: BatchCaller) -> None:
-    await delete_ended(state, await _find(state, "batch", batch_id, caller.deletes_of))
+    return await _sent("batch", state, caller, batch_id, work, asked, samples)
 
 
 @batches.get(
-    "/{batch_id}/results",
+    "/{job_id}/results",
     summary="The results so far",
     description="One JSON object per line, in the order of the samples once the batch has ended.",
     response_class=StreamingResponse,
-    responses={**problems(404, 422), **JSON_LINES},
+    responses=common.JSON_LINES,
 )
-async def batch_results(state: State, row: OwnBatch) -> Response:
+async def batch_results(state: State, row: Own) -> Response:
     # A plain iterator is read in a thread, line by line.
-    return StreamingResponse(public_lines(state.batch_output(row.id), row.request), media_type="application/jsonl")
+    return StreamingResponse(many.public_lines(state.batch_output(row.id), row.request), media_type="application/jsonl")
 
 
 # --- audits ---
@@ -208,70 +177,45 @@ _AUDIT_FORM = {
 @audits.post(
     "",
     summary="Look many pictures through: findings, duplicates, bursts, what to keep",
+    response_model=BatchState,
     status_code=202,
-    responses=WORK_PROBLEMS,
-    openapi_extra=request_body(_AUDIT_FORM),
+    responses=common.WORK_PROBLEMS,
+    openapi_extra=common.request_body(_AUDIT_FORM),
 )
-async def make_audit(request: Request, response: Response, state: State, caller: BatchAdmitted) -> AuditState:
-    quick, samples = await read_audit(request, state.reader)
+async def make_audit(request: Request, state: State, caller: BatchAdmitted) -> Response:
+    quick, samples = await many.read_audit(request, state.reader)
     audit_id, word = new_run_id(), secrets.token_urlsafe(18)
-    output = state.batch_output(audit_id)
     links = SheetLinks(picture=f"/v1/audits/{audit_id}/picture?pass={word}&name={{path}}", messages=True)
 
     def work(job: ServiceJob) -> JobOutcome:
-        return audit_pictures(job, state.pipeline, samples, output, links, quick=quick)
+        return many.audit_pictures(job, state.pipeline, samples, state.batch_output(audit_id), links, quick=quick)
 
-    asked = {"quick": quick, "pass": word}
-    return await _sent(AuditState, "audit", state, caller, audit_id, work, asked, samples, response)
-
-
-@audits.get("", summary="Your audits, newest first", responses=problems(422))
-async def list_audits(state: State, caller: BatchCaller, limit: Limit = 20) -> AuditList:
-    return AuditList(audits=await _latest(AuditState, "audit", state, caller, limit))
+    return await _sent("audit", state, caller, audit_id, work, {"quick": quick, "pass": word}, samples)
 
 
-@audits.get("/{audit_id}", summary="How far an audit is", responses=problems(404, 422))
-async def show_audit(state: State, row: OwnAudit) -> AuditState:
-    return _view(AuditState, state, row)
-
-
-@audits.post("/{audit_id}/cancel", summary="Stop an audit", responses=problems(404, 422))
-async def cancel_audit(state: State, row: OwnAudit) -> AuditState:
-    return await _cancelled(AuditState, state, row)
-
-
-@audits.delete(
-    "/{audit_id}",
-    summary="Delete an audit, its sheet and its pictures",
-    status_code=204,
-    responses=problems(404, 409, 422),
-)
-async def delete_audit(state: State, audit_id: AuditId, caller: BatchCaller) -> None:
-    await delete_ended(state, await _find(state, "audit", audit_id, caller.deletes_of))
-
-
-@audits.get(
-    "/{audit_id}/rows",
-    summary="What was found, one JSON object per picture and line",
-    response_class=Response,
-    responses={**problems(404, 409, 422), **JSON_LINES},
-)
-async def audit_rows(state: State, row: OwnAudit) -> Response:
-    return FileResponse(_ended(state.batch_output(row.id).with_suffix(ROWS)), media_type="application/jsonl")
-
-
-def _ended(file: FilePath) -> FilePath:
+def _kept_file(state: AppState, row: JobRow, suffix: str) -> FilePath:
+    file = state.batch_output(row.id).with_suffix(suffix)
     if not file.is_file():
         raise ServiceError(409, "not_ended", "This audit has no result yet, or none any more.")
     return file
 
 
+@audits.get(
+    "/{job_id}/rows",
+    summary="What was found, one JSON object per picture and line",
+    response_class=Response,
+    responses=common.JSON_LINES,
+)
+async def audit_rows(state: State, row: Own) -> Response:
+    return FileResponse(_kept_file(state, row, many.ROWS), media_type="application/jsonl")
+
+
 # The contact sheet is shown in a frame, which can send no key: its address has a password instead.
 
 
-async def _audit_by_pass(state: State, audit_id: AuditId, word: Pass) -> JobRow:
+async def _audit_by_pass(state: State, job_id: common.JobId, word: Pass) -> JobRow:
     """The audit whose sheet's address this is part of: whoever was told the address may look."""
-    row = await asyncio.to_thread(state.record.find, audit_id, None)
+    row = await asyncio.to_thread(state.record.find, job_id, None)
     known = str(row.request.get("pass", "")) if row is not None and row.kind == "audit" else ""
     if row is None or not known or not hmac.compare_digest(known.encode(), word.encode("utf-8", "replace")):
         raise ServiceError(404, "audit_not_found", "You have no audit of this id.")
@@ -282,23 +226,22 @@ AuditByPass = Annotated[JobRow, Depends(_audit_by_pass)]
 
 
 @audits.get(
-    "/{audit_id}/sheet",
+    "/{job_id}/sheet",
     summary="The contact sheet: all pictures on one page",
     response_class=Response,
-    responses={**problems(404, 409, 422), **reply_of("text/html", "One page")},
+    responses=common.reply_of("text/html", "One page"),
 )
 async def audit_sheet(state: State, row: AuditByPass) -> Response:
     policy = f"{sheet_policy()}; frame-ancestors 'self'"
     headers = {"Content-Security-Policy": policy, "Cache-Control": "private, no-cache"}
-    sheet = _ended(state.batch_output(row.id).with_suffix(SHEET))
-    return FileResponse(sheet, media_type="text/html", headers=headers)
+    return FileResponse(_kept_file(state, row, many.SHEET), media_type="text/html", headers=headers)
 
 
 @audits.get(
-    "/{audit_id}/picture",
+    "/{job_id}/picture",
     summary="One picture of an audit",
     response_class=Response,
-    responses={**problems(404, 422, 429), **PNG},
+    responses={**common.problems(429), **common.PNG},
 )
 async def audit_picture(
     state: State,
@@ -306,7 +249,8 @@ async def audit_picture(
     name: Annotated[str, Query(max_length=1200, description="Its path on the sheet.")],
     max_side: MaxSide = 2048,
 ) -> Response:
-    picture = kept_picture(state, row.owner, f"{row.id}/{name}")
-    if picture is None or not picture.path.is_file():
-        raise picture_gone()
+    try:
+        picture = kept_picture(state, row.owner, f"{row.id}/{name}")
+    except LookupError:
+        raise picture_gone() from None
     return await drawn_picture(state, picture, max_side)

@@ -1,60 +1,62 @@
-"""Routes about runs: list, show, follow, cancel, pin, delete, and the page of each."""
+"""Routes about runs: list, show, follow, cancel, pin, delete; the page of each, its pictures, and maps of lost quality.
+
+What was sent is never sent back as it is: it is decoded and encoded afresh, so that nothing hidden in a file (scripts,
+metadata, a second file) comes out again.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from html import escape
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
+from PIL import Image
 
+from agenticiqa.errors import ImageNotFoundError, ToolError
+from agenticiqa.nodes.results import Assessment, Comparison
+from agenticiqa.pictures.file_facts import read_file_facts
+from agenticiqa.pictures.images import Box, load_image, peek_size, png_bytes
+from agenticiqa.pictures.inputs import aligned
+from agenticiqa.pictures.regions import Bytes, coloured, overlay
 from agenticiqa.reports.assessment import render_report, report_item
 from agenticiqa.reports.comparison import render_page
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.serve.http.access import AssessCaller
-from agenticiqa.serve.http.app_state import State, stored_pictures
+from agenticiqa.serve.http.app_state import AppState, AssessCaller, State, stored_pictures
 from agenticiqa.serve.http.problems import ServiceError
-from agenticiqa.serve.http.routes.common import (
-    RUN_KINDS,
-    OwnRun,
-    RunId,
-    find_run,
-    problems,
-    reply_of,
-    run_summary,
-    run_view,
-)
-from agenticiqa.serve.http.routes.pictures import drawing_need
-from agenticiqa.serve.http.store.expiry import delete_ended
+from agenticiqa.serve.http.routes import common
 from agenticiqa.serve.http.store.job_record import JobRow
-from agenticiqa.serve.http.wire import Run, RunList
+from agenticiqa.serve.http.store.uploads import StoredPicture
+from agenticiqa.serve.http.wire import PictureFile, Run, RunList, WorstPlace
 from agenticiqa.serve.http.work.jobs import ServiceJob
-from agenticiqa.serve.http.work.pipeline_work import assessment_of, comparison_of
+from agenticiqa.serve.http.work.pipeline_work import with_picture_names
+from agenticiqa.tools.maps import badness_of
+from agenticiqa.tools.measuring import ToolJob, ToolRunner
+from agenticiqa.tools.needs import pictures_need, pixels_of, sizes_once_scaled, tool_need
+from agenticiqa.tools.registry import Tool
 
-router = APIRouter(prefix="/v1/runs", tags=["runs"])
+router = APIRouter(prefix="/v1/runs", tags=["runs"], responses=common.problems(404, 409, 422, 429))
 
 HEARTBEAT_S = 10.0
 REPORT_POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'; sandbox"
 )
-EVENT = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "string"},
-        "event": {"type": "string", "enum": ["status", "step", "node", "progress", "done"]},
-        "data": {"type": "string", "contentMediaType": "application/json"},
-    },
-    "required": ["id", "event", "data"],
-}
+DRAWING_BYTES = 40
+"""Per pixel: colours over the picture, and the file that is made of it."""
+QUALITY = "quality"
+"""The map of the embedded model, which needs no tool."""
+DIFFERENCE = "difference"
+"""The map of a comparison: who is better where."""
+CACHED = {"Cache-Control": "private, max-age=300"}
 
 
-@router.get("", summary="Your runs, newest first", responses=problems(422))
+@router.get("", summary="Your runs, newest first")
 async def list_runs(
     state: State,
     caller: AssessCaller,
@@ -63,22 +65,22 @@ async def list_runs(
     q: Annotated[str | None, Query(max_length=200, description="Words of questions, names or answers.")] = None,
     pinned: Annotated[bool | None, Query(description="Only pinned runs, or only others.")] = None,
 ) -> RunList:
-    latest = partial(state.record.latest, caller.owner, RUN_KINDS, limit, before, words=q or None, pinned=pinned)
+    latest = partial(state.record.latest, caller.owner, common.RUN_KINDS, limit, before, words=q or None, pinned=pinned)
     rows = await asyncio.to_thread(latest)
     same = {"limit": limit, **({"q": q} if q else {}), **({} if pinned is None else {"pinned": str(pinned).lower()})}
     following = f"/v1/runs?{urlencode({**same, 'before': rows[-1].id})}" if len(rows) == limit else None
-    return RunList(runs=[run_summary(row, state.queue.find(row.id)) for row in rows], next=following)
+    return RunList.model_validate({"runs": [common.run_summary(state, row) for row in rows], "next": following})
 
 
-@router.get("/{run_id}", summary="One run with its result", responses=problems(404, 422))
-async def show_run(state: State, row: OwnRun) -> Run:
-    return run_view(row, state.queue.find(row.id))
+@router.get("/{run_id}", summary="One run with its result")
+async def show_run(state: State, row: common.OwnRun) -> Run:
+    return common.run_view(state, row)
 
 
-@router.post("/{run_id}/cancel", summary="Stop a run at its next step", responses=problems(404, 422))
-async def cancel_run(state: State, row: OwnRun) -> Run:
-    job = state.queue.cancel(row.id)
-    return run_view(await find_run(state, row.id, row.owner), job)
+@router.post("/{run_id}/cancel", summary="Stop a run at its next step")
+async def cancel_run(state: State, row: common.OwnRun) -> Run:
+    state.queue.cancel(row.id)
+    return common.run_view(state, await common.find_run(state, row.id, row.owner))
 
 
 @router.delete(
@@ -86,25 +88,16 @@ async def cancel_run(state: State, row: OwnRun) -> Run:
     summary="Delete a run and its pictures",
     description="A picture that another run shows too stays. A key with the role `admin` may delete anybody's run.",
     status_code=204,
-    responses=problems(404, 409, 422),
 )
-async def delete_run_route(state: State, run_id: RunId, caller: AssessCaller) -> None:
-    await delete_ended(state, await find_run(state, run_id, caller.deletes_of))
+async def delete_run_route(state: State, run_id: common.JobId, caller: AssessCaller) -> None:
+    await state.delete_ended(await common.find_run(state, run_id, caller.deletes_of))
 
 
-@router.post("/{run_id}/pin", summary="Keep a run until it is unpinned", responses=problems(404, 422))
-async def pin_run(state: State, row: OwnRun) -> Run:
-    return await _pinned(state, row, pinned=True)
-
-
-@router.delete("/{run_id}/pin", summary="Let a run be forgotten with age", responses=problems(404, 422))
-async def unpin_run(state: State, row: OwnRun) -> Run:
-    return await _pinned(state, row, pinned=False)
-
-
-async def _pinned(state: State, row: JobRow, *, pinned: bool) -> Run:
-    await asyncio.to_thread(partial(state.record.pin, row.id, pinned=pinned))
-    return run_view(await find_run(state, row.id, row.owner), state.queue.find(row.id))
+@router.post("/{run_id}/pin", summary="Keep a run until it is unpinned")
+@router.delete("/{run_id}/pin", summary="Let a run be forgotten with age")
+async def pin_run(request: Request, state: State, row: common.OwnRun) -> Run:
+    await asyncio.to_thread(partial(state.record.pin, row.id, pinned=request.method == "POST"))
+    return common.run_view(state, await common.find_run(state, row.id, row.owner))
 
 
 # --- events ---
@@ -116,16 +109,16 @@ async def _pinned(state: State, row: JobRow, *, pinned: bool) -> Run:
     description="Events `status`, `step`, `node` and `done`; the data of each is JSON. The stream begins with what "
     "has happened already (or behind `Last-Event-ID`) and ends after `done`.",
     response_class=StreamingResponse,
-    responses={**problems(404, 422), **reply_of("text/event-stream", "The events", EVENT)},
+    responses=common.reply_of("text/event-stream", "The events"),
 )
 async def run_events(
     state: State,
-    row: OwnRun,
+    row: common.OwnRun,
     last_event_id: Annotated[str | None, Header(description="Send only what came after this one.")] = None,
 ) -> Response:
     job = state.queue.find(row.id)
     seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() and len(last_event_id) < 10 else 0
-    stream = _live(job, seen) if job is not None else _recorded(row, seen)
+    stream: AsyncIterator[str] | Iterator[str] = _live(job, seen) if job is not None else _recorded(row, seen)
     return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
@@ -143,11 +136,9 @@ async def _live(job: ServiceJob, seen: int) -> AsyncIterator[str]:
             yield ": still here\n\n"
 
 
-async def _recorded(row: JobRow, seen: int) -> AsyncIterator[str]:
+def _recorded(row: JobRow, seen: int) -> Iterator[str]:
     last = {"id": len(row.events) + 1, "event": "done", "data": {"status": row.status}}
-    for event in [*row.events, last]:
-        if event["id"] > seen:
-            yield _sse(event)
+    return (_sse(event) for event in [*row.events, last] if event["id"] > seen)
 
 
 def _sse(event: dict[str, Any]) -> str:
@@ -161,9 +152,8 @@ def _sse(event: dict[str, Any]) -> str:
     "/{run_id}/report",
     summary="The run as one self-contained page",
     response_class=HTMLResponse,
-    responses=problems(404, 409, 422, 429),
 )
-async def run_report(state: State, row: OwnRun) -> Response:
+async def run_report(state: State, row: common.OwnRun) -> Response:
     if row.result is None:
         raise ServiceError(409, "no_result", "Only a run with a result has a report.")
     limits = state.pipeline.limits
@@ -176,12 +166,203 @@ async def run_report(state: State, row: OwnRun) -> Response:
 
 def _report_page(row: JobRow, limits: ImageLimits) -> str:
     pictures = stored_pictures(row.request)
-    result = row.result or {}
+    result = with_picture_names(row.result or {}, {name: str(picture.path) for name, picture in pictures.items()})
     if row.kind == "compare":
-        page = render_page(comparison_of(result, pictures), limits)
+        page = render_page(Comparison.model_validate(result), limits)
     else:
-        page = render_report([report_item(assessment_of(result, pictures), limits)])
+        page = render_report([report_item(Assessment.model_validate(result), limits)])
     # The page was made from the server's files: what they are called here is not the reader's business.
     for picture in pictures.values():
         page = page.replace(str(picture.path), escape(picture.name)).replace(picture.path.name, escape(picture.name))
     return page
+
+
+# --- drawing ---
+
+
+def drawing_need(
+    pictures: Sequence[StoredPicture], limits: ImageLimits, tool: Tool | None = None, *, align: bool = False
+) -> int:
+    """What drawing these pictures takes of memory, with a map of a tool over one of them."""
+    sizes = sizes_once_scaled([peek_size(picture.path, limits) for picture in pictures], resize=align)
+    pixels = max(map(pixels_of, sizes))
+    return pictures_need(sizes) + DRAWING_BYTES * pixels + (tool_need(tool, pixels) if tool else 0)
+
+
+def shown_picture(picture: StoredPicture, limits: ImageLimits, max_side: int | None) -> tuple[bytes, tuple[int, int]]:
+    """The picture as PNG for a screen, and its own size."""
+    image = load_image(picture.path, limits)
+    return _png(image.pil, max_side), image.size
+
+
+def _png(shown: Image.Image, max_side: int | None) -> bytes:
+    if max_side is not None and max(shown.size) > max_side:
+        shown = shown.copy()
+        shown.thumbnail((max_side, max_side), Image.Resampling.LANCZOS)
+    return png_bytes(shown)
+
+
+def _quality_map(picture: StoredPicture, limits: ImageLimits) -> Bytes:
+    """The picture under the embedded model's map, 1 (red) to 5 (blue)."""
+    from agenticiqa.vision.quality_map import quality_map
+
+    image = load_image(picture.path, limits)
+    return overlay(image.rgb, quality_map(image))
+
+
+def _difference_map(pictures: Sequence[StoredPicture], limits: ImageLimits) -> Bytes:
+    """Where the first of two pictures is better (blue) and where the second (orange); a third is the reference."""
+    from agenticiqa.reports.comparison import difference_of, open_pictures
+
+    a, b, *originals = (picture.path for picture in pictures)
+    opened = open_pictures(a, b, originals[0] if originals else None, limits)
+    difference = difference_of(opened)
+    if difference is None:
+        raise ToolError("No difference map can be made of these pictures.")
+    return difference.picture(opened.a.rgb)
+
+
+def _tool_map(
+    tool: Tool, pictures: Sequence[StoredPicture], region: Box | None, limits: ImageLimits, *, align: bool
+) -> Bytes:
+    """The first picture as it was measured, or a region of it, under one tool's map; the second is the reference."""
+    image, *originals = (load_image(picture.path, limits) for picture in pictures)
+    original = originals[0] if originals else None
+    if original is not None and align:
+        image = aligned(image, original)
+    result = ToolRunner(image, original, keep_maps=True).measure(ToolJob(tool, region))
+    if result.map is None:
+        raise ToolError(result.error or f"{tool.name} makes no map.")
+    pixels = image.rgb if region is None else image.rgb[region.rows, region.columns]
+    return coloured(pixels, badness_of(result.map, tool.spec))
+
+
+# --- pictures ---
+
+
+Result = TypeVar("Result")
+MaxSide = Annotated[int | None, Query(ge=16, le=8192, description="Scale down so that no side is longer.")]
+Which = Annotated[Literal["a", "b"] | None, Query(description="Of a comparison.")]
+
+
+async def _looked(
+    state: AppState,
+    look: Callable[[], Result],
+    pictures: Sequence[StoredPicture],
+    tool: Tool | None = None,
+    *,
+    align: bool = False,
+) -> Result:
+    try:
+        return await state.render_queue.draw(
+            look, lambda: drawing_need(pictures, state.pipeline.limits, tool, align=align)
+        )
+    except ImageNotFoundError:
+        # It went between a look at the upload store and its turn to be drawn.
+        raise picture_gone() from None
+
+
+async def drawn_picture(state: AppState, picture: StoredPicture, max_side: int | None) -> Response:
+    data, _ = await _looked(state, lambda: shown_picture(picture, state.pipeline.limits, max_side), [picture])
+    return Response(data, media_type="image/png", headers=CACHED)
+
+
+def picture_gone() -> ServiceError:
+    return ServiceError(404, "picture_gone", "This picture is no longer kept here.")
+
+
+def _picture(row: JobRow, name: str) -> StoredPicture:
+    picture = stored_pictures(row.request).get(name)
+    if picture is None:
+        raise ServiceError(404, "no_such_picture", "This run has no such picture.")
+    if not picture.path.is_file():
+        raise picture_gone()
+    return picture
+
+
+async def _chosen(row: common.OwnRun, which: Which = None) -> StoredPicture:
+    return _picture(row, "image" if row.kind == "assess" else f"image_{which or 'a'}")
+
+
+Chosen = Annotated[StoredPicture, Depends(_chosen)]
+"""The picture of the run, or one of the two of a comparison."""
+
+
+@router.get("/{run_id}/image", summary="The picture of a run", response_class=Response, responses=common.PNG)
+async def run_image(state: State, picture: Chosen, max_side: MaxSide = None) -> Response:
+    return await drawn_picture(state, picture, max_side)
+
+
+@router.get(
+    "/{run_id}/reference", summary="The reference picture of a run", response_class=Response, responses=common.PNG
+)
+async def run_reference(state: State, row: common.OwnRun, max_side: MaxSide = None) -> Response:
+    return await drawn_picture(state, _picture(row, "reference"), max_side)
+
+
+@router.get(
+    "/{run_id}/map",
+    summary="Where quality is lost, over the picture",
+    description="Red is worse, blue is better. `tool=quality` is the embedded model's map with fixed colours, 1 to 5; "
+    "a tool's own map is coloured relative to its worst places; `tool=difference` shows who is better where in a "
+    "comparison.",
+    response_class=Response,
+    responses=common.PNG,
+)
+async def run_map(
+    state: State,
+    row: common.OwnRun,
+    picture: Chosen,
+    tool: Annotated[str, Query(max_length=100, description="`quality`, `difference` or a tool.")] = QUALITY,
+    region: Annotated[str | None, Query(max_length=100, description="A region of the request, by name.")] = None,
+    max_side: MaxSide = None,
+) -> Response:
+    limits, align, named = state.pipeline.limits, False, None
+    with_reference = tool != QUALITY and "reference" in stored_pictures(row.request)
+    originals = [_picture(row, "reference")] if with_reference else []
+    if tool == QUALITY:
+        needed = [picture]
+        draw = partial(_quality_map, picture, limits)
+    elif tool == DIFFERENCE and row.kind == "compare":
+        needed = [_picture(row, "image_a"), _picture(row, "image_b"), *originals]
+        draw = partial(_difference_map, needed, limits)
+    else:
+        boxes = row.request.get("regions") or {}
+        if region is not None and region not in boxes:
+            raise ServiceError(422, "unknown_region", "This run has no region of this name.")
+        box = Box(*boxes[region]) if region is not None else None
+        named = state.pipeline.assessor().tools.find(tool)
+        align = row.request.get("align") == "resize"
+        needed = [picture, *originals]
+        draw = partial(_tool_map, named, needed, box, limits, align=align)
+    data = await _looked(state, lambda: _png(Image.fromarray(draw()), max_side), needed, named, align=align)
+    return Response(data, media_type="image/png", headers=CACHED)
+
+
+@router.get(
+    "/{run_id}/worst",
+    summary="Where the picture is worst",
+    description="By the embedded model's map, whatever model answered.",
+)
+async def run_worst(state: State, picture: Chosen, response: Response) -> WorstPlace:
+    def look() -> WorstPlace:
+        from agenticiqa.vision.quality_map import quality_map, worst_place
+
+        image = load_image(picture.path, state.pipeline.limits)
+        found = worst_place(quality_map(image), image.size)
+        return WorstPlace(box=found.box.as_list(), score=found.score, whole=found.whole, even=found.even)
+
+    response.headers.update(CACHED)
+    return await _looked(state, look, [picture])
+
+
+@router.get(
+    "/{run_id}/file",
+    summary="What the picture's file says",
+    description="Format, size, and how it was taken. Where it was taken, by whom, and numbers of devices are left out.",
+)
+async def run_file(state: State, picture: Chosen, response: Response) -> PictureFile:
+    found = await _looked(state, lambda: read_file_facts(picture.path, state.pipeline.limits), [picture])
+    response.headers.update(CACHED)
+    (width, height), facts = found.size, {name: value for name, value in vars(found).items() if name != "size"}
+    return PictureFile.model_validate({**facts, "name": picture.name, "width": width, "height": height})

@@ -3,69 +3,48 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path
 from fastapi.responses import Response
 
 from agenticiqa._version import __version__
-from agenticiqa.errors import AgenticIQAError
-from agenticiqa.models.backends import find_provider, provider_names
+from agenticiqa.models.backends import provider_names
 from agenticiqa.pictures.formats import readable
-from agenticiqa.serve.http.access import AdminCaller, Caller
-from agenticiqa.serve.http.app_state import AppState, State
-from agenticiqa.serve.http.page.files import EXAMPLES
+from agenticiqa.serve.http.app_state import AdminCaller, AppState, Caller, State
+from agenticiqa.serve.http.page.files import EXAMPLES, ExamplePicture
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.common import FILE, problems, reply_of
-from agenticiqa.serve.http.wire import (
-    BackendInfo,
-    BackendList,
-    ExampleInfo,
-    ExampleList,
-    Health,
-    ReadinessReply,
-    ServiceLimits,
-    ToolList,
-)
+from agenticiqa.serve.http.wire import BackendList, ReadinessReply, ServiceLimits
 from agenticiqa.serve.http.work.pipeline_work import presentable
 from agenticiqa.tools.facts import all_facts
 
-catalogue = APIRouter(prefix="/v1", tags=["catalogue"])
-operation = APIRouter(tags=["operation"])
+catalogue = APIRouter(prefix="/v1", tags=["catalogue"], responses=problems())
+operation = APIRouter(tags=["operation"], responses=problems())
 
 
 # --- what there is ---
 
 
-@catalogue.get("/tools", summary="Every measuring tool, and whether it runs here", responses=problems())
-async def list_tools(state: State, _caller: Caller) -> ToolList:
+@catalogue.get("/tools", summary="Every measuring tool, and whether it runs here")
+async def list_tools(state: State, _caller: Caller) -> dict[Literal["tools"], list[dict[str, Any]]]:
     facts = await asyncio.to_thread(all_facts, state.pipeline.settings.pipeline.tools)
-    return ToolList(tools=presentable(facts, {}))
+    return {"tools": presentable(facts, {})}
 
 
-@catalogue.get("/backends", summary="Models a request may name", responses=problems())
+@catalogue.get("/backends", summary="Models a request may name")
 async def list_backends(state: State, _caller: Caller) -> BackendList:
-    return await asyncio.to_thread(_backends, state)
+    def found() -> BackendList:
+        return BackendList(
+            default=state.pipeline.default_backends(),
+            selectable=state.pipeline.selectable,
+            providers=[state.pipeline.provider(name) for name in provider_names()],
+        )
+
+    return await asyncio.to_thread(found)
 
 
-def _backends(state: AppState) -> BackendList:
-    return BackendList(
-        default=state.pipeline.default_backends(),
-        selectable=list(state.pipeline.selectable),
-        providers=[_provider(state, name) for name in provider_names()],
-    )
-
-
-def _provider(state: AppState, name: str) -> BackendInfo:
-    try:
-        provider = find_provider(name)
-        ready = provider.readiness(state.pipeline.settings.provider(name)).ready
-    except AgenticIQAError:
-        return BackendInfo(provider=name, ready=False, local=False, description="")
-    return BackendInfo(provider=name, ready=ready, local=provider.local, description=provider.description)
-
-
-@catalogue.get("/limits", summary="What pictures may be like", responses=problems())
+@catalogue.get("/limits", summary="What pictures may be like")
 async def limits(state: State, _caller: Caller) -> ServiceLimits:
     settings = state.settings
     return ServiceLimits(
@@ -79,14 +58,9 @@ async def limits(state: State, _caller: Caller) -> ServiceLimits:
     )
 
 
-@catalogue.get("/examples", summary="Pictures to try", responses=problems())
-async def list_examples(_caller: Caller) -> ExampleList:
-    return ExampleList(
-        examples=[
-            ExampleInfo.model_validate({**vars(example), "image": f"/v1/examples/{example.name}"})
-            for example in EXAMPLES.values()
-        ]
-    )
+@catalogue.get("/examples", summary="Pictures to try")
+async def list_examples(_caller: Caller) -> dict[Literal["examples"], list[ExamplePicture]]:
+    return {"examples": list(EXAMPLES.values())}
 
 
 @catalogue.get(
@@ -107,26 +81,26 @@ async def example_picture(name: Annotated[str, Path(max_length=100)], _caller: C
 
 
 @operation.head("/healthz", include_in_schema=False)
-@operation.get("/healthz", summary="The process answers", responses=problems())
-async def healthz() -> Health:
-    return Health()
+@operation.get("/healthz", summary="The process answers")
+async def healthz() -> dict[Literal["status"], Literal["ok"]]:
+    return {"status": "ok"}
 
 
 @operation.head("/readyz", include_in_schema=False)
 @operation.get("/readyz", summary="Work is accepted", responses=problems(503))
 async def readyz(state: State) -> ReadinessReply:
     running = state.queue.running
-    counts = {"running": running, "waiting": state.queue.taken - running}
+    counts: dict[str, Any] = {"running": running, "waiting": state.queue.taken - running}
     why = await asyncio.to_thread(_why_not, state)
     if why:
-        raise ServiceError(503, "not_ready", f"The server is {why}.", headers={"Retry-After": "2"}, **counts)
+        raise ServiceError(503, "not_ready", f"The server is {why}.", retry_s=2, **counts)
     return ReadinessReply(version=__version__, workers=state.settings.workers, **counts)
 
 
 def _why_not(state: AppState) -> str | None:
     if state.queue.draining:
         return "stopping"
-    if not state.ready:
+    if not state.is_warm:
         return "loading its model"
     if state.is_short_of_room():
         return "out of room on its disk"
@@ -137,7 +111,7 @@ def _why_not(state: AppState) -> str | None:
     "/metrics",
     summary="Counters for Prometheus",
     response_class=Response,
-    responses={**problems(), **reply_of("text/plain", "Prometheus text")},
+    responses=reply_of("text/plain", "Prometheus text"),
 )
 async def metrics(state: State, _caller: AdminCaller) -> Response:
     return Response(state.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

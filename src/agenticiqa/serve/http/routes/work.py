@@ -6,102 +6,140 @@ import asyncio
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.access import AssessAdmitted, CallerInfo
-from agenticiqa.serve.http.app_state import AppState, State, kept_picture
-from agenticiqa.serve.http.problems import ServiceError
-from agenticiqa.serve.http.routes.common import PNG, WORK_PROBLEMS, Responses, body_of, find_run, links_of, run_view
-from agenticiqa.serve.http.routes.pictures import drawing_need, shown_picture
+from agenticiqa.serve.http.app_state import AssessAdmitted, State, kept_picture
+from agenticiqa.serve.http.routes.common import PNG, WORK_PROBLEMS, Responses, body_of, find_run, run_view
+from agenticiqa.serve.http.routes.runs import drawing_need, shown_picture
 from agenticiqa.serve.http.store.job_record import JobOutcome
-from agenticiqa.serve.http.wire import (
-    AssessBody,
-    AssessFields,
-    CompareBody,
-    CompareFields,
-    MeasureBody,
-    MeasureFields,
-    MeasurementList,
-    PreviewBody,
-    PreviewFields,
-    Run,
-)
-from agenticiqa.serve.http.work.intake import Fields, Intake, RequestForm
+from agenticiqa.serve.http.wire import AssessBody, CompareBody, MeasureBody, MeasuredValue, PreviewBody, Run
+from agenticiqa.serve.http.work.intake import Body, Intake
 from agenticiqa.serve.http.work.jobs import ServiceJob, StopReason, stopped_error
 from agenticiqa.serve.http.work.pipeline_work import failure_of, failures_by_sent_name
 
-router = APIRouter(prefix="/v1", tags=["work"])
+router = APIRouter(prefix="/v1", tags=["work"], responses=WORK_PROBLEMS)
 
-ASSESS = RequestForm(AssessFields, AssessBody)
-COMPARE = RequestForm(CompareFields, CompareBody)
-MEASURE = RequestForm(MeasureFields, MeasureBody)
-PREVIEW = RequestForm(PreviewFields, PreviewBody)
 PREVIEW_SIDE = 2048
 ACCEPTED: Responses = {202: {"model": Run, "description": "Accepted; see `links.events`"}}
-Question = TypeVar("Question", AssessFields, CompareFields)
+Async = Annotated[bool, Query(alias="async", description="Answer 202 at once; follow the run's events.")]
+Question = TypeVar("Question", AssessBody, CompareBody)
 LATE_S = 1.0
 """How long past its time limit a job may still report how it ended."""
 
 
-def _wants_async(
-    in_query: Annotated[bool, Query(alias="async", description="Answer 202 at once; follow the run's events.")] = False,
-    prefer: Annotated[str | None, Header(description="`respond-async` does the same as `?async=true`.")] = None,
-) -> bool:
-    return in_query or "respond-async" in (prefer or "").lower()
+class _Door:
+    """One request for work: who asks, and what the server has."""
+
+    def __init__(self, request: Request, state: State, caller: AssessAdmitted) -> None:
+        self.request = request
+        self.state = state
+        self.caller = caller
+
+    async def read(self, form: type[Body]) -> Intake[Body]:
+        earlier = partial(kept_picture, self.state, self.caller.owner)
+        return await self.state.reader.read(self.request, form, earlier)
+
+    async def asked(
+        self,
+        kind: str,
+        intake: Intake[Question],
+        work: Callable[[ServiceJob, Intake[Question]], JobOutcome],
+        respond_async: bool,
+    ) -> Response:
+        """A question to the agents: recorded, and answered when it is done or at once with where to follow it."""
+        state, owner = self.state, self.caller.owner
+        state.pipeline.check_query(intake.fields.query)
+        state.pipeline.check_backend(intake.fields.backend)
+        asked = {
+            **intake.fields.model_dump(mode="json", exclude={*intake.fields.pictures()}, exclude_none=True),
+            "pictures": {name: picture.as_recorded() for name, picture in intake.pictures.items()},
+        }
+        need = await asyncio.to_thread(state.pipeline.assessing_need, intake)
+        job = await state.queue.submit(
+            new_run_id(), owner, kind, lambda job: work(job, intake), asked, intake.files, need, self.caller.at_once
+        )
+        headers = {"Location": f"/v1/runs/{job.id}"}
+        if respond_async:
+            shown = run_view(state, await find_run(state, job.id, owner))
+            return JSONResponse(shown.model_dump(mode="json"), 202, headers=headers)
+        return JSONResponse(await self.reply_of(job), headers=headers)
+
+    async def reply_of(self, job: ServiceJob) -> dict[str, Any]:
+        """The result of a job, waited for; the job is told to stop when the client leaves or its time is over."""
+        ended = asyncio.ensure_future(job.done.wait())
+        left = asyncio.ensure_future(self._client_left())
+        try:
+            limit = max(job.deadline - time.monotonic(), 0) + LATE_S
+            await asyncio.wait({ended, left}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            if not ended.done():
+                reason: StopReason = "client_left" if left.done() else "timed_out"
+                self.state.queue.stop(job, reason)
+                raise stopped_error(reason, job.id)
+        except asyncio.CancelledError:
+            self.state.queue.stop(job, "client_left")
+            raise
+        finally:
+            ended.cancel()
+            left.cancel()
+        outcome = job.outcome
+        if outcome is None:
+            raise RuntimeError(f"job {job.id} has no outcome")
+        if outcome.problem is not None:
+            raise outcome.problem.fresh(**({"run_id": job.id} if job.recorded else {}))
+        reply = outcome.result or {}
+        if outcome.status == "error":
+            raise failure_of(reply, job.id)
+        return reply
+
+    async def _client_left(self) -> None:
+        while (await self.request.receive())["type"] != "http.disconnect":
+            continue
 
 
-Async = Annotated[bool, Depends(_wants_async)]
+Door = Annotated[_Door, Depends()]
 
 
 @router.post(
     "/assess",
     summary="Answer a question about a picture",
     response_model=Assessment,
-    responses={**WORK_PROBLEMS, **ACCEPTED},
-    openapi_extra=body_of(ASSESS),
+    responses=ACCEPTED,
+    openapi_extra=body_of(AssessBody),
 )
-async def assess(request: Request, state: State, caller: AssessAdmitted, respond_async: Async) -> Response:
-    intake = await _read(request, state, caller, ASSESS)
-    return await _asked(request, state, caller, "assess", intake, state.pipeline.assess, respond_async)
+async def assess(door: Door, respond_async: Async = False) -> Response:
+    return await door.asked("assess", await door.read(AssessBody), door.state.pipeline.assess, respond_async)
 
 
 @router.post(
     "/compare",
     summary="Say which of two pictures is better, where and why",
     response_model=Comparison,
-    responses={**WORK_PROBLEMS, **ACCEPTED},
-    openapi_extra=body_of(COMPARE),
+    responses=ACCEPTED,
+    openapi_extra=body_of(CompareBody),
 )
-async def compare(request: Request, state: State, caller: AssessAdmitted, respond_async: Async) -> Response:
-    intake = await _read(request, state, caller, COMPARE)
-    return await _asked(request, state, caller, "compare", intake, state.pipeline.compare, respond_async)
+async def compare(door: Door, respond_async: Async = False) -> Response:
+    return await door.asked("compare", await door.read(CompareBody), door.state.pipeline.compare, respond_async)
 
 
 @router.post(
     "/measure",
     summary="Measure a picture with tools, without any model",
-    response_model=MeasurementList,
-    responses=WORK_PROBLEMS,
-    openapi_extra=body_of(MEASURE),
+    response_model=dict[Literal["measurements"], list[MeasuredValue]],
+    openapi_extra=body_of(MeasureBody),
 )
-async def measure(request: Request, state: State, caller: AssessAdmitted) -> Response:
-    intake = await _read(request, state, caller, MEASURE)
-    need = await asyncio.to_thread(state.pipeline.measuring_need, intake)
-    job = await state.queue.submit(
-        new_run_id(),
-        caller.owner,
-        "measure",
-        lambda job: state.pipeline.measure(job, intake),
-        holds=intake.files,
-        need=need,
-        most=caller.at_once,
+async def measure(door: Door) -> Response:
+    intake, pipeline, caller = await door.read(MeasureBody), door.state.pipeline, door.caller
+    need = await asyncio.to_thread(pipeline.measuring_need, intake)
+    work = partial(pipeline.measure, intake=intake)
+    job = await door.state.queue.submit(
+        new_run_id(), caller.owner, "measure", work, holds=intake.files, need=need, most=caller.at_once
     )
-    return JSONResponse(await _reply_of(request, state, job))
+    return JSONResponse(await door.reply_of(job))
 
 
 @router.post(
@@ -110,79 +148,14 @@ async def measure(request: Request, state: State, caller: AssessAdmitted) -> Res
     description="For formats that browsers cannot show, and to learn whether a picture can be used before asking about "
     "it. The header `Picture-Size` has its own width and height. Nothing is recorded.",
     response_class=Response,
-    responses={**WORK_PROBLEMS, **PNG},
-    openapi_extra=body_of(PREVIEW),
+    responses=PNG,
+    openapi_extra=body_of(PreviewBody),
 )
-async def make_preview(request: Request, state: State, caller: AssessAdmitted) -> Response:
-    intake = await _read(request, state, caller, PREVIEW)
-    picture, limits = intake.pictures["image"], state.pipeline.limits
+async def make_preview(door: Door) -> Response:
+    intake, limits = await door.read(PreviewBody), door.state.pipeline.limits
+    picture = intake.pictures["image"]
     with failures_by_sent_name(intake.pictures):
-        data, size = await state.render_queue.draw(
+        data, size = await door.state.render_queue.draw(
             lambda: shown_picture(picture, limits, PREVIEW_SIDE), lambda: drawing_need([picture], limits)
         )
     return Response(data, media_type="image/png", headers={"Picture-Size": f"{size[0]}x{size[1]}"})
-
-
-async def _read(request: Request, state: AppState, caller: CallerInfo, form: RequestForm[Fields]) -> Intake[Fields]:
-    return await state.reader.read(request, form, partial(kept_picture, state, caller.owner))
-
-
-async def _asked(
-    request: Request,
-    state: AppState,
-    caller: CallerInfo,
-    kind: str,
-    intake: Intake[Question],
-    work: Callable[[ServiceJob, Intake[Question]], JobOutcome],
-    respond_async: bool,
-) -> Response:
-    """A question to the agents: recorded, and answered when it is done or at once with where to follow it."""
-    state.pipeline.check_query(intake.fields.query)
-    state.pipeline.check_backend(intake.fields.backend)
-    asked = {
-        **intake.fields.model_dump(mode="json", exclude_none=True),
-        "pictures": {name: picture.as_recorded() for name, picture in intake.pictures.items()},
-    }
-    need = await asyncio.to_thread(state.pipeline.assessing_need, intake)
-    job = await state.queue.submit(
-        new_run_id(), caller.owner, kind, lambda job: work(job, intake), asked, intake.files, need, caller.at_once
-    )
-    headers = {"Location": links_of(job.id, kind, set(intake.pictures))["self"]}
-    if respond_async:
-        shown = run_view(await find_run(state, job.id, caller.owner), job).model_dump(mode="json")
-        return JSONResponse(shown, 202, headers={**headers, "Preference-Applied": "respond-async"})
-    return JSONResponse(await _reply_of(request, state, job), headers=headers)
-
-
-async def _reply_of(request: Request, state: AppState, job: ServiceJob) -> dict[str, Any]:
-    """The result of a job, waited for; the job is told to stop when the client leaves or its time is over."""
-    ended = asyncio.ensure_future(job.done.wait())
-    left = asyncio.ensure_future(_client_left(request))
-    try:
-        limit = max(job.deadline - time.monotonic(), 0) + LATE_S
-        await asyncio.wait({ended, left}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
-        if not ended.done():
-            reason: StopReason = "client_left" if left.done() else "timed_out"
-            state.queue.stop(job, reason)
-            raise stopped_error(reason, job.id)
-    except asyncio.CancelledError:
-        state.queue.stop(job, "client_left")
-        raise
-    finally:
-        ended.cancel()
-        left.cancel()
-    outcome = job.outcome
-    if outcome is None:
-        raise RuntimeError(f"job {job.id} has no outcome")
-    if outcome.problem is not None:
-        document = {**outcome.problem, "run_id": job.id} if job.recorded else dict(outcome.problem)
-        raise ServiceError.from_document(document)
-    reply = outcome.result or {}
-    if outcome.status == "error":
-        raise failure_of(reply, job.id)
-    return reply
-
-
-async def _client_left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        continue

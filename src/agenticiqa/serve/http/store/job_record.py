@@ -14,6 +14,7 @@ from typing import Any
 from agenticiqa.errors import AgenticIQAError, ConfigError
 from agenticiqa.runtime.files import is_out_of_space, make_private, make_private_folder
 from agenticiqa.runtime.runs import INTERRUPTED, open_database, record_failure
+from agenticiqa.serve.http.problems import ServiceError
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -64,11 +65,11 @@ class JobRow:
 
 @dataclass(frozen=True)
 class JobOutcome:
-    """How a job ended: a result, or the problem document that says why there is none."""
+    """How a job ended: a result, or why there is none."""
 
     status: str
     result: dict[str, Any] | None = None
-    problem: dict[str, Any] | None = None
+    problem: ServiceError | None = None
     seconds: float | None = None
     events: list[dict[str, Any]] = field(default_factory=list)
 
@@ -77,13 +78,16 @@ class JobRecord:
     """Reads and writes the record; safe for several threads. One server at a time owns it."""
 
     def __init__(self, database: Path) -> None:
+        self._lock = threading.Lock()
         try:
             make_private_folder(database.parent)
             self._claim = _claimed(database.with_name(database.name + ".lock"))
             self._connection = open_database(database, check_same_thread=False)
             self._connection.row_factory = sqlite3.Row
             self._connection.executescript(_SCHEMA)
-            _add_missing_columns(self._connection)
+            if "pinned" not in {row["name"] for row in self._connection.execute("PRAGMA table_info(jobs)")}:
+                # A record of version 0.1.
+                self._write("ALTER TABLE jobs ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0")
         except (OSError, sqlite3.Error) as error:
             if is_out_of_space(error):
                 raise record_failure(database, error) from error
@@ -91,7 +95,6 @@ class JobRecord:
                 f"The service's record {str(database)!r} cannot be used: {error}.",
                 hint="Set AGENTICIQA_HOME to a writable folder.",
             ) from error
-        self._lock = threading.Lock()
 
     def close(self) -> None:
         with self._lock:
@@ -103,6 +106,10 @@ class JobRecord:
         with self._lock, self._connection:
             return self._connection.execute(statement, values).rowcount
 
+    def _rows(self, statement: str, *values: Any) -> list[JobRow]:
+        with self._lock, self._connection:
+            return [_row(row) for row in self._connection.execute(statement, values).fetchall()]
+
     def begin(self, job_id: str, owner: str, kind: str, request: Mapping[str, Any]) -> None:
         self._write(
             "INSERT INTO jobs (id, owner, kind, status, created_at, request) VALUES (?, ?, ?, ?, ?, ?)",
@@ -111,29 +118,28 @@ class JobRecord:
 
     def finish(self, job_id: str, outcome: JobOutcome) -> None:
         """Keep how a job ended. The first outcome counts: a late worker does not overwrite an interruption."""
-        result, problem = (None if each is None else json.dumps(each) for each in (outcome.result, outcome.problem))
+        result = None if outcome.result is None else json.dumps(outcome.result)
+        problem = json.dumps(outcome.problem.document()) if outcome.problem else None
         self._write(
             "UPDATE jobs SET status=?, finished_at=?, seconds=?, result=?, error=?, events=? "
             "WHERE id=? AND finished_at IS NULL",
             *(outcome.status, now(), outcome.seconds, result, problem, json.dumps(outcome.events), job_id),
         )
 
-    def note_interrupted(self, problem: Mapping[str, Any]) -> int:
+    def note_interrupted(self, problem: ServiceError) -> int:
         """Work that a server which died had accepted; called before any is accepted here."""
         return self._write(
             "UPDATE jobs SET status=?, finished_at=?, error=? WHERE finished_at IS NULL",
-            *(INTERRUPTED, now(), json.dumps(problem)),
+            *(INTERRUPTED, now(), json.dumps(problem.document())),
         )
 
     def forget_ended_before(self, moment: datetime) -> list[JobRow]:
         """Remove the jobs that ended longest ago; returns what is gone."""
-        with self._lock, self._connection:
-            rows = self._connection.execute(
-                "SELECT * FROM jobs WHERE finished_at < ? AND NOT pinned ORDER BY finished_at LIMIT ?",
-                (_text(moment), FORGOTTEN_AT_ONCE),
-            ).fetchall()
-            self._connection.executemany("DELETE FROM jobs WHERE id=?", [(row["id"],) for row in rows])
-        return [_row(row) for row in rows]
+        oldest = "SELECT id FROM jobs WHERE finished_at < ? AND NOT pinned ORDER BY finished_at LIMIT ?"
+        return self._rows(
+            f"DELETE FROM jobs WHERE id IN ({oldest}) RETURNING *",  # noqa: S608 - no value is put in
+            *(_text(moment), FORGOTTEN_AT_ONCE),
+        )
 
     def pin(self, job_id: str, *, pinned: bool) -> None:
         """A pinned job is not forgotten with age."""
@@ -144,17 +150,12 @@ class JobRecord:
 
     def mentions(self, file_name: str) -> bool:
         """Whether any job asked about a stored file of this name."""
-        with self._lock:
-            found = self._connection.execute("SELECT 1 FROM jobs WHERE instr(request, ?) LIMIT 1", (file_name,))
-            return found.fetchone() is not None
+        return bool(self._rows("SELECT * FROM jobs WHERE instr(request, ?) LIMIT 1", file_name))
 
     def find(self, job_id: str, owner: str | None) -> JobRow | None:
         """A job by its whole id, if it is this owner's; None: whoever's it is."""
-        with self._lock:
-            row = self._connection.execute(
-                "SELECT * FROM jobs WHERE id=? AND owner=COALESCE(?, owner)", (job_id, owner)
-            ).fetchone()
-        return _row(row) if row else None
+        found = self._rows("SELECT * FROM jobs WHERE id=? AND owner=COALESCE(?, owner)", job_id, owner)
+        return found[0] if found else None
 
     def latest(
         self,
@@ -168,14 +169,12 @@ class JobRecord:
     ) -> list[JobRow]:
         """The owner's newest jobs, or those before a given one; ``words`` are looked for in questions and names."""
         marks = ", ".join("?" * len(kinds))
-        with self._lock:
-            rows = self._connection.execute(
-                f"SELECT * FROM jobs WHERE owner=? AND kind IN ({marks}) AND number < "  # noqa: S608 - question marks
-                "COALESCE((SELECT number FROM jobs WHERE id=? AND owner=?), 9223372036854775807) "
-                f"AND (? IS NULL OR {_HOLDS_WORDS}) AND pinned=COALESCE(?, pinned) ORDER BY number DESC LIMIT ?",
-                (owner, *kinds, before, owner, words, words, words, pinned, limit),
-            ).fetchall()
-        return [_row(row) for row in rows]
+        return self._rows(
+            f"SELECT * FROM jobs WHERE owner=? AND kind IN ({marks}) AND number < "  # noqa: S608 - question marks
+            "COALESCE((SELECT number FROM jobs WHERE id=? AND owner=?), 9223372036854775807) "
+            f"AND (? IS NULL OR {_HOLDS_WORDS}) AND pinned=COALESCE(?, pinned) ORDER BY number DESC LIMIT ?",
+            *(owner, *kinds, before, owner, words, words, words, pinned, limit),
+        )
 
 
 def _claimed(file: Path) -> sqlite3.Connection:
@@ -190,14 +189,6 @@ def _claimed(file: Path) -> sqlite3.Connection:
             f"Another server uses {str(file.parent)!r}.", hint="Stop it, or set AGENTICIQA_HOME to another folder."
         ) from None
     return connection
-
-
-def _add_missing_columns(connection: sqlite3.Connection) -> None:
-    """Records of earlier versions know no pins."""
-    known = {row["name"] for row in connection.execute("PRAGMA table_info(jobs)")}
-    if "pinned" not in known:
-        with connection:
-            connection.execute("ALTER TABLE jobs ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0")
 
 
 def now() -> str:

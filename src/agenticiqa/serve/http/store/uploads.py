@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,29 +64,21 @@ class UploadStore:
 
     def sweep(self, in_use: Collection[Path] = ()) -> int:
         """Remove what is too old, and the oldest until the rest fits; returns how many files went."""
-        now = time.time()
-        removed = 0
+        now, removed = time.time(), 0
         with self._lock:
-            files = sorted(self._files(), key=lambda each: each[1])
-            total = sum(size for _, _, size in files)
-            for path, modified, size in files:
-                age = now - modified
-                if path in in_use:
-                    continue
-                if age > self._keep_s or (total > self._max_bytes and age > self._least_s):
+            files = []
+            for path in self.folder.glob("*/*"):
+                with suppress(FileNotFoundError):
+                    files.append((path.stat(), path))
+            files.sort(key=lambda each: each[0].st_mtime)
+            total = sum(facts.st_size for facts, _ in files)
+            for facts, path in files:
+                age = now - facts.st_mtime
+                too_old = age > self._keep_s or (total > self._max_bytes and age > self._least_s)
+                if too_old and path not in in_use:
                     path.unlink(missing_ok=True)
-                    total -= size
+                    total -= facts.st_size
                     removed += 1
         if removed:
             logger.info("Removed %d stored pictures", removed)
         return removed
-
-    def _files(self) -> list[tuple[Path, float, int]]:
-        found = []
-        for path in self.folder.glob("*/*"):
-            try:
-                facts = path.stat()
-            except FileNotFoundError:
-                continue
-            found.append((path, facts.st_mtime, facts.st_size))
-        return found

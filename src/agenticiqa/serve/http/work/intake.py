@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import json
 import os
 import re
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from fastapi import Request
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect
 
@@ -31,7 +30,7 @@ from agenticiqa.serve.http.page.files import EXAMPLES
 from agenticiqa.serve.http.problems import ServiceError, invalid_fields
 from agenticiqa.serve.http.settings import ServiceSettings
 from agenticiqa.serve.http.store.uploads import StoredPicture, UploadStore
-from agenticiqa.serve.http.wire import PictureSource
+from agenticiqa.serve.http.wire import PictureRequest, PictureSource
 
 MAX_FIELDS = 128
 MAX_FIELD_BYTES = 256 * 1024
@@ -40,10 +39,12 @@ _NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud80
 # Form fields that hold JSON rather than text; these may also be given once for each value.
 _LISTS = frozenset({"options", "tools", "without"})
 _OBJECTS = frozenset({"regions", "region"})
+# What stands for a picture that came as a file of a form, where the fields are checked.
+_AS_FILE = PictureSource(path="file")
 
-Fields = TypeVar("Fields", bound=BaseModel)
-Earlier = Callable[[str], StoredPicture | None]
-"""Finds a picture of the caller's earlier work by ``id/name``; None where there is none, or where it is gone."""
+Body = TypeVar("Body", bound=PictureRequest)
+Earlier = Callable[[str], StoredPicture]
+"""Finds a picture of the caller's earlier work by ``id/name``; raises LookupError where there is none."""
 
 
 def body_kind(request: Request) -> Literal["json", "form"]:
@@ -53,10 +54,9 @@ def body_kind(request: Request) -> Literal["json", "form"]:
         return "json"
     if kind == "multipart/form-data":
         return "form"
-    raise ServiceError(
-        415, "unsupported_media_type", "Send application/json or multipart/form-data.",
-        headers={"Accept-Post": "application/json, multipart/form-data"},
-    )  # fmt: skip
+    taken = {"Accept-Post": "application/json, multipart/form-data"}
+    told = "Send application/json or multipart/form-data."
+    raise ServiceError(415, "unsupported_media_type", told, headers=taken)
 
 
 @contextmanager
@@ -71,10 +71,11 @@ def body_faults() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Intake(Generic[Fields]):
+class Intake(Generic[Body]):
     """A request that was understood."""
 
-    fields: Fields
+    fields: Body
+    """What was asked; its pictures are left out."""
     pictures: Mapping[str, StoredPicture]
 
     @property
@@ -87,20 +88,6 @@ class Intake(Generic[Fields]):
 
 
 @dataclass(frozen=True)
-class RequestForm(Generic[Fields]):
-    """What a route takes: its fields, and the JSON body that has pictures beside them."""
-
-    fields: type[Fields]
-    body: type[BaseModel]
-
-    @property
-    def pictures(self) -> dict[str, bool]:
-        """The name of each picture, and whether it must be there."""
-        known = self.fields.model_fields
-        return {name: field.is_required() for name, field in self.body.model_fields.items() if name not in known}
-
-
-@dataclass(frozen=True)
 class RequestReader:
     """Reads bodies and puts their pictures into the upload store."""
 
@@ -108,61 +95,61 @@ class RequestReader:
     uploads: UploadStore
     limits: ImageLimits
 
-    async def read(self, request: Request, form: RequestForm[Fields], earlier: Earlier) -> Intake[Fields]:
+    async def read(self, request: Request, form: type[Body], earlier: Earlier) -> Intake[Body]:
         with body_faults():
             if body_kind(request) == "json":
-                values, sources = await self._from_json(request, form, earlier)
+                # JSON has types of its own: a number is no switch and "3" is no number. Form fields are all texts.
+                fields = await asyncio.to_thread(form.model_validate_json, await request.body(), strict=True)
+                named = {name: getattr(fields, name) for name in form.pictures()}
+                given = {
+                    name: await asyncio.to_thread(self.bytes_of, name, source, earlier)
+                    for name, source in named.items()
+                    if source is not None
+                }
             else:
-                values, sources = await self._from_form(request, form.pictures, earlier)
-            found = form.fields.model_validate(values)
-        missing = [name for name, needed in form.pictures.items() if needed and name not in sources]
-        if missing:
-            raise ServiceError(422, "invalid_request", f"{missing[0]}: a picture is needed.")
-        stored = {name: await asyncio.to_thread(self.store, *source) for name, source in sources.items()}
-        return Intake(found, stored)
-
-    async def _from_json(
-        self, request: Request, form: RequestForm[Any], earlier: Earlier
-    ) -> tuple[dict[str, Any], dict[str, tuple[str, bytes]]]:
-        # JSON has types of its own: a number is no switch and "3" is no number. Form fields are all texts.
-        parsed = await asyncio.to_thread(form.body.model_validate_json, await request.body(), strict=True)
-        sources = {}
-        for name in form.pictures:
-            source: PictureSource | None = getattr(parsed, name)
-            if source is not None:
-                sources[name] = await asyncio.to_thread(self.bytes_of, name, source, earlier)
-        return parsed.model_dump(exclude=set(form.pictures), exclude_unset=True), sources
+                values, given = await self._from_form(request, form.pictures(), earlier)
+                fields = form.model_validate({**values, **dict.fromkeys(given, _AS_FILE)})
+        fields = fields.model_copy(update=dict.fromkeys(form.pictures()))
+        return Intake(fields, {name: await asyncio.to_thread(self.store, *each) for name, each in given.items()})
 
     async def _from_form(
         self, request: Request, pictures: Mapping[str, bool], earlier: Earlier
     ) -> tuple[dict[str, Any], dict[str, tuple[str, bytes]]]:
         values: dict[str, Any] = {}
-        sources: dict[str, tuple[str, bytes]] = {}
+        given: dict[str, tuple[str, bytes]] = {}
         async with request.form(max_files=len(pictures), max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
             for name, value in form.multi_items():
                 picture, _, way = name.rpartition("_")
                 if isinstance(value, UploadFile):
-                    if name not in pictures or name in sources:
+                    if name not in pictures or name in given:
                         raise ServiceError(422, "invalid_request", "A file came under a name that takes none.")
-                    sources[name] = (display_name(value.filename), await value.read())
+                    given[name] = (display_name(value.filename), await value.read())
                 elif way in ("path", "example", "kept") and picture in pictures:
                     source = PictureSource.model_validate({way: value})
-                    sources[picture] = await asyncio.to_thread(self.bytes_of, picture, source, earlier)
+                    given[picture] = await asyncio.to_thread(self.bytes_of, picture, source, earlier)
                 else:
                     _add_field(values, name, value)
-        return values, sources
+        return values, given
 
-    def bytes_of(self, name: str, source: PictureSource, earlier: Earlier = lambda _kept: None) -> tuple[str, bytes]:
+    def bytes_of(self, name: str, source: PictureSource, earlier: Earlier) -> tuple[str, bytes]:
         """What to call a picture, and its file's bytes; ``name`` is where it stands in the request."""
         if source.base64 is not None:
-            return display_name(source.name), _decoded(name, source.base64)
+            try:
+                return display_name(source.name), base64.b64decode(source.base64, validate=True)
+            except ValueError:
+                raise ServiceError(422, "invalid_request", f"{name}: this is not base64.") from None
         if source.example is not None:
             example = EXAMPLES.get(source.example)
             if example is None:
                 raise ServiceError(422, "unknown_example", f"{name}: there is no such example. See GET /v1/examples.")
             return example.file, example.data()
         if source.kept is not None:
-            return _kept_bytes(name, earlier(source.kept))
+            try:
+                found = earlier(source.kept)
+                return found.name, found.path.read_bytes()
+            except (LookupError, OSError):
+                told = f"{name}: this picture is no longer kept here. Send it again."
+                raise ServiceError(422, "picture_gone", told) from None
         return display_name(source.path), self._read_allowed(name, source.path or "")
 
     def _read_allowed(self, name: str, path: str) -> bytes:
@@ -186,16 +173,6 @@ class RequestReader:
         return self.uploads.put(data, name, size)
 
 
-def _kept_bytes(name: str, found: StoredPicture | None) -> tuple[str, bytes]:
-    gone = ServiceError(422, "picture_gone", f"{name}: this picture is no longer kept here. Send it again.")
-    if found is None:
-        raise gone
-    try:
-        return found.name, found.path.read_bytes()
-    except OSError:
-        raise gone from None
-
-
 def _add_field(values: dict[str, Any], name: str, value: str) -> None:
     if name in _LISTS and not value.lstrip().startswith("["):
         values.setdefault(name, []).append(value)
@@ -208,13 +185,6 @@ def _add_field(values: dict[str, Any], name: str, value: str) -> None:
             raise ServiceError(422, "invalid_request", f"{name}: this is not JSON.") from None
     else:
         values[name] = value
-
-
-def _decoded(name: str, text: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise ServiceError(422, "invalid_request", f"{name}: this is not base64.") from None
 
 
 def display_name(given: str | None) -> str:

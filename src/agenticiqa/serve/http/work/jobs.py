@@ -2,6 +2,10 @@
 
 Everything about a job changes on the event loop's thread; workers post to it. Threads rather than processes: most of
 the time goes into ONNX Runtime and NumPy, which let other threads run, and the models are loaded once.
+
+What a run needs of memory is known before it starts. Small runs have memory of their own and start whenever a worker
+is free. Large ones share the rest: they have workers of their own, at a lower priority of the processor, and wait for
+each other. So nobody's large pictures keep other people's small ones waiting.
 """
 
 from __future__ import annotations
@@ -9,23 +13,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import os
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from agenticiqa.errors import AgenticIQAError, client_messages
+from agenticiqa.errors import client_messages
+from agenticiqa.runtime.memory import MemoryBudget, given
 from agenticiqa.runtime.runs import INTERRUPTED
 from agenticiqa.runtime.stopping import Cancelled, stoppable
-from agenticiqa.serve.http.problems import ServiceError, failed, from_package_error
-from agenticiqa.serve.http.store.job_record import QUEUED, JobOutcome, JobRecord, now
-from agenticiqa.serve.http.work.lanes import Lane, MemoryShares, lower_priority
+from agenticiqa.serve.http.problems import ServiceError, service_error
+from agenticiqa.serve.http.store.job_record import QUEUED, JobOutcome, JobRecord
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +75,6 @@ class ServiceJob:
     stop_reason: StopReason | None = None
     outcome: JobOutcome | None = None
     events: list[dict[str, Any]] = field(default_factory=list, repr=False)
-    created_at: str = field(default_factory=now)
     done: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     _news: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
@@ -103,10 +106,8 @@ class ServiceJob:
 
     async def wait_for_news(self, seconds: float) -> None:
         """Until something happened, or the time is over."""
-        try:
+        with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._news.wait(), seconds)
-        except (asyncio.TimeoutError, TimeoutError):
-            return
 
     def stop(self, reason: StopReason) -> None:
         if self.stop_reason is None and self.outcome is None:
@@ -115,8 +116,11 @@ class ServiceJob:
 
 def stopped_error(reason: StopReason, job_id: str) -> ServiceError:
     _, status, detail = _STOPPED[reason]
-    headers = {"Retry-After": "5"} if status == 503 else {}
-    return ServiceError(status, reason, detail, run_id=job_id, headers=headers)
+    return ServiceError(status, reason, detail, run_id=job_id, retry_s=5 if status == 503 else None)
+
+
+def _stopped(job: ServiceJob, reason: StopReason) -> JobOutcome:
+    return JobOutcome(_STOPPED[reason][0], problem=stopped_error(reason, job.id), events=list(job.events))
 
 
 def _events_so_far(job: ServiceJob) -> list[dict[str, Any]]:
@@ -127,6 +131,126 @@ def _events_so_far(job: ServiceJob) -> list[dict[str, Any]]:
         return events.result(LAST_WORD_S)
     except FutureTimeoutError:
         return list(job.events)
+
+
+# --- where work waits ---
+
+SMALL_SHARE = 1 / 3
+"""Of the memory for work: what small runs have for themselves."""
+LOWER_PRIORITY = 10
+"""What large runs add to their nice value: under full load they get a twentieth of the processor."""
+MOST_WAITING = 32
+Drawn = TypeVar("Drawn")
+
+
+class Lane:
+    """Jobs that wait, taken in turn from everybody who has some."""
+
+    def __init__(self) -> None:
+        self._waiting: list[ServiceJob] = []
+        self._last_turns: dict[str, int] = {}
+        """The number of each owner's last turn: who has waited longest for one is next."""
+        self._changed = threading.Condition()
+        self._closed = False
+
+    def put(self, job: ServiceJob) -> None:
+        with self._changed:
+            self._waiting.append(job)
+            self._changed.notify()
+
+    def take(self) -> ServiceJob | None:
+        """The next job, waited for; None when the lane is closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closed)
+            if not self._waiting:
+                return None
+            job = min(self._waiting, key=lambda each: self._last_turns.get(each.owner, 0))
+            self._waiting.remove(job)
+            self._last_turns[job.owner] = max(self._last_turns.values(), default=0) + 1
+            return job
+
+    def remove(self, job: ServiceJob) -> bool:
+        """Take out a job that nobody wants any more; False where a worker has it already."""
+        with self._changed:
+            waits = job in self._waiting
+            if waits:
+                self._waiting.remove(job)
+            return waits
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+
+@dataclass(frozen=True)
+class MemoryShares:
+    """What small runs may take each, and what all large ones share."""
+
+    budget: MemoryBudget
+    small_run: int
+    set_aside: int
+
+    @classmethod
+    def of(cls, budget: MemoryBudget, workers: int) -> MemoryShares:
+        """Small runs' part is taken off the budget once :meth:`reserved` is entered."""
+        part = int(budget.largest * SMALL_SHARE)
+        # One more than workers: pictures and maps of runs are drawn meanwhile.
+        return cls(budget, part // (workers + 1), part)
+
+    @contextmanager
+    def reserved(self) -> Iterator[None]:
+        with self.budget.without(self.set_aside):
+            yield
+
+    def is_large(self, need: int) -> bool:
+        return need > self.small_run
+
+    @contextmanager
+    def admitted(self, need: int) -> Iterator[None]:
+        """Memory for a job inside its worker's thread."""
+        if not self.is_large(need):
+            with given(self.small_run):
+                yield
+            return
+        with self.budget.hold(need, "This run") as memory, given(memory):
+            yield
+
+
+def lower_priority() -> None:
+    """Let the calling thread, and threads it starts, go behind others; where the system has no such thing, nothing."""
+    with suppress(AttributeError, OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWER_PRIORITY)
+
+
+class RenderQueue:
+    """One thread that draws pictures, with a bounded queue."""
+
+    def __init__(self, most_waiting: int = MOST_WAITING, memory: MemoryShares | None = None) -> None:
+        self._memory = memory
+        self._most_waiting = most_waiting
+        self._waiting = 0
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="render_queue")
+
+    async def draw(self, work: Callable[[], Drawn], need: Callable[[], int] = lambda: 0) -> Drawn:
+        """``need`` says what the work takes of memory; asked in the thread, because it may look at files."""
+        if self._waiting >= self._most_waiting:
+            raise ServiceError(429, "queue_full", "Too many pictures are being drawn. Try again.", retry_s=2)
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, self._drawn, work, need)
+        finally:
+            self._waiting -= 1
+
+    def _drawn(self, work: Callable[[], Drawn], need: Callable[[], int]) -> Drawn:
+        with client_messages(), self._memory.admitted(need()) if self._memory else nullcontext():
+            return work()
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+# --- the queue ---
 
 
 class JobQueue:
@@ -149,22 +273,18 @@ class JobQueue:
         self._of_one = max(1, math.ceil(self._places * KEY_SHARE)) if shared else self._places
         self._timeout_s = timeout_s
         self._memory = memory
-        self._taken: Counter[str] = Counter()
         self._usual_s = 1.0
-        self._small, self._large = Lane(), Lane()
+        self._lanes = {False: Lane(), True: Lane()}
+        """By whether jobs are large."""
         self._large_workers = max(1, workers // 2) if memory else 0
         self._jobs: dict[str, ServiceJob] = {}
         self._unkept: dict[str, JobOutcome] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self.draining = False
         self.ended: Callable[[ServiceJob, JobOutcome], None] = lambda _job, _outcome: None
-        for name, count, serve in (
-            ("worker", workers, self._serve_small),
-            ("large", self._large_workers, self._serve_large),
-        ):
-            for number in range(count):
-                # Daemons: a tool that hangs must not keep a stopping server alive.
-                threading.Thread(target=serve, name=f"{name}-{number}", daemon=True).start()
+        for large in [False] * workers + [True] * self._large_workers:
+            # Daemons: a tool that hangs must not keep a stopping server alive.
+            threading.Thread(target=self._serve, args=(large,), daemon=True).start()
 
     # --- places ---
 
@@ -178,7 +298,7 @@ class JobQueue:
 
     @property
     def taken(self) -> int:
-        return self._taken.total()
+        return len(self.active)
 
     @property
     def is_full(self) -> bool:
@@ -187,19 +307,15 @@ class JobQueue:
     def check_room(self, owner: str, most: int | None = None) -> None:
         """Refuse, with when to come back, somebody for whom there is no place; ``most`` is the owner's own limit."""
         if self.draining:
-            raise ServiceError(503, "stopping", "The server is stopping.", headers={"Retry-After": "5"})
+            raise ServiceError(503, "stopping", "The server is stopping.", retry_s=5)
         if self.is_full:
             raise self._busy("queue_full", "All workers are busy and the queue is full.")
-        if self._taken[owner] >= min(self._of_one, most or self._of_one):
+        if sum(job.owner == owner for job in self.active) >= min(self._of_one, most or self._of_one):
             raise self._busy("share_full", "This key has as many runs here as it may have at a time.")
 
     def _busy(self, kind: str, detail: str, status: int = 429) -> ServiceError:
         wait = max(1, min(MOST_RETRY_S, math.ceil(self._usual_s * (self.taken / self._workers) / 2)))
-        return ServiceError(status, kind, f"{detail} Try again in {wait} seconds.", headers={"Retry-After": str(wait)})
-
-    def _free_place(self, owner: str) -> None:
-        self._taken[owner] -= 1
-        self._taken += Counter()  # drops owners who hold nothing
+        return ServiceError(status, kind, f"{detail} Try again in {wait} seconds.", retry_s=wait)
 
     # --- jobs ---
 
@@ -210,23 +326,21 @@ class JobQueue:
         """A job that has ended and was deleted is not at hand for late listeners either."""
         self._jobs.pop(job_id, None)
 
-    def cancel(self, job_id: str) -> ServiceJob | None:
-        """Ask a job to stop at its next step; None where the queue no longer knows it."""
-        job = self.find(job_id)
-        if job is not None:
+    def cancel(self, job_id: str) -> None:
+        """Ask a job to stop at its next step; one that has ended stays as it is."""
+        if job := self.find(job_id):
             self.stop(job, "cancelled")
-        return job
 
     def stop(self, job: ServiceJob, reason: StopReason) -> None:
         """Tell a job to stop: at its next step or tile, or at once where it has not begun."""
         job.stop(reason)
-        if self._lane_of(job).remove(job):
+        if self._lanes[self._is_large(job)].remove(job):
             ending = asyncio.get_running_loop().create_task(self._end_stopped(job, reason))
             self._ending.add(ending)
             ending.add_done_callback(self._ending.discard)
 
     async def _end_stopped(self, job: ServiceJob, reason: StopReason) -> None:
-        outcome = self._stopped(job, reason)
+        outcome = _stopped(job, reason)
         await asyncio.to_thread(self._keep, job, outcome)
         self._finish(job, outcome)
 
@@ -246,38 +360,25 @@ class JobQueue:
         ``need`` is what the work takes of memory: more than there will ever be is refused.
         """
         self.check_room(owner, most)
-        job = ServiceJob(
-            job_id,
-            owner,
-            kind,
-            work,
-            time.monotonic() + self._timeout_s,
-            recorded=request is not None,
-            holds=frozenset(holds),
-            loop=asyncio.get_running_loop(),
-            need=need,
-        )
+        deadline, loop = time.monotonic() + self._timeout_s, asyncio.get_running_loop()
+        job = ServiceJob(job_id, owner, kind, work, deadline, request is not None, frozenset(holds), loop, need)
         if self._memory is not None and self._is_large(job):
             self._memory.budget.check(need, "This run")
             if sum(map(self._is_large, self.active)) >= self._large_workers + LARGE_WAITING:
                 raise self._busy("memory_busy", "Other large pictures are being worked on.", 503)
-        self._taken[owner] += 1
+        self._jobs[job_id] = job
         try:
             if request is not None:
                 await asyncio.to_thread(self._record.begin, job_id, owner, kind, request)
         except BaseException:
-            self._free_place(owner)
+            del self._jobs[job_id]
             raise
-        self._jobs[job_id] = job
         job.add_event("status", {"status": QUEUED})
-        self._lane_of(job).put(job)
+        self._lanes[self._is_large(job)].put(job)
         return job
 
     def _is_large(self, job: ServiceJob) -> bool:
         return self._memory is not None and self._memory.is_large(job.need)
-
-    def _lane_of(self, job: ServiceJob) -> Lane:
-        return self._large if self._is_large(job) else self._small
 
     async def drain(self, grace_s: float) -> None:
         """Let accepted work finish; record as interrupted what does not in time. Nothing is accepted meanwhile."""
@@ -289,8 +390,8 @@ class JobQueue:
         for job in self.active:
             # Its thread is inside a long step and ends with the process.
             await self._end_stopped(job, "interrupted")
-        self._small.close()
-        self._large.close()
+        for lane in self._lanes.values():
+            lane.close()
 
     async def _until_idle(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -299,15 +400,10 @@ class JobQueue:
 
     # --- workers ---
 
-    def _serve_small(self) -> None:
-        self._serve(self._small)
-
-    def _serve_large(self) -> None:
-        lower_priority()
-        self._serve(self._large)
-
-    def _serve(self, lane: Lane) -> None:
-        while (job := lane.take()) is not None:
+    def _serve(self, large: bool) -> None:
+        if large:
+            lower_priority()
+        while (job := self._lanes[large].take()) is not None:
             started = time.monotonic()
             outcome = self._carried_out(job)
             outcome = replace(outcome, seconds=round(time.monotonic() - started, 4), events=_events_so_far(job))
@@ -322,22 +418,13 @@ class JobQueue:
                 job.loop.call_soon_threadsafe(self._start, job)
                 outcome = job.work(job)
         except Cancelled:
-            return self._stopped(job, job.stop_reason or "cancelled")
-        except AgenticIQAError as error:
-            return JobOutcome("error", problem=from_package_error(error).document())
-        except ServiceError as error:
-            return JobOutcome("error", problem=error.document())
+            return _stopped(job, job.stop_reason or "cancelled")
         except Exception as error:  # noqa: BLE001 - whatever it is, it is logged and answered
-            return JobOutcome("error", problem=failed(f"Job {job.id}", error).document())
+            return JobOutcome("error", problem=service_error(f"Job {job.id}", error).fresh())
         if job.stop_reason in ("cancelled", "client_left"):
-            return self._stopped(job, job.stop_reason)
+            return _stopped(job, job.stop_reason)
         # Work that was finished a little late is still finished.
         return outcome
-
-    def _stopped(self, job: ServiceJob, reason: StopReason) -> JobOutcome:
-        return JobOutcome(
-            _STOPPED[reason][0], problem=stopped_error(reason, job.id).document(), events=list(job.events)
-        )
 
     def _keep(self, job: ServiceJob, outcome: JobOutcome) -> None:
         if not job.recorded:
@@ -372,7 +459,6 @@ class JobQueue:
         job.add_event("done", {"status": outcome.status})
         job.status = outcome.status
         job.outcome = outcome
-        self._free_place(job.owner)
         if outcome.seconds is not None and not self._is_large(job):
             # Large runs take much longer and keep nobody else waiting.
             self._usual_s += 0.2 * (outcome.seconds - self._usual_s)

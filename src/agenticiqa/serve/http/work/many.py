@@ -22,7 +22,6 @@ from agenticiqa.auditing.running import AuditRequest, run_audit
 from agenticiqa.batch.engines.base import ThreadEngine
 from agenticiqa.batch.manifest import open_manifest
 from agenticiqa.batch.runner import Batch, StopSwitch, Tally
-from agenticiqa.batch.sample import Sample
 from agenticiqa.batch.work import BatchJob, backends_of
 from agenticiqa.reports.contact_sheet.page import SheetLinks, SheetPicture, write_contact_sheet
 from agenticiqa.runtime.files import make_private_folder, write_atomic
@@ -30,8 +29,8 @@ from agenticiqa.runtime.stopping import Cancelled
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.store.job_record import JobOutcome
 from agenticiqa.serve.http.store.uploads import StoredPicture
-from agenticiqa.serve.http.wire import BatchBody, BatchSample
-from agenticiqa.serve.http.work.intake import MAX_FIELDS, RequestReader, body_faults, body_kind, display_name
+from agenticiqa.serve.http.wire import BatchBody
+from agenticiqa.serve.http.work.intake import MAX_FIELDS, Earlier, RequestReader, body_faults, body_kind, display_name
 from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.serve.http.work.pipeline_work import Pipeline, presentable, without_record
 
@@ -59,40 +58,46 @@ def _progress_of(job: ServiceJob, stop: StopSwitch) -> Callable[[Tally], None]:
 # --- batches ---
 
 
-async def read_batch(request: Request, reader: RequestReader) -> tuple[BatchBody, Samples]:
+async def read_batch(request: Request, reader: RequestReader, earlier: Earlier) -> tuple[BatchBody, Samples]:
     """JSON, or a form whose field ``batch`` holds the same JSON and whose ``files`` are the uploads it names."""
-    with body_faults():
-        if body_kind(request) == "json":
-            body = await asyncio.to_thread(BatchBody.model_validate_json, await request.body(), strict=True)
-            return body, await _stored_pictures(body, {}, reader)
-        most = reader.settings.max_batch_samples * 2
-        async with request.form(max_files=most, max_fields=MAX_FIELDS, max_part_size=MAX_SAMPLES_BYTES) as form:
-            text = form.get("batch")
-            if not isinstance(text, str):
-                raise ServiceError(422, "invalid_request", "batch: the samples are needed, as JSON.")
-            body = await asyncio.to_thread(BatchBody.model_validate_json, text, strict=True)
-            files = {file.filename or "": file for file in form.getlist("files") if isinstance(file, UploadFile)}
-            return body, await _stored_pictures(body, files, reader)
-
-
-async def _stored_pictures(body: BatchBody, files: Mapping[str, UploadFile], reader: RequestReader) -> Samples:
     most = reader.settings.max_batch_samples
-    if len(body.samples) > most:
-        raise ServiceError(422, "too_many_samples", f"samples: this server takes {most} at a time.")
+    files: dict[str, UploadFile] = {}
+    with body_faults():
+        try:
+            text: Any
+            if body_kind(request) == "json":
+                text = await request.body()
+            else:
+                form = await request.form(max_files=2 * most, max_fields=MAX_FIELDS, max_part_size=MAX_SAMPLES_BYTES)
+                files = {file.filename or "": file for file in form.getlist("files") if isinstance(file, UploadFile)}
+                text = form.get("batch")
+                if not isinstance(text, str):
+                    raise ServiceError(422, "invalid_request", "batch: the samples are needed, as JSON.")
+            body = await asyncio.to_thread(BatchBody.model_validate_json, text, strict=True)
+            if len(body.samples) > most:
+                raise ServiceError(422, "too_many_samples", f"samples: this server takes {most} at a time.")
+            return body, await _stored_samples(body, files, reader, earlier)
+        finally:
+            await request.close()
+
+
+async def _stored_samples(
+    body: BatchBody, files: Mapping[str, UploadFile], reader: RequestReader, earlier: Earlier
+) -> Samples:
     found: Samples = {}
     for place, sample in enumerate(body.samples):
         pictures = found[sample.sample_id] = {}
         for name, source in (("image", sample.image), ("reference", sample.reference)):
+            where = f"samples.{place}.{name}"
             if source is None:
                 continue
-            where = f"samples.{place}.{name}"
-            if source.upload is not None:
-                if source.upload not in files:
-                    raise ServiceError(422, "invalid_request", f"{where}: no file of this name was sent.")
+            if source.upload is None:
+                given = await asyncio.to_thread(reader.bytes_of, where, source, earlier)
+            elif source.upload in files:
                 await files[source.upload].seek(0)
                 given = display_name(source.upload), await files[source.upload].read()
             else:
-                given = await asyncio.to_thread(reader.bytes_of, where, source.as_picture())
+                raise ServiceError(422, "invalid_request", f"{where}: no file of this name was sent.")
             pictures[name] = await asyncio.to_thread(reader.store, *given)
     return found
 
@@ -107,7 +112,10 @@ def run_batch(job: ServiceJob, pipeline: Pipeline, body: BatchBody, samples: Sam
     stop = StopSwitch()
     make_private_folder(output.parent)
     manifest = output.with_suffix(".manifest.jsonl")
-    rows = (_sample(sample, samples[sample.sample_id]).as_row() for sample in body.samples)
+    rows = []
+    for sample in body.samples:
+        paths = {f"{name}_path": str(picture.path) for name, picture in samples[sample.sample_id].items()}
+        rows.append({**sample.model_dump(exclude={"image", "reference"}, exclude_none=True), **paths})
     write_atomic(manifest, "".join(json.dumps(row) + "\n" for row in rows))
     summary = Batch(
         manifest=open_manifest(str(manifest)),
@@ -122,18 +130,6 @@ def run_batch(job: ServiceJob, pipeline: Pipeline, body: BatchBody, samples: Sam
     shown = {key: value for key, value in summary.as_dict().items() if key not in ("output", "exit_code", "stopped")}
     failed = summary.failed == summary.total
     return JobOutcome("error" if failed else "partial" if summary.failed else "ok", shown)
-
-
-def _sample(sample: BatchSample, pictures: Mapping[str, StoredPicture]) -> Sample:
-    reference = pictures.get("reference")
-    return Sample(
-        sample_id=sample.sample_id,
-        image_path=str(pictures["image"].path),
-        reference_path=str(reference.path) if reference else None,
-        query=sample.query,
-        options=sample.options,
-        regions=sample.regions,
-    )
 
 
 def public_lines(output: Path, request: Mapping[str, Any]) -> Iterator[str]:
@@ -217,7 +213,15 @@ def audit_pictures(
     stop = StopSwitch()
     make_private_folder(output.parent)
     try:
-        _link_pictures(samples, folder)
+        make_private_folder(folder)
+        for name, pictures in samples.items():
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            try:
+                os.link(pictures["image"].path, target)
+            except OSError:
+                # Some file systems know no second name of a file.
+                shutil.copyfile(pictures["image"].path, target)
         request = AuditRequest(
             folder,
             quick=quick,
@@ -238,26 +242,13 @@ def audit_pictures(
         rows = (json.dumps(presentable(row, names), ensure_ascii=False) + "\n" for row in report)
         write_atomic(output.with_suffix(ROWS), "".join(rows))
 
-        def pictures() -> Iterator[SheetPicture]:
+        def shown() -> Iterator[SheetPicture]:
             return (replace(each, row=presentable(dict(each.row), names)) for each in report.sheet_pictures())
 
-        title = f"{len(samples)} pictures"
-        sheet = output.with_suffix(SHEET)
-        write_contact_sheet(sheet, pictures, title=title, summary=summary, links=links, thumbnails="embedded")
+        sheet, title = output.with_suffix(SHEET), f"{len(samples)} pictures"
+        write_contact_sheet(sheet, shown, title=title, summary=summary, links=links, thumbnails="embedded")
         return JobOutcome("ok", summary)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         for each in output.parent.glob(f"{records.name}*"):
             each.unlink(missing_ok=True)
-
-
-def _link_pictures(samples: Samples, folder: Path) -> None:
-    make_private_folder(folder)
-    for name, pictures in samples.items():
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        try:
-            os.link(pictures["image"].path, target)
-        except OSError:
-            # Some file systems know no second name of a file.
-            shutil.copyfile(pictures["image"].path, target)

@@ -19,19 +19,18 @@ from pydantic_core import to_jsonable_python
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.api.comparison import compare_pictures
 from agenticiqa.api.measure import Measurer, Pair, choose_tools
-from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, RegionError
+from agenticiqa.errors import AgenticIQAError, RegionError
 from agenticiqa.models.backends import BackendName, choose_backend, find_provider
-from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.nodes.run_context import EMBEDDED, PipelineEvent
 from agenticiqa.pictures.images import Box, LoadedImage, decode_image, load_image, png_bytes
-from agenticiqa.pictures.inputs import Align, aligned
+from agenticiqa.pictures.inputs import aligned
 from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.config import ROLES, Settings
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
-from agenticiqa.serve.http.problems import ServiceError, status_of_kind, without_addresses
+from agenticiqa.serve.http.problems import REQUEST_FAULTS, ServiceError, without_addresses
 from agenticiqa.serve.http.store.job_record import JobOutcome
 from agenticiqa.serve.http.store.uploads import StoredPicture
-from agenticiqa.serve.http.wire import AssessFields, CompareFields, MeasureFields
+from agenticiqa.serve.http.wire import AssessBody, BackendInfo, CompareBody, MeasureBody
 from agenticiqa.serve.http.work.intake import Intake
 from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.tools.needs import assessing_need, measuring_need
@@ -51,7 +50,10 @@ class Pipeline:
         self, settings: Settings, allowed_backends: tuple[str, ...], clients: Mapping[str, VLMClient] | None = None
     ) -> None:
         self.settings = settings
-        self.selectable = _selectable(settings, allowed_backends)
+        # Any other name is refused: for some providers the name is a folder or a download.
+        named = dict.fromkeys([EMBEDDED, *(settings.role(role).backend for role in ROLES), *allowed_backends])
+        self.selectable = [name for name in named if self.provider(BackendName.parse(name).provider).ready]
+        """Backends a request may name: the embedded one, those configured, those the operator allowed; if ready."""
         self.limits = settings.pipeline.images
         self._clients = dict(clients or {})
         self._assessors: dict[str | None, AgenticIQA] = {}
@@ -102,6 +104,15 @@ class Pipeline:
                 names[role] = None
         return names
 
+    def provider(self, name: str) -> BackendInfo:
+        """What is known of a provider of models, and whether it can be used here."""
+        try:
+            provider = find_provider(name)
+            ready = provider.readiness(self.settings.provider(name)).ready
+        except AgenticIQAError:
+            return BackendInfo(provider=name, ready=False, local=False, description="")
+        return BackendInfo(provider=name, ready=ready, local=provider.local, description=provider.description)
+
     def check_query(self, query: str | None) -> None:
         if query is not None:
             self.settings.pipeline.check_query_length(query)
@@ -125,7 +136,7 @@ class Pipeline:
             resize=getattr(intake.fields, "align", "none") == "resize",
         )
 
-    def measuring_need(self, intake: Intake[MeasureFields]) -> int:
+    def measuring_need(self, intake: Intake[MeasureBody]) -> int:
         """Refuses named tools that can never run here; of all tools, those that do not fit say so in their records."""
         measurer = self._measurer(intake)
         resize = intake.fields.align == "resize"
@@ -137,13 +148,17 @@ class Pipeline:
 
     # --- work, each inside a worker's thread ---
 
-    def assess(self, job: ServiceJob, intake: Intake[AssessFields]) -> JobOutcome:
-        fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
+    def assess(self, job: ServiceJob, intake: Intake[AssessBody]) -> JobOutcome:
+        fields, names = intake.fields, _names(intake.pictures)
         # Damage and impossible regions are the request's fault: found here, they are answered as such.
-        opened, original = self._opened(image, reference, fields.regions, fields.align)
-        names = _names(intake.pictures)
+        with failures_by_sent_name(intake.pictures):
+            opened = self._opened(intake)
+            image, original = opened["image"], opened.get("reference")
+            if original is not None and fields.align == "resize":
+                image = aligned(image, original)
+            check_regions(fields.regions or {}, image)
         result = self.assessor(fields.backend).assess(
-            opened,
+            image,
             fields.query,
             reference=original,
             options=fields.options,
@@ -155,33 +170,25 @@ class Pipeline:
             on_event=lambda event: _report(job, event, names),
             run_id=job.id,
         )
-        return JobOutcome(result.status, _named(presentable(result, names), image, reference))
+        return JobOutcome(result.status, _presentable_result(result, intake))
 
-    def compare(self, job: ServiceJob, intake: Intake[CompareFields]) -> JobOutcome:
-        pictures, fields = intake.pictures, intake.fields
-        reference = pictures.get("reference")
-        opened_a, original = self._opened(pictures["image_a"], reference, None)
-        opened_b, _ = self._opened(pictures["image_b"], None, None)
-        if fields.region is not None:
-            opened_a, opened_b, original = _inside(Box(*fields.region), opened_a, opened_b, original)
-        names = _names(pictures)
+    def compare(self, job: ServiceJob, intake: Intake[CompareBody]) -> JobOutcome:
+        fields, names = intake.fields, _names(intake.pictures)
+        with failures_by_sent_name(intake.pictures):
+            opened = self._opened(intake)
+            if fields.region is not None:
+                opened = _inside(Box(*fields.region), opened)
         comparison = compare_pictures(
             self.assessor(fields.backend),
-            opened_a,
-            opened_b,
-            reference=original,
+            opened["image_a"],
+            opened["image_b"],
+            reference=opened.get("reference"),
             query=fields.query,
             on_event=lambda side, event: _report(job, event, names, side=side),
         )
-        reply = presentable(comparison, names)
-        reply["reference_path"] = reference.name if reference else None
-        for side in ("a", "b"):
-            picture = pictures[f"image_{side}"]
-            reply[f"image_{side}"] = picture.name
-            reply[side] = _named(reply[side], picture, reference) if reply[side] else None
-        return JobOutcome(comparison.status, reply)
+        return JobOutcome(comparison.status, _presentable_result(comparison, intake))
 
-    def measure(self, job: ServiceJob, intake: Intake[MeasureFields]) -> JobOutcome:
+    def measure(self, job: ServiceJob, intake: Intake[MeasureBody]) -> JobOutcome:
         fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
         measurer = self._measurer(intake)
         names = _names(intake.pictures)
@@ -196,41 +203,27 @@ class Pipeline:
             found = list(measurer.measure_opened(pair, opened, original, boxes or None, memory))
         return JobOutcome("ok", {"measurements": presentable([record.as_dict() for record in found], names)})
 
-    def _measurer(self, intake: Intake[MeasureFields]) -> Measurer:
+    def _measurer(self, intake: Intake[MeasureBody]) -> Measurer:
         fields, assessor, pipeline = intake.fields, self.assessor(), self.settings.pipeline
         tools = choose_tools(
             assessor.tools, fields.tools, all_tools=fields.all_tools, has_reference="reference" in intake.pictures
         )
         return Measurer(tools, pipeline.tools, pipeline.images, assessor.cache, fields.align, memory=assessor.memory)
 
-    def _opened(
-        self,
-        image: StoredPicture,
-        reference: StoredPicture | None,
-        regions: Mapping[str, list[int]] | None,
-        align: Align = "none",
-    ) -> tuple[LoadedImage, LoadedImage | None]:
-        with failures_by_sent_name({"image": image, **({"reference": reference} if reference else {})}):
-            opened = load_image(image.path, self.limits)
-            original = load_image(reference.path, self.limits) if reference is not None else None
-            if original is not None and align == "resize":
-                opened = aligned(opened, original)
-            check_regions(regions or {}, opened)
-        return opened, original
+    def _opened(self, intake: Intake[Any]) -> dict[str, LoadedImage]:
+        return {name: load_image(picture.path, self.limits) for name, picture in intake.pictures.items()}
 
 
-def _inside(
-    box: Box, first: LoadedImage, second: LoadedImage, original: LoadedImage | None
-) -> tuple[LoadedImage, LoadedImage, LoadedImage | None]:
+def _inside(box: Box, pictures: Mapping[str, LoadedImage]) -> dict[str, LoadedImage]:
     """The same place of each, as pictures of their own."""
-    given = [first, second, *([original] if original else [])]
-    if any(image.size != first.size for image in given):
+    first, *others = pictures.values()
+    if any(image.size != first.size for image in others):
         raise RegionError("A place can be compared only in pictures of one size.", hint="Compare the whole pictures.")
     check_regions({"region": box.as_list()}, first)
-    cut = [
-        decode_image(png_bytes(Image.fromarray(image.rgb[box.rows, box.columns])), path=image.path) for image in given
-    ]
-    return cut[0], cut[1], cut[2] if original else None
+    return {
+        name: decode_image(png_bytes(Image.fromarray(image.rgb[box.rows, box.columns])), path=image.path)
+        for name, image in pictures.items()
+    }
 
 
 @contextmanager
@@ -243,33 +236,9 @@ def failures_by_sent_name(pictures: Mapping[str, StoredPicture]) -> Iterator[Non
         raise
 
 
-def _selectable(settings: Settings, allowed: tuple[str, ...]) -> tuple[str, ...]:
-    """Backends a request may name: the embedded one, the configured ones, and those the operator allowed, if ready.
-
-    Any other name is refused: for some providers the name is a folder or a download.
-    """
-    named = dict.fromkeys([EMBEDDED, *(settings.role(role).backend for role in ROLES), *allowed])
-    return tuple(name for name in named if _is_ready(name, settings))
-
-
-def _is_ready(backend: str, settings: Settings) -> bool:
-    provider = BackendName.parse(backend).provider
-    try:
-        return find_provider(provider).readiness(settings.provider(provider)).ready
-    except BackendUnavailableError:
-        return False
-
-
 def _names(pictures: Mapping[str, StoredPicture]) -> dict[str, str]:
-    """Paths in the upload store, and what to say instead; the same picture may have been sent under two names."""
-    names: dict[str, str] = {}
-    for picture in pictures.values():
-        names.setdefault(str(picture.path), picture.name)
-    return names
-
-
-def _named(reply: dict[str, Any], image: StoredPicture, reference: StoredPicture | None) -> dict[str, Any]:
-    return {**reply, "image_path": image.name, "reference_path": reference.name if reference else None}
+    """Paths in the upload store, and what to say instead: of a picture sent under two names, the first."""
+    return {str(picture.path): picture.name for picture in reversed([*pictures.values()])}
 
 
 def _report(job: ServiceJob, event: PipelineEvent, names: Mapping[str, str], **more: str) -> None:
@@ -278,6 +247,11 @@ def _report(job: ServiceJob, event: PipelineEvent, names: Mapping[str, str], **m
         job.checkpoint()
         return
     job.report(event.kind, {"name": event.name, **more, "details": presentable(event.details, names)})
+
+
+def _presentable_result(result: BaseModel, intake: Intake[Any]) -> dict[str, Any]:
+    sent = {name: picture.name for name, picture in intake.pictures.items()}
+    return with_picture_names(presentable(result, _names(intake.pictures)), sent)
 
 
 def presentable(value: BaseModel | Mapping[str, Any] | list[Any], names: Mapping[str, str]) -> Any:
@@ -310,28 +284,18 @@ def failure_of(result: Mapping[str, Any], run_id: str) -> ServiceError:
     sides = [result, *(result[side] for side in ("a", "b") if result.get(side))]
     kinds = [(each.get("metadata") or {}).get("error_kind") for each in sides]
     kind = next((str(kind) for kind in kinds if kind), "")
-    status = status_of_kind(kind)
-    return ServiceError(status, "assessment_failed" if status == 502 else kind, detail, run_id=run_id)
+    if kind not in REQUEST_FAULTS:
+        return ServiceError(502, "assessment_failed", detail, run_id=run_id)
+    return ServiceError(REQUEST_FAULTS[kind], kind, detail, run_id=run_id)
 
 
-def assessment_of(result: Mapping[str, Any], pictures: Mapping[str, StoredPicture]) -> Assessment:
-    """A recorded result with its pictures where they are on this server."""
-    return _placed(Assessment.model_validate(result), pictures["image"], pictures.get("reference"))
-
-
-def _placed(found: Assessment, image: StoredPicture, reference: StoredPicture | None) -> Assessment:
-    return found.model_copy(
-        update={"image_path": str(image.path), "reference_path": str(reference.path) if reference else None}
-    )
-
-
-def comparison_of(result: Mapping[str, Any], pictures: Mapping[str, StoredPicture]) -> Comparison:
-    """A recorded comparison with its pictures where they are on this server."""
-    found = Comparison.model_validate(result)
-    reference = pictures.get("reference")
-    sides: dict[str, Any] = {"reference_path": str(reference.path) if reference else None}
-    for side, own in (("a", found.a), ("b", found.b)):
-        picture = pictures[f"image_{side}"]
-        sides[f"image_{side}"] = str(picture.path)
-        sides[side] = _placed(own, picture, reference) if own else None
-    return found.model_copy(update=sides)
+def with_picture_names(result: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A result that calls its pictures by other names, as ``image``, ``image_a``, ``image_b`` and ``reference``."""
+    reference = {"reference_path": names.get("reference")}
+    if "image" in names:
+        return {**result, "image_path": names["image"], **reference}
+    changed: dict[str, Any] = dict(reference)
+    for side in ("a", "b"):
+        changed[f"image_{side}"] = name = names[f"image_{side}"]
+        changed[side] = {**result[side], "image_path": name, **reference} if result[side] else None
+    return {**result, **changed}

@@ -89,13 +89,12 @@ export async function pictureBlob(path, options) {
  * Sends a form and tells how much of it has gone: `onProgress(share)`. Fetch cannot tell that yet.
  * Resolves to {blob, header(name)}.
  */
-export function send(path, form, { headers = {}, signal = null, onProgress = () => {} } = {}) {
+export function send(path, form, { signal = null, onProgress = () => {} } = {}) {
   return new Promise((resolve, reject) => {
     const sending = new XMLHttpRequest();
     sending.open("POST", path);
     sending.responseType = "blob";
     if (key) sending.setRequestHeader("Authorization", `Bearer ${key}`);
-    for (const [name, value] of Object.entries(headers)) sending.setRequestHeader(name, value);
     sending.upload.addEventListener("progress", (event) => event.lengthComputable && onProgress(event.loaded / event.total));
     sending.addEventListener("error", () => reject(lost(true)));
     sending.addEventListener("abort", () => reject(new DOMException("Aborted", "AbortError")));
@@ -115,7 +114,7 @@ export function send(path, form, { headers = {}, signal = null, onProgress = () 
 
 /** Starts a run and returns it as the server recorded it, before it is finished. */
 export async function startRun(kind, form, signal, onProgress) {
-  const { blob } = await send(`/v1/${kind}`, form, { headers: { Prefer: "respond-async" }, signal, onProgress });
+  const { blob } = await send(`/v1/${kind}?async=true`, form, { signal, onProgress });
   return JSON.parse(await blob.text());
 }
 
