@@ -7,12 +7,14 @@ synonyms stand in ``vocabulary.yaml`` and are read when first needed.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from agenticiqa._data import by_word, listed, read_data
 
+V = TypeVar("V")
 CategoryName = Literal[
     "Blurs",
     "Color distortions",
@@ -229,6 +231,15 @@ def same_name(left: str, right: str) -> bool:
     True
     """
     return left.strip().casefold() == right.strip().casefold()
+
+
+def find_by_name(entries: Mapping[str, V] | None, name: str) -> V | None:
+    """The entry of an object, however its name is spelled; None where there is none.
+
+    >>> find_by_name({"Vehicle": 1}, "vehicle "), find_by_name(None, "sky")
+    (1, None)
+    """
+    return next((entry for other, entry in (entries or {}).items() if same_name(name, other)), None)
 
 
 def letters_and_digits(text: str) -> str:
