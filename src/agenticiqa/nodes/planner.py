@@ -60,38 +60,25 @@ class PlanReply(BaseModel):
     def _accept_other_spellings(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        distortions, tool = data.get("distortions"), data.get("required_tool")
+        scope, distortions, tool = (data.get(key) for key in ("query_scope", "distortions", "required_tool"))
         if isinstance(distortions, dict):
             distortions = [{"object": name, "types": types} for name, types in distortions.items()]
-        scope = data.get("query_scope")
-        if isinstance(scope, str) and scope.strip().casefold() != "global":
-            scope = [scope]
-        elif isinstance(scope, str):
-            scope = "Global"
+        if isinstance(scope, str):
+            scope = "Global" if scope.strip().casefold() == "global" else [scope]
         if isinstance(tool, str):
             tool = [tool] if tool.strip().lower() not in ("", "none", "null") else None
         return {**data, "query_scope": scope, "distortions": distortions or None, "required_tool": tool}
 
-    def _by_object(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for item in self.distortions or []:
-            found.setdefault(item.object, []).extend(item.types)
-        return found
-
     def to_plan(self) -> PlannerOutput:
-        return PlannerOutput.model_validate(
-            {
-                **self.model_dump(exclude={"distortions", "plan"}),
-                "distortions": self._by_object() or None,
-                "plan": self.plan,
-            }
-        )
+        by_object: dict[str, list[str]] = {}
+        for item in self.distortions or []:
+            by_object.setdefault(item.object, []).extend(item.types)
+        return PlannerOutput.model_validate({**self.model_dump(), "distortions": by_object or None})
 
 
 def planner_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None) -> dict[str, Any]:
     """Read the question, write the plan. On a replan the reason and the previous plan are part of the question."""
     context = context_of(config)
-    report = step_reporter()
     with context.timed("planner"):
         try:
             plan = _make_plan(state, context)
@@ -99,9 +86,8 @@ def planner_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None
             logger.error("Planning failed: %s", error)  # noqa: TRY400 - the message says it all
             context.note_failure(error)
             return {"error": f"Planning failed: {error}"}
-    previous = state.get("plan")
-    report("plan", {"plan": plan.model_dump(mode="json")})
-    unchanged = state.get("unchanged_plans", 0) + 1 if _is_replan(state) and plan == previous else 0
+    step_reporter()("plan", {"plan": plan.model_dump(mode="json")})
+    unchanged = state.get("unchanged_plans", 0) + 1 if _is_replan(state) and plan == state.get("plan") else 0
     return {"plan": plan, "unchanged_plans": unchanged, "error": None}
 
 

@@ -72,15 +72,11 @@ def rate(
         "overlap": round(fusion.overlap(tool_scores, said), 4),
     }
     if not settings.normalize:
-        details["q_printed"] = _printed(settings, tool_scores, p)
+        # For ablations: the formula as the paper prints it.
+        details["q_printed"] = ScoreFusion(eta=settings.eta, normalize=False).fuse_scores(tool_scores, p)
     conflict = _conflict(fusion, tool_scores, said)
     likely = None if bare else likely_interval({level: alpha[level] * p.get(level, 0.0) for level in alpha})
     return Rating(score, fused_letter, details, conflict, conflict.interval if conflict else likely)
-
-
-def _printed(settings: FusionSettings, tool_scores: Sequence[float], p: Mapping[int, float]) -> float:
-    """For ablations: the formula as the paper prints it."""
-    return ScoreFusion(eta=settings.eta, normalize=False).fuse_scores(tool_scores, p)
 
 
 def _conflict(fusion: ScoreFusion, tool_scores: Sequence[float], said: Mapping[int, float]) -> ScoreConflict | None:

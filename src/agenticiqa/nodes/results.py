@@ -123,18 +123,19 @@ class Assessment(Result):
 
     def to_row(self) -> dict[str, Any]:
         """One flat record, in the columns of a batch's table: what was asked and answered, and what it took."""
-        summary, about = self.summarizer_result, self.metadata
-        answered = summary if self.status != "error" else None
+        about = self.metadata
+        answered = self.summarizer_result if self.status != "error" else None
+        low, high = (answered and answered.score_interval) or (None, None)
         return {
             "image_path": self.image_path,
             "reference_path": self.reference_path,
             "query": self.query,
             "status": self.status,
-            "final_answer": answered.final_answer if answered else None,
-            "quality_score": answered.quality_score if answered else None,
-            "score_low": answered.score_interval[0] if answered and answered.score_interval else None,
-            "score_high": answered.score_interval[1] if answered and answered.score_interval else None,
-            "quality_reasoning": answered.quality_reasoning if answered else None,
+            "final_answer": answered and answered.final_answer,
+            "quality_score": answered and answered.quality_score,
+            "score_low": low,
+            "score_high": high,
+            "quality_reasoning": answered and answered.quality_reasoning,
             "error": self.error,
             "backend": next(iter(dict.fromkeys((about.get("backend") or {}).values())), None),
             "calls": about.get("calls"),
@@ -217,16 +218,5 @@ class Comparison(Result):
 
     def to_row(self) -> dict[str, Any]:
         """One flat record, for tables."""
-        return {
-            "image_a": self.image_a,
-            "image_b": self.image_b,
-            "reference_path": self.reference_path,
-            "status": self.status,
-            "winner": self.winner,
-            "confidence": self.confidence,
-            "chance_a": self.chance_a,
-            "score_a": self.score_a,
-            "score_b": self.score_b,
-            "verdict": self.verdict,
-            "error": self.error,
-        }
+        columns = "image_a image_b reference_path status winner confidence chance_a score_a score_b verdict error"
+        return {name: getattr(self, name) for name in columns.split()}

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import BaseModel
 
@@ -20,7 +20,7 @@ from agenticiqa.nodes.prompts import SHIPPED, PromptBook, PromptTemplate, read_p
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.inputs import Align, GivenPicture, aligned, given_picture
 from agenticiqa.runtime.cache import DiskCache, open_cache
-from agenticiqa.runtime.config import PipelineSettings, Settings, load_settings
+from agenticiqa.runtime.config import Settings, load_settings
 from agenticiqa.runtime.logs import configure_logging
 from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState, RunMode, check_mode, known_parts
 from agenticiqa.tools.measuring import ToolJob
@@ -77,16 +77,16 @@ def initial_state(
         "max_replan_iterations": limit,
         "replan_history": [],
     }
+    if align not in get_args(Align):
+        raise ConfigError(f"align is {align!r}.", hint="It is 'none' or 'resize'.")
+    parts = known_parts(without)
+    check_mode(mode, parts)
     if options:
         state["options"] = list(options)
     if regions:
         state["regions"] = {name: list(box) for name, box in regions.items()}
-    if align not in ("none", "resize"):
-        raise ConfigError(f"align is {align!r}.", hint="It is 'none' or 'resize'.")
     if align != "none":
         state["align"] = align
-    parts = known_parts(without)
-    check_mode(mode, parts)
     if mode != "agents":
         state["mode"] = mode
     if parts:
@@ -188,9 +188,16 @@ class RunContext:
         """The run's question, read once; a question that cannot be asked is refused here."""
         with self._lock:
             if self._asked is None:
+                query, given = state["query"], state.get("options")
+                if not query.strip():
+                    raise QueryError("The question is empty.", hint='Ask something, for example "Rate the quality".')
+                self.settings.pipeline.check_query_length(query)
+                question, listed = split_question(query)
                 image, reference = state["image_path"], state.get("reference_path")
                 self._asked = Question(
-                    **_words_of(state, self.settings.pipeline),
+                    query,
+                    question,
+                    lettered(given) if given else listed,
                     open_image=lambda: self.image(image),
                     open_reference=(lambda: self.image(reference)) if reference else None,
                     regions=state.get("regions") or {},
@@ -207,7 +214,6 @@ class RunContext:
         answer_letters: Sequence[str] = (),
     ) -> ModelRequest:
         """A step's prompt with the question and the pictures, and the parameters that are set for the role."""
-        role_settings = self.settings.role(role)
         system, user = self.prompts.fill(template, {"query": state["query"].strip(), **fields})
         return ModelRequest(
             system=system,
@@ -215,10 +221,7 @@ class RunContext:
             images=self.labelled_pictures(state),
             schema=schema,
             answer_letters=tuple(answer_letters),
-            temperature=role_settings.temperature,
-            top_p=role_settings.top_p,
-            max_tokens=role_settings.max_tokens,
-            timeout_s=role_settings.timeout_s,
+            **self.settings.role(role).model_dump(include={"temperature", "top_p", "max_tokens", "timeout_s"}),
         )
 
     def model_caller(self, role: str, asked: Question, *, deadline: Deadline | None = None) -> ModelCaller:
@@ -260,10 +263,9 @@ class RunContext:
         threading.Thread(target=look, name="look ahead", daemon=True).start()
 
     def _clients_of(self, role: str) -> list[VLMClient]:
-        fallback = self.settings.role(role).fallback_backend
         if role in self.clients:
-            extra = self.clients.get(f"{role}.fallback")
-            return [self.clients[role], *([extra] if extra else [])]
+            return [self.clients[name] for name in (role, f"{role}.fallback") if name in self.clients]
+        fallback = self.settings.role(role).fallback_backend
         clients = [self._client(self.backend_choice(role).backend)]
         if fallback and fallback != clients[0].backend:
             try:
@@ -311,16 +313,6 @@ def configured_context() -> RunContext:
     cache = open_cache(settings.cache_folder, pipeline.cache.size_limit_mb) if pipeline.cache.enabled else None
     prompts = read_prompts(pipeline.prompts, SHIPPED)
     return RunContext(settings=settings, tools=default_registry(pipeline.tools), cache=cache, prompts=prompts)
-
-
-def _words_of(state: AgenticIQAState, settings: PipelineSettings) -> dict[str, Any]:
-    """The question's text, and its options by letter: those given beside it, else those it lists itself."""
-    query, given = state["query"], state.get("options")
-    if not query.strip():
-        raise QueryError("The question is empty.", hint='Ask something, for example "Rate the quality".')
-    settings.check_query_length(query)
-    question, listed = split_question(query)
-    return {"query": query, "question": question, "options": lettered(given) if given else listed}
 
 
 def context_of(config: RunnableConfig | None) -> RunContext:
