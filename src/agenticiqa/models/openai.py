@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from agenticiqa.errors import BackendError, BadResponseError, RequestRejectedError
-from agenticiqa.models.faults import quota_used_up, scrubbed
+from agenticiqa.errors import BackendError, BadResponseError, RateLimitError, RequestRejectedError
+from agenticiqa.models.faults import scrubbed
 from agenticiqa.models.replies import ReplyToken, answer_logprobs
 from agenticiqa.models.transport import (
     TOP_LOGPROBS,
@@ -105,7 +105,10 @@ class OpenAIVLMClient(TransportClient):
         parameter = f" (parameter {body['param']})" if body.get("param") else ""
         detail = f"{body.get('message') or body.get('detail') or error.message}{parameter}"
         if error.status_code == 429 and body.get("code") == "insufficient_quota":
-            return quota_used_up(self.provider)
+            spent = f"The quota of this {self.provider} account is used up."
+            used_up = RateLimitError(spent, hint="Check its plan and billing.")
+            used_up.retryable = False
+            return used_up
         if error.status_code == 403 and feature_named_in(detail):
             # Some models answer so when asked for log-probabilities; the key is fine.
             words = scrubbed(detail, self.key)

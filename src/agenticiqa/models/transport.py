@@ -149,16 +149,22 @@ class TransportClient(RichVLMClient):
         if not model:
             hint = f"Write {self.provider}.MODEL."
             raise BackendUnavailableError(f"The backend {backend!r} names no model.", hint=hint, client_hint=hint)
-        self.backend = backend
         known = known_provider(self.provider)
-        self.model = known.model_id(model)
+        self.backend, self.model, self.settings = backend, known.model_id(model), settings
         self._features = frozenset(Feature) - known.cannot_take
         facts = known.find(self.model)
-        self.settings = settings
-        self.key = _checked_key(backend, settings.key)
-        self.base_url = _checked_address(backend, settings.base_url)
-        self._sleep = sleep
-        self._clock = clock
+        self.key = settings.key and settings.key.strip()
+        # One that cannot stand in a header would be quoted by the HTTP library's error.
+        if self.key and (not (self.key.isascii() and self.key.isprintable()) or " " in self.key):
+            raise AuthenticationError(f"The API key of {backend} holds characters that no key has.")
+        self.base_url = settings.base_url
+        if self.base_url is not None and not _is_web_address(self.base_url):
+            raise BackendUnavailableError(
+                f"{backend} cannot be used.",
+                operator_detail="its base_url is not a web address",
+                hint="Write for example http://127.0.0.1:8000/v1.",
+            )
+        self._sleep, self._clock = sleep, clock
         self._lock = threading.Lock()
         self._refused: set[Feature] = set(facts.cannot_take) if facts else set()
         self._sdk_client: Any = None
@@ -310,31 +316,12 @@ def _wait(state: RetryCallState) -> float:
     return _backoff(state)
 
 
-def _checked_key(backend: str, key: str | None) -> str | None:
-    """The key without stray blanks. One that cannot stand in a header would be quoted by the HTTP library's error."""
-    if key is None:
-        return None
-    key = key.strip()
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise AuthenticationError(f"The API key of {backend} holds characters that no key has.")
-    return key
-
-
-def _checked_address(backend: str, address: str | None) -> str | None:
-    if address is None:
-        return None
+def _is_web_address(address: str) -> bool:
     try:
         parts = urlsplit(address)
-        complete = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        complete = False
-    if not complete:
-        raise BackendUnavailableError(
-            f"{backend} cannot be used.",
-            operator_detail="its base_url is not a web address",
-            hint="Write for example http://127.0.0.1:8000/v1.",
-        )
-    return address
+        return False
 
 
 # --- judging a reply -------------------------------------------------------------------------------------
@@ -381,10 +368,9 @@ def sdk_readiness(
     """Tells whether a provider is ready, or the first thing that is missing: the SDK, then its key or address."""
 
     def readiness(settings: ProviderSettings) -> Readiness:
+        missing = None if getattr(settings, setting) else f"{variable} is not set"
         if not installed(module):
-            return Readiness(ready=False, reason=f"the extra is missing: pip install 'agenticiqa[{extra}]'")
-        if not getattr(settings, setting):
-            return Readiness(ready=False, reason=f"{variable} is not set")
-        return Readiness(ready=True, reason="ready")
+            missing = f"the extra is missing: pip install 'agenticiqa[{extra}]'"
+        return Readiness(ready=missing is None, reason=missing or "ready")
 
     return readiness
