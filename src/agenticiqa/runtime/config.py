@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 
 BACKENDS_FILE = "model_backends.yaml"
 PIPELINE_FILE = "pipeline.yaml"
+FILES = (BACKENDS_FILE, PIPELINE_FILE)
 WORKING_FOLDER = Path("configs")
 LONGEST_FILE = 1024 * 1024
 """Of a working folder, in bytes: a longer file is none of ours."""
@@ -317,7 +318,7 @@ def home_folder() -> Path:
 
 # --- layers ----------------------------------------------------------------------------------------------
 
-_VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-(?P<value>[^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<value>[^}]*))?\}")
 
 
 @dataclass(frozen=True)
@@ -328,25 +329,19 @@ class _Layer:
     values: dict[str, Any]
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
-    @property
-    def is_packaged(self) -> bool:
-        """Shipped with the package, rather than chosen by somebody."""
-        return self.name.startswith("packaged ")
+    def has(self, *path: str) -> bool:
+        """Whether this layer set the key at ``path``."""
+        values: Any = self.values
+        for part in path:
+            if not isinstance(values, dict) or part not in values:
+                return False
+            values = values[part]
+        return True
 
-    def where(self, path: tuple[str, ...]) -> str | None:
-        """'file.yaml, line 3' when this layer set the key at ``path``, else None."""
-        if not _has(self.values, path):
-            return None
+    def where(self, path: tuple[str, ...]) -> str:
+        """'file.yaml, line 3', for a key that it set."""
         line = self.lines.get(path)
         return f"{self.name}, line {line}" if line else self.name
-
-
-def _has(values: Any, path: tuple[str, ...]) -> bool:
-    for part in path:
-        if not isinstance(values, dict) or part not in values:
-            return False
-        values = values[part]
-    return True
 
 
 def load_settings(
@@ -378,23 +373,18 @@ def _named_layers(overrides: Mapping[str, Any], environment: Mapping[str, str]) 
 
 def _checked(layers: list[_Layer]) -> Settings:
     """The settings of all layers; the last two are those that name backends for one run."""
-    layers = _with_profile(layers)
-    explicit = {role for role in ROLES for layer in layers[-2:] if _has(layer.values, (role, "backend"))}
-    theirs = [layer for layer in layers if not layer.is_packaged]
-    chosen = {role for role in ROLES for layer in theirs if _has(layer.values, (role, "backend"))}
+    profile = _merged(layers).get("pipeline", {}).get("profile")
+    if profile in PROFILES:
+        # A profile counts more than files, and less than what the user says for this one run.
+        values = yaml.safe_load(_packaged(f"profile_{profile}.yaml"))
+        layers = [*layers[:-2], _Layer(f"profile {profile}", values), *layers[-2:]]
+    explicit = {role for role in ROLES for layer in layers[-2:] if layer.has(role, "backend")}
+    theirs = [layer for layer in layers if not layer.name.startswith(_PACKAGED)]
+    chosen = {role for role in ROLES for layer in theirs if layer.has(role, "backend")}
     try:
         return Settings.model_validate({**_merged(layers), "chosen_explicitly": explicit, "chosen": chosen})
     except ValidationError as error:
         raise ConfigError(_explain(error, layers), hint="`agenticiqa config show` prints every known key.") from None
-
-
-def _with_profile(layers: list[_Layer]) -> list[_Layer]:
-    """A profile counts more than files, and less than what the user says for this one run."""
-    name = _merged(layers).get("pipeline", {}).get("profile")
-    if name not in PROFILES:
-        return layers
-    values = yaml.safe_load(_packaged(f"profile_{name}.yaml"))
-    return [*layers[:-2], _Layer(f"profile {name}", values), *layers[-2:]]
 
 
 def _merged(layers: list[_Layer]) -> dict[str, Any]:
@@ -402,15 +392,18 @@ def _merged(layers: list[_Layer]) -> dict[str, Any]:
     for layer in layers:
         for role in ROLES:
             # A fallback is meant for the backend it was named beside: whoever names another one did not ask for it.
-            if _has(layer.values, (role, "backend")) and isinstance(merged.get(role), dict):
+            if layer.has(role, "backend") and isinstance(merged.get(role), dict):
                 merged[role].pop("fallback_backend", None)
         _merge(merged, layer.values)
     return merged
 
 
+_PACKAGED = "packaged "
+
+
 def _packaged_layers(environment: Mapping[str, str]) -> Iterator[_Layer]:
-    for name in (BACKENDS_FILE, PIPELINE_FILE):
-        yield _parse(_packaged(name), f"packaged {name}", name, environment)
+    for name in FILES:
+        yield _parse(_packaged(name).encode(), f"{_PACKAGED}{name}", name, environment)
 
 
 def _packaged(name: str) -> str:
@@ -434,11 +427,11 @@ def _layers_of(folder: Path | None, environment: Mapping[str, str]) -> Iterator[
             content = file.read_bytes()
         except OSError as error:
             raise ConfigError(f"{file} cannot be read ({error}).") from None
-        yield _parse(_decoded(content, file), str(file), file.name, environment)
+        yield _parse(content, str(file), file.name, environment)
 
 
 def _files_in(folder: Path) -> list[Path]:
-    return [file for name in (BACKENDS_FILE, PIPELINE_FILE) if (file := folder / name).is_file()]
+    return [file for name in FILES if (file := folder / name).is_file()]
 
 
 # --- the folder that one works in ---
@@ -449,23 +442,18 @@ _told: set[Path] = set()
 
 def _trusted_layers() -> Iterator[_Layer]:
     for file in _files_in(WORKING_FOLDER):
-        content = _readable(file)
-        if content is not None and is_trusted(file, content):
+        try:
+            # Somebody else's file: that it is too long, or cannot be read, is not our affair.
+            content = file.read_bytes() if file.stat().st_size <= LONGEST_FILE else b""
+        except OSError as error:
+            logger.debug("%s is not used: %s", file, error)
+            continue
+        if is_trusted(file, content):
             yield _of_working_folder(file, content)
-        elif content is not None and _looks_like_ours(file, content) and file.resolve() not in _told:
+        elif _looks_like_ours(file, content) and file.resolve() not in _told:
             _told.add(file.resolve())
-            logger.warning(
-                "%s is not used: you have not trusted it, or it changed since. `agenticiqa config trust` does.", file
-            )
-
-
-def _readable(file: Path) -> bytes | None:
-    """What stands in somebody else's file; None where it cannot be read or is too long, which is not our affair."""
-    try:
-        return file.read_bytes() if file.stat().st_size <= LONGEST_FILE else None
-    except OSError as error:
-        logger.debug("%s is not used: %s", file, error)
-        return None
+            text = "%s is not used: you have not trusted it, or it changed since. `agenticiqa config trust` does."
+            logger.warning(text, file)
 
 
 def _looks_like_ours(file: Path, content: bytes) -> bool:
@@ -478,7 +466,7 @@ def _looks_like_ours(file: Path, content: bytes) -> bool:
 
 def _of_working_folder(file: Path, content: bytes) -> _Layer:
     """Its settings. Where pictures and keys go is never among them, nor anything of the environment."""
-    layer = _parse(_decoded(content, file), str(file), file.name, None)
+    layer = _parse(content, str(file), file.name, None)
     for path in layer.lines:
         if path[0] == "providers" and path[-1] in ("base_url", "api_key"):
             raise ConfigError(
@@ -505,23 +493,18 @@ def trust_working_folder() -> dict[Path, dict[str, Any]]:
 
 def forget_working_folder() -> list[Path]:
     """Use the files of ./configs no longer; returns those that were trusted."""
-    return forget(WORKING_FOLDER / name for name in (BACKENDS_FILE, PIPELINE_FILE))
+    return forget(WORKING_FOLDER / name for name in FILES)
 
 
 # --- reading files ---
 
 
-def _decoded(content: bytes, file: Path) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} cannot be read as UTF-8 text ({error}).") from None
-
-
-def _parse(text: str, source: str, file_name: str, environment: Mapping[str, str] | None) -> _Layer:
+def _parse(content: bytes, source: str, file_name: str, environment: Mapping[str, str] | None) -> _Layer:
     """One file's settings; without an ``environment`` it may use no variables."""
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = yaml.compose(content.decode("utf-8"), Loader=yaml.SafeLoader)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{source} cannot be read as UTF-8 text ({error}).") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
@@ -531,7 +514,28 @@ def _parse(text: str, source: str, file_name: str, environment: Mapping[str, str
     if not isinstance(root, yaml.MappingNode):
         raise ConfigError(f"{source} must hold keys and values.")
     lines: dict[tuple[str, ...], int] = {}
-    values = _construct(root, (), lines, source, environment)
+
+    def construct(node: yaml.Node, path: tuple[str, ...]) -> Any:
+        """Plain values of a YAML node, noting the line of each key and filling in ``${VAR}``."""
+        if isinstance(node, yaml.MappingNode):
+            values: dict[str, Any] = {}
+            for key_node, value_node in node.value:
+                key, line = str(key_node.value), key_node.start_mark.line + 1
+                if key in values:
+                    raise ConfigError(f"{source}, line {line}: {key!r} is given twice.")
+                lines[(*path, key)] = line
+                values[key] = construct(value_node, (*path, key))
+            return values
+        if isinstance(node, yaml.SequenceNode):
+            return [construct(item, path) for item in node.value]
+        if "${" in str(node.value):
+            where = f"{source}, line {node.start_mark.line + 1}"
+            if environment is None:
+                raise ConfigError(f"{where}: a file of a working folder may not read variables of the environment.")
+            return _interpolated(str(node.value), where, environment)
+        return yaml.SafeLoader("").construct_object(node, deep=True)
+
+    values = construct(root, ())
     if file_name == PIPELINE_FILE:
         return _Layer(source, {"pipeline": values}, {("pipeline", *path): line for path, line in lines.items()})
     if "pipeline" in values:
@@ -539,50 +543,13 @@ def _parse(text: str, source: str, file_name: str, environment: Mapping[str, str
     return _Layer(source, values, lines)
 
 
-def _construct(
-    node: yaml.Node,
-    path: tuple[str, ...],
-    lines: dict[tuple[str, ...], int],
-    source: str,
-    environment: Mapping[str, str] | None,
-) -> Any:
-    """Plain values of a YAML node, noting the line of each key and filling in ``${VAR}``."""
-    if isinstance(node, yaml.MappingNode):
-        values: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            key = str(key_node.value)
-            if key in values:
-                raise ConfigError(f"{source}, line {key_node.start_mark.line + 1}: {key!r} is given twice.")
-            here = (*path, key)
-            lines[here] = key_node.start_mark.line + 1
-            values[key] = _construct(value_node, here, lines, source, environment)
-        return values
-    if isinstance(node, yaml.SequenceNode):
-        return [_construct(item, path, lines, source, environment) for item in node.value]
-    text = str(node.value)
-    if "${" in text:
-        where = f"{source}, line {node.start_mark.line + 1}"
-        if environment is None:
-            raise ConfigError(f"{where}: a file of a working folder may not read variables of the environment.")
-        return _interpolated(text, where, environment)
-    constructor = yaml.SafeLoader("")
-    try:
-        return constructor.construct_object(node, deep=True)
-    finally:
-        constructor.dispose()
-
-
 def _interpolated(text: str, where: str, environment: Mapping[str, str]) -> Any:
     def replacement(match: re.Match[str]) -> str:
-        value = environment.get(match["name"])
-        if value:
-            return value
-        if match["default"] is not None:
-            return match["value"]
-        raise ConfigError(
-            f"{where}: the environment variable {match['name']} is not set.",
-            hint=f"Set it, or write ${{{match['name']}:-default}}.",
-        )
+        value = environment.get(match["name"]) or match["value"]
+        if value is None:
+            hint = f"Set it, or write ${{{match['name']}:-default}}."
+            raise ConfigError(f"{where}: the environment variable {match['name']} is not set.", hint=hint)
+        return value
 
     # Looked for in the text itself: what a variable holds is nobody's template.
     if "${" in _VARIABLE.sub("", text):
@@ -617,24 +584,21 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
     """Dotted keys as nested ones; what is said of one part by several keys is put together."""
     nested: dict[str, Any] = {}
     for key, value in flat.items():
-        *parents, leaf = key.split(".")
-        level = nested
-        for parent in parents:
-            level = level.setdefault(parent, {})
-            if not isinstance(level, dict):
-                raise ConfigError(f"{key!r} contradicts another setting.")
-        if isinstance(level.get(leaf), dict) != isinstance(value, Mapping) and leaf in level:
-            raise ConfigError(f"{key!r} contradicts another setting.")
-        _merge(level, {leaf: value})
+        for part in reversed(key.split(".")):
+            value = {part: value}  # noqa: PLW2901
+        _merge(nested, value, contradiction=f"{key!r} contradicts another setting.")
     return nested
 
 
-def _merge(target: dict[str, Any], source: Mapping[str, Any]) -> None:
+def _merge(target: dict[str, Any], source: Mapping[str, Any], *, contradiction: str = "") -> None:
+    """Put ``source`` over ``target``; a part that replaces a plain value, or the reverse, raises a contradiction."""
     for key, value in source.items():
+        if contradiction and key in target and isinstance(target[key], dict) != isinstance(value, Mapping):
+            raise ConfigError(contradiction)
         if isinstance(value, Mapping):
             if not isinstance(target.get(key), dict):
                 target[key] = {}
-            _merge(target[key], value)
+            _merge(target[key], value, contradiction=contradiction)
         else:
             target[key] = value
 
@@ -643,10 +607,10 @@ def _explain(error: ValidationError, layers: list[_Layer]) -> str:
     problems = []
     for item in error.errors(include_url=False, include_context=False):
         path = tuple(str(part) for part in item["loc"] if not isinstance(part, int))
-        source = next((found for layer in reversed(layers) if (found := layer.where(path))), None)
+        source = next((f"{layer.where(path)}: " for layer in reversed(layers) if layer.has(*path)), "")
         name = ".".join(path)
         what = f"unknown key {name!r}" if item["type"] == "extra_forbidden" else f"{name}: {item['msg']}"
-        problems.append(f"{source}: {what}" if source else what)
+        problems.append(f"{source}{what}")
     return "The configuration is wrong. " + "; ".join(problems) + "."
 
 

@@ -35,12 +35,13 @@ def own_folder(find: Callable[..., str]) -> Path | None:
 
 
 def is_trusted(file: Path, content: bytes) -> bool:
-    return _read().get(str(file.resolve())) == _fingerprint(content)
+    return _read().get(str(file.resolve())) == hashlib.sha256(content).hexdigest()
 
 
 def trust(contents: Mapping[Path, bytes]) -> None:
     """Trust these files as long as they hold this."""
-    _write({**_read(), **{str(file.resolve()): _fingerprint(content) for file, content in contents.items()}})
+    trusted = {str(file.resolve()): hashlib.sha256(content).hexdigest() for file, content in contents.items()}
+    _write({**_read(), **trusted})
 
 
 def forget(files: Iterable[Path]) -> list[Path]:
@@ -52,25 +53,19 @@ def forget(files: Iterable[Path]) -> list[Path]:
     return forgotten
 
 
-def _fingerprint(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
 def _read() -> dict[str, str]:
     folder = user_config_folder()
     if folder is None or not (folder / RECORD).exists():
         return {}
+    found, why = None, "not a JSON object"
     try:
         found = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise _damaged(folder, str(error)) from None
+        why = str(error)
     if not isinstance(found, dict):
-        raise _damaged(folder, "not a JSON object")
+        hint = "Remove it and trust your folders again."
+        raise ConfigError(f"{folder / RECORD} cannot be read ({why}).", hint=hint)
     return found
-
-
-def _damaged(folder: Path, why: str) -> ConfigError:
-    return ConfigError(f"{folder / RECORD} cannot be read ({why}).", hint="Remove it and trust your folders again.")
 
 
 def _write(known: Mapping[str, str]) -> None:
