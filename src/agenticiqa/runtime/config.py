@@ -4,7 +4,7 @@ Files are ``model_backends.yaml`` (which model plays which role) and ``pipeline.
 any subset of keys. A key that nobody knows is refused with its name and line, so that none is silently dropped.
 
 Whoever writes the files decides where pictures and keys go. A folder that one merely works in (a clone, a download) is
-somebody else's: its files count only once the user has trusted them, and never for hosts and keys.
+somebody else's: its files count only where the user names the folder.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,7 +26,6 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 
 from agenticiqa.errors import ConfigError, QueryError, without_credentials
 from agenticiqa.runtime.memory import parse_size
-from agenticiqa.runtime.trust import forget, is_trusted, own_folder, trust, user_config_folder
 from agenticiqa.state import Part, RunMode, check_mode, known_parts
 
 logger = logging.getLogger(__name__)
@@ -310,10 +309,21 @@ def home_folder() -> Path:
     named = os.environ.get(HOME_VARIABLE)
     if named:
         return Path(named)
-    folder = own_folder(platformdirs.user_data_dir)
+    folder = _own_folder(platformdirs.user_data_dir)
     if folder is None:
         raise ConfigError("This user has no home folder.", hint=f"Set {HOME_VARIABLE} to a folder of its own.")
     return folder
+
+
+def _own_folder(find: Callable[..., str]) -> Path | None:
+    """The folder that a function of platformdirs finds for this package; None for a user without a home."""
+    try:
+        folder = Path(find("agenticiqa", appauthor=False))
+    except RuntimeError:
+        return None
+    # Some versions of platformdirs answer "~/.config" for such a user, which is below the working folder: what lies
+    # there somebody else may have put there.
+    return folder if folder.is_absolute() else None
 
 
 # --- layers ----------------------------------------------------------------------------------------------
@@ -413,8 +423,8 @@ def _packaged(name: str) -> str:
 def _file_layers(config_dir: str | Path | None, environment: Mapping[str, str]) -> Iterator[_Layer]:
     named = config_dir or environment.get(CONFIG_DIR_VARIABLE)
     if not named:
-        yield from _layers_of(user_config_folder(), environment)
-        yield from _trusted_layers()
+        yield from _layers_of(_own_folder(platformdirs.user_config_dir), environment)
+        _warn_of_working_folder()
     elif Path(named).is_dir():
         yield from _layers_of(Path(named), environment)
     else:
@@ -434,73 +444,31 @@ def _files_in(folder: Path) -> list[Path]:
     return [file for name in FILES if (file := folder / name).is_file()]
 
 
-# --- the folder that one works in ---
-
 _told: set[Path] = set()
 """Files that a warning of this process has spoken of already."""
 
 
-def _trusted_layers() -> Iterator[_Layer]:
+def _warn_of_working_folder() -> None:
+    """Earlier versions read ./configs unasked, which may be anybody's: a clone, a download."""
     for file in _files_in(WORKING_FOLDER):
         try:
-            # Somebody else's file: that it is too long, or cannot be read, is not our affair.
             content = file.read_bytes() if file.stat().st_size <= LONGEST_FILE else b""
-        except OSError as error:
-            logger.debug("%s is not used: %s", file, error)
+        except OSError:
             continue
-        if is_trusted(file, content):
-            yield _of_working_folder(file, content)
-        elif _looks_like_ours(file, content) and file.resolve() not in _told:
+        # Many projects have a pipeline.yaml of another kind. Found without parsing: nobody vouches for the file.
+        model = PipelineSettings if file.name == PIPELINE_FILE else Settings
+        keys = re.findall(rb"^(\w+)\s*:", content, re.MULTILINE)
+        is_ours = bool(keys) and all(key.decode() in model.model_fields for key in keys)
+        if is_ours and content != _packaged(file.name).encode() and file.resolve() not in _told:
             _told.add(file.resolve())
-            text = "%s is not used: you have not trusted it, or it changed since. `agenticiqa config trust` does."
-            logger.warning(text, file)
-
-
-def _looks_like_ours(file: Path, content: bytes) -> bool:
-    """Many projects have a pipeline.yaml of another kind. Found without parsing: nobody vouches for the file."""
-    model = PipelineSettings if file.name == PIPELINE_FILE else Settings
-    keys = re.findall(rb"^(\w+)\s*:", content, re.MULTILINE)
-    known = all(key.decode() in model.model_fields for key in keys)
-    return bool(keys) and known and content != _packaged(file.name).encode()
-
-
-def _of_working_folder(file: Path, content: bytes) -> _Layer:
-    """Its settings. Where pictures and keys go is never among them, nor anything of the environment."""
-    layer = _parse(content, str(file), file.name, None)
-    for path in layer.lines:
-        if path[0] == "providers" and path[-1] in ("base_url", "api_key"):
-            raise ConfigError(
-                f"{layer.where(path)}: {path[-1]} cannot be set by a working folder.",
-                hint=f"Set it in the environment, or in {BACKENDS_FILE} in {user_config_folder()}.",
-            )
-    return layer
-
-
-def trust_working_folder() -> dict[Path, dict[str, Any]]:
-    """From now on, use the files of ./configs as they are; returns what each one sets."""
-    contents = {file: file.read_bytes() for file in _files_in(WORKING_FOLDER)}
-    if not contents:
-        raise ConfigError(
-            f"There is neither {WORKING_FOLDER / BACKENDS_FILE} nor {WORKING_FOLDER / PIPELINE_FILE} here.",
-            hint="Change into the folder that holds configs/.",
-        )
-    layers = {file: _of_working_folder(file, content) for file, content in contents.items()}
-    own = _layers_of(user_config_folder(), os.environ)
-    _checked([*_packaged_layers(os.environ), *own, *layers.values(), *_named_layers({}, os.environ)])
-    trust(contents)
-    return {file: layer.values for file, layer in layers.items()}
-
-
-def forget_working_folder() -> list[Path]:
-    """Use the files of ./configs no longer; returns those that were trusted."""
-    return forget(WORKING_FOLDER / name for name in FILES)
+            logger.warning("%s is not used: name its folder with --config %s.", file, WORKING_FOLDER)
 
 
 # --- reading files ---
 
 
-def _parse(content: bytes, source: str, file_name: str, environment: Mapping[str, str] | None) -> _Layer:
-    """One file's settings; without an ``environment`` it may use no variables."""
+def _parse(content: bytes, source: str, file_name: str, environment: Mapping[str, str]) -> _Layer:
+    """One file's settings."""
     try:
         root = yaml.compose(content.decode("utf-8"), Loader=yaml.SafeLoader)
     except UnicodeDecodeError as error:
@@ -529,10 +497,7 @@ def _parse(content: bytes, source: str, file_name: str, environment: Mapping[str
         if isinstance(node, yaml.SequenceNode):
             return [construct(item, path) for item in node.value]
         if "${" in str(node.value):
-            where = f"{source}, line {node.start_mark.line + 1}"
-            if environment is None:
-                raise ConfigError(f"{where}: a file of a working folder may not read variables of the environment.")
-            return _interpolated(str(node.value), where, environment)
+            return _interpolated(str(node.value), f"{source}, line {node.start_mark.line + 1}", environment)
         return yaml.SafeLoader("").construct_object(node, deep=True)
 
     values = construct(root, ())
