@@ -33,7 +33,7 @@ def direct_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None)
             update: dict[str, Any] = {"summarizer_result": _answer(state, context), "error": None}
         except AgenticIQAError as error:
             logger.error("The direct question failed: %s", error)  # noqa: TRY400 - the message says it all
-            context.note_failure(error)
+            context.error_kind = error.kind
             # A model that could not be asked is, unlike a bad reply, the run's error too.
             bad_reply = isinstance(error, BadResponseError)
             reasoning = PARSING_FAILED if bad_reply else "The model could not be asked"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -19,7 +20,7 @@ from pydantic import BaseModel
 
 from agenticiqa.errors import AgenticIQAError, BadResponseError
 from agenticiqa.nodes.measurement import MeasuredScores, plan_jobs, run_jobs
-from agenticiqa.nodes.model_calls import Deadline, Few, Name, Sentences, Step, parse_as
+from agenticiqa.nodes.model_calls import Few, Name, Sentences, Step, parse_as
 from agenticiqa.nodes.prompts import ANALYSIS, DETECTION, SELECTION, PromptTemplate
 from agenticiqa.nodes.run_context import RunContext, StepReporter, context_of, step_reporter
 from agenticiqa.pictures.regions import known_boxes
@@ -103,7 +104,7 @@ class _Execution:
         # Tools that an earlier pass of this run showed to be of no use here.
         self.failed_tools = {job.tool.name for job in self.context.permanent_failures}
         # One limit for the whole pass, however many steps ask.
-        self.deadline = Deadline(self.context.settings.executor.node_timeout_s)
+        self.deadline = time.monotonic() + self.context.settings.executor.node_timeout_s
 
     def run(self) -> ExecutorOutput:
         switches = self.plan.plan

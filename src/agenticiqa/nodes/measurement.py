@@ -83,7 +83,17 @@ def run_jobs(jobs: Sequence[MeasurementJob], runner: ToolRunner, settings: ToolS
     results = runner.run(tool_jobs, max_workers=settings.max_workers, timeout_s=settings.timeout_s)
     by_job = dict(zip(tool_jobs, results, strict=True))
     lasting = {job: result.error for job, result in by_job.items() if result.error is not None and not result.timed_out}
-    return MeasuredScores(_filed(jobs, by_job) or None, list(_logs(jobs, by_job)), lasting)
+    scores: Scores = {}
+    for each in jobs:
+        calibrated = by_job[each.job].calibrated
+        if calibrated is None:
+            continue
+        by_kind = scores.setdefault(each.filed_under, {})
+        for kind in each.distortions:
+            # A second tool for the same distortion gets a key of its own instead of replacing the first.
+            taken = by_kind.get(kind, (each.tool.name,))[0] != each.tool.name
+            by_kind[f"{kind} ({each.tool.name})" if taken else kind] = (each.tool.name, round(calibrated, 4))
+    return MeasuredScores(scores or None, list(_logs(jobs, by_job)), lasting)
 
 
 def _logs(jobs: Sequence[MeasurementJob], results: Mapping[ToolJob, JobResult]) -> Iterable[ToolExecutionLog]:
@@ -105,18 +115,3 @@ def _logs(jobs: Sequence[MeasurementJob], results: Mapping[ToolJob, JobResult]) 
             note=note,
             error=result.error,
         )
-
-
-def _filed(jobs: Sequence[MeasurementJob], results: Mapping[ToolJob, JobResult]) -> Scores:
-    scores: Scores = {}
-    for each in jobs:
-        calibrated = results[each.job].calibrated
-        if calibrated is None:
-            continue
-        by_kind = scores.setdefault(each.filed_under, {})
-        for kind in each.distortions:
-            taken = by_kind.get(kind)
-            # A second tool for the same distortion gets a key of its own instead of replacing the first.
-            key = kind if taken is None or taken[0] == each.tool.name else f"{kind} ({each.tool.name})"
-            by_kind[key] = (each.tool.name, round(calibrated, 4))
-    return scores

@@ -88,17 +88,6 @@ class Answered(Generic[T]):
 
     value: T
     backend: str
-    attempts: int
-
-
-class Deadline:
-    """How much of an agent's time is left."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
-
-    def remaining(self) -> float:
-        return self._end - time.monotonic()
 
 
 @dataclass
@@ -113,7 +102,8 @@ class ModelCaller:
     calls: CallLog
     cache: DiskCache | None
     attempts: int = 3
-    deadline: Deadline | None = None
+    deadline: float = math.inf
+    """When the agent's time is used up, on the clock of ``time.monotonic``."""
     secrets: Sequence[str] = ()
     """Keys that a provider's words may repeat; they are taken out of every failure."""
 
@@ -133,7 +123,7 @@ class ModelCaller:
             try:
                 backend = self.typed_backend_of(client)
                 if backend is not None:
-                    return Answered(self._call_typed(client, backend, step), client.backend, 1)
+                    return Answered(self._call_typed(client, backend, step), client.backend)
                 return self._prompt(client, step, tries)
             except BackendError as error:
                 left -= tries
@@ -182,7 +172,7 @@ class ModelCaller:
                 continue
             if self.cache and client.cacheable:
                 self.cache.put(_cache_key(client, asked), _stored(reply))
-            return Answered(value, client.backend, attempt)
+            return Answered(value, client.backend)
         raise failure or BadResponseError(f"No call was left to ask {client.backend}.")
 
     def _reply(self, client: VLMClient, request: ModelRequest, step: str) -> ModelReply:
@@ -210,9 +200,7 @@ class ModelCaller:
         return reply
 
     def _time_left(self, request: ModelRequest) -> float:
-        if self.deadline is None:
-            return request.timeout_s
-        left = self.deadline.remaining()
+        left = self.deadline - time.monotonic()
         if left <= 0:
             raise BackendTimeoutError(
                 f"The {self.role} used up its time.", hint=f"Raise {self.role}.node_timeout_s in model_backends.yaml."

@@ -84,7 +84,7 @@ def planner_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None
             plan = _make_plan(state, context)
         except AgenticIQAError as error:
             logger.error("Planning failed: %s", error)  # noqa: TRY400 - the message says it all
-            context.note_failure(error)
+            context.error_kind = error.kind
             return {"error": f"Planning failed: {error}"}
     step_reporter()("plan", {"plan": plan.model_dump(mode="json")})
     unchanged = state.get("unchanged_plans", 0) + 1 if _is_replan(state) and plan == state.get("plan") else 0
@@ -137,18 +137,18 @@ def _apply_constraints(
 ) -> PlannerOutput:
     """Facts, not judgements: whether a reference is there, that a named tool runs, and tools after a conflict."""
     updates: dict[str, Any] = {}
-    known = {tool_key(name) for name in plan.named_tools}
+    named = plan.named_tools
+    known = {tool_key(name) for name in named}
     forgotten = [name for name in named_tools if tool_key(name) not in known] if plan.query_type == "IQA" else []
     if forgotten:
         logger.info("Plan corrected: the question names %s", ", ".join(forgotten))
-        first, *rest = [*plan.named_tools, *forgotten]
-        plan = plan.model_copy(update={"required_tool": first, "extra_tools": rest})
+        named += forgotten
+        updates |= {"required_tool": named[0], "extra_tools": named[1:]}
     mode = "Full-Reference" if has_reference else "No-Reference"
     if plan.reference_mode != mode:
         logger.info("Plan corrected: reference_mode is %s", mode)
         updates["reference_mode"] = mode
-    if (plan.named_tools or measure_more) and not plan.plan.tool_execution:
-        wanted = ", ".join(plan.named_tools) or "a second measurement"
-        logger.info("Plan corrected: %s was asked for, so tools run", wanted)
+    if (named or measure_more) and not plan.plan.tool_execution:
+        logger.info("Plan corrected: %s was asked for, so tools run", ", ".join(named) or "a second measurement")
         updates["plan"] = plan.plan.model_copy(update={"tool_execution": True})
-    return plan.model_copy(update=updates) if updates else plan
+    return plan.model_copy(update=updates)

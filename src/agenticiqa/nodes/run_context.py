@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from agenticiqa.answers import lettered, split_question
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, QueryError
 from agenticiqa.models.backends import BackendChoice, choose_backends, create_vlm_client, usable
-from agenticiqa.nodes.model_calls import CallLog, Deadline, ModelCaller
+from agenticiqa.nodes.model_calls import CallLog, ModelCaller
 from agenticiqa.nodes.prompts import SHIPPED, PromptBook, PromptTemplate, read_prompts
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.inputs import Align, GivenPicture, aligned, given_picture
@@ -152,11 +152,8 @@ class RunContext:
 
     def labelled_pictures(self, state: AgenticIQAState) -> tuple[LabelledImage, ...]:
         """For a model: the test picture and, where there is one, the reference."""
-        pictures = [LabelledImage(TEST_IMAGE_LABEL, self.image(state["image_path"]))]
-        reference = state.get("reference_path")
-        if reference:
-            pictures.append(LabelledImage(REFERENCE_IMAGE_LABEL, self.image(reference)))
-        return tuple(pictures)
+        paths = {TEST_IMAGE_LABEL: state["image_path"], REFERENCE_IMAGE_LABEL: state.get("reference_path")}
+        return tuple(LabelledImage(label, self.image(path)) for label, path in paths.items() if path)
 
     def loaded_image(self, path: str) -> LoadedImage | None:
         """The picture if it could be loaded during the run."""
@@ -224,7 +221,7 @@ class RunContext:
             **self.settings.role(role).model_dump(include={"temperature", "top_p", "max_tokens", "timeout_s"}),
         )
 
-    def model_caller(self, role: str, asked: Question, *, deadline: Deadline | None = None) -> ModelCaller:
+    def model_caller(self, role: str, asked: Question, *, deadline: float | None = None) -> ModelCaller:
         """What an agent asks its model through, with its retries, time limit and fallback."""
         role_settings = self.settings.role(role)
         return ModelCaller(
@@ -234,7 +231,7 @@ class RunContext:
             calls=self.calls,
             cache=self.cache,
             attempts=role_settings.retry_attempts,
-            deadline=deadline or Deadline(role_settings.node_timeout_s),
+            deadline=deadline or time.monotonic() + role_settings.node_timeout_s,
             secrets=self.settings.secrets,
         )
 
@@ -280,12 +277,6 @@ class RunContext:
                 self._made[backend] = create_vlm_client(backend, self.settings)
             return self._made[backend]
 
-    # --- accounts ---
-
-    def note_failure(self, error: AgenticIQAError) -> None:
-        """Keep the kind of a failure whose words go into the state."""
-        self.error_kind = error.kind
-
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
         """Add the time spent inside to the run's timings."""
@@ -311,8 +302,8 @@ def configured_context() -> RunContext:
     pipeline = settings.pipeline
     configure_logging(settings.log_file, pipeline.logging.level, settings.secrets)
     cache = open_cache(settings.cache_folder, pipeline.cache.size_limit_mb) if pipeline.cache.enabled else None
-    prompts = read_prompts(pipeline.prompts, SHIPPED)
-    return RunContext(settings=settings, tools=default_registry(pipeline.tools), cache=cache, prompts=prompts)
+    tools, prompts = default_registry(pipeline.tools), read_prompts(pipeline.prompts, SHIPPED)
+    return RunContext(settings=settings, tools=tools, cache=cache, prompts=prompts)
 
 
 def context_of(config: RunnableConfig | None) -> RunContext:

@@ -293,7 +293,7 @@ class _Summary:
 
         A model that could not be reached is, unlike a bad reply, the run's error too.
         """
-        self.context.note_failure(error)
+        self.context.error_kind = error.kind
         if isinstance(error, BadResponseError):
             reasoning, detail = PARSING_FAILED, f"the model's full output: {error.output}"
         elif isinstance(error, ImageError):
