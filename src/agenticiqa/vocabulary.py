@@ -145,8 +145,7 @@ def kinds_seen_as() -> dict[str, frozenset[str]]:
     >>> sorted(kinds_seen_as()["defocus"])
     ['gaussian_blur', 'lens_blur']
     """
-    kinds = {name: facts for each in _data()["distortions"].values() for name, facts in each.items()}
-    return {name: frozenset(facts["seen_as"]) for name, facts in kinds.items() if "seen_as" in facts}
+    return {name: frozenset(facts["seen_as"]) for name, facts in _kinds().items() if "seen_as" in facts}
 
 
 @cache
@@ -166,8 +165,11 @@ def flaws_meant() -> dict[str, str]:
     >>> flaws_meant()["motion blur"], "pixelation" in flaws_meant()
     ('motion_blur', False)
     """
-    kinds = {name: facts for each in _data()["distortions"].values() for name, facts in each.items()}
-    return {name: str(facts["flaw"]) for name, facts in kinds.items() if "flaw" in facts}
+    return {name: str(facts["flaw"]) for name, facts in _kinds().items() if "flaw" in facts}
+
+
+def _kinds() -> dict[str, dict[str, Any]]:
+    return {name: facts for kinds in _data()["distortions"].values() for name, facts in kinds.items()}
 
 
 def plain_spelling(word: str) -> str:

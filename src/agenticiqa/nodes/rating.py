@@ -175,19 +175,9 @@ class AnswerForm:
             if letter is None:
                 raise BadResponseError(f"{answer!r} is none of the options.", output=reply)
             return letter
-        if is_yes_no(self.query):
-            return parse_yes_no(answer) or answer
-        return answer
-
-
-def parse_yes_no(answer: str) -> str | None:
-    """'Yes' or 'No' when an answer begins with it.
-
-    >>> parse_yes_no("Yes, slightly."), parse_yes_no("no"), parse_yes_no("Partly")
-    ('Yes', 'No', None)
-    """
-    first = answer.strip().split(maxsplit=1)[0].strip(".,;:!").lower() if answer.strip() else ""
-    return {"yes": "Yes", "no": "No"}.get(first)
+        # "Yes, slightly."
+        first = answer.split(maxsplit=1)[0].strip(".,;:!").lower() if answer.strip() else ""
+        return {"yes": "Yes", "no": "No"}.get(first, answer) if is_yes_no(self.query) else answer
 
 
 def joined_sentences(parts: Iterable[str]) -> str:
