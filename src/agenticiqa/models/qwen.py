@@ -72,7 +72,7 @@ def with_adapter(model: Any, adapter: Adapter) -> Any:
         return PeftModel.from_pretrained(model, str(adapter.folder)).merge_and_unload().eval()
     except (KeyError, RuntimeError, TypeError, ValueError) as error:
         raise BackendUnavailableError(
-            f"The adapter {adapter.name} does not fit the model: {str(error).strip().partition(chr(10))[0]}",
+            f"The adapter {adapter.name} does not fit the model: {_first_line(error)}",
             hint="Name the model that it was tuned on in QWEN_MODEL.",
         ) from error
 
@@ -308,20 +308,15 @@ def _placement(torch: Any, settings: ProviderSettings) -> tuple[Any, Any, bool]:
             f"There is no device {name!r}: {_first_line(error)}", hint="Set device to auto, cpu, cuda or mps."
         ) from error
     spread = settings.device == "auto" and torch.cuda.device_count() > 1 and installed("accelerate")
-    return device, _dtype(torch, settings.dtype, device), spread
-
-
-def _dtype(torch: Any, name: str, device: Any) -> Any:
-    if name == "auto":
+    if settings.dtype == "auto":
         half = torch.bfloat16 if device.type == "cuda" and torch.cuda.is_bf16_supported() else torch.float16
         # Half precision is slow or missing in CPU kernels.
-        return torch.float32 if device.type == "cpu" else half
-    dtype = getattr(torch, name, None)
+        return device, torch.float32 if device.type == "cpu" else half, spread
+    dtype = getattr(torch, settings.dtype, None)
     if not isinstance(dtype, torch.dtype):
-        raise BackendUnavailableError(
-            f"There is no dtype {name!r}.", hint="Set dtype to auto, float32, float16 or bfloat16."
-        )
-    return dtype
+        hint = "Set dtype to auto, float32, float16 or bfloat16."
+        raise BackendUnavailableError(f"There is no dtype {settings.dtype!r}.", hint=hint)
+    return device, dtype, spread
 
 
 def _out_of_memory(model: str) -> BackendUnavailableError:

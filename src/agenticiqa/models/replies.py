@@ -153,8 +153,6 @@ def _converted(part: Mapping[str, Any], kept: tuple[str, ...]) -> Schema:
     if "$ref" in part:
         # Providers refuse any other keyword beside a reference.
         return {"$ref": part["$ref"]}
-    if len(part.get("allOf", ())) == 1:
-        return _converted(part["allOf"][0], kept)
     result: Schema = {key: part[key] for key in kept if key in part}
     if "const" in part:
         result["enum"] = [part["const"]]

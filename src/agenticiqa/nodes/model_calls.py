@@ -135,19 +135,20 @@ class ModelCaller:
 
     def _call_typed(self, client: VLMClient, backend: TypedBackend, step: Step[T]) -> T:
         started = time.perf_counter()
-        failure: BackendError | None = None
+        failed = ""
         try:
             return step.typed_call(backend)
         except BackendError as error:
-            failure = error
+            failed = error.kind
             raise
         except (AgenticIQAError, Cancelled):
             raise
         except Exception as error:
             failure = _third_party(client, error)
+            failed = failure.kind
             raise failure from error
         finally:
-            self._record(client, step.name, started, ModelReply("", model=backend.name), error=failure)
+            self._record(client, step.name, started, ModelReply("", model=backend.name), failed)
 
     def _prompt(self, client: VLMClient, step: Step[T], tries: int) -> Answered[T]:
         failure: BadResponseError | None = None
@@ -191,7 +192,7 @@ class ModelCaller:
                 reply = _complete(client, timely)
             except BackendError as error:
                 error.message = redact(error.message, self.secrets)
-                self._record(client, step, started, ModelReply(""), error=error)
+                self._record(client, step, started, ModelReply(""), error.kind)
                 raise
         self._record(client, step, started, reply, cached=stored is not None)
         extra = len(reply.text) - LOGGED_REPLY_CHARS
@@ -208,14 +209,7 @@ class ModelCaller:
         return min(left, request.timeout_s)
 
     def _record(
-        self,
-        client: VLMClient,
-        step: str,
-        started: float,
-        reply: ModelReply,
-        *,
-        cached: bool = False,
-        error: BackendError | None = None,
+        self, client: VLMClient, step: str, started: float, reply: ModelReply, error: str = "", *, cached: bool = False
     ) -> None:
         price = estimate_cost(client.backend, reply.usage)
         record = CallRecord(
@@ -228,7 +222,7 @@ class ModelCaller:
             cost_usd=0.0 if cached else price,
             cached_cost_usd=price if cached else 0.0,
             cached=cached,
-            error=error.kind if error else None,
+            error=error or None,
             notes=reply.notes,
         )
         self.calls.records.append(record)
