@@ -8,7 +8,7 @@ import json
 import logging
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -171,7 +171,7 @@ class QwenVLMClient(RichVLMClient):
             shrunk = [Image.open(io.BytesIO(each.data)).convert("RGB") if each.note else None for _, each in encoded]
             pictures = [(label, small or whole) for (label, whole), small in zip(pictures, shrunk, strict=True)]
         inputs = _inputs(loaded, request, pictures, with_schema=not installed("xgrammar"))
-        recorder = _Recorder(torch) if request.answer_letters else None
+        recorder = _Recorder() if request.answer_letters else None
         try:
             with torch.inference_mode():
                 output = loaded.model.generate(
@@ -243,18 +243,17 @@ def _go_on(_input_ids: Any, scores: Any) -> Any:
     return scores
 
 
+@dataclass
 class _Recorder:
     """Notes the most likely tokens of each step, before any grammar or sampling changes them.
 
     Keeping every step's full scores would take 600 kB per token with this vocabulary.
     """
 
-    def __init__(self, torch: Any) -> None:
-        self._torch = torch
-        self.steps: list[tuple[Any, Any]] = []
+    steps: list[tuple[Any, Any]] = field(default_factory=list)
 
     def __call__(self, _input_ids: Any, scores: Any) -> Any:
-        logprobs = self._torch.log_softmax(scores[0].float(), dim=-1)
+        logprobs = scores[0].float().log_softmax(dim=-1)
         top = logprobs.topk(min(TOP_LOGPROBS, logprobs.shape[-1]))
         self.steps.append((top.indices.cpu(), top.values.cpu()))
         return scores
@@ -331,9 +330,9 @@ def _first_line(error: BaseException) -> str:
 
 
 def _readiness(settings: ProviderSettings) -> Readiness:
-    if not all(installed(module) for module in NEEDED):
-        return Readiness(ready=False, reason=MISSING_EXTRA)
-    return Readiness(ready=True, reason="ready" if settings.model else "ready, with a model named as qwen.ID")
+    ready = all(installed(module) for module in NEEDED)
+    named = "ready" if settings.model else "ready, with a model named as qwen.ID"
+    return Readiness(ready, reason=named if ready else MISSING_EXTRA)
 
 
 PROVIDER = Provider(
