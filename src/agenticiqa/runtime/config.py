@@ -14,7 +14,6 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -25,14 +24,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from agenticiqa.errors import ConfigError, QueryError, without_credentials
+from agenticiqa.runtime.layers import FILES, PIPELINE_FILE, Layer, merge, nested, parse_layer
 from agenticiqa.runtime.memory import parse_size
 from agenticiqa.state import Part, RunMode, check_mode, known_parts
 
 logger = logging.getLogger(__name__)
 
-BACKENDS_FILE = "model_backends.yaml"
-PIPELINE_FILE = "pipeline.yaml"
-FILES = (BACKENDS_FILE, PIPELINE_FILE)
 WORKING_FOLDER = Path("configs")
 LONGEST_FILE = 1024 * 1024
 """Of a working folder, in bytes: a longer file is none of ours."""
@@ -43,6 +40,7 @@ BACKEND_VARIABLE = "AGENTICIQA_BACKEND"
 HOME_VARIABLE = "AGENTICIQA_HOME"
 _OTHER_VARIABLES = (CONFIG_DIR_VARIABLE, BACKEND_VARIABLE, HOME_VARIABLE)
 PROFILES = ("paper",)
+_PACKAGED = "packaged "
 ROLES: tuple[str, ...] = ("planner", "executor", "summarizer")
 StrictT = TypeVar("StrictT", bound="_Strict")
 
@@ -328,31 +326,6 @@ def _own_folder(find: Callable[..., str]) -> Path | None:
 
 # --- layers ----------------------------------------------------------------------------------------------
 
-_VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<value>[^}]*))?\}")
-
-
-@dataclass(frozen=True)
-class _Layer:
-    """One source of settings: its values and, for files, the line of every key."""
-
-    name: str
-    values: dict[str, Any]
-    lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
-
-    def has(self, *path: str) -> bool:
-        """Whether this layer set the key at ``path``."""
-        values: Any = self.values
-        for part in path:
-            if not isinstance(values, dict) or part not in values:
-                return False
-            values = values[part]
-        return True
-
-    def where(self, path: tuple[str, ...]) -> str:
-        """'file.yaml, line 3', for a key that it set."""
-        line = self.lines.get(path)
-        return f"{self.name}, line {line}" if line else self.name
-
 
 def load_settings(
     config_dir: str | Path | None = None,
@@ -368,26 +341,24 @@ def load_settings(
     'compatible.llava'
     """
     environment = os.environ if environment is None else environment
-    files = _file_layers(config_dir, environment)
-    return _checked([*_packaged_layers(environment), *files, *_named_layers(overrides or {}, environment)])
+    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    return _checked(
+        [
+            *(parse_layer(_packaged(name).encode(), f"{_PACKAGED}{name}", name, environment) for name in FILES),
+            *_file_layers(config_dir, environment),
+            Layer("environment", nested(_environment_values(environment))),
+            Layer("command line", nested(_with_backend_for_all(given))),
+        ]
+    )
 
 
-def _named_layers(overrides: Mapping[str, Any], environment: Mapping[str, str]) -> list[_Layer]:
-    """What the user says for this one run, in the environment or with it."""
-    given = {key: value for key, value in overrides.items() if value is not None}
-    return [
-        _Layer("environment", _nested(_environment_values(environment))),
-        _Layer("command line", _nested(_with_backend_for_all(given))),
-    ]
-
-
-def _checked(layers: list[_Layer]) -> Settings:
+def _checked(layers: list[Layer]) -> Settings:
     """The settings of all layers; the last two are those that name backends for one run."""
     profile = _merged(layers).get("pipeline", {}).get("profile")
     if profile in PROFILES:
         # A profile counts more than files, and less than what the user says for this one run.
         values = yaml.safe_load(_packaged(f"profile_{profile}.yaml"))
-        layers = [*layers[:-2], _Layer(f"profile {profile}", values), *layers[-2:]]
+        layers = [*layers[:-2], Layer(f"profile {profile}", values), *layers[-2:]]
     explicit = {role for role in ROLES for layer in layers[-2:] if layer.has(role, "backend")}
     theirs = [layer for layer in layers if not layer.name.startswith(_PACKAGED)]
     chosen = {role for role in ROLES for layer in theirs if layer.has(role, "backend")}
@@ -397,30 +368,22 @@ def _checked(layers: list[_Layer]) -> Settings:
         raise ConfigError(_explain(error, layers), hint="`agenticiqa config show` prints every known key.") from None
 
 
-def _merged(layers: list[_Layer]) -> dict[str, Any]:
+def _merged(layers: list[Layer]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for layer in layers:
         for role in ROLES:
             # A fallback is meant for the backend it was named beside: whoever names another one did not ask for it.
             if layer.has(role, "backend") and isinstance(merged.get(role), dict):
                 merged[role].pop("fallback_backend", None)
-        _merge(merged, layer.values)
+        merge(merged, layer.values)
     return merged
-
-
-_PACKAGED = "packaged "
-
-
-def _packaged_layers(environment: Mapping[str, str]) -> Iterator[_Layer]:
-    for name in FILES:
-        yield _parse(_packaged(name).encode(), f"{_PACKAGED}{name}", name, environment)
 
 
 def _packaged(name: str) -> str:
     return resources.files("agenticiqa.runtime.configs").joinpath(name).read_text(encoding="utf-8")
 
 
-def _file_layers(config_dir: str | Path | None, environment: Mapping[str, str]) -> Iterator[_Layer]:
+def _file_layers(config_dir: str | Path | None, environment: Mapping[str, str]) -> Iterator[Layer]:
     named = config_dir or environment.get(CONFIG_DIR_VARIABLE)
     if not named:
         yield from _layers_of(_own_folder(platformdirs.user_config_dir), environment)
@@ -431,13 +394,13 @@ def _file_layers(config_dir: str | Path | None, environment: Mapping[str, str]) 
         raise ConfigError(f"The configuration folder {str(named)!r} does not exist.", hint="Check --config.")
 
 
-def _layers_of(folder: Path | None, environment: Mapping[str, str]) -> Iterator[_Layer]:
+def _layers_of(folder: Path | None, environment: Mapping[str, str]) -> Iterator[Layer]:
     for file in _files_in(folder) if folder else ():
         try:
             content = file.read_bytes()
         except OSError as error:
             raise ConfigError(f"{file} cannot be read ({error}).") from None
-        yield _parse(content, str(file), file.name, environment)
+        yield parse_layer(content, str(file), file.name, environment)
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -464,64 +427,6 @@ def _warn_of_working_folder() -> None:
             logger.warning("%s is not used: name its folder with --config %s.", file, WORKING_FOLDER)
 
 
-# --- reading files ---
-
-
-def _parse(content: bytes, source: str, file_name: str, environment: Mapping[str, str]) -> _Layer:
-    """One file's settings."""
-    try:
-        root = yaml.compose(content.decode("utf-8"), Loader=yaml.SafeLoader)
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{source} cannot be read as UTF-8 text ({error}).") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        raise ConfigError(f"{source}{line} is not valid YAML: {getattr(error, 'problem', error)}.") from None
-    if root is None:
-        return _Layer(source, {})
-    if not isinstance(root, yaml.MappingNode):
-        raise ConfigError(f"{source} must hold keys and values.")
-    lines: dict[tuple[str, ...], int] = {}
-
-    def construct(node: yaml.Node, path: tuple[str, ...]) -> Any:
-        """Plain values of a YAML node, noting the line of each key and filling in ``${VAR}``."""
-        if isinstance(node, yaml.MappingNode):
-            values: dict[str, Any] = {}
-            for key_node, value_node in node.value:
-                key, line = str(key_node.value), key_node.start_mark.line + 1
-                if key in values:
-                    raise ConfigError(f"{source}, line {line}: {key!r} is given twice.")
-                lines[(*path, key)] = line
-                values[key] = construct(value_node, (*path, key))
-            return values
-        if isinstance(node, yaml.SequenceNode):
-            return [construct(item, path) for item in node.value]
-        if "${" in str(node.value):
-            return _interpolated(str(node.value), f"{source}, line {node.start_mark.line + 1}", environment)
-        return yaml.SafeLoader("").construct_object(node, deep=True)
-
-    values = construct(root, ())
-    if file_name == PIPELINE_FILE:
-        return _Layer(source, {"pipeline": values}, {("pipeline", *path): line for path, line in lines.items()})
-    if "pipeline" in values:
-        raise ConfigError(f"{source}, line {lines[('pipeline',)]}: 'pipeline' belongs into {PIPELINE_FILE}.")
-    return _Layer(source, values, lines)
-
-
-def _interpolated(text: str, where: str, environment: Mapping[str, str]) -> Any:
-    def replacement(match: re.Match[str]) -> str:
-        value = environment.get(match["name"]) or match["value"]
-        if value is None:
-            hint = f"Set it, or write ${{{match['name']}:-default}}."
-            raise ConfigError(f"{where}: the environment variable {match['name']} is not set.", hint=hint)
-        return value
-
-    # Looked for in the text itself: what a variable holds is nobody's template.
-    if "${" in _VARIABLE.sub("", text):
-        raise ConfigError(f"{where}: {text!r} is not a variable of the form ${{NAME}} or ${{NAME:-default}}.")
-    return _VARIABLE.sub(replacement, text)
-
-
 def _environment_values(environment: Mapping[str, str]) -> dict[str, Any]:
     """AGENTICIQA_PLANNER__MAX_TOKENS=100 becomes {'planner.max_tokens': '100'}."""
     values: dict[str, Any] = {}
@@ -545,30 +450,7 @@ def _with_backend_for_all(values: dict[str, Any]) -> dict[str, Any]:
     return {**{f"{role}.backend": backend for role in ROLES}, **values}
 
 
-def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """Dotted keys as nested ones; what is said of one part by several keys is put together."""
-    nested: dict[str, Any] = {}
-    for key, value in flat.items():
-        for part in reversed(key.split(".")):
-            value = {part: value}  # noqa: PLW2901
-        _merge(nested, value, contradiction=f"{key!r} contradicts another setting.")
-    return nested
-
-
-def _merge(target: dict[str, Any], source: Mapping[str, Any], *, contradiction: str = "") -> None:
-    """Put ``source`` over ``target``; a part that replaces a plain value, or the reverse, raises a contradiction."""
-    for key, value in source.items():
-        if contradiction and key in target and isinstance(target[key], dict) != isinstance(value, Mapping):
-            raise ConfigError(contradiction)
-        if isinstance(value, Mapping):
-            if not isinstance(target.get(key), dict):
-                target[key] = {}
-            _merge(target[key], value, contradiction=contradiction)
-        else:
-            target[key] = value
-
-
-def _explain(error: ValidationError, layers: list[_Layer]) -> str:
+def _explain(error: ValidationError, layers: list[Layer]) -> str:
     problems = []
     for item in error.errors(include_url=False, include_context=False):
         path = tuple(str(part) for part in item["loc"] if not isinstance(part, int))
