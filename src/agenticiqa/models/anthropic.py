@@ -28,8 +28,6 @@ class AnthropicVLMClient(TransportClient):
         message = self._send(anthropic, self._sdk.messages.create, self._arguments(call), call)
         return self._reply(message)
 
-    # --- the request -------------------------------------------------------------------------------------
-
     def _arguments(self, call: Call) -> dict[str, Any]:
         # Enforced only where the schema has no free maps: this provider wants every object closed.
         schema = call.schema if call.schema and call.schema.strict and call.json_mode is JsonMode.SCHEMA else None
@@ -50,8 +48,6 @@ class AnthropicVLMClient(TransportClient):
         # Which of these are parameters of the SDK differs between its versions; the wire format has them all.
         arguments["extra_body"] = {name: value for name, value in extra.items() if value is not None}
         return arguments
-
-    # --- the reply ---------------------------------------------------------------------------------------
 
     def _reply(self, message: Any) -> ModelReply:
         blocks = getattr(message, "content", None)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from agenticiqa.errors import AuthenticationError, BackendError
 from agenticiqa.models.faults import connection_error, retry_after_seconds, timeout_or_unreachable, unreadable_reply
 from agenticiqa.models.known_models import Feature, known_provider
-from agenticiqa.models.replies import ReplyToken, answer_logprobs
+from agenticiqa.models.replies import ReplyToken, answer_logprobs, token_pairs
 from agenticiqa.models.transport import (
     TOP_LOGPROBS,
     Call,
@@ -72,8 +71,6 @@ class GoogleVLMClient(TransportClient):
             raise connection_error(self.backend, error, secret=self.key) from error
         return self._reply(response, call)
 
-    # --- the request -------------------------------------------------------------------------------------
-
     def _config(self, call: Call) -> types.GenerateContentConfig:
         from google.genai import types
 
@@ -98,8 +95,6 @@ class GoogleVLMClient(TransportClient):
             config.thinking_config = types.ThinkingConfig(thinking_budget=0)
         return config
 
-    # --- the reply ---------------------------------------------------------------------------------------
-
     def _reply(self, response: types.GenerateContentResponse, call: Call) -> ModelReply:
         candidate = next(iter(response.candidates or []), None)
         blocked = response.prompt_feedback.block_reason if response.prompt_feedback else None
@@ -115,8 +110,6 @@ class GoogleVLMClient(TransportClient):
             usage=usage,
             model=response.model_version or self.model,
         )
-
-    # --- errors ------------------------------------------------------------------------------------------
 
     def _status_error(self, error: errors.APIError) -> BackendError:
         detail = str(error.message or error.details or "")
@@ -165,16 +158,9 @@ def _tokens(candidate: types.Candidate | None) -> list[ReplyToken]:
         return []
     tokens = []
     for chosen, top in zip_longest(result.chosen_candidates or [], result.top_candidates or []):
-        alternatives = tuple(_pairs(top.candidates or [] if top else []))
-        for text, logprob in _pairs([chosen] if chosen else []):
-            tokens.append(ReplyToken(text, logprob, alternatives))
+        alternatives = tuple(token_pairs(top.candidates if top else None, "log_probability"))
+        tokens += [ReplyToken(*pair, alternatives) for pair in token_pairs([chosen], "log_probability")]
     return tokens
-
-
-def _pairs(candidates: Iterable[types.LogprobsResultCandidate]) -> Iterable[tuple[str, float]]:
-    for item in candidates:
-        if item.token is not None and item.log_probability is not None:
-            yield item.token, item.log_probability
 
 
 def _retry_delay(details: Any) -> float | None:

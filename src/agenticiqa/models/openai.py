@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from agenticiqa.errors import BackendError, BadResponseError, RateLimitError, RequestRejectedError
 from agenticiqa.models.faults import scrubbed
-from agenticiqa.models.replies import ReplyToken, answer_logprobs
+from agenticiqa.models.replies import ReplyToken, answer_logprobs, token_pairs
 from agenticiqa.models.transport import (
     TOP_LOGPROBS,
     Call,
@@ -43,8 +42,6 @@ class OpenAIVLMClient(TransportClient):
         completion = self._send(openai, self._sdk.chat.completions.create, self._arguments(call), call)
         return self._reply(completion, call)
 
-    # --- the request -------------------------------------------------------------------------------------
-
     def _arguments(self, call: Call) -> dict[str, Any]:
         arguments: dict[str, Any] = {
             "model": self.model,
@@ -72,8 +69,6 @@ class OpenAIVLMClient(TransportClient):
         parts.append({"type": "text", "text": call.user_text(call.json_mode)})
         system = [{"role": "system", "content": call.request.system}] if call.request.system else []
         return [*system, {"role": "user", "content": parts}]
-
-    # --- the reply ---------------------------------------------------------------------------------------
 
     def _reply(self, completion: Any, call: Call) -> ModelReply:
         choices = getattr(completion, "choices", None)
@@ -130,18 +125,8 @@ def _tokens(choice: Any) -> list[ReplyToken]:
     if not isinstance(content, list):
         return []
     return [
-        ReplyToken(text, logprob, tuple(_pairs(item.top_logprobs)))
-        for item in content
-        for text, logprob in _pairs([item])
+        ReplyToken(*pair, tuple(token_pairs(item.top_logprobs))) for item in content for pair in token_pairs([item])
     ]
-
-
-def _pairs(items: Iterable[Any] | None) -> Iterable[tuple[str, float]]:
-    """(text, log-probability) of entries that have both; servers are free with what they leave out."""
-    for item in items or ():
-        text, logprob = getattr(item, "token", None), getattr(item, "logprob", None)
-        if isinstance(text, str) and isinstance(logprob, (int, float)):
-            yield text, float(logprob)
 
 
 PROVIDER = Provider(

@@ -126,8 +126,6 @@ class QwenVLMClient(RichVLMClient):
         with self._lock:
             self._loaded = self._grammars = None
 
-    # --- loading -----------------------------------------------------------------------------------------
-
     def _load(self) -> _Loaded:
         """The model, from the disk or the hub when it is first asked."""
         if self._loaded is not None:
@@ -158,8 +156,6 @@ class QwenVLMClient(RichVLMClient):
             raise _out_of_memory(self.model) from error
         self._loaded = _Loaded(model, processor, model.device)
         return self._loaded
-
-    # --- one question ------------------------------------------------------------------------------------
 
     def _answer(self, request: ModelRequest, loaded: _Loaded) -> ModelReply:
         import torch

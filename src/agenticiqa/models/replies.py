@@ -10,7 +10,7 @@ import json
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -38,6 +38,12 @@ class ReplyToken:
     logprob: float
     alternatives: tuple[tuple[str, float], ...] = ()
     """(text, log-probability) pairs; may or may not contain the token itself."""
+
+
+def token_pairs(items: Iterable[Any] | None, logprob: str = "logprob") -> list[tuple[str, float]]:
+    """(text, log-probability) of entries that have both; servers are free with what they leave out."""
+    found = [(getattr(item, "token", None), getattr(item, logprob, None)) for item in items or ()]
+    return [(text, float(p)) for text, p in found if isinstance(text, str) and isinstance(p, (int, float))]
 
 
 def answer_logprobs(tokens: Sequence[ReplyToken], letters: Sequence[str]) -> dict[str, float] | None:

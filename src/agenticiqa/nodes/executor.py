@@ -132,8 +132,6 @@ class _Execution:
             errors=self.errors,
         )
 
-    # --- detection ---
-
     def _detect(self) -> Distortions | None:
         fields = {"categories": ", ".join(CATEGORIES), "objects": json.dumps(self.scope, ensure_ascii=False)}
 
@@ -150,8 +148,6 @@ class _Execution:
         evidence = ExecutorOutput(distortion_set=found).distortion_set or {}
         self.report("detection", {"distortions": evidence})
         return evidence
-
-    # --- analysis ---
 
     def _analyse(self, candidates: Distortions) -> Analysis | None:
         to_judge = {name: kinds for name, kinds in candidates.items() if kinds}
@@ -174,8 +170,6 @@ class _Execution:
         analysis: Analysis = {name: [] for name in candidates if name not in to_judge} | judged
         self.report("analysis", {"analysis": {n: [e.for_prompt() for e in es] for n, es in analysis.items()}})
         return analysis
-
-    # --- selection ---
 
     def _select(self, candidates: Distortions, nothing_known: bool) -> Selection | None:
         wanted = {name: kinds or [OVERALL] for name, kinds in candidates.items()}
@@ -221,8 +215,6 @@ class _Execution:
         best = left[0] if left else tools.best_for(kind, has_reference=self.has_reference, size=self.smallest)
         return best.name
 
-    # --- execution ---
-
     def _measure(self, distortions: Distortions, selected: Selection | None) -> MeasuredScores:
         if selected is None and not self.plan.named_tools:
             # Tools are to run, but none was chosen: the catalogue chooses.
@@ -259,8 +251,6 @@ class _Execution:
         ranked = self.context.tools.ranked_for(OVERALL, has_reference=self.has_reference, size=self.smallest)
         further = [tool.name for tool in ranked if tool.calibration and tool.name not in measured]
         return [*measured, *further[:FURTHER_TOOLS]]
-
-    # --- asking ---
 
     def _ask(
         self,

@@ -8,6 +8,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -294,15 +295,11 @@ def parse_json_object(text: str) -> dict[str, Any]:
     """
     if not text.strip():
         raise BadResponseError("The reply is empty.", output=text)
-    fenced = _FENCE.search(text)
     outermost_braces = text[text.find("{") : text.rfind("}") + 1]
-    for candidate in (text, fenced[1] if fenced else "", outermost_braces):
-        try:
-            value = json.loads(candidate)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            return value
+    for candidate in (text, *_FENCE.findall(text)[:1], outermost_braces):
+        with suppress(ValueError, RecursionError):
+            if isinstance(value := json.loads(candidate), dict):
+                return value
     raise BadResponseError("The reply is not a JSON object.", output=text)
 
 

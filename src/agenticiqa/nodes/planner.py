@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Optional
 
 from langchain_core.runnables import RunnableConfig
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.nodes.ablation import apply_ablation, fixed_plan, planner_is_asked
@@ -37,8 +37,6 @@ REPLAN_CALL_BUDGET = 3
 
 class ObjectDistortions(BaseModel):
     """An object and the distortion categories named for it."""
-
-    model_config = ConfigDict(extra="ignore")
 
     object: Name
     types: Few[Name]

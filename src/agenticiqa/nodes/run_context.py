@@ -132,8 +132,6 @@ class RunContext:
     _typed_backends: dict[int, TypedBackend | None] = field(default_factory=dict, repr=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
-    # --- pictures ---
-
     def image(self, path: str) -> LoadedImage:
         """The picture, decoded once per run."""
         with self._lock:
@@ -169,8 +167,6 @@ class RunContext:
             self._images.clear()
             self._typed_backends.clear()
             self._asked = None
-
-    # --- models ---
 
     def backend_choice(self, role: str) -> BackendChoice:
         """Which backend plays a role; all roles are decided together and once."""
@@ -251,8 +247,7 @@ class RunContext:
 
         def look() -> None:
             try:
-                backend = self._typed_backend(self._client(EMBEDDED), self.asked(state))
-                if backend is not None:
+                if backend := self._typed_backend(self._client(EMBEDDED), self.asked(state)):
                     backend.prefetch()
             except AgenticIQAError as error:
                 logger.debug("Looking ahead failed: %s", error)

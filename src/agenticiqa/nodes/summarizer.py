@@ -139,8 +139,6 @@ class _Summary:
             return self._failure(error)
         return self._conclude(answered)
 
-    # --- asking ---
-
     def _request(self) -> ModelRequest:
         scores, told = self.evidence.quality_scores, self._distortions()
         notes = dict.fromkeys(log.note for log in self.evidence.tool_logs if log.note)
@@ -172,8 +170,6 @@ class _Summary:
         if self.tool_scores:
             self.counted_scores = self.evidence.tool_scores(self.plan.scope_names, without=backend.own_tools)
         return self.form.from_verdict(backend.answer(self.mode, self.plan, self.evidence))
-
-    # --- concluding ---
 
     def _conclude(self, answered: Answered[ParsedAnswer]) -> dict[str, Any]:
         reply = answered.value
@@ -239,8 +235,6 @@ class _Summary:
             **self.used,
         }
 
-    # --- planning again ---
-
     def _gap_to_replan_for(self, reasoning: list[str]) -> Gap | None:
         """The most critical gap, if planning again may close it; gaps that stay open are recorded."""
         gaps = self._gaps()
@@ -285,8 +279,6 @@ class _Summary:
             "replan_history": history[-MAX_REPLAN_HISTORY:],
             "replan_gaps": [*self.earlier_gaps, gap][-MAX_REPLAN_HISTORY:],
         }
-
-    # --- failing ---
 
     def _failure(self, error: AgenticIQAError) -> dict[str, Any]:
         """A result that says that there is no answer; on a replan the earlier pass's answer is kept instead.
