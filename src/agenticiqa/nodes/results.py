@@ -108,10 +108,8 @@ class Assessment(Result):
         """The score in words, first on the scale that was asked for; in a conflict both readings, because no single one
         would be true.
         """
-        if self.conflict:
-            return f"conflict: {self.conflict}, of 5"
-        if self.score is None:
-            return "no score"
+        if self.conflict or self.score is None:
+            return f"conflict: {self.conflict}, of 5" if self.conflict else "no score"
         asked = f"{self.asked_scale}, that is " if self.asked_scale else ""
         return f"{asked}{self.score:.2f} of 5"
 
@@ -211,10 +209,8 @@ class Comparison(Result):
         >>> str(Comparison(status="error", image_a="a.png", image_b="b.png", error="no such file"))
         'a.png or b.png: no verdict (no such file)'
         """
-        names = f"{self.image_a} or {self.image_b}"
-        if self.status == "error":
-            return _one_line(f"{names}: no verdict ({self.error})")
-        return _one_line(f"{names}: {self.verdict}")
+        verdict = f"no verdict ({self.error})" if self.status == "error" else self.verdict
+        return _one_line(f"{self.image_a} or {self.image_b}: {verdict}")
 
     def to_row(self) -> dict[str, Any]:
         """One flat record, for tables."""
