@@ -11,7 +11,7 @@ import pytest
 from agenticiqa.errors import AuthenticationError
 from agenticiqa.nodes import run_context
 from agenticiqa.nodes.planner import PlanReply, planner_node
-from agenticiqa.nodes.prompts import PLANNER_PROMPT_TEMPLATE, PLANNER_SYSTEM_PROMPT
+from agenticiqa.nodes.prompts import PLANNER, PLANNER_PROMPT_TEMPLATE
 from agenticiqa.nodes.run_context import RunContext
 from agenticiqa.runtime.config import load_settings
 from agenticiqa.state import AgenticIQAState, PlannerOutput, SummarizerOutput
@@ -61,6 +61,8 @@ def replanning(pair: Any, **more: Any) -> AgenticIQAState:
 
 
 # --- prompt ---
+
+PLANNER_SYSTEM_PROMPT, _ = PLANNER.filled({"categories": ", ".join(CATEGORIES)})
 
 
 def test_prompt_is_a_constant_that_begins_as_given() -> None:

@@ -29,74 +29,40 @@ if TYPE_CHECKING:
     from agenticiqa.vlm_client import ModelReply, ModelRequest, Provider, Readiness, VLMClient
 
 __all__ = [
-    "AgenticIQA",
-    "AgenticIQAError",
-    "Assessment",
-    "AuditReport",
-    "BackendError",
-    "Calibration",
-    "Comparison",
-    "ConfigError",
-    "ImageError",
-    "Measurement",
-    "Metric",
-    "MetricSpec",
-    "ModelReply",
-    "ModelRequest",
-    "Provider",
-    "QueryError",
-    "Readiness",
-    "Tool",
-    "VLMClient",
-    "__version__",
-    "aassess",
-    "aaudit",
-    "acompare",
-    "ameasure",
-    "arun_batch",
-    "assess",
-    "audit",
-    "compare",
-    "image_quality_tool",
-    "measure",
-    "run_batch",
-    "run_pipeline",
-    "stream",
-]
+    "AgenticIQA", "AgenticIQAError", "Assessment", "AuditReport", "BackendError", "Calibration", "Comparison",
+    "ConfigError", "ImageError", "Measurement", "Metric", "MetricSpec", "ModelReply", "ModelRequest",
+    "Provider", "QueryError", "Readiness", "Tool", "VLMClient", "__version__", "aassess", "aaudit", "acompare",
+    "ameasure", "arun_batch", "assess", "audit", "compare", "image_quality_tool", "measure", "run_batch",
+    "run_pipeline", "stream",
+]  # fmt: skip
 
 # A library stays silent until its user asks for logs.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
-# Importing the package must cost nothing: LangGraph alone takes most of a second.
-_HOMES = {
-    **dict.fromkeys(
-        ("AgenticIQAError", "BackendError", "ConfigError", "ImageError", "QueryError"), "agenticiqa.errors"
-    ),
-    "AgenticIQA": "agenticiqa.api.assessor",
-    "Assessment": "agenticiqa.nodes.results",
-    "AuditReport": "agenticiqa.auditing.report",
-    "Comparison": "agenticiqa.nodes.results",
-    **dict.fromkeys(("ModelReply", "ModelRequest", "Provider", "Readiness", "VLMClient"), "agenticiqa.vlm_client"),
-    "Calibration": "agenticiqa.tools.calibration",
-    **dict.fromkeys(("Measurement", "Metric", "MetricSpec"), "agenticiqa.tools.metrics.base"),
-    "Tool": "agenticiqa.tools.registry",
-    "aaudit": "agenticiqa.auditing.running",
-    "audit": "agenticiqa.auditing.running",
-    "arun_batch": "agenticiqa.batch.running",
-    "run_batch": "agenticiqa.batch.running",
-    "run_pipeline": "agenticiqa.graph",
-    "image_quality_tool": "agenticiqa.serve.langchain",
-    **dict.fromkeys(
-        ("aassess", "acompare", "ameasure", "assess", "compare", "measure", "stream"), "agenticiqa.api.verbs"
-    ),
+# Importing the package must cost nothing: LangGraph alone takes most of a second. A name is imported when it is used.
+_OFFERED = {
+    "agenticiqa.api.assessor": "AgenticIQA",
+    "agenticiqa.api.verbs": "aassess acompare ameasure assess compare measure stream",
+    "agenticiqa.auditing.report": "AuditReport",
+    "agenticiqa.auditing.running": "aaudit audit",
+    "agenticiqa.batch.running": "arun_batch run_batch",
+    "agenticiqa.errors": "AgenticIQAError BackendError ConfigError ImageError QueryError",
+    "agenticiqa.graph": "run_pipeline",
+    "agenticiqa.nodes.results": "Assessment Comparison",
+    "agenticiqa.serve.langchain": "image_quality_tool",
+    "agenticiqa.tools.calibration": "Calibration",
+    "agenticiqa.tools.metrics.base": "Measurement Metric MetricSpec",
+    "agenticiqa.tools.registry": "Tool",
+    "agenticiqa.vlm_client": "ModelReply ModelRequest Provider Readiness VLMClient",
 }
+_MODULES = {name: module for module, names in _OFFERED.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     if name.endswith("Error") and (old := getattr(import_module("agenticiqa.errors"), name, None)) is not None:
         import warnings
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 from agenticiqa._data import read_data
 from agenticiqa.state import Advice, DistortionAnalysis
@@ -36,42 +35,27 @@ class Rule:
     needs: frozenset[str] = frozenset()
     least: int = SLIGHT
 
-    def fits(self, finding: AdviceCase) -> bool:
-        return (
-            self.when in finding.names
-            and round(finding.severity) >= self.least
-            and all(finding.amounts.get(name) for name in self.needs)
-        )
+    def fits(self, name: str, finding: AdviceCase) -> bool:
+        amounts_known = all(finding.amounts.get(amount) for amount in self.needs)
+        return self.when == name and round(finding.severity) >= self.least and amounts_known
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
     """All rules, in the order in which they are tried."""
-    return tuple(_rule(entry) for entry in read_data("advice.yaml"))
-
-
-def _rule(entry: dict[str, Any]) -> Rule:
-    return Rule(**{**entry, "needs": frozenset(entry.get("needs", ()))})
+    return tuple(Rule(**{**entry, "needs": frozenset(entry.get("needs", ()))}) for entry in read_data("advice.yaml"))
 
 
 def advise(findings: Iterable[AdviceCase]) -> list[Advice]:
     """What to do about each finding that a rule speaks of, what matters most first; the same advice only once."""
     advised: dict[str, Advice] = {}
     for finding in sorted(findings, key=lambda each: -each.severity):
-        rule = _fitting(finding)
+        # The most particular name decides first.
+        rule = next((rule for name in finding.names for rule in rules() if rule.fits(name, finding)), None)
         if rule is not None:
             text = rule.do.format(**finding.amounts)
             advised.setdefault(text, Advice(do=text, because=finding.because, source=rule.source))
     return list(advised.values())
-
-
-def _fitting(finding: AdviceCase) -> Rule | None:
-    """The most particular name decides first."""
-    for name in finding.names:
-        found = next((rule for rule in rules() if rule.when == name and rule.fits(finding)), None)
-        if found is not None:
-            return found
-    return None
 
 
 def advice_from_analysis(analysis: Mapping[str, Sequence[DistortionAnalysis]]) -> list[Advice]:

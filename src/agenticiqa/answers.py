@@ -7,8 +7,9 @@ turns a model's wording of an answer ("The answer is B.", "Excellent", "Answer: 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_uppercase
 
 from agenticiqa.errors import QueryError
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES
@@ -41,52 +42,9 @@ def parse_options(text: str) -> dict[str, str]:
     return split_question(text)[1]
 
 
-def _slashed(text: str) -> dict[str, str]:
-    """Short alternatives between slashes behind the question mark."""
-    _, mark, tail = text.rpartition("?")
-    parts = [part.strip() for part in tail.split("/")]
-    short = all(part and len(part.split()) <= MAX_SLASHED_WORDS for part in parts)
-    if not mark or not 2 <= len(parts) <= MAX_OPTIONS or not short:
-        return {}
-    return {chr(ord("A") + place): part for place, part in enumerate(parts)}
-
-
-def _option_marks(text: str) -> list[re.Match[str]]:
-    """The last run A, B, C, … in the text: an "A." in the question itself does not start one."""
-    marks = list(_MARKED.finditer(text))
-    # A mark with nothing behind it is an abbreviation ("a. b.").
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    marks = [mark for mark, end in zip(marks, ends, strict=False) if _option_text(text[mark.end() : end])]
-    letters = [_letter(mark) for mark in marks]
-    if "A" not in letters or "B" not in letters:
-        return []
-    last_b = len(letters) - 1 - letters[::-1].index("B")
-    starts = [i for i, letter in enumerate(letters[:last_b]) if letter == "A"]
-    return _consecutive(marks[starts[-1] :]) if starts else []
-
-
-def _letter(mark: re.Match[str]) -> str:
-    return (mark["round"] or mark["square"] or mark["bare"] or mark["tight"]).upper()
-
-
-def _consecutive(marks: Sequence[re.Match[str]]) -> list[re.Match[str]]:
-    """The marks A, B, C, … in order; anything between them is text of the option before."""
-    run: list[re.Match[str]] = []
-    for mark in marks:
-        if len(run) < MAX_OPTIONS and _letter(mark) == chr(ord("A") + len(run)):
-            run.append(mark)
-    return run
-
-
-def _texts(text: str, run: Sequence[re.Match[str]]) -> dict[str, str]:
-    ends = [mark.start() for mark in run[1:]] + [len(text)]
-    return {_letter(mark): _option_text(text[mark.end() : end]) for mark, end in zip(run, ends, strict=False)}
-
-
-def _option_text(text: str) -> str:
-    """Without what belongs to the list rather than to the option: commas, the next bullet, a closing bracket."""
-    text = re.sub(r"[\s,;]*(?:\n\s*[-*•])?\s*$", "", text.strip())
-    return text[:-1].strip() if text.endswith(")") and text.count(")") > text.count("(") else text
+def question_without_options(text: str) -> str:
+    """The question alone."""
+    return split_question(text)[0]
 
 
 def split_question(text: str) -> tuple[str, dict[str, str]]:
@@ -95,20 +53,47 @@ def split_question(text: str) -> tuple[str, dict[str, str]]:
     >>> split_question("Which one dominates? A. Blur B. Noise")
     ('Which one dominates?', {'A': 'Blur', 'B': 'Noise'})
     """
-    marks = _option_marks(text)
-    if marks:
-        return text[: marks[0].start()].strip(), _texts(text, marks)
-    slashed = _slashed(text)
-    return text[: text.rfind("?") + 1].strip() if slashed else text.strip(), slashed
+    if marks := _option_marks(text):
+        options = {_letter(mark): option for mark, option in _with_texts(marks, text)}
+        return text[: marks[0].start()].strip(), options
+    # Short alternatives between slashes behind the question mark.
+    question, mark, tail = text.rpartition("?")
+    parts = [part.strip() for part in tail.split("/")]
+    short = all(part and len(part.split()) <= MAX_SLASHED_WORDS for part in parts)
+    if mark and short and 2 <= len(parts) <= MAX_OPTIONS:
+        return f"{question}?".strip(), dict(zip(ascii_uppercase, parts, strict=False))
+    return text.strip(), {}
 
 
-def question_without_options(text: str) -> str:
-    """The question alone.
+def _option_marks(text: str) -> list[re.Match[str]]:
+    """The last run A, B, C, … in the text: an "A." in the question itself does not start one."""
+    # A mark with nothing behind it is an abbreviation ("a. b.").
+    marks = [mark for mark, option in _with_texts(list(_MARKED.finditer(text)), text) if option]
+    letters = [_letter(mark) for mark in marks]
+    if "A" not in letters or "B" not in letters:
+        return []
+    last_b = len(letters) - 1 - letters[::-1].index("B")
+    starts = [i for i, letter in enumerate(letters[:last_b]) if letter == "A"]
+    run: list[re.Match[str]] = []
+    # In order; anything between them is text of the option before.
+    for mark in marks[starts[-1] :] if starts else []:
+        if len(run) < MAX_OPTIONS and _letter(mark) == ascii_uppercase[len(run)]:
+            run.append(mark)
+    return run
 
-    >>> question_without_options("Which one dominates? A. Blur B. Noise")
-    'Which one dominates?'
+
+def _letter(mark: re.Match[str]) -> str:
+    return (mark["round"] or mark["square"] or mark["bare"] or mark["tight"]).upper()
+
+
+def _with_texts(marks: Sequence[re.Match[str]], text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Each mark with the text up to the next one, without what belongs to the list rather than to the option: commas,
+    the next bullet, a closing bracket.
     """
-    return split_question(text)[0]
+    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=False):
+        option = re.sub(r"[\s,;]*(?:\n\s*[-*•])?\s*$", "", text[mark.end() : end].strip())
+        unopened = option.endswith(")") and option.count(")") > option.count("(")
+        yield mark, option[:-1].strip() if unopened else option
 
 
 def lettered(options: Sequence[str]) -> dict[str, str]:
@@ -123,7 +108,7 @@ def lettered(options: Sequence[str]) -> dict[str, str]:
             f"Answer options must be 2 to {MAX_OPTIONS} texts.", hint="Give each with --option.", client_hint=""
         )
     marks = [_MARKED.match(option) for option in stripped]
-    expected = [chr(ord("A") + i) for i in range(len(stripped))]
+    expected = list(ascii_uppercase[: len(stripped)])
     if all(mark and _letter(mark) == letter for mark, letter in zip(marks, expected, strict=True)):
         stripped = [option[mark.end() :].strip() for option, mark in zip(stripped, marks, strict=True) if mark]
     return dict(zip(expected, stripped, strict=True))
@@ -228,17 +213,13 @@ def _option_reading(text: str, options: Mapping[str, str]) -> str | None:
 
 
 def _option_named(text: str, options: Mapping[str, str]) -> str | None:
-    plain = _words(text)
     # "No, it is not": what stands before the first comma is the answer, the rest explains it.
     exact = _option_reading(text, options) or _option_reading(re.split(r"[,.;:\n]", text, maxsplit=1)[0], options)
-    if exact:
-        return exact
     # A longer sentence may mention one option; a negated or ambiguous mention decides nothing.
-    if _NEGATION.search(text):
-        return None
-    mentioned = [
-        letter for letter, option in options.items() if _words(option) and f" {_words(option)} " in f" {plain} "
-    ]
+    if exact or _NEGATION.search(text):
+        return exact
+    plain = f" {_words(text)} "
+    mentioned = [each for each, option in options.items() if (words := _words(option)) and f" {words} " in plain]
     return mentioned[0] if len(mentioned) == 1 else None
 
 

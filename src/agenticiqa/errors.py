@@ -1,36 +1,4 @@
-"""Every failure this package raises on purpose::
-
-    AgenticIQAError
-    ├── ConfigError
-    ├── QueryError
-    ├── ImageError
-    │   ├── ImageNotFoundError
-    │   ├── ImageFormatError
-    │   └── ImageTooLargeError
-    ├── MemoryLimitError
-    ├── RegionError
-    ├── BackendError
-    │   ├── PictureTooSmallError
-    │   ├── BackendUnavailableError
-    │   ├── AuthenticationError
-    │   ├── RateLimitError
-    │   ├── BackendTimeoutError
-    │   ├── BackendConnectionError
-    │   ├── BackendServerError
-    │   ├── RequestRejectedError
-    │   └── BadResponseError
-    │       ├── TruncatedReplyError
-    │       └── RefusalError
-    ├── ToolError
-    │   └── ToolUnavailableError
-    ├── AssessmentFailedError
-    ├── HomeFullError
-    ├── RunNotFoundError
-    ├── ManifestError
-    ├── OutputError
-    ├── WorkerDiedError
-    ├── SampleTimeoutError
-    └── MissingExtraError
+"""Every failure that this package raises on purpose, below :class:`AgenticIQAError`.
 
 Each error carries a message (what happened) and a hint (what to do next), both also in a form for clients of a service.
 """
@@ -123,11 +91,7 @@ class AgenticIQAError(Exception):
     @property
     def kind(self) -> str:
         """A stable, machine-readable name of the failure, such as ``authentication``."""
-        return _snake_case(type(self).__name__.removesuffix("Error"))
-
-
-def _snake_case(name: str) -> str:
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__.removesuffix("Error")).lower()
 
 
 # --- what the user gave us -------------------------------------------------------------------------------

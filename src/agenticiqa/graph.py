@@ -22,38 +22,18 @@ from agenticiqa.nodes.summarizer import summarizer_node
 from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState, RunMode
 
 __all__ = [
-    "Graph",
-    "PipelineEvent",
-    "build_direct_graph",
-    "build_graph",
-    "decide_next_node",
-    "graph_for",
-    "initial_state",
-    "run_pipeline",
-    "state_serializer",
-    "stream_pipeline",
-    "studio_graph",
-    "visualize_graph",
-]
+    "Graph", "PipelineEvent", "build_graph", "decide_next_node", "graph_for", "initial_state", "run_pipeline",
+    "state_serializer", "stream_pipeline", "studio_graph", "visualize_graph",
+]  # fmt: skip
 
 logger = logging.getLogger(__name__)
 
 NODES_PER_PASS = 3
 # Only our own classes are rebuilt from a stored checkpoint.
-STORED_TYPES = [
-    ("agenticiqa.state", name)
-    for name in (
-        "PlannerOutput",
-        "PlanControlFlags",
-        "ExecutorOutput",
-        "DistortionAnalysis",
-        "ToolExecutionLog",
-        "SummarizerOutput",
-        "ScoreConflict",
-        "Advice",
-        "Gap",
-    )
-]
+STORED_TYPES = (
+    "PlannerOutput", "PlanControlFlags", "ExecutorOutput", "DistortionAnalysis", "ToolExecutionLog", "SummarizerOutput",
+    "ScoreConflict", "Advice", "Gap",
+)  # fmt: skip
 
 Graph = CompiledStateGraph[AgenticIQAState, None, AgenticIQAState, AgenticIQAState]
 
@@ -101,33 +81,27 @@ def build_graph(
     graph: StateGraph[AgenticIQAState, None, AgenticIQAState, AgenticIQAState] = StateGraph(AgenticIQAState)
     graph.add_node("planner", planner_node)
     graph.add_edge(START, "planner")
-    if not include_executor:
+    if include_executor:
+        graph.add_node("executor", executor_node)
+        graph.add_conditional_edges("planner", _after_planner, {"executor": "executor", "__end__": END})
+        graph.add_edge("executor", "summarizer" if include_summarizer else END)
+    else:
         graph.add_edge("planner", END)
-        return graph.compile(checkpointer=checkpointer)
-    graph.add_node("executor", executor_node)
-    graph.add_conditional_edges("planner", _after_planner, {"executor": "executor", "__end__": END})
-    if not include_summarizer:
-        graph.add_edge("executor", END)
-        return graph.compile(checkpointer=checkpointer)
-    graph.add_node("summarizer", summarizer_node)
-    graph.add_edge("executor", "summarizer")
-    graph.add_conditional_edges("summarizer", decide_next_node, {"planner": "planner", "__end__": END})
+    if include_summarizer:
+        graph.add_node("summarizer", summarizer_node)
+        graph.add_conditional_edges("summarizer", decide_next_node, {"planner": "planner", "__end__": END})
     return graph.compile(checkpointer=checkpointer)
 
 
-def build_direct_graph(*, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
-    """The model alone: one node, asked once."""
+def graph_for(state: AgenticIQAState, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
+    """The graph that a run's mode asks for: that of the agents, or one node that asks the model alone, once."""
+    if state.get("mode") != "direct":
+        return build_graph(checkpointer=checkpointer)
     graph: StateGraph[AgenticIQAState, None, AgenticIQAState, AgenticIQAState] = StateGraph(AgenticIQAState)
     graph.add_node("direct", direct_node)
     graph.add_edge(START, "direct")
     graph.add_edge("direct", END)
     return graph.compile(checkpointer=checkpointer)
-
-
-def graph_for(state: AgenticIQAState, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
-    """The graph that a run's mode asks for."""
-    direct = state.get("mode") == "direct"
-    return build_direct_graph(checkpointer=checkpointer) if direct else build_graph(checkpointer=checkpointer)
 
 
 def studio_graph() -> Graph:
@@ -137,7 +111,7 @@ def studio_graph() -> Graph:
 
 def state_serializer() -> JsonPlusSerializer:
     """For checkpointers: knows our state's classes and refuses all others."""
-    return JsonPlusSerializer(allowed_msgpack_modules=STORED_TYPES)
+    return JsonPlusSerializer(allowed_msgpack_modules=[("agenticiqa.state", name) for name in STORED_TYPES])
 
 
 # --- running ---------------------------------------------------------------------------------------------
@@ -199,19 +173,13 @@ def run_pipeline(  # noqa: PLR0913 - each says what it is
     Without a context of the caller's own, the configuration counts as everywhere: settings, cache, log file. The limit
     of replans, mode and what is left out are the configured ones where none are given.
     """
-    own = configured_context() if context is None else None
-    used = context or own or RunContext()
+    used = context or configured_context()
     pipeline = used.settings.pipeline
     limit = pipeline.max_replan_iterations if max_replan_iterations is None else max_replan_iterations
+    mode = pipeline.mode if mode is None else mode
+    without = pipeline.without if without is None else without
     start = initial_state(
-        query,
-        image_path,
-        reference_path,
-        limit,
-        options=options,
-        regions=regions,
-        mode=pipeline.mode if mode is None else mode,
-        without=pipeline.without if without is None else without,
+        query, image_path, reference_path, limit, options=options, regions=regions, mode=mode, without=without
     )
     final: Mapping[str, Any] = start
     try:
@@ -219,6 +187,6 @@ def run_pipeline(  # noqa: PLR0913 - each says what it is
             if event.kind == "state":
                 final = event.details
     finally:
-        if own is not None:
-            own.close()
+        if context is None:
+            used.close()
     return cast("AgenticIQAState", dict(final))

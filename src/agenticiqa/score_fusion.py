@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from agenticiqa.answers import parse_level
 from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_LETTERS
@@ -26,17 +26,8 @@ HARDLY_OVERLAP = 0.03
 """Common area of the tools' weights and the model's level below which the two contradict each other.
 
 It is where fusion stops listening: around a bare letter each other level gets 0.05, and where the tools give the letter
-itself less than about 0.03, those outweigh it. Then a worse letter gives a *better* score: with tools at 4.5, "Fair"
-comes out as 3.72, "Poor" as 4.36 and "Bad" as 4.40. `python benchmarks/accuracy/conflict_threshold.py DATA` prints that
-turn (every letter turns back below 0.030, none above 0.032) and how often a letter on pictures with opinions falls
-below, by how many levels it is off from what people said:
-
-    tool and pictures         people's own    1 off    2 off    3 or 4 off
-    AIQA_NR, BIQ2021 (300)           0.7 %    1.2 %   81.1 %        97.9 %
-    AIQA_NR, FLIVE (300)             0.0 %    2.0 %   78.6 %        99.0 %
-    AIQA_FR, CSIQ (115)              0.9 %   17.1 %   38.4 %        97.5 %
-
-The embedded model's probabilities and AIQA_FR overlap by 0.84 or more on 58 pictures of CSIQ (``--embedded``).
+itself less than about 0.03, those outweigh it, and a worse letter gives a *better* score. Measured by
+benchmarks/accuracy/conflict_threshold.py; the figures are in docs/one-picture/result-format.md.
 """
 
 K = TypeVar("K")
@@ -104,28 +95,24 @@ class ScoreFusion:
 
         A mode that is none of these gives a flat distribution too, with a warning.
         """
-        if mode not in ("auto", "logits", "classification"):
-            if mode != "uniform":
-                logger.warning("%r is no way to read probabilities; using a flat distribution", mode)
+        if mode == "uniform":
             return self._flat()
-        if mode in ("auto", "logits"):
-            logits = self._logits(vlm_output)
-            if logits is not None:
-                return softmax(logits)
-            if mode == "logits":
-                logger.warning("No level log-probabilities in the model's output; using a flat distribution")
-                return self._flat()
-        level = self._predicted_level(vlm_output)
-        if level is None:
-            logger.warning("No quality level in the model's output; using a flat distribution")
-            return self._flat()
-        rest = (1 - self.class_confidence) / (len(self.quality_levels) - 1)
-        return {each: self.class_confidence if each == level else rest for each in self.quality_levels}
+        if mode in ("auto", "logits") and (logits := self._logits(vlm_output)) is not None:
+            return softmax(logits)
+        if mode in ("auto", "classification"):
+            answer = vlm_output.get("final_answer") if isinstance(vlm_output, Mapping) else vlm_output
+            level = parse_level(str(answer)) if answer is not None else None
+            if level in self.quality_levels:
+                rest = (1 - self.class_confidence) / (len(self.quality_levels) - 1)
+                return {each: self.class_confidence if each == level else rest for each in self.quality_levels}
+        what = "level log-probabilities" if mode == "logits" else "quality level"
+        known = mode in get_args(ProbabilityMode)
+        why = f"No {what} in the model's output" if known else f"{mode!r} is no way to read probabilities"
+        logger.warning("%s; using a flat distribution", why)
+        return self._flat()
 
     def _logits(self, vlm_output: Mapping[Any, Any] | str) -> dict[int, float] | None:
-        if not isinstance(vlm_output, Mapping):
-            return None
-        source = vlm_output.get("logprobs", vlm_output)
+        source = vlm_output.get("logprobs", vlm_output) if isinstance(vlm_output, Mapping) else None
         if not isinstance(source, Mapping):
             return None
         found: dict[int, float] = {}
@@ -142,11 +129,6 @@ class ScoreFusion:
             return key if key in self.quality_levels else None
         text = str(key).strip()
         level = int(text) if text.isdecimal() else LETTER_LEVELS.get(text.upper()) or parse_level(text)
-        return level if level in self.quality_levels else None
-
-    def _predicted_level(self, vlm_output: Mapping[Any, Any] | str) -> int | None:
-        answer = vlm_output.get("final_answer") if isinstance(vlm_output, Mapping) else vlm_output
-        level = parse_level(str(answer)) if answer is not None else None
         return level if level in self.quality_levels else None
 
     # --- both ---
@@ -183,11 +165,7 @@ class ScoreFusion:
     # --- levels ---
 
     def level_of(self, score: float) -> int:
-        """The level number of a score; a score on a threshold belongs to the better level.
-
-        >>> [ScoreFusion().level_of(score) for score in (1.0, 1.5, 2.49, 4.5)]
-        [1, 2, 2, 5]
-        """
+        """The level number of a score; a score on a threshold belongs to the better level."""
         if math.isnan(score):
             raise ValueError("a score that is not a number has no level")
         return 1 + sum(round(score, 9) >= threshold for threshold in self.level_thresholds)
@@ -195,8 +173,8 @@ class ScoreFusion:
     def map_to_level(self, score: float) -> str:
         """The letter of a score, A (excellent) to E (bad).
 
-        >>> ScoreFusion().map_to_level(2.9)
-        'C'
+        >>> [ScoreFusion().map_to_level(score) for score in (1.0, 1.5, 2.49, 4.5)]
+        ['E', 'D', 'D', 'A']
         """
         return LEVEL_LETTERS[self.level_of(score)]
 

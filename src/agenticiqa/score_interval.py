@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import accumulate, pairwise
+
+import numpy as np
 
 COVERED = 0.8
 NARROWED = 0.74
@@ -33,15 +35,7 @@ def likely_interval(weights: Mapping[int, float]) -> tuple[float, float] | None:
     score = math.fsum(level * share for level, share in zip(levels, shares, strict=True))
     # Nothing lies beyond the best and the worst level.
     edges = [levels[0], *((below + above) / 2 for below, above in pairwise(levels)), levels[-1]]
-    low, high = (_quantile(shares, edges, (1 + side * COVERED) / 2) for side in (-1, 1))
+    below = [0.0, *accumulate(shares)]
+    low, high = (float(np.interp((1 + side * COVERED) / 2, below, edges)) for side in (-1, 1))
     low, high = (score + NARROWED * (end - score) for end in (min(low, score), max(high, score)))
     return round(low, 3), round(high, 3)
-
-
-def _quantile(shares: list[float], edges: list[float], wanted: float) -> float:
-    below = 0.0
-    for share, (start, end) in zip(shares, pairwise(edges), strict=True):
-        if below + share >= wanted and share > 0:
-            return start + (wanted - below) / share * (end - start)
-        below += share
-    return edges[-1]

@@ -7,19 +7,11 @@ expected) and store the canonical form. Words that cannot be interpreted still f
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import (
-    AliasChoices,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    field_validator,
-    model_validator,
-)
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 from typing_extensions import NotRequired, TypedDict
 
 from agenticiqa.errors import ConfigError
@@ -40,48 +32,28 @@ DEFAULT_MAX_REPLAN_ITERATIONS = 2
 NO_REASON = "No reason provided"
 
 
-def _choice(table: dict[str, str]) -> BeforeValidator:
+def _spelled(canonical: Callable[[str], str | None]) -> BeforeValidator:
     """Map loose spellings to the literal; an unknown word passes through and fails the literal check."""
+    return BeforeValidator(lambda value: canonical(value) or value if isinstance(value, str) else value)
 
-    def canonical(value: Any) -> Any:
-        return table.get(letters_and_digits(value), value) if isinstance(value, str) else value
 
-    return BeforeValidator(canonical)
+def _choice(**spellings: str) -> BeforeValidator:
+    return _spelled(lambda text: spellings.get(letters_and_digits(text)))
 
 
 QueryType = Annotated[
-    Literal["IQA", "Other"],
-    _choice({"iqa": "IQA", "imagequalityassessment": "IQA", "other": "Other", "others": "Other"}),
+    Literal["IQA", "Other"], _choice(iqa="IQA", imagequalityassessment="IQA", other="Other", others="Other")
 ]
 DistortionSource = Annotated[
     Literal["Explicit", "Inferred"],
-    _choice({"explicit": "Explicit", "explict": "Explicit", "inferred": "Inferred", "infered": "Inferred"}),
+    _choice(explicit="Explicit", explict="Explicit", inferred="Inferred", infered="Inferred"),
 ]
 ReferenceMode = Annotated[
     Literal["Full-Reference", "No-Reference"],
-    _choice(
-        {
-            "fullreference": "Full-Reference",
-            "fr": "Full-Reference",
-            "noreference": "No-Reference",
-            "nr": "No-Reference",
-        }
-    ),
+    _choice(fullreference="Full-Reference", fr="Full-Reference", noreference="No-Reference", nr="No-Reference"),
 ]
-
-
-def _severity(value: Any) -> Any:
-    return canonical_severity(value) or value if isinstance(value, str) else value
-
-
-Severity = Annotated[SeverityName, BeforeValidator(_severity)]
-
-
-def _category(value: Any) -> Any:
-    return canonical_category(value) or value if isinstance(value, str) else value
-
-
-Category = Annotated[CategoryName, BeforeValidator(_category)]
+Severity = Annotated[SeverityName, _spelled(canonical_severity)]
+Category = Annotated[CategoryName, _spelled(canonical_category)]
 
 
 def _category_list(values: list[str]) -> list[str]:
@@ -242,23 +214,18 @@ class ExecutorOutput(BaseModel):
         With a ``scope`` only those about it: of its objects, and of the whole picture, which stands for objects whose
         place is not known. ``without`` leaves out tools by their names.
         """
-        names = None if scope is None else [*scope, GLOBAL]
-        measured = [
-            (log.tool, log.calibrated_score)
-            for log in self.tool_logs
-            if log.calibrated_score is not None and _is_about(log.object, names)
-        ]
-        if measured:
+
+        def is_about(name: str) -> bool:
+            return scope is None or any(same_name(name, each) for each in (*scope, GLOBAL))
+
+        logs = [(log.tool, log.calibrated_score) for log in self.tool_logs if is_about(log.object)]
+        if measured := [(tool, score) for tool, score in logs if score is not None]:
             return [score for tool, score in measured if tool not in without]
-        scores = {name: by for name, by in (self.quality_scores or {}).items() if _is_about(name, names)}
+        scores = {name: by for name, by in (self.quality_scores or {}).items() if is_about(name)}
         unique = {
             (name, tool): score for name, by in scores.items() for tool, score in by.values() if tool not in without
         }
         return list(unique.values())
-
-
-def _is_about(name: str, names: Sequence[str] | None) -> bool:
-    return names is None or any(same_name(name, each) for each in names)
 
 
 # --- summarizer ------------------------------------------------------------------------------------------

@@ -170,11 +170,8 @@ class TokenUsage:
     completion: int | None = None
 
     def __add__(self, other: TokenUsage) -> TokenUsage:
-        return TokenUsage(_sum(self.prompt, other.prompt), _sum(self.completion, other.completion))
-
-
-def _sum(left: int | None, right: int | None) -> int | None:
-    return None if left is None and right is None else (left or 0) + (right or 0)
+        pairs = ((self.prompt, other.prompt), (self.completion, other.completion))
+        return TokenUsage(*(None if pair == (None, None) else sum(count or 0 for count in pair) for pair in pairs))
 
 
 @dataclass(frozen=True)
@@ -211,15 +208,8 @@ class VLMClient(ABC):
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """The full form of :meth:`generate`. Here: the text alone, for backends that know nothing more."""
-        text = self.generate(
-            request.full_prompt,
-            request.images,
-            temperature=request.temperature,
-            top_p=request.top_p,
-            max_tokens=request.max_tokens,
-            timeout_s=request.timeout_s,
-        )
-        return ModelReply(text=text, model=self.backend)
+        parameters = {name: getattr(request, name) for name in ("temperature", "top_p", "max_tokens", "timeout_s")}
+        return ModelReply(self.generate(request.full_prompt, request.images, **parameters), model=self.backend)
 
     def typed_backend_for(self, asked: Question) -> TypedBackend | None:
         """What answers a run's question in place of a language model; None where the model is to be prompted."""
@@ -273,17 +263,14 @@ class Readiness:
     reason: str
 
 
-BackendFactory = Callable[[str, str, ProviderSettings], VLMClient]
-"""(full backend name, model, provider settings) → client."""
-
-
 @dataclass(frozen=True)
 class Provider:
     """A family of backends: how to make a client and how to tell whether it would work."""
 
     name: str
     description: str
-    create: BackendFactory
+    create: Callable[[str, str, ProviderSettings], VLMClient]
+    """(full backend name, model, provider settings) → client."""
     readiness: Callable[[ProviderSettings], Readiness]
     extra: str | None = None
     local: bool = False

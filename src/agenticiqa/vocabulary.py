@@ -7,12 +7,14 @@ synonyms stand in ``vocabulary.yaml`` and are read when first needed.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from agenticiqa._data import by_word, listed, read_data
 
+V = TypeVar("V")
 CategoryName = Literal[
     "Blurs",
     "Color distortions",
@@ -143,8 +145,7 @@ def kinds_seen_as() -> dict[str, frozenset[str]]:
     >>> sorted(kinds_seen_as()["defocus"])
     ['gaussian_blur', 'lens_blur']
     """
-    kinds = {name: facts for each in _data()["distortions"].values() for name, facts in each.items()}
-    return {name: frozenset(facts["seen_as"]) for name, facts in kinds.items() if "seen_as" in facts}
+    return {name: frozenset(facts["seen_as"]) for name, facts in _kinds().items() if "seen_as" in facts}
 
 
 @cache
@@ -164,8 +165,11 @@ def flaws_meant() -> dict[str, str]:
     >>> flaws_meant()["motion blur"], "pixelation" in flaws_meant()
     ('motion_blur', False)
     """
-    kinds = {name: facts for each in _data()["distortions"].values() for name, facts in each.items()}
-    return {name: str(facts["flaw"]) for name, facts in kinds.items() if "flaw" in facts}
+    return {name: str(facts["flaw"]) for name, facts in _kinds().items() if "flaw" in facts}
+
+
+def _kinds() -> dict[str, dict[str, Any]]:
+    return {name: facts for kinds in _data()["distortions"].values() for name, facts in kinds.items()}
 
 
 def plain_spelling(word: str) -> str:
@@ -229,6 +233,15 @@ def same_name(left: str, right: str) -> bool:
     True
     """
     return left.strip().casefold() == right.strip().casefold()
+
+
+def find_by_name(entries: Mapping[str, V] | None, name: str) -> V | None:
+    """The entry of an object, however its name is spelled; None where there is none.
+
+    >>> find_by_name({"Vehicle": 1}, "vehicle "), find_by_name(None, "sky")
+    (1, None)
+    """
+    return next((entry for other, entry in (entries or {}).items() if same_name(name, other)), None)
 
 
 def letters_and_digits(text: str) -> str:

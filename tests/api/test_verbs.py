@@ -7,6 +7,7 @@ import inspect
 import io
 import json
 import logging
+import re
 import subprocess
 import sys
 import threading
@@ -99,7 +100,8 @@ def test_the_tree_of_errors_in_the_documentation_is_the_real_one() -> None:
         below = [each for each in kind.__subclasses__() if each.__module__ == errors.__name__]
         return [(depth, kind.__name__), *(line for each in below for line in lines(each, depth + 1))]
 
-    tree = [line for line in (errors.__doc__ or "").splitlines() if line.startswith("    ")]
+    page = Path(__file__).parents[2] / "docs" / "inside" / "api.md"
+    tree = [line for line in page.read_text(encoding="utf-8").splitlines() if re.match(r"    [A-Z│├└]", line)]
     assert [((len(line) - len(line.lstrip(" │├└─"))) // 4 - 1, line.strip(" │├└─")) for line in tree] == lines(
         errors.AgenticIQAError
     )

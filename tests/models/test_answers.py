@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agenticiqa.answers import asks_for_rating, is_yes_no, lettered, parse_choice, parse_level, parse_options
 from agenticiqa.answers import question_without_options as question_of
 from agenticiqa.errors import QueryError
-from agenticiqa.nodes.rating import RATING_OPTIONS, parse_yes_no
+from agenticiqa.nodes.rating import RATING_OPTIONS, AnswerForm
 
 YES_NO = {"A": "Yes", "B": "No"}
 
@@ -148,13 +148,9 @@ def test_yes_no_questions() -> None:
     assert not is_yes_no("Is it blurry or noisy?")
     assert not is_yes_no("Is it sharp? A. Yes B. No")
     assert not is_yes_no("Can you rate it?")
-    assert [parse_yes_no(text) for text in ("Yes, slightly.", "NO", "Partly", "", "Nothing")] == [
-        "Yes",
-        "No",
-        None,
-        None,
-        None,
-    ]
+    answers = ("Yes, slightly.", "NO", "Partly", "", "Nothing")
+    form = AnswerForm("Is it sharp?", "explanation", {})
+    assert [form.canonical(text, text) for text in answers] == ["Yes", "No", "Partly", "", "Nothing"]
 
 
 # --- answers ---

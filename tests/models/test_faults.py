@@ -89,11 +89,6 @@ def test_long_words_are_cut_and_put_on_one_line():
     assert "\n" not in text
 
 
-def test_used_up_quota_is_not_retryable_but_other_limits_are():
-    assert not faults.quota_used_up("p").retryable
-    assert RateLimitError("x").retryable
-
-
 def test_a_connection_that_never_came_about_is_no_timeout():
     class ConnectTimeout(Exception):
         pass

@@ -10,11 +10,9 @@ from pydantic import ValidationError
 from agenticiqa.models.known_models import (
     Feature,
     KnownModels,
-    Price,
     estimate_cost,
     known_models,
     known_provider,
-    model_id,
     price_of,
 )
 from agenticiqa.vlm_client import TokenUsage
@@ -58,16 +56,16 @@ def test_the_table_has_a_date_and_sane_figures():
 
 
 def test_every_friendly_claude_name_with_a_price_resolves():
-    assert model_id("anthropic", "claude-3.5-sonnet") == "claude-3-5-sonnet-20241022"
-    assert price_of("anthropic.claude-sonnet-4.5") == Price(3.0, 15.0)
-    assert price_of("anthropic.claude-sonnet-4-5") == Price(3.0, 15.0)
+    assert known_provider("anthropic").model_id("claude-3.5-sonnet") == "claude-3-5-sonnet-20241022"
+    assert price_of("anthropic.claude-sonnet-4.5") == (3.0, 15.0)
+    assert price_of("anthropic.claude-sonnet-4-5") == (3.0, 15.0)
     assert price_of("anthropic.claude-opus-4.5") is None
     assert price_of("openai.gpt-4o-audio-preview") is None
 
 
 def test_any_other_id_passes_through():
-    assert model_id("compatible", "org/model:latest") == "org/model:latest"
-    assert model_id("nobody", "x") == "x"
+    assert known_provider("compatible").model_id("org/model:latest") == "org/model:latest"
+    assert known_provider("nobody").model_id("x") == "x"
 
 
 def test_what_models_cannot_take():

@@ -158,7 +158,7 @@ def test_time_limit(client):
 def test_shrinking_is_noted(tiny_qwen, tmp_path):
     settings = ProviderSettings(model=str(tiny_qwen), max_image_side=70)
     made = QwenVLMClient("qwen2.5-vl-local", str(tiny_qwen), settings)
-    _, notes = made._pictures(ask(picture(tmp_path, 1)).images)
+    notes = made.complete(ask(picture(tmp_path, 1))).notes
     assert notes == ("test image: shrunk from 140×112 to 70×56 to fit the provider's limit",)
 
 

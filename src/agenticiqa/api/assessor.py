@@ -363,7 +363,7 @@ class AgenticIQA:
                             raise
             except AgenticIQAError as error:
                 logger.error("Run %s failed: %s", run_id, error)  # noqa: TRY400 - the message says it all
-                context.note_failure(error)
+                context.error_kind = error.kind
                 progress.state = {**progress.state, "error": str(error)}
 
     def _events(

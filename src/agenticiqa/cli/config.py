@@ -10,7 +10,7 @@ import typer
 from agenticiqa.cli.options import ConfigOption, JsonOption
 from agenticiqa.cli.terminal import print_json
 
-app = typer.Typer(help="Show and check the configuration; trust that of a folder.", no_args_is_help=True)
+app = typer.Typer(help="Show and check the configuration.", no_args_is_help=True)
 
 
 @app.command("show")
@@ -65,33 +65,3 @@ def prompts(
     for file in written:
         typer.echo(str(file))
     typer.echo(f"Use them with `prompts: {folder}` in pipeline.yaml. Delete those that you do not change.")
-
-
-@app.command("trust")
-def trust(
-    forget: Annotated[bool, typer.Option("--forget", help="Trust them no longer.")] = False,
-    json_output: JsonOption = False,
-) -> None:
-    """Use the files in ./configs of this folder, as they are now.
-
-    Without this they are left alone: whoever wrote them would decide which model sees your pictures. A file that
-    changes must be trusted anew. Hosts and keys are never taken from here.
-    """
-    from agenticiqa.runtime.config import forget_working_folder, trust_working_folder
-
-    if forget:
-        files = [str(file) for file in forget_working_folder()]
-        if json_output:
-            print_json({"forgotten": files})
-        else:
-            typer.echo(f"Trusted no longer: {', '.join(files)}" if files else "Nothing in ./configs was trusted.")
-        return
-    trusted = trust_working_folder()
-    if json_output:
-        print_json({"trusted": {str(file.resolve()): values for file, values in trusted.items()}})
-        return
-    import yaml
-
-    for file, values in trusted.items():
-        typer.echo(f"Trusted as it is now: {file.resolve()}")
-        typer.echo(yaml.safe_dump(values, sort_keys=False, allow_unicode=True).rstrip())

@@ -5,19 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agenticiqa.errors import BackendError, BadResponseError
-from agenticiqa.models.faults import (
-    error_for_status,
-    retry_after_seconds,
-)
-from agenticiqa.models.transport import (
-    Call,
-    JsonMode,
-    TransportClient,
-    checked_text,
-    sdk_readiness,
-    token_count,
-)
-from agenticiqa.vlm_client import ModelReply, Provider, TokenUsage
+from agenticiqa.models.transport import Call, JsonMode, TransportClient, checked_text, sdk_readiness, tokens_used
+from agenticiqa.vlm_client import ModelReply, Provider
 
 if TYPE_CHECKING:
     import anthropic as sdk
@@ -39,15 +28,14 @@ class AnthropicVLMClient(TransportClient):
         message = self._send(anthropic, self._sdk.messages.create, self._arguments(call), call)
         return self._reply(message)
 
-    # --- the request -------------------------------------------------------------------------------------
-
     def _arguments(self, call: Call) -> dict[str, Any]:
-        mode = _json_mode(call)
+        # Enforced only where the schema has no free maps: this provider wants every object closed.
+        schema = call.schema if call.schema and call.schema.strict and call.json_mode is JsonMode.SCHEMA else None
         content: list[dict[str, Any]] = []
         for label, image in call.images:
             source = {"type": "base64", "media_type": image.media_type, "data": image.base64}
             content += [{"type": "text", "text": f"{label}:"}, {"type": "image", "source": source}]
-        content.append({"type": "text", "text": call.user_text(mode)})
+        content.append({"type": "text", "text": call.user_text(JsonMode.SCHEMA if schema else JsonMode.PROMPT)})
         arguments: dict[str, Any] = {
             "model": self.model,
             "max_tokens": call.request.max_tokens,
@@ -55,11 +43,11 @@ class AnthropicVLMClient(TransportClient):
         }
         if call.request.system:
             arguments["system"] = call.request.system
+        output = {"format": {"type": "json_schema", "schema": schema.schema}} if schema else None
+        extra = {"temperature": call.temperature, "top_p": call.top_p, "output_config": output}
         # Which of these are parameters of the SDK differs between its versions; the wire format has them all.
-        arguments["extra_body"] = _extra_body(call, mode)
+        arguments["extra_body"] = {name: value for name, value in extra.items() if value is not None}
         return arguments
-
-    # --- the reply ---------------------------------------------------------------------------------------
 
     def _reply(self, message: Any) -> ModelReply:
         blocks = getattr(message, "content", None)
@@ -79,47 +67,16 @@ class AnthropicVLMClient(TransportClient):
             truncated=reason in ("max_tokens", "model_context_window_exceeded"),
             refusal="its safety rules stopped it" if reason in ("refusal", "content_filter") else None,
         )
-        usage = getattr(message, "usage", None)
         return ModelReply(
             text=text,
-            usage=TokenUsage(
-                token_count(getattr(usage, "input_tokens", None)), token_count(getattr(usage, "output_tokens", None))
-            ),
+            usage=tokens_used(getattr(message, "usage", None), "input_tokens", "output_tokens"),
             model=str(getattr(message, "model", None) or self.model),
         )
 
     def _status_error(self, error: sdk.APIStatusError) -> BackendError:
-        return error_for_status(
-            self.backend,
-            error.status_code,
-            _detail(error),
-            retry_after=retry_after_seconds(error.response.headers),
-            secret=self.key,
-        )
-
-
-def _json_mode(call: Call) -> JsonMode:
-    """Enforced only where the schema has no free maps: this provider wants every object closed."""
-    if call.schema is None:
-        return JsonMode.NONE
-    return JsonMode.SCHEMA if call.json_mode is JsonMode.SCHEMA and call.schema.strict else JsonMode.PROMPT
-
-
-def _extra_body(call: Call, mode: JsonMode) -> dict[str, Any]:
-    body: dict[str, Any] = {}
-    if call.temperature is not None:
-        body["temperature"] = call.temperature
-    if call.top_p is not None:
-        body["top_p"] = call.top_p
-    if mode is JsonMode.SCHEMA and call.schema is not None:
-        body["output_config"] = {"format": {"type": "json_schema", "schema": call.schema.schema}}
-    return body
-
-
-def _detail(error: sdk.APIStatusError) -> str:
-    inner = error.body.get("error") if isinstance(error.body, dict) else None
-    message = inner.get("message") if isinstance(inner, dict) else None
-    return str(message or error.message)
+        inner = error.body.get("error") if isinstance(error.body, dict) else None
+        message = inner.get("message") if isinstance(inner, dict) else None
+        return self._error_for(error.status_code, str(message or error.message), error.response.headers)
 
 
 PROVIDER = Provider(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
@@ -55,8 +55,8 @@ def provider_names() -> list[str]:
     return [*_BUILT_IN, *(point.name for point in _plug_ins() if point.name not in _BUILT_IN)]
 
 
-def _plug_ins() -> list[metadata.EntryPoint]:
-    return list(metadata.entry_points(group=ENTRY_POINT_GROUP))
+def _plug_ins() -> Iterable[metadata.EntryPoint]:
+    return metadata.entry_points(group=ENTRY_POINT_GROUP)
 
 
 def find_provider(name: str) -> Provider:
@@ -66,13 +66,10 @@ def find_provider(name: str) -> Provider:
         return provider
     for point in _plug_ins():
         if point.name == name:
-            loaded = point.load()
-            if isinstance(loaded, Provider):
+            if isinstance(loaded := point.load(), Provider):
                 return loaded
-            raise BackendUnavailableError(
-                f"The plug-in {point.value!r} does not give an agenticiqa.vlm_client.Provider.",
-                hint="Report this to the plug-in's authors.",
-            )
+            wrong = f"The plug-in {point.value!r} does not give an agenticiqa.vlm_client.Provider."
+            raise BackendUnavailableError(wrong, hint="Report this to the plug-in's authors.")
     hint = f"Known: {', '.join(provider_names())}. Write PROVIDER.MODEL, for example openai.gpt-4o."
     raise BackendUnavailableError(f"There is no backend provider {name!r}.", hint=hint, client_hint=hint)
 
@@ -145,19 +142,15 @@ def _choose(role: str, settings: Settings, readiness_of_backend: Callable[[str],
         return BackendChoice(wanted.fallback_backend, reason)
     if role in settings.chosen_explicitly:
         return BackendChoice(wanted.backend)
+    keyless, detail, hint = settings.keyless_backend, readiness.reason, None
+    if keyless is not None:
+        of_keyless = readiness_of_backend(keyless)
+        if of_keyless.ready:
+            return BackendChoice(keyless, reason, is_default=role not in settings.chosen)
+        detail += f". Neither can the keyless backend {keyless!r}: {of_keyless.reason}"
+        hint = WAYS_TO_A_BACKEND
     message = f"The {role}'s backend {wanted.backend!r} cannot be used."
-    keyless = settings.keyless_backend
-    if keyless is None:
-        raise BackendUnavailableError(message, operator_detail=readiness.reason)
-    keyless_readiness = readiness_of_backend(keyless)
-    if not keyless_readiness.ready:
-        raise BackendUnavailableError(
-            message,
-            operator_detail=f"{readiness.reason}. "
-            f"Neither can the keyless backend {keyless!r}: {keyless_readiness.reason}",
-            hint=WAYS_TO_A_BACKEND,
-        )
-    return BackendChoice(keyless, reason, is_default=role not in settings.chosen)
+    raise BackendUnavailableError(message, operator_detail=detail, hint=hint)
 
 
 def readiness_of(backend: str, settings: Settings) -> Readiness:

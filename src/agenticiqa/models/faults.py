@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import socket
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 from tenacity import RetryCallState, Retrying, retry_if_exception
 
@@ -54,21 +54,12 @@ def error_for_status(
     return RequestRejectedError(f"{provider} rejected the request (HTTP {status}): {words}")
 
 
-def quota_used_up(provider: str) -> RateLimitError:
-    """A 429 that no waiting will cure."""
-    error = RateLimitError(f"The quota of this {provider} account is used up.", hint="Check its plan and billing.")
-    error.retryable = False
-    return error
-
-
 def connection_error(provider: str, error: BaseException, *, secret: str | None = None) -> BackendConnectionError:
     """A connection that failed or broke. One that is refused is not worth another try: the server is not there."""
     causes = list(_chain(error))
-    innermost = causes[-1]
-    words = scrubbed(str(innermost) or type(innermost).__name__, secret)
+    words = scrubbed(str(causes[-1]) or type(causes[-1]).__name__, secret)
     mapped = BackendConnectionError(f"The connection to {provider} failed: {words}.")
-    if any(_is_unreachable(cause) for cause in causes):
-        mapped.retryable = False
+    mapped.retryable = not any(_is_unreachable(cause) for cause in causes)
     return mapped
 
 
@@ -112,31 +103,17 @@ def retry_after_seconds(headers: Mapping[str, str] | None, now: datetime | None 
     >>> retry_after_seconds({"retry-after": "7"})
     7.0
     """
-    if headers is None:
-        return None
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    value = headers.get("retry-after")
-    seconds = _number(value)
-    return seconds if seconds is not None else _seconds_until(value, now)
-
-
-def _number(value: Any) -> float | None:
+    given = headers or {}
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        with suppress(ValueError):
+            seconds = float(given.get(name, "")) / unit
+            if 0 <= seconds < float("inf"):
+                return seconds
     try:
-        number = float(value)
+        moment = parsedate_to_datetime(given.get("retry-after", ""))
     except (TypeError, ValueError):
         return None
-    return number if 0 <= number < float("inf") else None
-
-
-def _seconds_until(value: str | None, now: datetime | None) -> float | None:
-    try:
-        moment = parsedate_to_datetime(value or "")
-    except (TypeError, ValueError):
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=timezone.utc)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
     return max(0.0, (moment - (now or datetime.now(timezone.utc))).total_seconds())
 
 

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from agenticiqa.errors import AuthenticationError, BackendError
-from agenticiqa.models.faults import (
-    connection_error,
-    error_for_status,
-    retry_after_seconds,
-    timeout_or_unreachable,
-    unreadable_reply,
-)
+from agenticiqa.models.faults import connection_error, retry_after_seconds, timeout_or_unreachable, unreadable_reply
 from agenticiqa.models.known_models import Feature, known_provider
-from agenticiqa.models.replies import ReplyToken, answer_logprobs
+from agenticiqa.models.replies import ReplyToken, answer_logprobs, token_pairs
 from agenticiqa.models.transport import (
     TOP_LOGPROBS,
     Call,
@@ -24,7 +17,7 @@ from agenticiqa.models.transport import (
     TransportClient,
     checked_text,
     sdk_readiness,
-    token_count,
+    tokens_used,
 )
 from agenticiqa.vlm_client import ModelReply, Provider, TokenUsage
 
@@ -56,9 +49,7 @@ class GoogleVLMClient(TransportClient):
             api_key=self.key,
             vertexai=False,
             http_options=types.HttpOptions(
-                base_url=self.base_url,
-                api_version=API_VERSION,
-                retry_options=types.HttpRetryOptions(attempts=1),
+                base_url=self.base_url, api_version=API_VERSION, retry_options=types.HttpRetryOptions(attempts=1)
             ),
         )
 
@@ -75,10 +66,10 @@ class GoogleVLMClient(TransportClient):
             # The SDK converts the body without looking first: a body of another shape can raise any of these.
             raise unreadable_reply(self.backend, error, secret=self.key) from error
         except _transport_errors() as error:
-            raise self._transport_error(error, call) from error
+            if "Timeout" in type(error).__name__:
+                raise timeout_or_unreachable(self.backend, error, call.request.timeout_s) from error
+            raise connection_error(self.backend, error, secret=self.key) from error
         return self._reply(response, call)
-
-    # --- the request -------------------------------------------------------------------------------------
 
     def _config(self, call: Call) -> types.GenerateContentConfig:
         from google.genai import types
@@ -104,44 +95,28 @@ class GoogleVLMClient(TransportClient):
             config.thinking_config = types.ThinkingConfig(thinking_budget=0)
         return config
 
-    # --- the reply ---------------------------------------------------------------------------------------
-
     def _reply(self, response: types.GenerateContentResponse, call: Call) -> ModelReply:
         candidate = next(iter(response.candidates or []), None)
         blocked = response.prompt_feedback.block_reason if response.prompt_feedback else None
         reason = _name(candidate.finish_reason) if candidate else ""
         refusal = _name(blocked) if blocked else reason if reason in REFUSALS else None
         text = checked_text(self.backend, _text(candidate), truncated=reason == "MAX_TOKENS", refusal=refusal)
-        usage = response.usage_metadata
+        usage = tokens_used(response.usage_metadata, "prompt_token_count", "candidates_token_count")
+        # Thoughts are billed as output.
+        usage += TokenUsage(completion=getattr(response.usage_metadata, "thoughts_token_count", None))
         return ModelReply(
             text=text,
             answer_logprobs=answer_logprobs(_tokens(candidate), call.request.answer_letters),
-            usage=TokenUsage(
-                token_count(usage.prompt_token_count) if usage else None,
-                _sum_counts(usage.candidates_token_count, usage.thoughts_token_count) if usage else None,
-            ),
+            usage=usage,
             model=response.model_version or self.model,
         )
-
-    # --- errors ------------------------------------------------------------------------------------------
 
     def _status_error(self, error: errors.APIError) -> BackendError:
         detail = str(error.message or error.details or "")
         if error.code == 400 and ("API_KEY_INVALID" in str(error.details) or "api key not valid" in detail.casefold()):
             return AuthenticationError(f"{self.backend} refused the API key (HTTP {error.code}).")
         headers = getattr(error.response, "headers", None)
-        return error_for_status(
-            self.backend,
-            error.code,
-            detail,
-            retry_after=_retry_delay(error.details) or retry_after_seconds(headers),
-            secret=self.key,
-        )
-
-    def _transport_error(self, error: Exception, call: Call) -> BackendError:
-        if "Timeout" in type(error).__name__:
-            return timeout_or_unreachable(self.backend, error, call.request.timeout_s)
-        return connection_error(self.backend, error, secret=self.key)
+        return self._error_for(error.code, detail, headers, _retry_delay(error.details))
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:
@@ -183,22 +158,9 @@ def _tokens(candidate: types.Candidate | None) -> list[ReplyToken]:
         return []
     tokens = []
     for chosen, top in zip_longest(result.chosen_candidates or [], result.top_candidates or []):
-        alternatives = tuple(_pairs(top.candidates or [] if top else []))
-        for text, logprob in _pairs([chosen] if chosen else []):
-            tokens.append(ReplyToken(text, logprob, alternatives))
+        alternatives = tuple(token_pairs(top.candidates if top else None, "log_probability"))
+        tokens += [ReplyToken(*pair, alternatives) for pair in token_pairs([chosen], "log_probability")]
     return tokens
-
-
-def _pairs(candidates: Iterable[types.LogprobsResultCandidate]) -> Iterable[tuple[str, float]]:
-    for item in candidates:
-        if item.token is not None and item.log_probability is not None:
-            yield item.token, item.log_probability
-
-
-def _sum_counts(*counts: int | None) -> int | None:
-    """Thoughts are billed as output."""
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
 
 
 def _retry_delay(details: Any) -> float | None:

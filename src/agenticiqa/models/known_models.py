@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import Annotated, Literal
@@ -51,6 +50,7 @@ class KnownProvider(_Facts):
     models: dict[str, KnownModel] = Field(default_factory=dict)
 
     def model_id(self, name: str) -> str:
+        """The provider's id for a model name. Any name that is not listed passes through unchanged."""
         known = self.models.get(name)
         return known.id if known and known.id else name
 
@@ -82,43 +82,19 @@ def known_provider(name: str) -> KnownProvider:
     return known_models().providers.get(name, KnownProvider())
 
 
-def model_id(provider: str, name: str) -> str:
-    """The provider's id for a model name. Any name that is not listed passes through unchanged.
-
-    >>> model_id("anthropic", "claude-3.5-sonnet")
-    'claude-3-5-sonnet-20241022'
-    >>> model_id("openai", "gpt-4.1-mini")
-    'gpt-4.1-mini'
-    """
-    return known_provider(provider).model_id(name)
-
-
 # --- What a call costs ---
 
 
-@dataclass(frozen=True)
-class Price:
-    """US dollars for a million tokens."""
-
-    prompt: float
-    completion: float
-
-
-_FREE = Price(0.0, 0.0)
-
-
-def price_of(backend: str) -> Price | None:
-    """The list price of a backend's model; None where ``models.yaml`` does not know it.
+def price_of(backend: str) -> tuple[float, float] | None:
+    """US dollars for a million tokens in and out, as listed; None where ``models.yaml`` does not know the model.
 
     >>> price_of("openai.gpt-4o-2024-08-06")
-    Price(prompt=2.5, completion=10.0)
+    (2.5, 10.0)
     """
     name = BackendName.parse(backend)
     provider = known_provider(name.provider)
-    if provider.local:
-        return _FREE
     model = provider.find(name.model)
-    return Price(*model.price) if model and model.price else None
+    return (0.0, 0.0) if provider.local else model.price if model else None
 
 
 def estimate_cost(backend: str, usage: TokenUsage) -> float | None:
@@ -128,10 +104,8 @@ def estimate_cost(backend: str, usage: TokenUsage) -> float | None:
     3.5
     """
     price = price_of(backend)
-    if price is None:
-        return None
-    if price == _FREE:
-        return 0.0
+    if price is None or price == (0.0, 0.0):
+        return None if price is None else 0.0
     if usage.prompt is None or usage.completion is None:
         return None
-    return (usage.prompt * price.prompt + usage.completion * price.completion) / 1_000_000
+    return (usage.prompt * price[0] + usage.completion * price[1]) / 1_000_000

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from agenticiqa.errors import BackendError, BadResponseError, RequestRejectedError
-from agenticiqa.models.faults import (
-    error_for_status,
-    quota_used_up,
-    retry_after_seconds,
-    scrubbed,
-)
-from agenticiqa.models.replies import ReplyToken, answer_logprobs
+from agenticiqa.errors import BackendError, BadResponseError, RateLimitError, RequestRejectedError
+from agenticiqa.models.faults import scrubbed
+from agenticiqa.models.replies import ReplyToken, answer_logprobs, token_pairs
 from agenticiqa.models.transport import (
     TOP_LOGPROBS,
     Call,
@@ -21,9 +15,9 @@ from agenticiqa.models.transport import (
     checked_text,
     feature_named_in,
     sdk_readiness,
-    token_count,
+    tokens_used,
 )
-from agenticiqa.vlm_client import ModelReply, Provider, TokenUsage
+from agenticiqa.vlm_client import ModelReply, Provider
 
 if TYPE_CHECKING:
     import openai as sdk
@@ -47,8 +41,6 @@ class OpenAIVLMClient(TransportClient):
 
         completion = self._send(openai, self._sdk.chat.completions.create, self._arguments(call), call)
         return self._reply(completion, call)
-
-    # --- the request -------------------------------------------------------------------------------------
 
     def _arguments(self, call: Call) -> dict[str, Any]:
         arguments: dict[str, Any] = {
@@ -78,8 +70,6 @@ class OpenAIVLMClient(TransportClient):
         system = [{"role": "system", "content": call.request.system}] if call.request.system else []
         return [*system, {"role": "user", "content": parts}]
 
-    # --- the reply ---------------------------------------------------------------------------------------
-
     def _reply(self, completion: Any, call: Call) -> ModelReply:
         choices = getattr(completion, "choices", None)
         if not isinstance(choices, list) or not choices:
@@ -92,46 +82,33 @@ class OpenAIVLMClient(TransportClient):
         choice = choices[0]
         message = getattr(choice, "message", None)
         reason = getattr(choice, "finish_reason", None)
-        text = checked_text(
-            self.backend,
-            getattr(message, "content", None),
-            truncated=reason == "length",
-            refusal=_refusal(message, reason),
-        )
-        usage = getattr(completion, "usage", None)
+        refusal = getattr(message, "refusal", None)
+        if not refusal:
+            refusal = "the content filter stopped it" if reason == "content_filter" else None
+        content = getattr(message, "content", None)
+        text = checked_text(self.backend, content, truncated=reason == "length", refusal=refusal and str(refusal))
         return ModelReply(
             text=text,
             answer_logprobs=answer_logprobs(_tokens(choice), call.request.answer_letters),
-            usage=TokenUsage(
-                token_count(getattr(usage, "prompt_tokens", None)),
-                token_count(getattr(usage, "completion_tokens", None)),
-            ),
+            usage=tokens_used(getattr(completion, "usage", None), "prompt_tokens", "completion_tokens"),
             model=str(getattr(completion, "model", None) or self.model),
         )
 
     def _status_error(self, error: sdk.APIStatusError) -> BackendError:
         body = error.body if isinstance(error.body, dict) else {}
-        detail = _detail(body, error)
+        # The message does not always name the parameter that it is about.
+        parameter = f" (parameter {body['param']})" if body.get("param") else ""
+        detail = f"{body.get('message') or body.get('detail') or error.message}{parameter}"
         if error.status_code == 429 and body.get("code") == "insufficient_quota":
-            return quota_used_up(self.provider)
+            spent = f"The quota of this {self.provider} account is used up."
+            used_up = RateLimitError(spent, hint="Check its plan and billing.")
+            used_up.retryable = False
+            return used_up
         if error.status_code == 403 and feature_named_in(detail):
             # Some models answer so when asked for log-probabilities; the key is fine.
             words = scrubbed(detail, self.key)
             return RequestRejectedError(f"{self.backend} rejected the request (HTTP 403): {words}")
-        return error_for_status(
-            self.backend,
-            error.status_code,
-            detail,
-            retry_after=retry_after_seconds(error.response.headers),
-            secret=self.key,
-        )
-
-
-def _detail(body: dict[str, Any], error: sdk.APIStatusError) -> str:
-    """The provider's message, with the parameter it is about, which the message does not always name."""
-    message = body.get("message") or body.get("detail") or error.message
-    parameter = body.get("param")
-    return f"{message} (parameter {parameter})" if parameter else str(message)
+        return self._error_for(error.status_code, detail, error.response.headers)
 
 
 def _response_format(call: Call) -> dict[str, Any] | None:
@@ -143,30 +120,13 @@ def _response_format(call: Call) -> dict[str, Any] | None:
     return {"type": "json_schema", "json_schema": schema}
 
 
-def _refusal(message: Any, reason: Any) -> str | None:
-    words = getattr(message, "refusal", None)
-    if words:
-        return str(words)
-    return "the content filter stopped it" if reason == "content_filter" else None
-
-
 def _tokens(choice: Any) -> list[ReplyToken]:
     content = getattr(getattr(choice, "logprobs", None), "content", None)
     if not isinstance(content, list):
         return []
     return [
-        ReplyToken(text, logprob, tuple(_pairs(item.top_logprobs)))
-        for item in content
-        for text, logprob in _pairs([item])
+        ReplyToken(*pair, tuple(token_pairs(item.top_logprobs))) for item in content for pair in token_pairs([item])
     ]
-
-
-def _pairs(items: Iterable[Any] | None) -> Iterable[tuple[str, float]]:
-    """(text, log-probability) of entries that have both; servers are free with what they leave out."""
-    for item in items or ():
-        text, logprob = getattr(item, "token", None), getattr(item, "logprob", None)
-        if isinstance(text, str) and isinstance(logprob, (int, float)):
-            yield text, float(logprob)
 
 
 PROVIDER = Provider(

@@ -8,7 +8,8 @@ import json
 import logging
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,20 +17,12 @@ from typing import Any
 from PIL import Image
 
 from agenticiqa.errors import BackendTimeoutError, BackendUnavailableError
-from agenticiqa.models.known_models import model_id
+from agenticiqa.models.known_models import known_provider
 from agenticiqa.models.replies import ReplyToken, answer_logprobs, reply_schema
-from agenticiqa.models.transport import TOP_LOGPROBS, checked_text, installed
+from agenticiqa.models.transport import TOP_LOGPROBS, checked_text, encoded_pictures, installed
 from agenticiqa.runtime.config import ProviderSettings
 from agenticiqa.runtime.stopping import checkpoint
-from agenticiqa.vlm_client import (
-    LabelledImage,
-    ModelReply,
-    ModelRequest,
-    Provider,
-    Readiness,
-    RichVLMClient,
-    TokenUsage,
-)
+from agenticiqa.vlm_client import ModelReply, ModelRequest, Provider, Readiness, RichVLMClient, TokenUsage
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +72,7 @@ def with_adapter(model: Any, adapter: Adapter) -> Any:
         return PeftModel.from_pretrained(model, str(adapter.folder)).merge_and_unload().eval()
     except (KeyError, RuntimeError, TypeError, ValueError) as error:
         raise BackendUnavailableError(
-            f"The adapter {adapter.name} does not fit the model: {str(error).strip().partition(chr(10))[0]}",
+            f"The adapter {adapter.name} does not fit the model: {_first_line(error)}",
             hint="Name the model that it was tuned on in QWEN_MODEL.",
         ) from error
 
@@ -107,13 +100,12 @@ class QwenVLMClient(RichVLMClient):
                 hint="Set QWEN_MODEL to a model folder or a hub id, or write qwen.ID.",
             )
         self.backend = backend
-        self.model = model_id("qwen", model)
+        self.model = known_provider("qwen").model_id(model)
         self.adapter = adapter_at(settings.adapter) if settings.adapter else None
         self.settings = settings
         self._lock = threading.Lock()
         self._loaded: _Loaded | None = None
         self._grammars: Any = None
-        self._texts: dict[int, str] = {}
 
     @property
     def identity(self) -> str:
@@ -134,14 +126,10 @@ class QwenVLMClient(RichVLMClient):
         with self._lock:
             self._loaded = self._grammars = None
 
-    # --- loading -----------------------------------------------------------------------------------------
-
     def _load(self) -> _Loaded:
-        if self._loaded is None:
-            self._loaded = self._from_disk_or_hub()
-        return self._loaded
-
-    def _from_disk_or_hub(self) -> _Loaded:
+        """The model, from the disk or the hub when it is first asked."""
+        if self._loaded is not None:
+            return self._loaded
         try:
             import torch
             from transformers import AutoModelForImageTextToText, AutoProcessor
@@ -166,16 +154,20 @@ class QwenVLMClient(RichVLMClient):
             ) from error
         except torch.OutOfMemoryError as error:
             raise _out_of_memory(self.model) from error
-        return _Loaded(model, processor, model.device)
-
-    # --- one question ------------------------------------------------------------------------------------
+        self._loaded = _Loaded(model, processor, model.device)
+        return self._loaded
 
     def _answer(self, request: ModelRequest, loaded: _Loaded) -> ModelReply:
         import torch
 
-        pictures, notes = self._pictures(request.images)
-        inputs = _inputs(loaded, request, pictures, with_schema=not self._can_enforce())
-        recorder = _Recorder(torch) if request.answer_letters else None
+        pictures = [(item.label, item.image.pil) for item in request.images]
+        notes: tuple[str, ...] = ()
+        if self.settings.max_image_side or self.settings.max_image_bytes:
+            encoded, notes = encoded_pictures(self.backend, request, self.settings)
+            shrunk = [Image.open(io.BytesIO(each.data)).convert("RGB") if each.note else None for _, each in encoded]
+            pictures = [(label, small or whole) for (label, whole), small in zip(pictures, shrunk, strict=True)]
+        inputs = _inputs(loaded, request, pictures, with_schema=not installed("xgrammar"))
+        recorder = _Recorder() if request.answer_letters else None
         try:
             with torch.inference_mode():
                 output = loaded.model.generate(
@@ -183,11 +175,7 @@ class QwenVLMClient(RichVLMClient):
                     **_sampling(request),
                     max_new_tokens=request.max_tokens,
                     max_time=request.timeout_s,
-                    logits_processor=[
-                        _go_on,
-                        *([recorder] if recorder else []),
-                        *self._grammar(request, loaded),
-                    ],
+                    logits_processor=[_go_on, *([recorder] if recorder else []), *self._grammar(request, loaded)],
                 )
         except torch.OutOfMemoryError as error:
             raise _out_of_memory(self.model) from error
@@ -208,7 +196,7 @@ class QwenVLMClient(RichVLMClient):
         if not complete and len(ids) < request.max_tokens:
             raise BackendTimeoutError(f"{self.backend} did not finish within {request.timeout_s:.3g} s.")
         text = checked_text(self.backend, text, truncated=not complete, refusal=None)
-        tokens = self._tokens(ids, recorder, loaded) if recorder else []
+        tokens = _tokens(ids, recorder, loaded.processor.tokenizer) if recorder else []
         return ModelReply(
             text=text,
             answer_logprobs=answer_logprobs(tokens, request.answer_letters),
@@ -217,30 +205,9 @@ class QwenVLMClient(RichVLMClient):
             notes=notes,
         )
 
-    def _pictures(self, images: Sequence[LabelledImage]) -> tuple[list[tuple[str, Image.Image]], tuple[str, ...]]:
-        limits = {"max_side": self.settings.max_image_side, "max_bytes": self.settings.max_image_bytes}
-        if not any(limits.values()):
-            return [(item.label, item.image.pil) for item in images], ()
-        pictures, notes = [], []
-        for item in images:
-            encoded = item.image.encode(**limits)
-            picture = item.image.pil
-            if encoded.note:
-                picture = Image.open(io.BytesIO(encoded.data)).convert("RGB")
-                notes.append(f"{item.label}: {encoded.note}")
-                logger.warning("%s: %s %s", self.backend, item.label, encoded.note)
-            pictures.append((item.label, picture))
-        return pictures, tuple(notes)
-
-    # --- enforcing the schema ----------------------------------------------------------------------------
-
-    @staticmethod
-    def _can_enforce() -> bool:
-        return installed("xgrammar")
-
     def _grammar(self, request: ModelRequest, loaded: _Loaded) -> list[Any]:
         """What keeps the reply inside the schema, made anew for each reply."""
-        if request.schema is None or not self._can_enforce():
+        if request.schema is None or not installed("xgrammar"):
             return []
         xgrammar = import_module("xgrammar")
         if self._grammars is None:
@@ -253,25 +220,17 @@ class QwenVLMClient(RichVLMClient):
         )
         return [import_module("xgrammar.contrib.hf").LogitsProcessor(compiled)]
 
-    # --- token probabilities -----------------------------------------------------------------------------
 
-    def _tokens(self, ids: list[int], recorder: _Recorder, loaded: _Loaded) -> list[ReplyToken]:
-        tokenizer = loaded.processor.tokenizer
-        tokens = []
-        for chosen, (top_ids, top_logprobs) in zip(ids, recorder.steps, strict=False):
-            alternatives = [
-                (self._text(i, tokenizer), p) for i, p in zip(top_ids.tolist(), top_logprobs.tolist(), strict=True)
-            ]
-            found = dict(zip(top_ids.tolist(), top_logprobs.tolist(), strict=True)).get(chosen)
-            # A token that the grammar forced may lie below everything recorded.
-            logprob = min(top_logprobs.tolist()) if found is None else found
-            tokens.append(ReplyToken(self._text(chosen, tokenizer), logprob, tuple(alternatives)))
-        return tokens
-
-    def _text(self, token_id: int, tokenizer: Any) -> str:
-        if token_id not in self._texts:
-            self._texts[token_id] = tokenizer.decode([token_id])
-        return self._texts[token_id]
+def _tokens(ids: list[int], recorder: _Recorder, tokenizer: Any) -> list[ReplyToken]:
+    """The reply's tokens with what else might have stood in their places."""
+    text_of = cache(lambda token_id: tokenizer.decode([token_id]))
+    tokens = []
+    for chosen, (top_ids, top_logprobs) in zip(ids, recorder.steps, strict=False):
+        likely = dict(zip(top_ids.tolist(), top_logprobs.tolist(), strict=True))
+        # A token that the grammar forced may lie below everything recorded.
+        logprob = likely.get(chosen, min(likely.values()))
+        tokens.append(ReplyToken(text_of(chosen), logprob, tuple((text_of(each), p) for each, p in likely.items())))
+    return tokens
 
 
 def _go_on(_input_ids: Any, scores: Any) -> Any:
@@ -280,18 +239,17 @@ def _go_on(_input_ids: Any, scores: Any) -> Any:
     return scores
 
 
+@dataclass
 class _Recorder:
     """Notes the most likely tokens of each step, before any grammar or sampling changes them.
 
     Keeping every step's full scores would take 600 kB per token with this vocabulary.
     """
 
-    def __init__(self, torch: Any) -> None:
-        self._torch = torch
-        self.steps: list[tuple[Any, Any]] = []
+    steps: list[tuple[Any, Any]] = field(default_factory=list)
 
     def __call__(self, _input_ids: Any, scores: Any) -> Any:
-        logprobs = self._torch.log_softmax(scores[0].float(), dim=-1)
+        logprobs = scores[0].float().log_softmax(dim=-1)
         top = logprobs.topk(min(TOP_LOGPROBS, logprobs.shape[-1]))
         self.steps.append((top.indices.cpu(), top.values.cpu()))
         return scores
@@ -345,20 +303,15 @@ def _placement(torch: Any, settings: ProviderSettings) -> tuple[Any, Any, bool]:
             f"There is no device {name!r}: {_first_line(error)}", hint="Set device to auto, cpu, cuda or mps."
         ) from error
     spread = settings.device == "auto" and torch.cuda.device_count() > 1 and installed("accelerate")
-    return device, _dtype(torch, settings.dtype, device), spread
-
-
-def _dtype(torch: Any, name: str, device: Any) -> Any:
-    if name == "auto":
+    if settings.dtype == "auto":
         half = torch.bfloat16 if device.type == "cuda" and torch.cuda.is_bf16_supported() else torch.float16
         # Half precision is slow or missing in CPU kernels.
-        return torch.float32 if device.type == "cpu" else half
-    dtype = getattr(torch, name, None)
+        return device, torch.float32 if device.type == "cpu" else half, spread
+    dtype = getattr(torch, settings.dtype, None)
     if not isinstance(dtype, torch.dtype):
-        raise BackendUnavailableError(
-            f"There is no dtype {name!r}.", hint="Set dtype to auto, float32, float16 or bfloat16."
-        )
-    return dtype
+        hint = "Set dtype to auto, float32, float16 or bfloat16."
+        raise BackendUnavailableError(f"There is no dtype {settings.dtype!r}.", hint=hint)
+    return device, dtype, spread
 
 
 def _out_of_memory(model: str) -> BackendUnavailableError:
@@ -373,9 +326,9 @@ def _first_line(error: BaseException) -> str:
 
 
 def _readiness(settings: ProviderSettings) -> Readiness:
-    if not all(installed(module) for module in NEEDED):
-        return Readiness(ready=False, reason=MISSING_EXTRA)
-    return Readiness(ready=True, reason="ready" if settings.model else "ready, with a model named as qwen.ID")
+    ready = all(installed(module) for module in NEEDED)
+    named = "ready" if settings.model else "ready, with a model named as qwen.ID"
+    return Readiness(ready, reason=named if ready else MISSING_EXTRA)
 
 
 PROVIDER = Provider(

@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel
 
 from agenticiqa.vocabulary import LEVEL_LETTERS, LEVEL_NAMES
@@ -22,8 +25,8 @@ LEVEL_WORDS: Mapping[str, str] = {name.lower(): LEVEL_LETTERS[level] for level, 
 # A probability below this is noise of the provider's rounding.
 SMALLEST_MASS = 1e-12
 
-_KEY = re.compile(r'(?<!\\)"final_answer"\s*:\s*')
 _OPENING = re.compile(r'[\s:"\'(\[*]*')
+_VALUE = re.compile(rf'(?<!\\)"final_answer"\s*:\s*(?={_OPENING.pattern}(?P<answer>[^"]*))')
 _CLOSING = " \t\r\n\"'.,:;)]}*"
 
 
@@ -37,12 +40,10 @@ class ReplyToken:
     """(text, log-probability) pairs; may or may not contain the token itself."""
 
 
-@dataclass(frozen=True)
-class _Value:
-    """Where the answer starts in the joined text, and what it says."""
-
-    start: int
-    text: str
+def token_pairs(items: Iterable[Any] | None, logprob: str = "logprob") -> list[tuple[str, float]]:
+    """(text, log-probability) of entries that have both; servers are free with what they leave out."""
+    found = [(getattr(item, "token", None), getattr(item, logprob, None)) for item in items or ()]
+    return [(text, float(p)) for text, p in found if isinstance(text, str) and isinstance(p, (int, float))]
 
 
 def answer_logprobs(tokens: Sequence[ReplyToken], letters: Sequence[str]) -> dict[str, float] | None:
@@ -53,34 +54,17 @@ def answer_logprobs(tokens: Sequence[ReplyToken], letters: Sequence[str]) -> dic
     >>> found == {"B": -2.0, "C": -0.2}
     True
     """
-    if not letters:
-        return None
     text = "".join(token.text for token in tokens)
-    for value in reversed(list(_values(text))):
-        found = _token_at(tokens, value.start)
-        if found is None:
+    ends = list(accumulate(len(token.text) for token in tokens))
+    for value in reversed(list(_VALUE.finditer(text))) if letters else ():
+        index = bisect_right(ends, value.start("answer"))
+        if index == len(tokens):
             continue
-        token, offset = found
-        reader = _LetterReader(letters, value.text, token.text, offset)
+        token = tokens[index]
+        offset = value.start("answer") - (ends[index] - len(token.text))
+        reader = _LetterReader(letters, value["answer"].strip(_CLOSING), token.text, offset)
         if reader.letter_of(token.text) is not None:
             return _letter_logprobs(token, reader)
-    return None
-
-
-def _values(text: str) -> Iterable[_Value]:
-    for key in _KEY.finditer(text):
-        opening = _OPENING.match(text, key.end())
-        start = opening.end() if opening else key.end()
-        end = text.find('"', start)
-        yield _Value(start, text[start : end if end >= 0 else len(text)].strip(_CLOSING))
-
-
-def _token_at(tokens: Sequence[ReplyToken], position: int) -> tuple[ReplyToken, int] | None:
-    begin = 0
-    for token in tokens:
-        if begin <= position < begin + len(token.text):
-            return token, position - begin
-        begin += len(token.text)
     return None
 
 
@@ -97,10 +81,8 @@ class _LetterReader:
         self.answer_letter = self._whole(answer)
 
     def letter_of(self, token: str) -> str | None:
-        if self.answer_letter is None:
-            return None
         piece = self._piece(token)
-        if not piece:
+        if self.answer_letter is None or not piece:
             return None
         if len(piece) == 1 and self.answer_is_word and self.one_character_pieces:
             return self._beginning_of_word(piece) or self.letters.get(piece)
@@ -132,25 +114,12 @@ def _letter_logprobs(token: ReplyToken, reader: _LetterReader) -> dict[str, floa
         letter = reader.letter_of(text)
         if letter is not None:
             heard.setdefault(letter, []).append(logprob)
+    # Letters outside the alternatives: not above the least likely one, nor above a share of what is left.
     missing = len(reader.letters) - len(heard)
-    floor = _floor([logprob for _, logprob in places], missing)
-    return {letter: logsumexp(heard[letter]) if letter in heard else floor for letter in reader.letters.values()}
-
-
-def _floor(logprobs: Sequence[float], missing: int) -> float:
-    """For letters outside the alternatives: not above the least likely one, nor above a share of what is left."""
-    left = max(SMALLEST_MASS, 1.0 - sum(math.exp(min(0.0, value)) for value in logprobs))
-    return min([*logprobs, math.log(left / max(1, missing))])
-
-
-def logsumexp(values: Sequence[float]) -> float:
-    """The log of a sum of probabilities that are given as logs.
-
-    >>> round(logsumexp([math.log(0.2), math.log(0.3)]), 6) == round(math.log(0.5), 6)
-    True
-    """
-    highest = max(values)
-    return highest + math.log(sum(math.exp(value - highest) for value in values))
+    left = max(SMALLEST_MASS, 1.0 - sum(math.exp(min(0.0, logprob)) for _, logprob in places))
+    floor = min([logprob for _, logprob in places] + [math.log(left / max(1, missing))])
+    sums = {letter: float(np.logaddexp.reduce(logprobs)) for letter, logprobs in heard.items()}
+    return {letter: sums.get(letter, floor) for letter in reader.letters.values()}
 
 
 # --- the JSON schema that a provider enforces, made from a Pydantic model ---
@@ -190,8 +159,6 @@ def _converted(part: Mapping[str, Any], kept: tuple[str, ...]) -> Schema:
     if "$ref" in part:
         # Providers refuse any other keyword beside a reference.
         return {"$ref": part["$ref"]}
-    if len(part.get("allOf", ())) == 1:
-        return _converted(part["allOf"][0], kept)
     result: Schema = {key: part[key] for key in kept if key in part}
     if "const" in part:
         result["enum"] = [part["const"]]

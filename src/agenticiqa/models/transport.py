@@ -13,6 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -31,7 +32,9 @@ from agenticiqa.errors import (
 from agenticiqa.models.faults import (
     attempts,
     connection_error,
+    error_for_status,
     failure_of,
+    retry_after_seconds,
     timeout_error,
     timeout_or_unreachable,
     unreadable_reply,
@@ -41,7 +44,7 @@ from agenticiqa.models.replies import ReplySchema, reply_schema
 from agenticiqa.pictures.images import EncodedImage
 from agenticiqa.runtime.config import ProviderSettings
 from agenticiqa.runtime.stopping import OverdueError, pause, run_cancellable
-from agenticiqa.vlm_client import ModelReply, ModelRequest, Readiness, RichVLMClient
+from agenticiqa.vlm_client import ModelReply, ModelRequest, Readiness, RichVLMClient, TokenUsage
 
 logger = logging.getLogger(__name__)
 
@@ -146,16 +149,22 @@ class TransportClient(RichVLMClient):
         if not model:
             hint = f"Write {self.provider}.MODEL."
             raise BackendUnavailableError(f"The backend {backend!r} names no model.", hint=hint, client_hint=hint)
-        self.backend = backend
         known = known_provider(self.provider)
-        self.model = known.model_id(model)
+        self.backend, self.model, self.settings = backend, known.model_id(model), settings
         self._features = frozenset(Feature) - known.cannot_take
         facts = known.find(self.model)
-        self.settings = settings
-        self.key = _checked_key(backend, settings.key)
-        self.base_url = _checked_address(backend, settings.base_url)
-        self._sleep = sleep
-        self._clock = clock
+        self.key = settings.key and settings.key.strip()
+        # One that cannot stand in a header would be quoted by the HTTP library's error.
+        if self.key and (not (self.key.isascii() and self.key.isprintable()) or " " in self.key):
+            raise AuthenticationError(f"The API key of {backend} holds characters that no key has.")
+        self.base_url = settings.base_url
+        if self.base_url is not None and not _is_web_address(self.base_url):
+            raise BackendUnavailableError(
+                f"{backend} cannot be used.",
+                operator_detail="its base_url is not a web address",
+                hint="Write for example http://127.0.0.1:8000/v1.",
+            )
+        self._sleep, self._clock = sleep, clock
         self._lock = threading.Lock()
         self._refused: set[Feature] = set(facts.cannot_take) if facts else set()
         self._sdk_client: Any = None
@@ -180,6 +189,11 @@ class TransportClient(RichVLMClient):
     def _status_error(self, error: Any) -> BackendError:
         """The error for a reply with a status outside 2xx, for SDKs that are called through :meth:`_send`."""
         raise NotImplementedError
+
+    def _error_for(self, status: int, detail: str, headers: Any, retry_after: float | None = None) -> BackendError:
+        """The error for a status, the provider's words and how long it wants to be left alone."""
+        wait = retry_after or retry_after_seconds(headers)
+        return error_for_status(self.backend, status, detail, retry_after=wait, secret=self.key)
 
     def _send(self, sdk: Any, create: Callable[..., Any], arguments: dict[str, Any], call: Call) -> Any:
         """One call of an SDK of the kind that OpenAI and Anthropic ship, its errors mapped to this package's."""
@@ -213,28 +227,23 @@ class TransportClient(RichVLMClient):
 
     def complete(self, request: ModelRequest) -> ModelReply:
         deadline = self._clock() + request.timeout_s
-        call = self._prepared(request)
+        images, notes = encoded_pictures(self.backend, request, self.settings)
+        call = Call(request, images, notes, frozenset(), request.timeout_s, self.schema_limits)
 
         def give_up(state: RetryCallState) -> bool:
             enough = state.attempt_number > self.settings.max_retries
             return enough or self._clock() + state.upcoming_sleep >= deadline
 
-        retrying = attempts(stop=give_up, wait=_wait, sleep=self._sleep, before_sleep=self._log_retry)
+        def log_retry(state: RetryCallState) -> None:
+            of, wait = self.settings.max_retries + 1, state.upcoming_sleep
+            text = "%s: attempt %d of %d failed, next in %.2f s: %s"
+            logger.warning(text, self.backend, state.attempt_number, of, wait, failure_of(state))
+
+        retrying = attempts(stop=give_up, wait=_wait, sleep=self._sleep, before_sleep=log_retry)
         reply = retrying(self._call_without_refused, call, deadline)
         return replace(reply, transport_attempts=retrying.statistics["attempt_number"])
 
     # --- one attempt -------------------------------------------------------------------------------------
-
-    def _prepared(self, request: ModelRequest) -> Call:
-        images = []
-        notes = []
-        for item in request.images:
-            encoded = item.image.encode(max_side=self.settings.max_image_side, max_bytes=self.settings.max_image_bytes)
-            images.append((item.label, encoded))
-            if encoded.note:
-                notes.append(f"{item.label}: {encoded.note}")
-                logger.warning("%s: %s %s", self.backend, item.label, encoded.note)
-        return Call(request, tuple(images), tuple(notes), frozenset(), request.timeout_s, self.schema_limits)
 
     def _call_without_refused(self, call: Call, deadline: float) -> ModelReply:
         """Ask; when the model refuses a parameter, remember that and ask again without it."""
@@ -245,42 +254,32 @@ class TransportClient(RichVLMClient):
             if left <= 0:
                 raise timeout_error(self.backend, call.request.timeout_s)
             ready = replace(call, without=without, timeout_s=left)
+            wanted = self._wanted(call.request)
             try:
-                reply = self._call_within(left, ready)
+                # SDK timeouts limit each read from the socket. A server that sends one byte now and then never meets
+                # them. An abandoned call ends on its own in a daemon thread.
+                reply = run_cancellable(partial(self._call, ready), left, f"call-{self.backend}")
+            except OverdueError:
+                raise timeout_error(self.backend, call.request.timeout_s) from None
             except RequestRejectedError as error:
-                feature = self._refused_feature(error, ready)
+                in_use = wanted - without
+                # The two ways to ask for JSON are used one after the other.
+                if Feature.JSON_SCHEMA in in_use:
+                    in_use.discard(Feature.JSON_OBJECT)
+                words = error.message.casefold()
+                feature = next((f for f, names in _WORDS if f in in_use and any(name in words for name in names)), None)
                 if feature is None:
                     raise
                 logger.warning("%s does not take %s: asking again without it", self.backend, feature.value)
                 with self._lock:
                     self._refused.add(feature)
             else:
-                return replace(reply, notes=(*ready.notes, *self._feature_notes(ready), *reply.notes))
-
-    def _call_within(self, seconds: float, call: Call) -> ModelReply:
-        """The reply, or a timeout error; an abandoned call ends on its own in a daemon thread.
-
-        SDK timeouts limit each read from the socket. A server that sends one byte now and then never meets them.
-        """
-        try:
-            return run_cancellable(lambda: self._call(call), seconds, f"call-{self.backend}")
-        except OverdueError:
-            raise timeout_error(self.backend, call.request.timeout_s) from None
-
-    def _refused_feature(self, error: RequestRejectedError, call: Call) -> Feature | None:
-        words = error.message.casefold()
-        in_use = self._in_use(call)
-        return next((f for f, names in _WORDS if f in in_use and any(name in words for name in names)), None)
-
-    def _in_use(self, call: Call) -> set[Feature]:
-        """The features of this call that were sent and could be left out."""
-        wanted = self._wanted(call.request) - call.without
-        # The two ways to ask for JSON are used one after the other.
-        if Feature.JSON_SCHEMA in wanted:
-            wanted.discard(Feature.JSON_OBJECT)
-        return wanted
+                missing = wanted & without
+                refused = (f"{self.model} does not take {each.value}" for each in Feature if each in missing)
+                return replace(reply, notes=(*ready.notes, *refused, *reply.notes))
 
     def _wanted(self, request: ModelRequest) -> set[Feature]:
+        """The features that the request asks for and that the provider's wire format has a place for."""
         wanted = {
             Feature.TEMPERATURE: request.temperature is not None,
             Feature.TOP_P: request.top_p is not None,
@@ -291,19 +290,19 @@ class TransportClient(RichVLMClient):
         }
         return {feature for feature, yes in wanted.items() if yes and feature in self._features}
 
-    def _feature_notes(self, call: Call) -> tuple[str, ...]:
-        missing = self._wanted(call.request) & call.without
-        return tuple(f"{self.model} does not take {feature.value}" for feature in Feature if feature in missing)
 
-    def _log_retry(self, state: RetryCallState) -> None:
-        logger.warning(
-            "%s: attempt %d of %d failed, next in %.2f s: %s",
-            self.backend,
-            state.attempt_number,
-            self.settings.max_retries + 1,
-            state.upcoming_sleep,
-            failure_of(state),
-        )
+def encoded_pictures(
+    backend: str, request: ModelRequest, settings: ProviderSettings
+) -> tuple[tuple[tuple[str, EncodedImage], ...], tuple[str, ...]]:
+    """A request's pictures by their labels, within the provider's limits; and notes on what was done to them."""
+    images = tuple(
+        (item.label, item.image.encode(max_side=settings.max_image_side, max_bytes=settings.max_image_bytes))
+        for item in request.images
+    )
+    notes = tuple(f"{label}: {encoded.note}" for label, encoded in images if encoded.note)
+    for note in notes:
+        logger.warning("%s: %s", backend, note)
+    return images, notes
 
 
 _backoff = wait_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S) + wait_random(0, FIRST_WAIT_S)
@@ -317,31 +316,12 @@ def _wait(state: RetryCallState) -> float:
     return _backoff(state)
 
 
-def _checked_key(backend: str, key: str | None) -> str | None:
-    """The key without stray blanks. One that cannot stand in a header would be quoted by the HTTP library's error."""
-    if key is None:
-        return None
-    key = key.strip()
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise AuthenticationError(f"The API key of {backend} holds characters that no key has.")
-    return key
-
-
-def _checked_address(backend: str, address: str | None) -> str | None:
-    if address is None:
-        return None
+def _is_web_address(address: str) -> bool:
     try:
         parts = urlsplit(address)
-        complete = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        complete = False
-    if not complete:
-        raise BackendUnavailableError(
-            f"{backend} cannot be used.",
-            operator_detail="its base_url is not a web address",
-            hint="Write for example http://127.0.0.1:8000/v1.",
-        )
-    return address
+        return False
 
 
 # --- judging a reply -------------------------------------------------------------------------------------
@@ -359,6 +339,11 @@ def checked_text(backend: str, text: Any, *, truncated: bool, refusal: str | Non
     if not written.strip():
         raise BadResponseError(f"The reply of {backend} is empty.", output=written)
     return written
+
+
+def tokens_used(usage: Any, prompt: str, completion: str) -> TokenUsage:
+    """The token counts of a reply, by the names that the provider gives them."""
+    return TokenUsage(token_count(getattr(usage, prompt, None)), token_count(getattr(usage, completion, None)))
 
 
 def token_count(value: Any) -> int | None:
@@ -383,10 +368,9 @@ def sdk_readiness(
     """Tells whether a provider is ready, or the first thing that is missing: the SDK, then its key or address."""
 
     def readiness(settings: ProviderSettings) -> Readiness:
+        missing = None if getattr(settings, setting) else f"{variable} is not set"
         if not installed(module):
-            return Readiness(ready=False, reason=f"the extra is missing: pip install 'agenticiqa[{extra}]'")
-        if not getattr(settings, setting):
-            return Readiness(ready=False, reason=f"{variable} is not set")
-        return Readiness(ready=True, reason="ready")
+            missing = f"the extra is missing: pip install 'agenticiqa[{extra}]'"
+        return Readiness(ready=missing is None, reason=missing or "ready")
 
     return readiness

@@ -11,16 +11,17 @@ def visualize_graph(include_executor: bool = True, include_summarizer: bool = Tr
         START([START]) --> planner[Planner]
         planner --> END([END])
     """
-    lines = ["graph TD", "    START([START]) --> planner[Planner]"]
+    lines = ["START([START]) --> planner[Planner]"]
     if not include_executor:
-        return "\n".join([*lines, "    planner --> END([END])"])
-    lines.append("    planner --> executor[Executor]")
-    if not include_summarizer:
-        return "\n".join([*lines, "    executor --> END([END])", "    planner -.->|error| END"])
-    lines += [
-        "    executor --> summarizer[Summarizer]",
-        "    summarizer -->|need_replan=true & iter<max| planner",
-        "    summarizer -->|need_replan=false or iter>=max| END([END])",
-        "    planner -.->|error| END",
-    ]
-    return "\n".join(lines)
+        lines += ["planner --> END([END])"]
+    elif not include_summarizer:
+        lines += ["planner --> executor[Executor]", "executor --> END([END])", "planner -.->|error| END"]
+    else:
+        lines += [
+            "planner --> executor[Executor]",
+            "executor --> summarizer[Summarizer]",
+            "summarizer -->|need_replan=true & iter<max| planner",
+            "summarizer -->|need_replan=false or iter>=max| END([END])",
+            "planner -.->|error| END",
+        ]
+    return "\n    ".join(["graph TD", *lines])

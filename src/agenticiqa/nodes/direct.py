@@ -20,7 +20,7 @@ from agenticiqa.nodes.run_context import RunContext, context_of, step_reporter
 from agenticiqa.nodes.summarizer import PARSING_FAILED, failed_result, select_mode
 from agenticiqa.score_fusion import softmax
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, SummarizerOutput
-from agenticiqa.vlm_client import TypedBackend
+from agenticiqa.vlm_client import ModelRequest, TypedBackend
 
 logger = logging.getLogger(__name__)
 
@@ -33,18 +33,14 @@ def direct_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None)
             update: dict[str, Any] = {"summarizer_result": _answer(state, context), "error": None}
         except AgenticIQAError as error:
             logger.error("The direct question failed: %s", error)  # noqa: TRY400 - the message says it all
-            update = _failure(error, context)
+            context.error_kind = error.kind
+            # A model that could not be asked is, unlike a bad reply, the run's error too.
+            bad_reply = isinstance(error, BadResponseError)
+            reasoning = PARSING_FAILED if bad_reply else "The model could not be asked"
+            update = {"summarizer_result": failed_result(reasoning, error)}
+            update |= {} if bad_reply else {"error": f"{reasoning}: {error}"}
     step_reporter()("answer", {"result": update["summarizer_result"].model_dump(mode="json")})
     return update
-
-
-def _failure(error: AgenticIQAError, context: RunContext) -> dict[str, Any]:
-    """A result that says that there is no answer; a model that could not be asked is the run's error too."""
-    context.note_failure(error)
-    if isinstance(error, BadResponseError):
-        return {"summarizer_result": failed_result(PARSING_FAILED, error)}
-    reasoning = "The model could not be asked"
-    return {"summarizer_result": failed_result(reasoning, error), "error": f"{reasoning}: {error}"}
 
 
 def _answer(state: AgenticIQAState, context: RunContext) -> SummarizerOutput:
@@ -52,25 +48,18 @@ def _answer(state: AgenticIQAState, context: RunContext) -> SummarizerOutput:
     rating = not asked.options and asks_for_rating(query)
     form = AnswerForm(query, "scoring" if rating else "explanation", asked.options)
 
+    def request() -> ModelRequest:
+        template = DIRECT_RATING if rating else DIRECT_ANSWER
+        fields = {"options": form.options_section()}
+        return context.request("summarizer", state, template, fields, form.schema(), tuple(form.options))
+
     def typed_answer(backend: TypedBackend) -> tuple[AnswerForm, ParsedAnswer]:
         """A typed backend needs no prompt, but its own reading of the question: that is its plan."""
         plan = backend.plan()
         own = AnswerForm(query, select_mode(plan, query, has_options=bool(asked.options)), asked.options)
         return own, own.from_verdict(backend.answer(own.mode, plan, ExecutorOutput()))
 
-    step = Step(
-        "direct",
-        request=lambda: context.request(
-            "summarizer",
-            state,
-            DIRECT_RATING if rating else DIRECT_ANSWER,
-            {"options": form.options_section()},
-            form.schema(),
-            tuple(form.options),
-        ),
-        parse=lambda reply: (form, form.parse(reply)),
-        typed_call=typed_answer,
-    )
+    step = Step("direct", request, parse=lambda reply: (form, form.parse(reply)), typed_call=typed_answer)
     answered = context.model_caller("summarizer", asked).ask(step)
     return _result(*answered.value, answered.backend, context)
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from agenticiqa.pictures.regions import find_region, without_article
-from agenticiqa.state import DistortionAnalysis, ExecutorOutput, Gap, PlannerOutput
-from agenticiqa.vocabulary import CATEGORIES, GLOBAL, OVERALL, same_name
+from agenticiqa.state import ExecutorOutput, Gap, PlannerOutput
+from agenticiqa.vocabulary import CATEGORIES, GLOBAL, OVERALL, find_by_name, same_name
 
 logger = logging.getLogger(__name__)
 
@@ -23,9 +22,7 @@ HARMLESS = ("none", "slight")
 
 
 def should_replan(
-    executor_output: ExecutorOutput,
-    query_scope: Sequence[str] | str,
-    plan: PlannerOutput | None = None,
+    executor_output: ExecutorOutput, query_scope: Sequence[str] | str, plan: PlannerOutput | None = None
 ) -> tuple[bool, str]:
     """Whether the evidence has a critical gap, and which.
 
@@ -64,30 +61,23 @@ def scope_names(query_scope: Sequence[str] | str) -> list[str]:
     return [name.strip() for name in names if name.strip()] or [GLOBAL]
 
 
-def _covered(name: str, covered: Iterable[str]) -> bool:
-    return any(same_name(name, other) for other in covered)
-
-
 def _analysis_gaps(executor_output: ExecutorOutput, required: Sequence[str], *, absent_counts: bool) -> list[Gap]:
     analysis = executor_output.distortion_analysis
     if not analysis and not absent_counts:
         return []
-    missing = sorted({name for name in required if not _covered(name, analysis or {})})
-    if not missing:
-        return []
-    return [Gap("analysis", f"Missing analysis for {{{', '.join(map(repr, missing))}}}")]
+    missing = sorted({name for name in required if find_by_name(analysis, name) is None})
+    return [Gap("analysis", f"Missing analysis for {{{', '.join(map(repr, missing))}}}")] if missing else []
 
 
 def _no_scores(executor_output: ExecutorOutput) -> list[Gap]:
-    if any(scores for scores in (executor_output.quality_scores or {}).values()):
-        return []
-    return [Gap("scores", "No tool scores available")]
+    return [] if any((executor_output.quality_scores or {}).values()) else [Gap("scores", "No tool scores available")]
 
 
 def _asked_kinds(plan: PlannerOutput, name: str) -> list[str]:
     """The categories that the question names for an object: the evidence must be about these."""
-    named = plan.distortions or {}
-    kinds = next((kinds for other, kinds in named.items() if same_name(name, other)), named.get(GLOBAL, []))
+    kinds = find_by_name(plan.distortions, name)
+    if kinds is None:
+        kinds = (plan.distortions or {}).get(GLOBAL, [])
     # What lies outside the vocabulary has as many spellings as models.
     return [kind for kind in kinds if kind in CATEGORIES]
 
@@ -96,8 +86,9 @@ def _unanalysed(executor_output: ExecutorOutput, required: Sequence[str], plan: 
     """Objects that were analysed for anything but what was asked about them."""
     gaps = []
     for name in required:
-        asked, found = _asked_kinds(plan, name), [entry.type for entry in _analysis_of(executor_output, name)]
-        if asked and found and not set(asked) & set(found):
+        asked = _asked_kinds(plan, name)
+        found = {entry.type for entry in find_by_name(executor_output.distortion_analysis, name) or []}
+        if asked and found and not found & set(asked):
             gaps.append(Gap("analysis", f"Missing analysis of {', '.join(asked)} for {{{name!r}}}"))
     return gaps
 
@@ -106,68 +97,52 @@ def _unscored(executor_output: ExecutorOutput, required: Sequence[str], plan: Pl
     """Objects of the scope without any score, and distortions there that matter and have none."""
     gaps = []
     for name in required:
-        missing = _unscored_kinds(executor_output, plan, name)
-        if missing or not _filed_for(executor_output, name):
+        # Scores are filed under the object, or under the whole picture, which stands for objects of unknown places.
+        filed = find_by_name(executor_output.quality_scores, name) or {}
+        if not any(same_name(log.object, name) for log in executor_output.tool_logs):
+            filed = {**(find_by_name(executor_output.quality_scores, GLOBAL) or {}), **filed}
+        missing = _unscored_kinds(executor_output, plan, name, filed)
+        if missing or not filed:
             region = "the whole picture" if same_name(name, GLOBAL) else f"{name} region"
             kinds = f": {', '.join(missing)}" if missing else ""
             gaps.append(Gap("scores", f"Missing tool scores for {region}{kinds}"))
     return gaps
 
 
-def _unscored_kinds(executor_output: ExecutorOutput, plan: PlannerOutput, name: str) -> list[str]:
+def _unscored_kinds(
+    executor_output: ExecutorOutput, plan: PlannerOutput, name: str, filed: Mapping[str, tuple[str, float]]
+) -> list[str]:
     """Kinds whose chosen tool gave no score, and kinds that were asked about and that no tool measured."""
-    filed = _filed_for(executor_output, name)
-    selected = executor_output.selected_tools or {}
-    chosen = next((by_kind for other, by_kind in selected.items() if same_name(name, other)), {})
-    failed = [kind for kind, tool in chosen.items() if not _has_score(filed, kind, tool)]
+    by_tool = {(key, tool) for key, (tool, _) in filed.items()}
+    chosen = find_by_name(executor_output.selected_tools, name) or {}
+    failed = [k for k, tool in chosen.items() if not by_tool & {(k, tool), (f"{k} ({tool})", tool)}]
     measured = {key.partition(" (")[0] for key in filed}
     unmeasured = [kind for kind in _asked_kinds(plan, name) if not measured & {kind, OVERALL}]
-    found = {entry.type: entry.severity for entry in _analysis_of(executor_output, name)}
+    entries = find_by_name(executor_output.distortion_analysis, name) or []
+    found = {entry.type: entry.severity for entry in entries}
     key = [kind for kind in failed if found.get(kind) in KEY_SEVERITIES]
     # What was asked about and is neither measured nor found to be harmless is open.
     return list(dict.fromkeys([*key, *(k for k in unmeasured if found.get(k) not in HARMLESS)]))
-
-
-def _analysis_of(executor_output: ExecutorOutput, name: str) -> list[DistortionAnalysis]:
-    analysis = executor_output.distortion_analysis or {}
-    return next((entries for other, entries in analysis.items() if same_name(name, other)), [])
-
-
-def _filed_for(executor_output: ExecutorOutput, name: str) -> dict[str, tuple[str, float]]:
-    """Under the object, or under the whole picture, which stands for an object whose place is not known."""
-    own = _scores_of(executor_output, name)
-    place_is_known = any(same_name(log.object, name) for log in executor_output.tool_logs)
-    return own if place_is_known else {**_scores_of(executor_output, GLOBAL), **own}
-
-
-def _has_score(filed: Mapping[str, tuple[str, float]], kind: str, tool: str) -> bool:
-    return any(by == tool and key in (kind, f"{kind} ({tool})") for key, (by, _) in filed.items())
 
 
 def find_contradictions(executor_output: ExecutorOutput) -> list[str]:
     """Severe or extreme in the analysis, above 4.0 by measurement, for the same object and distortion."""
     found = []
     for name, entries in (executor_output.distortion_analysis or {}).items():
-        scores = _scores_of(executor_output, name)
+        scores = find_by_name(executor_output.quality_scores, name) or {}
         for entry in entries:
-            tool_and_score = scores.get(entry.type)
-            if entry.severity in SERIOUS and tool_and_score and tool_and_score[1] > HIGH_SCORE:
-                tool, score = tool_and_score
+            tool, score = scores.get(entry.type, ("", 0.0))
+            if entry.severity in SERIOUS and score > HIGH_SCORE:
                 claim = f"{entry.severity} {entry.type} but high scores ({tool} {score:.2f}) for {name}"
                 found.append(f"Contradictory evidence: {claim}")
     return found
 
 
-def _scores_of(executor_output: ExecutorOutput, name: str) -> dict[str, tuple[str, float]]:
-    scores = executor_output.quality_scores or {}
-    return next((by_kind for other, by_kind in scores.items() if same_name(name, other)), {})
-
-
 def _open_uncertainty(executor_output: ExecutorOutput, required: Sequence[str]) -> list[Gap]:
-    """An object about which the analysis says nothing certain at all."""
+    """Objects about which the analysis says nothing certain at all."""
     gaps = []
     for name, entries in (executor_output.distortion_analysis or {}).items():
-        if entries and all(entry.uncertain for entry in entries) and _covered(name, required):
+        if entries and all(entry.uncertain for entry in entries) and any(same_name(name, each) for each in required):
             kinds = ", ".join(entry.type for entry in entries)
             gaps.append(Gap("uncertainty", f"The analysis is uncertain about {kinds} for {name}"))
     return gaps
@@ -197,7 +172,8 @@ def enforce_regions(
     replans, whose switches may differ from the rules.
     """
     wanted = named_regions(question, regions or {}) or _only_one(plan, question, regions or {})
-    missing = [name for name in wanted if not _covered_by_region(name, plan)]
+    covered = {name for name in wanted for each in plan.scope_names if find_region(each, {name: (0, 0, 1, 1)})}
+    missing = [name for name in wanted if name not in covered]
     if not missing:
         return plan
     logger.info("Plan corrected: the question is about the given region %s", ", ".join(map(repr, missing)))
@@ -236,16 +212,9 @@ def _only_one(plan: PlannerOutput, question: str, regions: Regions) -> list[str]
 
     A region that is to be left out is named, and so is the picture in "Rate the picture".
     """
-    names_something = plan.scope_names != [GLOBAL] or _WHOLE.search(question)
-    return [
-        name
-        for name in regions
-        if len(regions) == 1 and not names_something and without_article(name) not in question.casefold()
-    ]
-
-
-def _covered_by_region(name: str, plan: PlannerOutput) -> bool:
-    return any(find_region(each, {name: (0, 0, 1, 1)}) for each in plan.scope_names)
+    if len(regions) != 1 or plan.scope_names != [GLOBAL] or _WHOLE.search(question):
+        return []
+    return [name for name in regions if without_article(name) not in question.casefold()]
 
 
 def _with_region(plan: PlannerOutput, name: str, question: str) -> PlannerOutput:
@@ -258,19 +227,13 @@ def _with_region(plan: PlannerOutput, name: str, question: str) -> PlannerOutput
     if kinds:
         distortions = {key: value for key, value in distortions.items() if key not in replaced} | {name: kinds}
     names = [each for each in scope if each not in replaced] + [name]
-    updates: dict[str, Any] = {
-        "query_scope": sorted(names, key=lambda each: _position(each, question)),
-        "distortions": distortions or None,
-    }
-    return plan.model_copy(update=updates)
+    # In the order of the question; what it does not name comes last.
+    places = {each: question.casefold().find(without_article(each)) for each in names}
+    names.sort(key=lambda each: places[each] if places[each] >= 0 else len(question))
+    return plan.model_copy(update={"query_scope": names, "distortions": distortions or None})
 
 
 def _says_more_of(longer: str, name: str) -> bool:
     """ "purple flowers" are the region "flowers"; "the edge of the flowers" is something else."""
     before, found, after = without_article(longer).rpartition(f" {without_article(name)}")
     return bool(found) and not after and not _PREPOSITIONS & set(before.split())
-
-
-def _position(name: str, question: str) -> int:
-    at = question.casefold().find(without_article(name))
-    return at if at >= 0 else len(question)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -19,21 +20,14 @@ from pydantic import BaseModel
 
 from agenticiqa.errors import AgenticIQAError, BadResponseError
 from agenticiqa.nodes.measurement import MeasuredScores, plan_jobs, run_jobs
-from agenticiqa.nodes.model_calls import Deadline, Few, Name, Sentences, Step, parse_as
+from agenticiqa.nodes.model_calls import Few, Name, Sentences, Step, parse_as
 from agenticiqa.nodes.prompts import ANALYSIS, DETECTION, SELECTION, PromptTemplate
 from agenticiqa.nodes.run_context import RunContext, StepReporter, context_of, step_reporter
 from agenticiqa.pictures.regions import known_boxes
 from agenticiqa.state import AgenticIQAState, Category, DistortionAnalysis, ExecutorOutput, PlannerOutput
 from agenticiqa.tools.measuring import ToolRunner
-from agenticiqa.vlm_client import (
-    Analysis,
-    Distortions,
-    LabelledImage,
-    OfferedTool,
-    Selection,
-    TypedBackend,
-)
-from agenticiqa.vocabulary import CATEGORIES, OVERALL, same_name
+from agenticiqa.vlm_client import Analysis, Distortions, OfferedTool, Selection, TypedBackend
+from agenticiqa.vocabulary import CATEGORIES, OVERALL, find_by_name, same_name
 
 logger = logging.getLogger(__name__)
 
@@ -101,11 +95,16 @@ class _Execution:
         self.errors: list[str] = []
         self.scope = self.plan.scope_names
         self.asked = self.context.asked(self.state)
-        self.pictures: tuple[LabelledImage, ...] = self.context.labelled_pictures(self.state)
+        self.pictures = [picture.image for picture in self.context.labelled_pictures(self.state)]
         self.has_reference = len(self.pictures) > 1
         self.boxes = known_boxes(self.scope, self.state.get("regions"))
+        # The smallest width and height any chosen tool will have to measure.
+        sizes = [self.pictures[0].size, *((box.width, box.height) for box in self.boxes.values())]
+        self.smallest = min(width for width, _ in sizes), min(height for _, height in sizes)
+        # Tools that an earlier pass of this run showed to be of no use here.
+        self.failed_tools = {job.tool.name for job in self.context.permanent_failures}
         # One limit for the whole pass, however many steps ask.
-        self.deadline = Deadline(self.context.settings.executor.node_timeout_s)
+        self.deadline = time.monotonic() + self.context.settings.executor.node_timeout_s
 
     def run(self) -> ExecutorOutput:
         switches = self.plan.plan
@@ -133,86 +132,71 @@ class _Execution:
             errors=self.errors,
         )
 
-    # --- detection ---
-
     def _detect(self) -> Distortions | None:
         fields = {"categories": ", ".join(CATEGORIES), "objects": json.dumps(self.scope, ensure_ascii=False)}
-        found = self._ask(DETECTION, fields, DetectionReply, self._detected, lambda backend: backend.detect(self.scope))
+
+        def read(reply: DetectionReply) -> Distortions:
+            found: Distortions = {}
+            for item in reply.objects:
+                if name := self._in_scope(item.object):
+                    found.setdefault(name, []).extend(item.types)
+            return found
+
+        found = self._ask(DETECTION, fields, DetectionReply, read, lambda backend: backend.detect(self.scope))
         if found is None:
             return None
         evidence = ExecutorOutput(distortion_set=found).distortion_set or {}
         self.report("detection", {"distortions": evidence})
         return evidence
 
-    def _detected(self, reply: DetectionReply) -> Distortions:
-        found: Distortions = {}
-        for item in reply.objects:
-            name = self._in_scope(item.object)
-            if name is not None:
-                found.setdefault(name, []).extend(item.types)
-        return found
-
-    # --- analysis ---
-
     def _analyse(self, candidates: Distortions) -> Analysis | None:
         to_judge = {name: kinds for name, kinds in candidates.items() if kinds}
         # An object in which detection saw nothing is covered: there is nothing to analyse.
         if not to_judge:
             return {name: [] for name in candidates} or None
-        judged = self._ask(
-            ANALYSIS,
-            {"objects": self._listing(to_judge)},
-            AnalysisReply,
-            self._analysed,
-            lambda backend: backend.analyse(to_judge),
-        )
+
+        def read(reply: AnalysisReply) -> Analysis:
+            analysis: Analysis = {}
+            for item in reply.analysis:
+                if name := self._in_scope(item.object):
+                    entry = DistortionAnalysis.model_validate(item.model_dump(exclude={"object"}))
+                    analysis.setdefault(name, []).append(entry)
+            return analysis
+
+        fields = {"objects": self._listing(to_judge)}
+        judged = self._ask(ANALYSIS, fields, AnalysisReply, read, lambda backend: backend.analyse(to_judge))
         if judged is None:
             return None
         analysis: Analysis = {name: [] for name in candidates if name not in to_judge} | judged
         self.report("analysis", {"analysis": {n: [e.for_prompt() for e in es] for n, es in analysis.items()}})
         return analysis
 
-    def _analysed(self, reply: AnalysisReply) -> Analysis:
-        analysis: Analysis = {}
-        for item in reply.analysis:
-            name = self._in_scope(item.object)
-            if name is not None:
-                entry = DistortionAnalysis.model_validate(item.model_dump(exclude={"object"}))
-                analysis.setdefault(name, []).append(entry)
-        return analysis
-
-    # --- selection ---
-
     def _select(self, candidates: Distortions, nothing_known: bool) -> Selection | None:
         wanted = {name: kinds or [OVERALL] for name, kinds in candidates.items()}
         if nothing_known or not wanted:
             wanted = {name: [OVERALL] for name in self.scope}
-        fitting = self.context.tools.offered(has_reference=self.has_reference, size=self._smallest())
-        offered = [tool for tool in fitting if tool.name not in self._failed_tools()]
+        fitting = self.context.tools.offered(has_reference=self.has_reference, size=self.smallest)
+        offered = [tool for tool in fitting if tool.name not in self.failed_tools]
         if not offered:
             self.errors.append("selection: no measuring tool can run on this picture")
             return None
-        names = [tool.name for tool in offered]
         known = [OfferedTool(tool.name, tool.needs_reference, tool.spec.good_at) for tool in offered]
         chosen = self._ask(
             SELECTION,
             {"tools": "\n".join(f"- {tool.describe()}" for tool in offered), "objects": self._listing(wanted)},
             SelectionReply,
-            lambda reply: self._chosen(_only_offered(reply, names), wanted),
+            lambda reply: self._chosen(reply, [tool.name for tool in offered], wanted),
             lambda backend: backend.select(wanted, known),
         )
         selected = self._catalogue_choice(wanted) if chosen is None else chosen
         self.report("selection", {"tools": selected})
         return selected
 
-    def _smallest(self) -> tuple[int, int]:
-        """The smallest width and height any chosen tool will have to measure."""
-        width, height = self.pictures[0].image.size
-        boxes = self.boxes.values()
-        return min([width, *(box.width for box in boxes)]), min([height, *(box.height for box in boxes)])
-
-    def _chosen(self, reply: SelectionReply, wanted: Distortions) -> Selection:
+    def _chosen(self, reply: SelectionReply, offered: list[str], wanted: Distortions) -> Selection:
         """The model's choices, completed from the catalogue where it left a distortion out."""
+        unknown = [each.tool for each in reply.selection if not any(same_name(each.tool, name) for name in offered)]
+        if unknown:
+            raise BadResponseError(f"The reply chooses tools that were not offered: {', '.join(unknown)}.")
         selected = self._catalogue_choice(wanted)
         for choice in reply.selection:
             name = self._in_scope(choice.object)
@@ -225,17 +209,11 @@ class _Execution:
         return {name: {kind: self._best_for(kind) for kind in kinds} for name, kinds in wanted.items()}
 
     def _best_for(self, kind: str) -> str:
-        tools, failed = self.context.tools, self._failed_tools()
-        ranked = tools.ranked_for(kind, has_reference=self.has_reference, size=self._smallest())
-        left = [tool for tool in ranked if tool.name not in failed]
-        best = left[0] if left else tools.best_for(kind, has_reference=self.has_reference, size=self._smallest())
+        tools = self.context.tools
+        ranked = tools.ranked_for(kind, has_reference=self.has_reference, size=self.smallest)
+        left = [tool for tool in ranked if tool.name not in self.failed_tools]
+        best = left[0] if left else tools.best_for(kind, has_reference=self.has_reference, size=self.smallest)
         return best.name
-
-    def _failed_tools(self) -> set[str]:
-        """Tools that an earlier pass of this run showed to be of no use here."""
-        return {job.tool.name for job in self.context.permanent_failures}
-
-    # --- execution ---
 
     def _measure(self, distortions: Distortions, selected: Selection | None) -> MeasuredScores:
         if selected is None and not self.plan.named_tools:
@@ -253,8 +231,8 @@ class _Execution:
         again = dict.fromkeys(order.job for order in orders if order.job in failures)
         refused += [f"tool {job.tool.name}: {failures[job]} (not tried again)" for job in again]
         orders = [order for order in orders if order.job not in failures]
-        reference = self.pictures[1].image if self.has_reference else None
-        bench = ToolRunner(self.pictures[0].image, reference, self.context.cache, memory=self.context.memory)
+        reference = self.pictures[1] if self.has_reference else None
+        bench = ToolRunner(self.pictures[0], reference, self.context.cache, memory=self.context.memory)
         with self.context.timed("tools"):
             measured = run_jobs(orders, bench, self.context.settings.pipeline.tools)
         failures.update(measured.permanent_failures)
@@ -270,11 +248,9 @@ class _Execution:
         if self.plan.named_tools or not (last and last.need_replan and last.conflict and before):
             return []
         measured = list(dict.fromkeys(log.tool for log in before.tool_logs if log.calibrated_score is not None))
-        ranked = self.context.tools.ranked_for(OVERALL, has_reference=self.has_reference, size=self._smallest())
+        ranked = self.context.tools.ranked_for(OVERALL, has_reference=self.has_reference, size=self.smallest)
         further = [tool.name for tool in ranked if tool.calibration and tool.name not in measured]
         return [*measured, *further[:FURTHER_TOOLS]]
-
-    # --- asking ---
 
     def _ask(
         self,
@@ -285,24 +261,20 @@ class _Execution:
         typed_call: Callable[[TypedBackend], T],
     ) -> T | None:
         """A step's result, or None with the failure written down: the other steps go on."""
+        # On a replan: what the last pass left open. A reply kept from that pass must not answer this one.
+        last = self.state.get("summarizer_result")
+        gap = last.replan_reason or "" if last and last.need_replan else ""
         step = Step(
             template.name,
-            request=lambda: self.context.request(
-                "executor", self.state, template, {"gap": self._gap(), **fields}, schema
-            ),
+            request=lambda: self.context.request("executor", self.state, template, {"gap": gap, **fields}, schema),
             parse=lambda reply: read(parse_as(schema)(reply)),
             typed_call=typed_call,
         )
-        caller = self.context.model_caller
         with self.context.timed(f"executor.{template.name}"):
+            caller = self.context.model_caller
             return self._attempt(
                 template.name, lambda: caller("executor", self.asked, deadline=self.deadline).ask(step).value
             )
-
-    def _gap(self) -> str:
-        """On a replan: what the last pass left open. A reply kept from that pass must not answer this one."""
-        last = self.state.get("summarizer_result")
-        return last.replan_reason or "" if last and last.need_replan else ""
 
     def _attempt(self, step: str, action: Callable[[], T]) -> T | None:
         """The step's result, or None with the failure written down; the other steps go on."""
@@ -338,13 +310,4 @@ def _spread_over_scope(named: Distortions | None, scope: list[str]) -> Distortio
     if not named:
         return {}
     everything = list(dict.fromkeys(kind for kinds in named.values() for kind in kinds))
-    return {
-        name: next((kinds for other, kinds in named.items() if same_name(name, other)), everything) for name in scope
-    }
-
-
-def _only_offered(reply: SelectionReply, names: list[str]) -> SelectionReply:
-    unknown = [choice.tool for choice in reply.selection if not any(same_name(choice.tool, name) for name in names)]
-    if unknown:
-        raise BadResponseError(f"The reply chooses tools that were not offered: {', '.join(unknown)}.")
-    return reply
+    return {name: everything if (own := find_by_name(named, name)) is None else own for name in scope}

@@ -60,30 +60,21 @@ def plan_jobs(
     refused: list[str] = []
     for tool_name, name, kinds in wanted:
         try:
-            tool = _runnable(tools, tool_name, has_reference)
+            tool = tools.find(tool_name)
+            if tool.needs_reference and not has_reference:
+                missing = f"{tool.name} compares with a reference picture, and none was given."
+                raise ToolError(missing, hint="Give one with --reference.", client_hint="")  # noqa: TRY301
         except ToolError as error:
             refused.append(f"tool {tool_name}: {error}")
             continue
-        jobs.append(_job(tool, name, kinds, find_region(name, regions)))
+        box = find_region(name, regions)
+        if box is not None or name == GLOBAL:
+            jobs.append(MeasurementJob(tool, box, name, kinds))
+        else:
+            # The place of the object is not known: the score is the whole picture's and is filed as such.
+            note = f"{name!r} has no known region: measured on the whole picture"
+            jobs.append(MeasurementJob(tool, None, GLOBAL, kinds, note))
     return jobs, list(dict.fromkeys(refused))
-
-
-def _runnable(tools: ToolRegistry, name: str, has_reference: bool) -> Tool:
-    tool = tools.find(name)
-    if tool.needs_reference and not has_reference:
-        raise ToolError(
-            f"{tool.name} compares with a reference picture, and none was given.",
-            hint="Give one with --reference.",
-            client_hint="",
-        )
-    return tool
-
-
-def _job(tool: Tool, name: str, kinds: tuple[str, ...], box: Box | None) -> MeasurementJob:
-    if box is not None or name == GLOBAL:
-        return MeasurementJob(tool, box, name, kinds)
-    # The place of the object is not known: the score is the whole picture's and is filed as such.
-    return MeasurementJob(tool, None, GLOBAL, kinds, f"{name!r} has no known region: measured on the whole picture")
 
 
 def run_jobs(jobs: Sequence[MeasurementJob], runner: ToolRunner, settings: ToolSettings) -> MeasuredScores:
@@ -92,12 +83,25 @@ def run_jobs(jobs: Sequence[MeasurementJob], runner: ToolRunner, settings: ToolS
     results = runner.run(tool_jobs, max_workers=settings.max_workers, timeout_s=settings.timeout_s)
     by_job = dict(zip(tool_jobs, results, strict=True))
     lasting = {job: result.error for job, result in by_job.items() if result.error is not None and not result.timed_out}
-    return MeasuredScores(_filed(jobs, by_job) or None, list(_logs(jobs, by_job)), lasting)
+    scores: Scores = {}
+    for each in jobs:
+        calibrated = by_job[each.job].calibrated
+        if calibrated is None:
+            continue
+        by_kind = scores.setdefault(each.filed_under, {})
+        for kind in each.distortions:
+            # A second tool for the same distortion gets a key of its own instead of replacing the first.
+            taken = by_kind.get(kind, (each.tool.name,))[0] != each.tool.name
+            by_kind[f"{kind} ({each.tool.name})" if taken else kind] = (each.tool.name, round(calibrated, 4))
+    return MeasuredScores(scores or None, list(_logs(jobs, by_job)), lasting)
 
 
 def _logs(jobs: Sequence[MeasurementJob], results: Mapping[ToolJob, JobResult]) -> Iterable[ToolExecutionLog]:
     for job, result in results.items():
         own = [each for each in jobs if each.job == job]
+        note = next((each.note for each in own if each.note), None)
+        if note is None and result.error is None and result.calibrated is None:
+            note = f"{job.tool.name} has no calibration to 1..5: only its raw value is known"
         yield ToolExecutionLog(
             tool=job.tool.name,
             object=own[0].filed_under,
@@ -108,27 +112,6 @@ def _logs(jobs: Sequence[MeasurementJob], results: Mapping[ToolJob, JobResult]) 
             higher_is_better=job.tool.spec.higher_is_better,
             seconds=result.seconds,
             cached=result.cached,
-            note=next((each.note for each in own if each.note), None) or _without_calibration(result),
+            note=note,
             error=result.error,
         )
-
-
-def _without_calibration(result: JobResult) -> str | None:
-    if result.error or result.calibrated is not None:
-        return None
-    return f"{result.job.tool.name} has no calibration to 1..5: only its raw value is known"
-
-
-def _filed(jobs: Sequence[MeasurementJob], results: Mapping[ToolJob, JobResult]) -> Scores:
-    scores: Scores = {}
-    for each in jobs:
-        calibrated = results[each.job].calibrated
-        if calibrated is None:
-            continue
-        by_kind = scores.setdefault(each.filed_under, {})
-        for kind in each.distortions:
-            taken = by_kind.get(kind)
-            # A second tool for the same distortion gets a key of its own instead of replacing the first.
-            key = kind if taken is None or taken[0] == each.tool.name else f"{kind} ({each.tool.name})"
-            by_kind[key] = (each.tool.name, round(calibrated, 4))
-    return scores

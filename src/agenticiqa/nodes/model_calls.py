@@ -6,9 +6,9 @@ import json
 import logging
 import math
 import re
-import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -56,14 +56,9 @@ class CallRecord:
 
 @dataclass
 class CallLog:
-    """All calls of a run; agents write to it from several threads."""
+    """All calls of a run; agents append to it from several threads."""
 
     records: list[CallRecord] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    def add(self, record: CallRecord) -> None:
-        with self._lock:
-            self.records.append(record)
 
     @property
     def made(self) -> list[CallRecord]:
@@ -94,17 +89,6 @@ class Answered(Generic[T]):
 
     value: T
     backend: str
-    attempts: int
-
-
-class Deadline:
-    """How much of an agent's time is left."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
-
-    def remaining(self) -> float:
-        return self._end - time.monotonic()
 
 
 @dataclass
@@ -119,7 +103,8 @@ class ModelCaller:
     calls: CallLog
     cache: DiskCache | None
     attempts: int = 3
-    deadline: Deadline | None = None
+    deadline: float = math.inf
+    """When the agent's time is used up, on the clock of ``time.monotonic``."""
     secrets: Sequence[str] = ()
     """Keys that a provider's words may repeat; they are taken out of every failure."""
 
@@ -139,7 +124,7 @@ class ModelCaller:
             try:
                 backend = self.typed_backend_of(client)
                 if backend is not None:
-                    return Answered(self._call_typed(client, backend, step), client.backend, 1)
+                    return Answered(self._call_typed(client, backend, step), client.backend)
                 return self._prompt(client, step, tries)
             except BackendError as error:
                 left -= tries
@@ -151,21 +136,20 @@ class ModelCaller:
 
     def _call_typed(self, client: VLMClient, backend: TypedBackend, step: Step[T]) -> T:
         started = time.perf_counter()
-        failure: BackendError | None = None
+        failed = ""
         try:
             return step.typed_call(backend)
         except BackendError as error:
-            failure = error
+            failed = error.kind
             raise
         except (AgenticIQAError, Cancelled):
             raise
         except Exception as error:
             failure = _third_party(client, error)
+            failed = failure.kind
             raise failure from error
         finally:
-            self._record(
-                client, step.name, time.perf_counter() - started, ModelReply("", model=backend.name), error=failure
-            )
+            self._record(client, step.name, started, ModelReply("", model=backend.name), failed)
 
     def _prompt(self, client: VLMClient, step: Step[T], tries: int) -> Answered[T]:
         failure: BadResponseError | None = None
@@ -176,55 +160,49 @@ class ModelCaller:
             try:
                 reply = self._reply(client, asked, step.name)
                 value = step.parse(reply)
-            except (BadResponseError, ValidationError) as error:
-                failure = _as_bad_response(error)
+            except (BackendError, ValidationError) as error:
+                failed = error if isinstance(error, BackendError) else _wrong_form(error)
+                on = step.log_context and f" on {step.log_context}"
+                logger.warning(
+                    "%s %s: attempt %d of %d%s failed: %s: %s",
+                    self.role, step.name, attempt, tries, on, type(error).__name__, failed.message,
+                )  # fmt: skip
+                if not isinstance(failed, BadResponseError):
+                    raise
+                failure = failed
                 failure.output = failure.output or (reply.text if reply else "")
-                self._log_attempt(step, attempt, tries, error, failure.message)
                 continue
-            except BackendError as error:
-                self._log_attempt(step, attempt, tries, error, error.message)
-                raise
-            self._remember(client, asked, reply)
-            return Answered(value, client.backend, attempt)
+            if self.cache and client.cacheable:
+                self.cache.put(_cache_key(client, asked), _stored(reply))
+            return Answered(value, client.backend)
         raise failure or BadResponseError(f"No call was left to ask {client.backend}.")
 
-    def _log_attempt(self, step: Step[T], attempt: int, tries: int, error: Exception, message: str) -> None:
-        on = step.log_context and f" on {step.log_context}"
-        logger.warning(
-            "%s %s: attempt %d of %d%s failed: %s: %s",
-            self.role, step.name, attempt, tries, on, type(error).__name__, message,
-        )  # fmt: skip
-
-    # --- one call ---
-
     def _reply(self, client: VLMClient, request: ModelRequest, step: str) -> ModelReply:
+        """The reply to one request, from the cache where it is there; on record either way."""
         logger.debug("%s %s prompt:\n%s", self.role, step, request.full_prompt)
-        cached = self.cache.get(self._key(client, request)) if self.cache and client.cacheable else None
-        if cached is not None:
-            reply = _reply_from_json(cached)
-            self._record(client, step, 0.0, reply, cached=True)
-        else:
-            reply = self._call(client, request, step)
-        logger.debug("%s %s reply: %s", self.role, step, _shortened(reply.text))
-        return reply
-
-    def _call(self, client: VLMClient, request: ModelRequest, step: str) -> ModelReply:
-        checkpoint()
-        timeout = self._time_left(request)
         started = time.perf_counter()
-        try:
-            reply = _complete(client, replace(request, timeout_s=timeout))
-        except BackendError as error:
-            error.message = redact(error.message, self.secrets)
-            self._record(client, step, time.perf_counter() - started, ModelReply(""), error=error)
-            raise
-        self._record(client, step, time.perf_counter() - started, reply)
+        stored = self.cache.get(_cache_key(client, request)) if self.cache and client.cacheable else None
+        if stored is not None:
+            # Replies of earlier versions were kept without their tokens.
+            usage = TokenUsage(*stored.pop("tokens", ()))
+            reply = ModelReply(**{**stored, "notes": tuple(stored["notes"])}, usage=usage)
+        else:
+            checkpoint()
+            timely = replace(request, timeout_s=self._time_left(request))
+            try:
+                reply = _complete(client, timely)
+            except BackendError as error:
+                error.message = redact(error.message, self.secrets)
+                self._record(client, step, started, ModelReply(""), error.kind)
+                raise
+        self._record(client, step, started, reply, cached=stored is not None)
+        extra = len(reply.text) - LOGGED_REPLY_CHARS
+        more = f"… ({extra} more characters)" if extra > 0 else ""
+        logger.debug("%s %s reply: %s%s", self.role, step, reply.text[:LOGGED_REPLY_CHARS], more)
         return reply
 
     def _time_left(self, request: ModelRequest) -> float:
-        if self.deadline is None:
-            return request.timeout_s
-        left = self.deadline.remaining()
+        left = self.deadline - time.monotonic()
         if left <= 0:
             raise BackendTimeoutError(
                 f"The {self.role} used up its time.", hint=f"Raise {self.role}.node_timeout_s in model_backends.yaml."
@@ -232,53 +210,49 @@ class ModelCaller:
         return min(left, request.timeout_s)
 
     def _record(
-        self,
-        client: VLMClient,
-        step: str,
-        seconds: float,
-        reply: ModelReply,
-        *,
-        cached: bool = False,
-        error: BackendError | None = None,
+        self, client: VLMClient, step: str, started: float, reply: ModelReply, error: str = "", *, cached: bool = False
     ) -> None:
-        usage = TokenUsage(0, 0) if cached else reply.usage
         price = estimate_cost(client.backend, reply.usage)
-        self.calls.add(
-            CallRecord(
-                role=self.role,
-                step=step,
-                backend=client.backend,
-                model=reply.model,
-                seconds=seconds,
-                usage=usage,
-                cost_usd=0.0 if cached else price,
-                cached_cost_usd=price if cached else 0.0,
-                cached=cached,
-                error=error.kind if error else None,
-                notes=reply.notes,
-            )
+        record = CallRecord(
+            role=self.role,
+            step=step,
+            backend=client.backend,
+            model=reply.model,
+            seconds=0.0 if cached else time.perf_counter() - started,
+            usage=TokenUsage(0, 0) if cached else reply.usage,
+            cost_usd=0.0 if cached else price,
+            cached_cost_usd=price if cached else 0.0,
+            cached=cached,
+            error=error or None,
+            notes=reply.notes,
         )
+        self.calls.records.append(record)
 
-    # --- cache ---
 
-    def _key(self, client: VLMClient, request: ModelRequest) -> str:
-        """Query, feedback and prompt version are all inside the prompt text."""
-        return content_key(
-            "reply",
-            {
-                "client": client.identity,
-                "system": request.system,
-                "user": request.user,
-                "images": [(item.label, item.image.sha256) for item in request.images],
-                "schema": request.schema.model_json_schema() if request.schema else None,
-                "letters": request.answer_letters,
-                "parameters": [request.temperature, request.top_p, request.max_tokens],
-            },
-        )
+def _cache_key(client: VLMClient, request: ModelRequest) -> str:
+    """Query, feedback and prompt version are all inside the prompt text."""
+    return content_key(
+        "reply",
+        {
+            "client": client.identity,
+            "system": request.system,
+            "user": request.user,
+            "images": [(item.label, item.image.sha256) for item in request.images],
+            "schema": request.schema.model_json_schema() if request.schema else None,
+            "letters": request.answer_letters,
+            "parameters": [request.temperature, request.top_p, request.max_tokens],
+        },
+    )
 
-    def _remember(self, client: VLMClient, request: ModelRequest, reply: ModelReply) -> None:
-        if self.cache and client.cacheable:
-            self.cache.put(self._key(client, request), _reply_to_json(reply))
+
+def _stored(reply: ModelReply) -> dict[str, Any]:
+    return {
+        "text": reply.text,
+        "answer_logprobs": dict(reply.answer_logprobs) if reply.answer_logprobs else None,
+        "model": reply.model,
+        "notes": list(reply.notes),
+        "tokens": [reply.usage.prompt, reply.usage.completion],
+    }
 
 
 def _complete(client: VLMClient, request: ModelRequest) -> ModelReply:
@@ -301,39 +275,11 @@ def _third_party(client: VLMClient, error: Exception) -> BackendError:
     return BackendError(f"The backend {name} failed: {type(error).__name__}: {error}.")
 
 
-def _as_bad_response(error: BadResponseError | ValidationError) -> BadResponseError:
-    if isinstance(error, BadResponseError):
-        return error
+def _wrong_form(error: ValidationError) -> BadResponseError:
     problems = "; ".join(
         f"{'.'.join(map(str, item['loc'])) or 'reply'}: {item['msg']}" for item in error.errors(include_url=False)[:5]
     )
     return BadResponseError(f"The reply does not have the required form ({problems}).")
-
-
-def _shortened(text: str) -> str:
-    extra = len(text) - LOGGED_REPLY_CHARS
-    return text if extra <= 0 else f"{text[:LOGGED_REPLY_CHARS]}… ({extra} more characters)"
-
-
-def _reply_to_json(reply: ModelReply) -> dict[str, Any]:
-    return {
-        "text": reply.text,
-        "answer_logprobs": dict(reply.answer_logprobs) if reply.answer_logprobs else None,
-        "model": reply.model,
-        "notes": list(reply.notes),
-        "tokens": [reply.usage.prompt, reply.usage.completion],
-    }
-
-
-def _reply_from_json(stored: dict[str, Any]) -> ModelReply:
-    return ModelReply(
-        text=stored["text"],
-        answer_logprobs=stored["answer_logprobs"],
-        model=stored["model"],
-        notes=tuple(stored["notes"]),
-        # Replies of earlier versions were kept without their tokens.
-        usage=TokenUsage(*stored.get("tokens", (None, None))),
-    )
 
 
 # --- reading JSON replies ---
@@ -349,28 +295,14 @@ def parse_json_object(text: str) -> dict[str, Any]:
     """
     if not text.strip():
         raise BadResponseError("The reply is empty.", output=text)
-    fenced = _FENCE.search(text)
-    for candidate in (text, fenced[1] if fenced else "", _outermost_braces(text)):
-        try:
-            value = json.loads(candidate)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            return value
+    outermost_braces = text[text.find("{") : text.rfind("}") + 1]
+    for candidate in (text, *_FENCE.findall(text)[:1], outermost_braces):
+        with suppress(ValueError, RecursionError):
+            if isinstance(value := json.loads(candidate), dict):
+                return value
     raise BadResponseError("The reply is not a JSON object.", output=text)
 
 
-def _outermost_braces(text: str) -> str:
-    return text[text.find("{") : text.rfind("}") + 1]
-
-
 def parse_as(model: type[M]) -> Callable[[ModelReply], M]:
-    """A parser for a :class:`Step` that validates against a Pydantic model and keeps the model's own words."""
-
-    def parse(reply: ModelReply) -> M:
-        try:
-            return model.model_validate(parse_json_object(reply.text))
-        except ValidationError as error:
-            raise BadResponseError(_as_bad_response(error).message, output=reply.text) from error
-
-    return parse
+    """A parser for a :class:`Step`: the JSON object in a reply, checked against a Pydantic model."""
+    return lambda reply: model.model_validate(parse_json_object(reply.text))

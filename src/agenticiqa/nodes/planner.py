@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Optional
 
 from langchain_core.runnables import RunnableConfig
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.nodes.ablation import apply_ablation, fixed_plan, planner_is_asked
@@ -38,8 +38,6 @@ REPLAN_CALL_BUDGET = 3
 class ObjectDistortions(BaseModel):
     """An object and the distortion categories named for it."""
 
-    model_config = ConfigDict(extra="ignore")
-
     object: Name
     types: Few[Name]
 
@@ -60,48 +58,34 @@ class PlanReply(BaseModel):
     def _accept_other_spellings(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        distortions, tool = data.get("distortions"), data.get("required_tool")
+        scope, distortions, tool = (data.get(key) for key in ("query_scope", "distortions", "required_tool"))
         if isinstance(distortions, dict):
             distortions = [{"object": name, "types": types} for name, types in distortions.items()]
-        scope = data.get("query_scope")
-        if isinstance(scope, str) and scope.strip().casefold() != "global":
-            scope = [scope]
-        elif isinstance(scope, str):
-            scope = "Global"
+        if isinstance(scope, str):
+            scope = "Global" if scope.strip().casefold() == "global" else [scope]
         if isinstance(tool, str):
             tool = [tool] if tool.strip().lower() not in ("", "none", "null") else None
         return {**data, "query_scope": scope, "distortions": distortions or None, "required_tool": tool}
 
-    def _by_object(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for item in self.distortions or []:
-            found.setdefault(item.object, []).extend(item.types)
-        return found
-
     def to_plan(self) -> PlannerOutput:
-        return PlannerOutput.model_validate(
-            {
-                **self.model_dump(exclude={"distortions", "plan"}),
-                "distortions": self._by_object() or None,
-                "plan": self.plan,
-            }
-        )
+        by_object: dict[str, list[str]] = {}
+        for item in self.distortions or []:
+            by_object.setdefault(item.object, []).extend(item.types)
+        return PlannerOutput.model_validate({**self.model_dump(), "distortions": by_object or None})
 
 
 def planner_node(state: AgenticIQAState, config: Optional[RunnableConfig] = None) -> dict[str, Any]:
     """Read the question, write the plan. On a replan the reason and the previous plan are part of the question."""
     context = context_of(config)
-    report = step_reporter()
     with context.timed("planner"):
         try:
             plan = _make_plan(state, context)
         except AgenticIQAError as error:
             logger.error("Planning failed: %s", error)  # noqa: TRY400 - the message says it all
-            context.note_failure(error)
+            context.error_kind = error.kind
             return {"error": f"Planning failed: {error}"}
-    previous = state.get("plan")
-    report("plan", {"plan": plan.model_dump(mode="json")})
-    unchanged = state.get("unchanged_plans", 0) + 1 if _is_replan(state) and plan == previous else 0
+    step_reporter()("plan", {"plan": plan.model_dump(mode="json")})
+    unchanged = state.get("unchanged_plans", 0) + 1 if _is_replan(state) and plan == state.get("plan") else 0
     return {"plan": plan, "unchanged_plans": unchanged, "error": None}
 
 
@@ -151,18 +135,18 @@ def _apply_constraints(
 ) -> PlannerOutput:
     """Facts, not judgements: whether a reference is there, that a named tool runs, and tools after a conflict."""
     updates: dict[str, Any] = {}
-    known = {tool_key(name) for name in plan.named_tools}
+    named = plan.named_tools
+    known = {tool_key(name) for name in named}
     forgotten = [name for name in named_tools if tool_key(name) not in known] if plan.query_type == "IQA" else []
     if forgotten:
         logger.info("Plan corrected: the question names %s", ", ".join(forgotten))
-        first, *rest = [*plan.named_tools, *forgotten]
-        plan = plan.model_copy(update={"required_tool": first, "extra_tools": rest})
+        named += forgotten
+        updates |= {"required_tool": named[0], "extra_tools": named[1:]}
     mode = "Full-Reference" if has_reference else "No-Reference"
     if plan.reference_mode != mode:
         logger.info("Plan corrected: reference_mode is %s", mode)
         updates["reference_mode"] = mode
-    if (plan.named_tools or measure_more) and not plan.plan.tool_execution:
-        wanted = ", ".join(plan.named_tools) or "a second measurement"
-        logger.info("Plan corrected: %s was asked for, so tools run", wanted)
+    if (named or measure_more) and not plan.plan.tool_execution:
+        logger.info("Plan corrected: %s was asked for, so tools run", ", ".join(named) or "a second measurement")
         updates["plan"] = plan.plan.model_copy(update={"tool_execution": True})
-    return plan.model_copy(update=updates) if updates else plan
+    return plan.model_copy(update=updates)

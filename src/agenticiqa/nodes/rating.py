@@ -60,36 +60,27 @@ def rate(
     score = float(LETTER_LEVELS[letter]) if bare else fusion.fuse_scores(fused, p)
     fused_letter = fusion.map_to_level(score)
     alpha = fusion.compute_perceptual_weights(fused)
+    mean, overlap = fusion.tool_mean(tool_scores), fusion.overlap(tool_scores, said)
     details: dict[str, Any] = {
         "tool_scores": [round(each, 4) for each in tool_scores],
-        "tool_mean": fusion.tool_mean(tool_scores),
+        "tool_mean": mean,
         # Keys are texts, as JSON has no others: what is stored reads back the same.
         "alpha": {str(level): weight for level, weight in alpha.items()},
         "p": {str(level): probability for level, probability in p.items()},
         "p_source": "log-probabilities" if usable else "classification",
         "q": score,
         "letter": fused_letter,
-        "overlap": round(fusion.overlap(tool_scores, said), 4),
+        "overlap": round(overlap, 4),
     }
     if not settings.normalize:
-        details["q_printed"] = _printed(settings, tool_scores, p)
-    conflict = _conflict(fusion, tool_scores, said)
+        # For ablations: the formula as the paper prints it.
+        details["q_printed"] = ScoreFusion(eta=settings.eta, normalize=False).fuse_scores(tool_scores, p)
+    conflict = None
+    if mean is not None and overlap < HARDLY_OVERLAP:
+        model = math.fsum(level * share for level, share in said.items())
+        conflict = ScoreConflict(tools=min(max(mean, 1), 5), model=min(max(model, 1), 5), overlap=overlap)
     likely = None if bare else likely_interval({level: alpha[level] * p.get(level, 0.0) for level in alpha})
     return Rating(score, fused_letter, details, conflict, conflict.interval if conflict else likely)
-
-
-def _printed(settings: FusionSettings, tool_scores: Sequence[float], p: Mapping[int, float]) -> float:
-    """For ablations: the formula as the paper prints it."""
-    return ScoreFusion(eta=settings.eta, normalize=False).fuse_scores(tool_scores, p)
-
-
-def _conflict(fusion: ScoreFusion, tool_scores: Sequence[float], said: Mapping[int, float]) -> ScoreConflict | None:
-    mean = fusion.tool_mean(tool_scores)
-    overlap = fusion.overlap(tool_scores, said)
-    if mean is None or overlap >= HARDLY_OVERLAP:
-        return None
-    model = math.fsum(level * share for level, share in said.items())
-    return ScoreConflict(tools=min(max(mean, 1), 5), model=min(max(model, 1), 5), overlap=overlap)
 
 
 # --- how an answer is asked for and read ---
@@ -187,19 +178,9 @@ class AnswerForm:
             if letter is None:
                 raise BadResponseError(f"{answer!r} is none of the options.", output=reply)
             return letter
-        if is_yes_no(self.query):
-            return parse_yes_no(answer) or answer
-        return answer
-
-
-def parse_yes_no(answer: str) -> str | None:
-    """'Yes' or 'No' when an answer begins with it.
-
-    >>> parse_yes_no("Yes, slightly."), parse_yes_no("no"), parse_yes_no("Partly")
-    ('Yes', 'No', None)
-    """
-    first = answer.strip().split(maxsplit=1)[0].strip(".,;:!").lower() if answer.strip() else ""
-    return {"yes": "Yes", "no": "No"}.get(first)
+        # "Yes, slightly."
+        first = answer.split(maxsplit=1)[0].strip(".,;:!").lower() if answer.strip() else ""
+        return {"yes": "Yes", "no": "No"}.get(first, answer) if is_yes_no(self.query) else answer
 
 
 def joined_sentences(parts: Iterable[str]) -> str:

@@ -108,10 +108,8 @@ class Assessment(Result):
         """The score in words, first on the scale that was asked for; in a conflict both readings, because no single one
         would be true.
         """
-        if self.conflict:
-            return f"conflict: {self.conflict}, of 5"
-        if self.score is None:
-            return "no score"
+        if self.conflict or self.score is None:
+            return f"conflict: {self.conflict}, of 5" if self.conflict else "no score"
         asked = f"{self.asked_scale}, that is " if self.asked_scale else ""
         return f"{asked}{self.score:.2f} of 5"
 
@@ -123,18 +121,19 @@ class Assessment(Result):
 
     def to_row(self) -> dict[str, Any]:
         """One flat record, in the columns of a batch's table: what was asked and answered, and what it took."""
-        summary, about = self.summarizer_result, self.metadata
-        answered = summary if self.status != "error" else None
+        about = self.metadata
+        answered = self.summarizer_result if self.status != "error" else None
+        low, high = (answered and answered.score_interval) or (None, None)
         return {
             "image_path": self.image_path,
             "reference_path": self.reference_path,
             "query": self.query,
             "status": self.status,
-            "final_answer": answered.final_answer if answered else None,
-            "quality_score": answered.quality_score if answered else None,
-            "score_low": answered.score_interval[0] if answered and answered.score_interval else None,
-            "score_high": answered.score_interval[1] if answered and answered.score_interval else None,
-            "quality_reasoning": answered.quality_reasoning if answered else None,
+            "final_answer": answered and answered.final_answer,
+            "quality_score": answered and answered.quality_score,
+            "score_low": low,
+            "score_high": high,
+            "quality_reasoning": answered and answered.quality_reasoning,
             "error": self.error,
             "backend": next(iter(dict.fromkeys((about.get("backend") or {}).values())), None),
             "calls": about.get("calls"),
@@ -210,23 +209,10 @@ class Comparison(Result):
         >>> str(Comparison(status="error", image_a="a.png", image_b="b.png", error="no such file"))
         'a.png or b.png: no verdict (no such file)'
         """
-        names = f"{self.image_a} or {self.image_b}"
-        if self.status == "error":
-            return _one_line(f"{names}: no verdict ({self.error})")
-        return _one_line(f"{names}: {self.verdict}")
+        verdict = f"no verdict ({self.error})" if self.status == "error" else self.verdict
+        return _one_line(f"{self.image_a} or {self.image_b}: {verdict}")
 
     def to_row(self) -> dict[str, Any]:
         """One flat record, for tables."""
-        return {
-            "image_a": self.image_a,
-            "image_b": self.image_b,
-            "reference_path": self.reference_path,
-            "status": self.status,
-            "winner": self.winner,
-            "confidence": self.confidence,
-            "chance_a": self.chance_a,
-            "score_a": self.score_a,
-            "score_b": self.score_b,
-            "verdict": self.verdict,
-            "error": self.error,
-        }
+        columns = "image_a image_b reference_path status winner confidence chance_a score_a score_b verdict error"
+        return {name: getattr(self, name) for name in columns.split()}

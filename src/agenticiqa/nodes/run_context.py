@@ -8,19 +8,19 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import BaseModel
 
 from agenticiqa.answers import lettered, split_question
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, QueryError
 from agenticiqa.models.backends import BackendChoice, choose_backends, create_vlm_client, usable
-from agenticiqa.nodes.model_calls import CallLog, Deadline, ModelCaller
+from agenticiqa.nodes.model_calls import CallLog, ModelCaller
 from agenticiqa.nodes.prompts import SHIPPED, PromptBook, PromptTemplate, read_prompts
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.inputs import Align, GivenPicture, aligned, given_picture
 from agenticiqa.runtime.cache import DiskCache, open_cache
-from agenticiqa.runtime.config import PipelineSettings, Settings, load_settings
+from agenticiqa.runtime.config import Settings, load_settings
 from agenticiqa.runtime.logs import configure_logging
 from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState, RunMode, check_mode, known_parts
 from agenticiqa.tools.measuring import ToolJob
@@ -77,16 +77,16 @@ def initial_state(
         "max_replan_iterations": limit,
         "replan_history": [],
     }
+    if align not in get_args(Align):
+        raise ConfigError(f"align is {align!r}.", hint="It is 'none' or 'resize'.")
+    parts = known_parts(without)
+    check_mode(mode, parts)
     if options:
         state["options"] = list(options)
     if regions:
         state["regions"] = {name: list(box) for name, box in regions.items()}
-    if align not in ("none", "resize"):
-        raise ConfigError(f"align is {align!r}.", hint="It is 'none' or 'resize'.")
     if align != "none":
         state["align"] = align
-    parts = known_parts(without)
-    check_mode(mode, parts)
     if mode != "agents":
         state["mode"] = mode
     if parts:
@@ -132,8 +132,6 @@ class RunContext:
     _typed_backends: dict[int, TypedBackend | None] = field(default_factory=dict, repr=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
-    # --- pictures ---
-
     def image(self, path: str) -> LoadedImage:
         """The picture, decoded once per run."""
         with self._lock:
@@ -152,11 +150,8 @@ class RunContext:
 
     def labelled_pictures(self, state: AgenticIQAState) -> tuple[LabelledImage, ...]:
         """For a model: the test picture and, where there is one, the reference."""
-        pictures = [LabelledImage(TEST_IMAGE_LABEL, self.image(state["image_path"]))]
-        reference = state.get("reference_path")
-        if reference:
-            pictures.append(LabelledImage(REFERENCE_IMAGE_LABEL, self.image(reference)))
-        return tuple(pictures)
+        paths = {TEST_IMAGE_LABEL: state["image_path"], REFERENCE_IMAGE_LABEL: state.get("reference_path")}
+        return tuple(LabelledImage(label, self.image(path)) for label, path in paths.items() if path)
 
     def loaded_image(self, path: str) -> LoadedImage | None:
         """The picture if it could be loaded during the run."""
@@ -173,8 +168,6 @@ class RunContext:
             self._typed_backends.clear()
             self._asked = None
 
-    # --- models ---
-
     def backend_choice(self, role: str) -> BackendChoice:
         """Which backend plays a role; all roles are decided together and once."""
         if role in self.clients:
@@ -188,9 +181,16 @@ class RunContext:
         """The run's question, read once; a question that cannot be asked is refused here."""
         with self._lock:
             if self._asked is None:
+                query, given = state["query"], state.get("options")
+                if not query.strip():
+                    raise QueryError("The question is empty.", hint='Ask something, for example "Rate the quality".')
+                self.settings.pipeline.check_query_length(query)
+                question, listed = split_question(query)
                 image, reference = state["image_path"], state.get("reference_path")
                 self._asked = Question(
-                    **_words_of(state, self.settings.pipeline),
+                    query,
+                    question,
+                    lettered(given) if given else listed,
                     open_image=lambda: self.image(image),
                     open_reference=(lambda: self.image(reference)) if reference else None,
                     regions=state.get("regions") or {},
@@ -207,7 +207,6 @@ class RunContext:
         answer_letters: Sequence[str] = (),
     ) -> ModelRequest:
         """A step's prompt with the question and the pictures, and the parameters that are set for the role."""
-        role_settings = self.settings.role(role)
         system, user = self.prompts.fill(template, {"query": state["query"].strip(), **fields})
         return ModelRequest(
             system=system,
@@ -215,13 +214,10 @@ class RunContext:
             images=self.labelled_pictures(state),
             schema=schema,
             answer_letters=tuple(answer_letters),
-            temperature=role_settings.temperature,
-            top_p=role_settings.top_p,
-            max_tokens=role_settings.max_tokens,
-            timeout_s=role_settings.timeout_s,
+            **self.settings.role(role).model_dump(include={"temperature", "top_p", "max_tokens", "timeout_s"}),
         )
 
-    def model_caller(self, role: str, asked: Question, *, deadline: Deadline | None = None) -> ModelCaller:
+    def model_caller(self, role: str, asked: Question, *, deadline: float | None = None) -> ModelCaller:
         """What an agent asks its model through, with its retries, time limit and fallback."""
         role_settings = self.settings.role(role)
         return ModelCaller(
@@ -231,7 +227,7 @@ class RunContext:
             calls=self.calls,
             cache=self.cache,
             attempts=role_settings.retry_attempts,
-            deadline=deadline or Deadline(role_settings.node_timeout_s),
+            deadline=deadline or time.monotonic() + role_settings.node_timeout_s,
             secrets=self.settings.secrets,
         )
 
@@ -251,8 +247,7 @@ class RunContext:
 
         def look() -> None:
             try:
-                backend = self._typed_backend(self._client(EMBEDDED), self.asked(state))
-                if backend is not None:
+                if backend := self._typed_backend(self._client(EMBEDDED), self.asked(state)):
                     backend.prefetch()
             except AgenticIQAError as error:
                 logger.debug("Looking ahead failed: %s", error)
@@ -260,10 +255,9 @@ class RunContext:
         threading.Thread(target=look, name="look ahead", daemon=True).start()
 
     def _clients_of(self, role: str) -> list[VLMClient]:
-        fallback = self.settings.role(role).fallback_backend
         if role in self.clients:
-            extra = self.clients.get(f"{role}.fallback")
-            return [self.clients[role], *([extra] if extra else [])]
+            return [self.clients[name] for name in (role, f"{role}.fallback") if name in self.clients]
+        fallback = self.settings.role(role).fallback_backend
         clients = [self._client(self.backend_choice(role).backend)]
         if fallback and fallback != clients[0].backend:
             try:
@@ -277,12 +271,6 @@ class RunContext:
             if backend not in self._made:
                 self._made[backend] = create_vlm_client(backend, self.settings)
             return self._made[backend]
-
-    # --- accounts ---
-
-    def note_failure(self, error: AgenticIQAError) -> None:
-        """Keep the kind of a failure whose words go into the state."""
-        self.error_kind = error.kind
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
@@ -309,18 +297,8 @@ def configured_context() -> RunContext:
     pipeline = settings.pipeline
     configure_logging(settings.log_file, pipeline.logging.level, settings.secrets)
     cache = open_cache(settings.cache_folder, pipeline.cache.size_limit_mb) if pipeline.cache.enabled else None
-    prompts = read_prompts(pipeline.prompts, SHIPPED)
-    return RunContext(settings=settings, tools=default_registry(pipeline.tools), cache=cache, prompts=prompts)
-
-
-def _words_of(state: AgenticIQAState, settings: PipelineSettings) -> dict[str, Any]:
-    """The question's text, and its options by letter: those given beside it, else those it lists itself."""
-    query, given = state["query"], state.get("options")
-    if not query.strip():
-        raise QueryError("The question is empty.", hint='Ask something, for example "Rate the quality".')
-    settings.check_query_length(query)
-    question, listed = split_question(query)
-    return {"query": query, "question": question, "options": lettered(given) if given else listed}
+    tools, prompts = default_registry(pipeline.tools), read_prompts(pipeline.prompts, SHIPPED)
+    return RunContext(settings=settings, tools=tools, cache=cache, prompts=prompts)
 
 
 def context_of(config: RunnableConfig | None) -> RunContext:

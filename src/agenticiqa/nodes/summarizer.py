@@ -30,7 +30,7 @@ from agenticiqa.state import (
     ScoreConflict,
     SummarizerOutput,
 )
-from agenticiqa.vlm_client import Mode, TypedBackend
+from agenticiqa.vlm_client import Mode, ModelRequest, TypedBackend
 from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
 
 # The documents put should_replan and the two templates here.
@@ -62,11 +62,10 @@ def summarizer_node(state: AgenticIQAState, config: Optional[RunnableConfig] = N
     if "executor_evidence" not in state:
         return {"error": "The summarizer was called without executor_evidence."}
     context = context_of(config)
-    report = step_reporter()
     with context.timed("summarizer"):
         update = _Summary(state, plan, state.get("executor_evidence") or ExecutorOutput(), context).run()
     if "summarizer_result" in update:
-        report("answer", {"result": update["summarizer_result"].model_dump(mode="json")})
+        step_reporter()("answer", {"result": update["summarizer_result"].model_dump(mode="json")})
     return update
 
 
@@ -108,17 +107,18 @@ class _Summary:
     used: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        pipeline = self.context.settings.pipeline
         self.asked = self.context.asked(self.state)
         query, options = self.state["query"], self.asked.options
-        self.mode: Mode = select_mode(
-            self.plan, query, has_options=bool(options), strict=pipeline.strict_mode_selection
-        )
+        strict = self.context.settings.pipeline.strict_mode_selection
+        self.mode: Mode = select_mode(self.plan, query, has_options=bool(options), strict=strict)
         self.form = AnswerForm(query, self.mode, options)
         self.options = dict(self.form.options)
         self.without = self.state.get("without", [])
         fuses = "fusion" not in self.without
         self.tool_scores = self.evidence.tool_scores(self.plan.scope_names) if fuses else []
+        distortions = sum(map(len, (self.evidence.distortion_analysis or {}).values()))
+        scores = sum(map(len, (self.evidence.quality_scores or {}).values()))
+        self.evidence_summary = f"{distortions} distortions, {scores} tool scores"
         self.counted_scores: list[float] | None = None
         self.conflict: ScoreConflict | None = None
         self.interval: tuple[float, float] | None = None
@@ -127,45 +127,36 @@ class _Summary:
         self.limit = self.state.get("max_replan_iterations", DEFAULT_MAX_REPLAN_ITERATIONS)
 
     def run(self) -> dict[str, Any]:
-        self._log_start()
+        logger.info(
+            "Summarizer: query type %s, %s mode; %s; image %s, reference %s",
+            self.plan.query_type, self.mode, self.evidence_summary,
+            self.state["image_path"], self.state.get("reference_path"),
+        )  # fmt: skip
+        step = Step("answer", self._request, self.form.parse, self._typed_answer, log_context=self.evidence_summary)
         try:
-            answered = self._ask()
+            answered = self.context.model_caller("summarizer", self.asked).ask(step)
         except AgenticIQAError as error:
             return self._failure(error)
         return self._conclude(answered)
 
-    # --- asking ---
-
-    def _ask(self) -> Answered[ParsedAnswer]:
-        step = Step(
-            "answer",
-            request=lambda: self.context.request(
-                "summarizer",
-                self.state,
-                SCORING if self.mode == "scoring" else EXPLANATION,
-                self._fields(),
-                self.form.schema(),
-                tuple(self.options),
-            ),
-            parse=self.form.parse,
-            typed_call=self._typed_answer,
-            log_context=self._evidence_summary(),
-        )
-        return self.context.model_caller("summarizer", self.asked).ask(step)
-
-    def _fields(self) -> dict[str, str]:
-        analysis, scores = self.evidence.distortion_analysis, self.evidence.quality_scores
-        told = {name: [entry.for_prompt() for entry in entries] for name, entries in (analysis or {}).items()}
-        return {
+    def _request(self) -> ModelRequest:
+        scores, told = self.evidence.quality_scores, self._distortions()
+        notes = dict.fromkeys(log.note for log in self.evidence.tool_logs if log.note)
+        fields = {
             "options": self.form.options_section(),
             "distortion_analysis": json.dumps(told, ensure_ascii=False) if told else "",
             "tool_response": json.dumps(scores, ensure_ascii=False) if scores else "",
-            "notes": "\n\n".join(f"Note: {note}." for note in self._notes()) if scores else "",
+            "notes": "\n\n".join(f"Note: {note}." for note in notes) if scores else "",
             "fused_tools": self._fused_tools() if self.mode == "scoring" and self.tool_scores else "",
         }
+        template = SCORING if self.mode == "scoring" else EXPLANATION
+        schema, letters = self.form.schema(), tuple(self.options)
+        return self.context.request("summarizer", self.state, template, fields, schema, letters)
 
-    def _notes(self) -> list[str]:
-        return list(dict.fromkeys(log.note for log in self.evidence.tool_logs if log.note))
+    def _distortions(self) -> dict[str, list[dict[str, str]]]:
+        """What was judged, in the documents' evidence format."""
+        analysis = self.evidence.distortion_analysis or {}
+        return {name: [entry.for_prompt() for entry in entries] for name, entries in analysis.items()}
 
     def _fused_tools(self) -> str:
         """What the tools alone say, so that the model can weigh it before it chooses."""
@@ -183,8 +174,6 @@ class _Summary:
             self.form = AnswerForm(self.state["query"], self.mode, self.asked.options)
             self.options = dict(self.form.options)
         return self.form.from_verdict(backend.answer(self.mode, self.plan, self.evidence))
-
-    # --- concluding ---
 
     def _conclude(self, answered: Answered[ParsedAnswer]) -> dict[str, Any]:
         reply = answered.value
@@ -226,8 +215,7 @@ class _Summary:
         fusion = self.context.settings.pipeline.fusion
         rating = rate(fusion, self.tool_scores, letter, logprobs, self.counted_scores)
         from_probabilities = answered.value.from_probabilities
-        self.used["fusion"], self.conflict = rating.details, rating.conflict
-        self.interval = rating.interval
+        self.used["fusion"], self.conflict, self.interval = rating.details, rating.conflict, rating.interval
         if scale := asked_scale(self.state["query"]):
             self.used["asked_scale"] = scale.text(rating.score)
             reasoning.insert(0, f"On the scale asked for: {scale.text(rating.score)}.")
@@ -244,29 +232,27 @@ class _Summary:
 
     def _used_evidence(self, answered: Answered[ParsedAnswer]) -> dict[str, Any]:
         scores = self.evidence.quality_scores or {}
-        analysis = self.evidence.distortion_analysis or {}
         return {
             "mode": self.mode,
             "backend": answered.backend,
-            "distortions": {name: [e.for_prompt() for e in entries] for name, entries in analysis.items()},
+            "distortions": self._distortions(),
             "quality_scores": {n: {k: list(v) for k, v in by.items()} for n, by in scores.items()},
             **({"options": self.options} if self.mode == "explanation" and self.options else {}),
             **self.used,
         }
-
-    # --- planning again ---
 
     def _gap_to_replan_for(self, reasoning: list[str]) -> Gap | None:
         """The most critical gap, if planning again may close it; gaps that stay open are recorded."""
         gaps = self._gaps()
         if not gaps:
             return None
-        reason = gaps[0].reason
+        reason, unchanged = gaps[0].reason, self.state.get("unchanged_plans", 0)
+        recent = [gap.reason for gap in self.earlier_gaps[-MAX_UNCHANGED_PLANS:]]
         if not may_replan(self.without):
             pass
         elif self.iteration >= self.limit:
             logger.warning("Max replanning iterations reached")
-        elif self._repeats_itself(reason):
+        elif recent == [reason] * MAX_UNCHANGED_PLANS and unchanged >= MAX_UNCHANGED_PLANS:
             reasoning.append(f"Planning again was given up: the same plan left the same gap ({reason}).")
             logger.warning("Same plan and same reason again, replanning stops: %s", reason)
         else:
@@ -287,10 +273,6 @@ class _Summary:
             gaps.append(Gap("conflict", f"{CONFLICT}: {self.conflict}"))
         return [gap for gap in gaps if gap.kind != "contradiction" or gap not in self.earlier_gaps]
 
-    def _repeats_itself(self, reason: str) -> bool:
-        recent = [gap.reason for gap in self.earlier_gaps[-MAX_UNCHANGED_PLANS:]]
-        return recent == [reason] * MAX_UNCHANGED_PLANS and self.state.get("unchanged_plans", 0) >= MAX_UNCHANGED_PLANS
-
     def _iteration_update(self, gap: Gap | None) -> dict[str, Any]:
         if gap is None:
             return {"iteration_count": self.iteration}
@@ -304,44 +286,25 @@ class _Summary:
             "replan_gaps": [*self.earlier_gaps, gap][-MAX_REPLAN_HISTORY:],
         }
 
-    # --- failing ---
-
     def _failure(self, error: AgenticIQAError) -> dict[str, Any]:
         """A result that says that there is no answer; on a replan the earlier pass's answer is kept instead.
 
         A model that could not be reached is, unlike a bad reply, the run's error too.
         """
-        self.context.note_failure(error)
-        unreachable = False
+        self.context.error_kind = error.kind
         if isinstance(error, BadResponseError):
             reasoning, detail = PARSING_FAILED, f"the model's full output: {error.output}"
         elif isinstance(error, ImageError):
             reasoning, detail = f"A picture could not be loaded: {error}", "a picture could not be loaded"
         else:
             reasoning, detail = "The summarizer's model could not be asked", "its model could not be asked"
-            unreachable = True
         logger.error(
             "Summarizer failed with %s (%s) on %s; %s",
-            type(error).__name__, error.message, self._evidence_summary(), detail,
+            type(error).__name__, error.message, self.evidence_summary, detail,
         )  # fmt: skip
         run_error = {"error": f"{reasoning}: {error}"}
         earlier = self.state.get("summarizer_result")
         if earlier is not None and earlier.error is None:
             return run_error
         result = {"summarizer_result": failed_result(reasoning, error), "iteration_count": self.iteration}
-        return result | run_error if unreachable else result
-
-    def _evidence_summary(self) -> str:
-        distortions = sum(len(entries) for entries in (self.evidence.distortion_analysis or {}).values())
-        scores = sum(len(by_kind) for by_kind in (self.evidence.quality_scores or {}).values())
-        return f"{distortions} distortions, {scores} tool scores"
-
-    def _log_start(self) -> None:
-        logger.info(
-            "Summarizer: query type %s, %s mode; %s; image %s, reference %s",
-            self.plan.query_type,
-            self.mode,
-            self._evidence_summary(),
-            self.state["image_path"],
-            self.state.get("reference_path"),
-        )
+        return result if isinstance(error, (BadResponseError, ImageError)) else result | run_error

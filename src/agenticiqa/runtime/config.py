@@ -4,7 +4,7 @@ Files are ``model_backends.yaml`` (which model plays which role) and ``pipeline.
 any subset of keys. A key that nobody knows is refused with its name and line, so that none is silently dropped.
 
 Whoever writes the files decides where pictures and keys go. A folder that one merely works in (a clone, a download) is
-somebody else's: its files count only once the user has trusted them, and never for hosts and keys.
+somebody else's: its files count only where the user names the folder.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -25,14 +24,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from agenticiqa.errors import ConfigError, QueryError, without_credentials
+from agenticiqa.runtime.layers import FILES, PIPELINE_FILE, Layer, merge, nested, parse_layer
 from agenticiqa.runtime.memory import parse_size
-from agenticiqa.runtime.trust import forget, is_trusted, own_folder, trust, user_config_folder
 from agenticiqa.state import Part, RunMode, check_mode, known_parts
 
 logger = logging.getLogger(__name__)
 
-BACKENDS_FILE = "model_backends.yaml"
-PIPELINE_FILE = "pipeline.yaml"
 WORKING_FOLDER = Path("configs")
 LONGEST_FILE = 1024 * 1024
 """Of a working folder, in bytes: a longer file is none of ours."""
@@ -43,6 +40,7 @@ BACKEND_VARIABLE = "AGENTICIQA_BACKEND"
 HOME_VARIABLE = "AGENTICIQA_HOME"
 _OTHER_VARIABLES = (CONFIG_DIR_VARIABLE, BACKEND_VARIABLE, HOME_VARIABLE)
 PROFILES = ("paper",)
+_PACKAGED = "packaged "
 ROLES: tuple[str, ...] = ("planner", "executor", "summarizer")
 StrictT = TypeVar("StrictT", bound="_Strict")
 
@@ -309,44 +307,24 @@ def home_folder() -> Path:
     named = os.environ.get(HOME_VARIABLE)
     if named:
         return Path(named)
-    folder = own_folder(platformdirs.user_data_dir)
+    folder = _own_folder(platformdirs.user_data_dir)
     if folder is None:
         raise ConfigError("This user has no home folder.", hint=f"Set {HOME_VARIABLE} to a folder of its own.")
     return folder
 
 
+def _own_folder(find: Callable[..., str]) -> Path | None:
+    """The folder that a function of platformdirs finds for this package; None for a user without a home."""
+    try:
+        folder = Path(find("agenticiqa", appauthor=False))
+    except RuntimeError:
+        return None
+    # Some versions of platformdirs answer "~/.config" for such a user, which is below the working folder: what lies
+    # there somebody else may have put there.
+    return folder if folder.is_absolute() else None
+
+
 # --- layers ----------------------------------------------------------------------------------------------
-
-_VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-(?P<value>[^}]*))?\}")
-
-
-@dataclass(frozen=True)
-class _Layer:
-    """One source of settings: its values and, for files, the line of every key."""
-
-    name: str
-    values: dict[str, Any]
-    lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
-
-    @property
-    def is_packaged(self) -> bool:
-        """Shipped with the package, rather than chosen by somebody."""
-        return self.name.startswith("packaged ")
-
-    def where(self, path: tuple[str, ...]) -> str | None:
-        """'file.yaml, line 3' when this layer set the key at ``path``, else None."""
-        if not _has(self.values, path):
-            return None
-        line = self.lines.get(path)
-        return f"{self.name}, line {line}" if line else self.name
-
-
-def _has(values: Any, path: tuple[str, ...]) -> bool:
-    for part in path:
-        if not isinstance(values, dict) or part not in values:
-            return False
-        values = values[part]
-    return True
 
 
 def load_settings(
@@ -363,231 +341,90 @@ def load_settings(
     'compatible.llava'
     """
     environment = os.environ if environment is None else environment
-    files = _file_layers(config_dir, environment)
-    return _checked([*_packaged_layers(environment), *files, *_named_layers(overrides or {}, environment)])
+    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    return _checked(
+        [
+            *(parse_layer(_packaged(name).encode(), f"{_PACKAGED}{name}", name, environment) for name in FILES),
+            *_file_layers(config_dir, environment),
+            Layer("environment", nested(_environment_values(environment))),
+            Layer("command line", nested(_with_backend_for_all(given))),
+        ]
+    )
 
 
-def _named_layers(overrides: Mapping[str, Any], environment: Mapping[str, str]) -> list[_Layer]:
-    """What the user says for this one run, in the environment or with it."""
-    given = {key: value for key, value in overrides.items() if value is not None}
-    return [
-        _Layer("environment", _nested(_environment_values(environment))),
-        _Layer("command line", _nested(_with_backend_for_all(given))),
-    ]
-
-
-def _checked(layers: list[_Layer]) -> Settings:
+def _checked(layers: list[Layer]) -> Settings:
     """The settings of all layers; the last two are those that name backends for one run."""
-    layers = _with_profile(layers)
-    explicit = {role for role in ROLES for layer in layers[-2:] if _has(layer.values, (role, "backend"))}
-    theirs = [layer for layer in layers if not layer.is_packaged]
-    chosen = {role for role in ROLES for layer in theirs if _has(layer.values, (role, "backend"))}
+    profile = _merged(layers).get("pipeline", {}).get("profile")
+    if profile in PROFILES:
+        # A profile counts more than files, and less than what the user says for this one run.
+        values = yaml.safe_load(_packaged(f"profile_{profile}.yaml"))
+        layers = [*layers[:-2], Layer(f"profile {profile}", values), *layers[-2:]]
+    explicit = {role for role in ROLES for layer in layers[-2:] if layer.has(role, "backend")}
+    theirs = [layer for layer in layers if not layer.name.startswith(_PACKAGED)]
+    chosen = {role for role in ROLES for layer in theirs if layer.has(role, "backend")}
     try:
         return Settings.model_validate({**_merged(layers), "chosen_explicitly": explicit, "chosen": chosen})
     except ValidationError as error:
         raise ConfigError(_explain(error, layers), hint="`agenticiqa config show` prints every known key.") from None
 
 
-def _with_profile(layers: list[_Layer]) -> list[_Layer]:
-    """A profile counts more than files, and less than what the user says for this one run."""
-    name = _merged(layers).get("pipeline", {}).get("profile")
-    if name not in PROFILES:
-        return layers
-    values = yaml.safe_load(_packaged(f"profile_{name}.yaml"))
-    return [*layers[:-2], _Layer(f"profile {name}", values), *layers[-2:]]
-
-
-def _merged(layers: list[_Layer]) -> dict[str, Any]:
+def _merged(layers: list[Layer]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for layer in layers:
         for role in ROLES:
             # A fallback is meant for the backend it was named beside: whoever names another one did not ask for it.
-            if _has(layer.values, (role, "backend")) and isinstance(merged.get(role), dict):
+            if layer.has(role, "backend") and isinstance(merged.get(role), dict):
                 merged[role].pop("fallback_backend", None)
-        _merge(merged, layer.values)
+        merge(merged, layer.values)
     return merged
-
-
-def _packaged_layers(environment: Mapping[str, str]) -> Iterator[_Layer]:
-    for name in (BACKENDS_FILE, PIPELINE_FILE):
-        yield _parse(_packaged(name), f"packaged {name}", name, environment)
 
 
 def _packaged(name: str) -> str:
     return resources.files("agenticiqa.runtime.configs").joinpath(name).read_text(encoding="utf-8")
 
 
-def _file_layers(config_dir: str | Path | None, environment: Mapping[str, str]) -> Iterator[_Layer]:
+def _file_layers(config_dir: str | Path | None, environment: Mapping[str, str]) -> Iterator[Layer]:
     named = config_dir or environment.get(CONFIG_DIR_VARIABLE)
     if not named:
-        yield from _layers_of(user_config_folder(), environment)
-        yield from _trusted_layers()
+        yield from _layers_of(_own_folder(platformdirs.user_config_dir), environment)
+        _warn_of_working_folder()
     elif Path(named).is_dir():
         yield from _layers_of(Path(named), environment)
     else:
         raise ConfigError(f"The configuration folder {str(named)!r} does not exist.", hint="Check --config.")
 
 
-def _layers_of(folder: Path | None, environment: Mapping[str, str]) -> Iterator[_Layer]:
+def _layers_of(folder: Path | None, environment: Mapping[str, str]) -> Iterator[Layer]:
     for file in _files_in(folder) if folder else ():
         try:
             content = file.read_bytes()
         except OSError as error:
             raise ConfigError(f"{file} cannot be read ({error}).") from None
-        yield _parse(_decoded(content, file), str(file), file.name, environment)
+        yield parse_layer(content, str(file), file.name, environment)
 
 
 def _files_in(folder: Path) -> list[Path]:
-    return [file for name in (BACKENDS_FILE, PIPELINE_FILE) if (file := folder / name).is_file()]
+    return [file for name in FILES if (file := folder / name).is_file()]
 
-
-# --- the folder that one works in ---
 
 _told: set[Path] = set()
 """Files that a warning of this process has spoken of already."""
 
 
-def _trusted_layers() -> Iterator[_Layer]:
+def _warn_of_working_folder() -> None:
+    """Earlier versions read ./configs unasked, which may be anybody's: a clone, a download."""
     for file in _files_in(WORKING_FOLDER):
-        content = _readable(file)
-        if content is not None and is_trusted(file, content):
-            yield _of_working_folder(file, content)
-        elif content is not None and _looks_like_ours(file, content) and file.resolve() not in _told:
+        try:
+            content = file.read_bytes() if file.stat().st_size <= LONGEST_FILE else b""
+        except OSError:
+            continue
+        # Many projects have a pipeline.yaml of another kind. Found without parsing: nobody vouches for the file.
+        model = PipelineSettings if file.name == PIPELINE_FILE else Settings
+        keys = re.findall(rb"^(\w+)\s*:", content, re.MULTILINE)
+        is_ours = bool(keys) and all(key.decode() in model.model_fields for key in keys)
+        if is_ours and content != _packaged(file.name).encode() and file.resolve() not in _told:
             _told.add(file.resolve())
-            logger.warning(
-                "%s is not used: you have not trusted it, or it changed since. `agenticiqa config trust` does.", file
-            )
-
-
-def _readable(file: Path) -> bytes | None:
-    """What stands in somebody else's file; None where it cannot be read or is too long, which is not our affair."""
-    try:
-        return file.read_bytes() if file.stat().st_size <= LONGEST_FILE else None
-    except OSError as error:
-        logger.debug("%s is not used: %s", file, error)
-        return None
-
-
-def _looks_like_ours(file: Path, content: bytes) -> bool:
-    """Many projects have a pipeline.yaml of another kind. Found without parsing: nobody vouches for the file."""
-    model = PipelineSettings if file.name == PIPELINE_FILE else Settings
-    keys = re.findall(rb"^(\w+)\s*:", content, re.MULTILINE)
-    known = all(key.decode() in model.model_fields for key in keys)
-    return bool(keys) and known and content != _packaged(file.name).encode()
-
-
-def _of_working_folder(file: Path, content: bytes) -> _Layer:
-    """Its settings. Where pictures and keys go is never among them, nor anything of the environment."""
-    layer = _parse(_decoded(content, file), str(file), file.name, None)
-    for path in layer.lines:
-        if path[0] == "providers" and path[-1] in ("base_url", "api_key"):
-            raise ConfigError(
-                f"{layer.where(path)}: {path[-1]} cannot be set by a working folder.",
-                hint=f"Set it in the environment, or in {BACKENDS_FILE} in {user_config_folder()}.",
-            )
-    return layer
-
-
-def trust_working_folder() -> dict[Path, dict[str, Any]]:
-    """From now on, use the files of ./configs as they are; returns what each one sets."""
-    contents = {file: file.read_bytes() for file in _files_in(WORKING_FOLDER)}
-    if not contents:
-        raise ConfigError(
-            f"There is neither {WORKING_FOLDER / BACKENDS_FILE} nor {WORKING_FOLDER / PIPELINE_FILE} here.",
-            hint="Change into the folder that holds configs/.",
-        )
-    layers = {file: _of_working_folder(file, content) for file, content in contents.items()}
-    own = _layers_of(user_config_folder(), os.environ)
-    _checked([*_packaged_layers(os.environ), *own, *layers.values(), *_named_layers({}, os.environ)])
-    trust(contents)
-    return {file: layer.values for file, layer in layers.items()}
-
-
-def forget_working_folder() -> list[Path]:
-    """Use the files of ./configs no longer; returns those that were trusted."""
-    return forget(WORKING_FOLDER / name for name in (BACKENDS_FILE, PIPELINE_FILE))
-
-
-# --- reading files ---
-
-
-def _decoded(content: bytes, file: Path) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} cannot be read as UTF-8 text ({error}).") from None
-
-
-def _parse(text: str, source: str, file_name: str, environment: Mapping[str, str] | None) -> _Layer:
-    """One file's settings; without an ``environment`` it may use no variables."""
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        raise ConfigError(f"{source}{line} is not valid YAML: {getattr(error, 'problem', error)}.") from None
-    if root is None:
-        return _Layer(source, {})
-    if not isinstance(root, yaml.MappingNode):
-        raise ConfigError(f"{source} must hold keys and values.")
-    lines: dict[tuple[str, ...], int] = {}
-    values = _construct(root, (), lines, source, environment)
-    if file_name == PIPELINE_FILE:
-        return _Layer(source, {"pipeline": values}, {("pipeline", *path): line for path, line in lines.items()})
-    if "pipeline" in values:
-        raise ConfigError(f"{source}, line {lines[('pipeline',)]}: 'pipeline' belongs into {PIPELINE_FILE}.")
-    return _Layer(source, values, lines)
-
-
-def _construct(
-    node: yaml.Node,
-    path: tuple[str, ...],
-    lines: dict[tuple[str, ...], int],
-    source: str,
-    environment: Mapping[str, str] | None,
-) -> Any:
-    """Plain values of a YAML node, noting the line of each key and filling in ``${VAR}``."""
-    if isinstance(node, yaml.MappingNode):
-        values: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            key = str(key_node.value)
-            if key in values:
-                raise ConfigError(f"{source}, line {key_node.start_mark.line + 1}: {key!r} is given twice.")
-            here = (*path, key)
-            lines[here] = key_node.start_mark.line + 1
-            values[key] = _construct(value_node, here, lines, source, environment)
-        return values
-    if isinstance(node, yaml.SequenceNode):
-        return [_construct(item, path, lines, source, environment) for item in node.value]
-    text = str(node.value)
-    if "${" in text:
-        where = f"{source}, line {node.start_mark.line + 1}"
-        if environment is None:
-            raise ConfigError(f"{where}: a file of a working folder may not read variables of the environment.")
-        return _interpolated(text, where, environment)
-    constructor = yaml.SafeLoader("")
-    try:
-        return constructor.construct_object(node, deep=True)
-    finally:
-        constructor.dispose()
-
-
-def _interpolated(text: str, where: str, environment: Mapping[str, str]) -> Any:
-    def replacement(match: re.Match[str]) -> str:
-        value = environment.get(match["name"])
-        if value:
-            return value
-        if match["default"] is not None:
-            return match["value"]
-        raise ConfigError(
-            f"{where}: the environment variable {match['name']} is not set.",
-            hint=f"Set it, or write ${{{match['name']}:-default}}.",
-        )
-
-    # Looked for in the text itself: what a variable holds is nobody's template.
-    if "${" in _VARIABLE.sub("", text):
-        raise ConfigError(f"{where}: {text!r} is not a variable of the form ${{NAME}} or ${{NAME:-default}}.")
-    return _VARIABLE.sub(replacement, text)
+            logger.warning("%s is not used: name its folder with --config %s.", file, WORKING_FOLDER)
 
 
 def _environment_values(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -613,40 +450,14 @@ def _with_backend_for_all(values: dict[str, Any]) -> dict[str, Any]:
     return {**{f"{role}.backend": backend for role in ROLES}, **values}
 
 
-def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """Dotted keys as nested ones; what is said of one part by several keys is put together."""
-    nested: dict[str, Any] = {}
-    for key, value in flat.items():
-        *parents, leaf = key.split(".")
-        level = nested
-        for parent in parents:
-            level = level.setdefault(parent, {})
-            if not isinstance(level, dict):
-                raise ConfigError(f"{key!r} contradicts another setting.")
-        if isinstance(level.get(leaf), dict) != isinstance(value, Mapping) and leaf in level:
-            raise ConfigError(f"{key!r} contradicts another setting.")
-        _merge(level, {leaf: value})
-    return nested
-
-
-def _merge(target: dict[str, Any], source: Mapping[str, Any]) -> None:
-    for key, value in source.items():
-        if isinstance(value, Mapping):
-            if not isinstance(target.get(key), dict):
-                target[key] = {}
-            _merge(target[key], value)
-        else:
-            target[key] = value
-
-
-def _explain(error: ValidationError, layers: list[_Layer]) -> str:
+def _explain(error: ValidationError, layers: list[Layer]) -> str:
     problems = []
     for item in error.errors(include_url=False, include_context=False):
         path = tuple(str(part) for part in item["loc"] if not isinstance(part, int))
-        source = next((found for layer in reversed(layers) if (found := layer.where(path))), None)
+        source = next((f"{layer.where(path)}: " for layer in reversed(layers) if layer.has(*path)), "")
         name = ".".join(path)
         what = f"unknown key {name!r}" if item["type"] == "extra_forbidden" else f"{name}: {item['msg']}"
-        problems.append(f"{source}: {what}" if source else what)
+        problems.append(f"{source}{what}")
     return "The configuration is wrong. " + "; ".join(problems) + "."
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import shutil
 import sqlite3
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -66,16 +67,12 @@ def is_out_of_space(error: BaseException | None) -> bool:
     >>> is_out_of_space(OSError(errno.ENOSPC, "No space left on device")), is_out_of_space(ValueError())
     (True, False)
     """
-    while error is not None:
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            return True
-        # SQLite's words; a write that a quota or a limit on file sizes cuts short is an "I/O error" to it.
-        if isinstance(error, sqlite3.OperationalError) and any(
-            words in str(error) for words in ("disk is full", "disk I/O error")
-        ):
-            return True
-        error = error.__cause__
-    return False
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return True
+    # SQLite's words; a write that a quota or a limit on file sizes cuts short is an "I/O error" to it.
+    if isinstance(error, sqlite3.OperationalError) and re.search("disk is full|disk I/O error", str(error)):
+        return True
+    return error is not None and is_out_of_space(error.__cause__)
 
 
 class DiskSpace:
@@ -96,19 +93,14 @@ class DiskSpace:
         if shutil.disk_usage(self._folder).free < LEAST_BYTES:
             return True
         if self._something_did_not_fit:
-            self._something_did_not_fit = not self._a_file_fits()
+            try:
+                with tempfile.NamedTemporaryFile(dir=self._folder, prefix=".", suffix=".part") as probe:
+                    probe.write(bytes(LEAST_BYTES))
+                    probe.flush()
+                self._something_did_not_fit = False
+            except OSError:
+                pass
         return self._something_did_not_fit
-
-    def _a_file_fits(self) -> bool:
-        probe = self._folder / f".{secrets.token_hex(8)}.part"
-        try:
-            with os.fdopen(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(bytes(LEAST_BYTES))
-        except OSError:
-            return False
-        finally:
-            probe.unlink(missing_ok=True)
-        return True
 
 
 # --- Files that are written whole or not at all ---
@@ -219,11 +211,10 @@ def atomic_file(path: Path, *, private: bool = False, durable: bool = True) -> I
                 os.fsync(stream.fileno())
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise _cannot_write(path, error) from error
-    except BaseException:
+    finally:
+        # Where all went well it has its own name by now.
         part.unlink(missing_ok=True)
-        raise
 
 
 def open_stream(path: Path) -> BinaryIO:
@@ -280,33 +271,23 @@ def clear_abandoned() -> None:
     with os.scandir(tempfile.gettempdir()) as entries:
         found = [Path(entry.path) for entry in entries if entry.name.startswith((PREFIX, UNFINISHED_PREFIX))]
     for folder in found:
-        if _is_ours(folder) and _is_abandoned(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_ours(folder: Path) -> bool:
-    """A real folder of this user: others may put anything into a shared place, under any name."""
-    try:
-        about = folder.lstat()
-    except OSError:
-        return False
-    return stat.S_ISDIR(about.st_mode) and (not hasattr(os, "getuid") or about.st_uid == os.getuid())
+        with suppress(OSError, Timeout):
+            if _is_abandoned(folder):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_abandoned(folder: Path) -> bool:
+    """Raises Timeout where its owner is there, and OSError where that cannot be told."""
+    about = folder.lstat()
+    # Only a real folder of this user: others may put anything into a shared place, under any name.
+    if not stat.S_ISDIR(about.st_mode) or (hasattr(os, "getuid") and about.st_uid != os.getuid()):
+        return False
     if folder.name.startswith(UNFINISHED_PREFIX):
-        try:
-            return time.time() - folder.stat().st_mtime > UNFINISHED_S
-        except OSError:
-            return False
-    owner = folder / OWNER
-    if not owner.is_file():
+        return time.time() - about.st_mtime > UNFINISHED_S
+    if not (folder / OWNER).is_file():
         # Of an earlier version, or of somebody who uses the same name.
         return False
-    lock = FileLock(owner)
-    try:
-        lock.acquire(timeout=0)
-    except (Timeout, OSError):
-        return False
+    lock = FileLock(folder / OWNER)
+    lock.acquire(timeout=0)
     lock.release(force=True)
     return True

@@ -12,7 +12,7 @@ import re
 import threading
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
@@ -79,17 +79,10 @@ def _group_limits(root: Path) -> Iterator[int]:
         # In a container the path may be that of the host: the limit then stands at the top.
         inside = [top.joinpath(*path.strip("/").split("/")[:depth]) for depth in range(path.count("/") + 1)]
         for folder in dict.fromkeys([top, *inside]):
-            limit = _limit_in(folder / name)
-            if limit is not None:
-                yield limit
-
-
-def _limit_in(file: Path) -> int | None:
-    try:
-        text = file.read_text(encoding="ascii").strip()
-    except (OSError, ValueError):
-        return None
-    return int(text) if text.isdigit() and int(text) < _UNLIMITED else None
+            with suppress(OSError, ValueError):
+                limit = int((folder / name).read_text(encoding="ascii"))
+                if 0 <= limit < _UNLIMITED:
+                    yield limit
 
 
 class MemoryBudget:
@@ -129,15 +122,6 @@ class MemoryBudget:
             yield already
             return
         self.check(need, what)
-        self._take(need)
-        try:
-            yield need
-        finally:
-            with self._changed:
-                self._taken -= need
-                self._changed.notify_all()
-
-    def _take(self, need: int) -> None:
         turn = object()
         with self._changed:
             self._turns.append(turn)
@@ -148,6 +132,12 @@ class MemoryBudget:
                 self._taken += need
             finally:
                 self._turns.remove(turn)
+                self._changed.notify_all()
+        try:
+            yield need
+        finally:
+            with self._changed:
+                self._taken -= need
                 self._changed.notify_all()
 
     @contextmanager
@@ -173,16 +163,6 @@ def given(amount: int) -> Iterator[None]:
 
 
 @lru_cache(maxsize=16)
-def _budget(total: int) -> MemoryBudget:
-    return MemoryBudget(total)
-
-
-@lru_cache(maxsize=1)
-def _usual_total() -> int:
-    """Looked up once: the limits of a running process hardly ever change."""
-    return int(SHARE * available_bytes())
-
-
 def process_budget(limit: int | None) -> MemoryBudget:
-    """The budget of this process; None: a share of what the machine or its container gives."""
-    return _budget(_usual_total() if limit is None else limit)
+    """The budget of this process; None: a share of what the machine or its container gives, looked up once."""
+    return MemoryBudget(int(SHARE * available_bytes()) if limit is None else limit)
