@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -11,13 +11,16 @@ from agenticiqa.cli import options
 from agenticiqa.cli.batch import watched
 from agenticiqa.cli.terminal import ExitCode, Interval, print_error, print_json, say
 
+if TYPE_CHECKING:
+    from agenticiqa.reports.contact_sheet.page import Thumbnails
+
 TOLD_EVERY_S = 10.0
 
 
 def audit(
     source: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder, with its subfolders; or a pattern.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="All pictures as .csv, .json, .jsonl or .parquet.")
+        Path | None, typer.Option("--output", "-o", help="All pictures as .csv, .jsonl or .parquet.")
     ] = None,
     sheet: Annotated[Path | None, typer.Option(help="A contact sheet (.html) to look through in a browser.")] = None,
     thumbnails: Annotated[
@@ -47,13 +50,13 @@ def audit(
     from agenticiqa.auditing.findings import checked_names
     from agenticiqa.auditing.running import AuditRequest, run_audit
     from agenticiqa.batch.runner import StopSwitch
-    from agenticiqa.reports.contact_sheet.page import chosen_thumbnails
 
     options.choose_one(resume=resume, overwrite=overwrite)
+    options.one_of("--thumbnails", thumbnails, "embedded", "folder")
     named = checked_names(options.listed(fail_on))
     if fail_on is not None and not named:
         raise typer.BadParameter("--fail-on names no finding: write, for example, --fail-on corrupt,blank.")
-    replace, where = resume or overwrite, chosen_thumbnails(thumbnails)
+    replace = resume or overwrite
     _check_places(source, output, sheet, link_best, replace=replace)
     records = _records(output or sheet)
     if resume and records is None:
@@ -88,7 +91,7 @@ def audit(
     if output is not None:
         report.save(output, overwrite=replace)
     if sheet is not None:
-        report.contact_sheet(sheet, thumbnails=where, overwrite=replace)
+        report.contact_sheet(sheet, thumbnails=cast("Thumbnails | None", thumbnails), overwrite=replace)
     linked = report.link_best(link_best) if link_best else None
     failing = {name: count for name, count in report.summary().findings.items() if name in named}
     if json_output:
@@ -106,11 +109,12 @@ def _check_places(
     source: str, output: Path | None, sheet: Path | None, link_best: Path | None, *, replace: bool
 ) -> None:
     """Whatever cannot be written is refused before anything is spent."""
-    from agenticiqa.auditing.outputs import check_link_folder, check_name
+    from agenticiqa.auditing.report import check_link_folder
+    from agenticiqa.batch.outputs import check_installed, format_of
 
     options.check_outputs(output, sheet, inputs=[source], overwrite=replace)
-    if output is not None:
-        check_name(output)
+    if output is not None and format_of(output) == "parquet":
+        check_installed()
     if sheet is not None and sheet.suffix.lower() not in (".html", ".htm"):
         raise typer.BadParameter("--sheet is a page: name it .html.")
     if link_best is not None:

@@ -133,9 +133,13 @@ def figure(
     buffer = io.BytesIO()
     Image.fromarray(rgb).save(buffer, "JPEG", quality=85)
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
-    drawn = _boxes(regions, size) if regions and size else ""
+    return framed(data, caption, _boxes(regions, size) if regions and size else "")
+
+
+def framed(jpeg: str, caption: str, drawn: str = "") -> str:
+    """A picture inside the page, from a JPEG file in base64, with its caption; ``drawn`` is HTML that lies over it."""
     return (
-        f'<figure><div class="frame"><img alt="{escape(caption)}" src="data:image/jpeg;base64,{data}">{drawn}</div>'
+        f'<figure><div class="frame"><img alt="{escape(caption)}" src="data:image/jpeg;base64,{jpeg}">{drawn}</div>'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
     )
 

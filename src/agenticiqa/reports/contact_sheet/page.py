@@ -65,13 +65,6 @@ Pictures = Callable[[], Iterable[SheetPicture]]
 """Makes them anew each time: they are written twice, as rows and as thumbnails, and never all held at once."""
 
 
-def chosen_thumbnails(word: str | None) -> Thumbnails | None:
-    """What a user said of the thumbnails; None leaves it to their number."""
-    if word not in (None, "embedded", "folder"):
-        raise OutputError(f"Thumbnails are not kept {word!r}.", hint="Say 'embedded' or 'folder'.")
-    return "folder" if word == "folder" else "embedded" if word else None
-
-
 def write_contact_sheet(
     target: Path,
     pictures: Pictures,
@@ -184,32 +177,3 @@ def _words() -> dict[str, dict[str, str]]:
 
 def _source_hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
-
-
-# --- A few pictures of an audit inside a notebook's page ---
-
-
-def notebook_sheet(pictures: Iterable[SheetPicture]) -> str:
-    """Small pictures with what was found in each, without any script."""
-    return (
-        '<div style="display:flex;flex-wrap:wrap;gap:10px;margin-top:10px">'
-        + "".join(_figure(picture) for picture in pictures)
-        + "</div>"
-    )
-
-
-def _figure(picture: SheetPicture) -> str:
-    row = picture.row
-    name = escape(str(row["path"]))
-    shown = (
-        f'<img alt="{name}" src="data:image/jpeg;base64,{picture.thumbnail}" '
-        'style="max-width:160px;max-height:120px;border-radius:4px">'
-        if picture.thumbnail
-        else '<span style="display:inline-block;width:160px;height:90px;border:1px dashed gray">does not open</span>'
-    )
-    score = f" · {row['score']:.2f}" if row.get("score") is not None else ""
-    found = escape(", ".join(row["findings"])) or "no finding"
-    return (
-        f'<figure style="margin:0;width:160px;font-size:12px;overflow-wrap:anywhere">{shown}'
-        f"<figcaption><strong>{name}</strong>{score}<br>{found}</figcaption></figure>"
-    )
