@@ -231,11 +231,8 @@ class AuditReport:
 
     def best_of_bursts(self) -> dict[str, str]:
         """The shot to keep of each burst, and why."""
-        return {
-            row["path"]: self._groups.best[position]
-            for position, row in enumerate(self)
-            if position in self._groups.best
-        }
+        best = self._groups.best
+        return {row["path"]: best[position] for position, row in enumerate(self) if position in best}
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """All rows as .csv, .jsonl or .parquet; lines of JSON keep findings with their reasons."""

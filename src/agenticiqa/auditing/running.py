@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agenticiqa.api.arguments import in_thread
-from agenticiqa.auditing.collecting import Depth, file_state
+from agenticiqa.auditing.collecting import file_state
 from agenticiqa.auditing.grouping import Groups, Progress, group
 from agenticiqa.auditing.report import AuditReport, AuditSummary
 from agenticiqa.batch.engines.base import Engine, ThreadEngine
@@ -98,19 +98,25 @@ def run_audit(request: AuditRequest) -> Audited:
     # Nothing but the records is written: no log, no cache.
     overrides: dict[str, Any] = {"pipeline.runs.enabled": False, "pipeline.memory": request.memory}
     settings = request.settings or load_settings(request.config, overrides)
-    depth: Depth = "quick" if request.quick else "full"
-    job = BatchJob(settings, choices={}, audit=depth, timeout_s=request.timeout_s, leaves_nothing=True)
-    pictures, source = request.pictures, Path()
-    if isinstance(pictures, (str, PathLike)):
-        summary = AuditSummary(fspath(pictures), quick=request.quick)
-        manifest = open_manifest(fspath(pictures))
-        if Path(pictures).is_dir():
-            source = Path(pictures)
+    job = BatchJob(
+        settings,
+        choices={},
+        audit="quick" if request.quick else "full",
+        timeout_s=request.timeout_s,
+        leaves_nothing=True,
+    )
+    if isinstance(request.pictures, (str, PathLike)):
+        named = fspath(request.pictures)
+        manifest = open_manifest(named)
+        source = Path(named) if Path(named).is_dir() else Path()
     else:
-        summary = AuditSummary("the list", quick=request.quick)
-        manifest = RowsManifest({"image_path": fspath(each), "sample_id": fspath(each)} for each in pictures)
-    temporary = ScratchFolder("audit") if request.records is None else None
-    lines = request.records or Path(temporary.path if temporary else "") / "records.jsonl"
+        named, source = "the list", Path()
+        manifest = RowsManifest({"image_path": fspath(each), "sample_id": fspath(each)} for each in request.pictures)
+    summary = AuditSummary(named, quick=request.quick)
+    lines, temporary = request.records, None
+    if lines is None:
+        temporary = ScratchFolder("audit")
+        lines = temporary.path / "records.jsonl"
     try:
         if request.resume and lines.exists():
             with locked(lines):

@@ -97,17 +97,19 @@ def write_contact_sheet(
 def sheet_pieces(pictures: Pictures, about: Mapping[str, Any], *, embedded: bool = True) -> Iterator[bytes]:
     """The page piece by piece, for a file or for a response."""
     title = escape(str(about["title"]))
+    words = {language: json.loads(_text(f"words/{language}.json")) for language in LANGUAGES}
     yield (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
         f"<title>{title}</title>"
         f"<style>{_style()}</style></head><body>\n{_text('sheet.html').replace('{{title}}', title)}\n"
         f'<script type="application/json" id="about">{_json(about)}</script>\n'
-        f'<script type="application/json" id="words">{_json(_words())}</script>\n'
+        f'<script type="application/json" id="words">{_json(words)}</script>\n'
         f'<script type="application/json" id="rows">{{"columns":{_json(COLUMNS)},"rows":[\n'
     ).encode()
     for number, picture in enumerate(pictures()):
-        yield (("," if number else "") + _json(_cells(picture)) + "\n").encode("utf-8", "replace")
+        cells = [*(picture.row.get(name) for name in COLUMNS), 1 if picture.thumbnail else 0]
+        yield (("," if number else "") + _json(cells) + "\n").encode("utf-8", "replace")
     yield f"]}}</script>\n<script>{_script()}</script>\n".encode()
     if embedded:
         yield from _blocks(pictures())
@@ -120,11 +122,6 @@ def sheet_policy() -> str:
         f"default-src 'none'; script-src '{_source_hash(_script())}'; style-src '{_source_hash(_style())}'; "
         "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _cells(picture: SheetPicture) -> list[Any]:
-    row = picture.row
-    return [row.get(name) for name in COLUMNS] + [1 if picture.thumbnail else 0]
 
 
 def _blocks(pictures: Iterable[SheetPicture]) -> Iterator[bytes]:
@@ -167,12 +164,6 @@ def _script() -> str:
 @cache
 def _style() -> str:
     return colours() + _text("sheet.css")
-
-
-@cache
-def _words() -> dict[str, dict[str, str]]:
-    """What the sheet says, in every language that it speaks."""
-    return {language: json.loads(_text(f"words/{language}.json")) for language in LANGUAGES}
 
 
 def _source_hash(text: str) -> str:
