@@ -225,14 +225,13 @@ def assessing(
     config: Path | None,
     *,
     quiet: bool,
-    json_output: bool = False,
     no_cache: bool = False,
     memory: str | None = None,
     profile: str | None = None,
 ) -> Iterator[AgenticIQA]:
     """An assessor to work with; its warnings reach the terminal unless quiet.
 
-    Ctrl-C ends the command with what is known by then and how to continue.
+    Ctrl-C ends the command with how to continue.
     """
     from agenticiqa.api.assessor import AgenticIQA, RunInterrupted
 
@@ -243,13 +242,8 @@ def assessing(
         try:
             yield assessor
         except RunInterrupted as stopped:
-            known = stopped.known
-            if json_output:
-                print_json(known.model_dump(mode="json"))
-            elif known.executor_evidence:
-                print_evidence(output_console(), known.executor_evidence)
-            run_id, calls = known.metadata["run_id"], known.metadata["calls"]
-            say(f"Interrupted after {calls} calls. `agenticiqa runs resume {run_id}` continues the run.")
+            resumed = f"`agenticiqa runs resume {stopped.run_id}` continues the run."
+            say(f"Interrupted after {stopped.calls} calls. {resumed}")
             raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
@@ -340,9 +334,7 @@ def assess(
     inputs = [image, reference, *options.mask_files(region)]
     options.check_outputs(report, inputs=inputs, overwrite=overwrite)
     silent = quiet or json_output
-    with assessing(
-        backend, config, quiet=quiet, json_output=json_output, no_cache=no_cache, memory=memory, profile=profile
-    ) as assessor:
+    with assessing(backend, config, quiet=quiet, no_cache=no_cache, memory=memory, profile=profile) as assessor:
         # Of a picture that is scaled, regions count in its reference's pixels.
         masked = str(reference) if reference and scaling == "resize" else image
         boxes = [_region(text, masked, assessor.limits) for text in region or []]

@@ -101,7 +101,7 @@ def replay(
     config: ConfigOption = None,
 ) -> None:
     """Ask a recorded question again, on the backend that was named for it, and say whether the answer changed."""
-    with assessing(backend, config, quiet=json_output, json_output=json_output, no_cache=no_cache) as assessor:
+    with assessing(backend, config, quiet=json_output, no_cache=no_cache) as assessor:
         record, result = assessor.replay(run)
     show(result, json_output=json_output)
     if not json_output and result.status != "error":
@@ -115,7 +115,7 @@ def resume(
     run: RunArgument, backend: BackendOption = None, json_output: JsonOption = False, config: ConfigOption = None
 ) -> None:
     """Continue an interrupted run at the agent where it stopped, on the backend that was named for it."""
-    with assessing(backend, config, quiet=json_output, json_output=json_output) as assessor:
+    with assessing(backend, config, quiet=json_output) as assessor:
         result = assessor.resume(run)
     show(result, json_output=json_output)
     raise typer.Exit(unless_full(exit_code(result), assessor))
