@@ -59,7 +59,7 @@ def test_a_batch_into_a_pipe_that_is_left(command_line: CommandLine, many: str) 
     assert "'p'" in ended.err
 
 
-COMMANDS = ["--help", "--version", "tools list", "tools list --json", "measure p.png --csv", "assess p.png --quiet"]
+COMMANDS = ["--help", "--version", "tools list", "tools list --json", "measure p.png --json", "assess p.png --quiet"]
 
 
 @pytest.mark.parametrize("words", COMMANDS)

@@ -209,26 +209,23 @@ class AgenticIQA:
         if record.result is not None and record.status != "error":
             return Assessment.model_validate(record.result)
         self._record.keep(lambda store: store.begin_again(record.id))
-        asked = {key: value for key, value in record.request.items() if key != NAMED_BACKENDS}
-        state, settings = cast("AgenticIQAState", asked), self._settings_of(record)
+        state, settings = self._recorded(record)
         return _last(self._carry_out(record.id, state, {}, settings, resume=True), on_event)
 
     def replay(self, run_id: str, *, on_event: EventListener | None = None) -> tuple[RunRecord, Assessment]:
         """Ask the recorded question again; returns the old record and the new result."""
         record = self.runs.find(run_id)
-        asked = record.request
-        kept = ("options", "regions", "max_replan_iterations", "align", "mode", "without")
-        options = {name: asked[name] for name in kept if name in asked}
-        # What such a run was asked without saying it counts, whatever the configuration says now.
-        options = {"mode": "agents", "without": (), "reference": asked.get("reference_path"), **options}
-        settings = self._settings_of(record)
-        events = self._start(asked["image_path"], asked["query"], cast("AssessOptions", options), settings=settings)
-        return record, _last(events, on_event)
+        state, settings = self._recorded(record)
+        return record, _last(self._begin(new_run_id(), state, {}, settings), on_event)
 
-    def _settings_of(self, record: RunRecord) -> Settings:
-        """Under which a recorded question is asked again: a picture goes where it was sent, or where it is told now."""
-        named = record.request.get(NAMED_BACKENDS) or {}
-        return self.settings.with_backends({**named, **self.settings.named_backends})
+    def _recorded(self, record: RunRecord) -> tuple[AgenticIQAState, Settings]:
+        """What was asked, and under which settings it is asked again.
+
+        A picture goes where it was sent, or where it is told now.
+        """
+        asked = dict(record.request)
+        named = asked.pop(NAMED_BACKENDS, None) or {}
+        return cast("AgenticIQAState", asked), self.settings.with_backends({**named, **self.settings.named_backends})
 
     def forget(self, run_ids: Collection[str]) -> None:
         """Remove runs from the record, with what is stored for resuming them."""
@@ -237,16 +234,9 @@ class AgenticIQA:
     # --- one run ---
 
     def _start(
-        self,
-        image: PictureInput,
-        query: str,
-        options: AssessOptions,
-        run_id: str | None = None,
-        *,
-        settings: Settings | None = None,
+        self, image: PictureInput, query: str, options: AssessOptions, run_id: str | None
     ) -> Generator[PipelineEvent | Assessment, None, None]:
         """A run that has begun; arguments of a wrong kind raise here."""
-        settings = settings or self.settings
         given, reference = given_picture(image), options.get("reference")
         original = given_picture(reference) if reference is not None else None
         pipeline = self.settings.pipeline
@@ -262,10 +252,14 @@ class AgenticIQA:
             mode=pipeline.mode if mode is None else mode,
             without=pipeline.without if without is None else without,
         )
-        begun, request = run_id or new_run_id(), {**state, NAMED_BACKENDS: settings.named_backends}
-        self._record.keep(lambda store: store.begin(begun, request))
         pictures = {each.name: each for each in (given, original) if each is not None and each.in_memory}
-        return self._carry_out(begun, state, pictures, settings, resume=False)
+        return self._begin(run_id or new_run_id(), state, pictures, self.settings)
+
+    def _begin(
+        self, run_id: str, state: AgenticIQAState, pictures: Mapping[str, GivenPicture], settings: Settings
+    ) -> Generator[PipelineEvent | Assessment, None, None]:
+        self._record.keep(lambda store: store.begin(run_id, {**state, NAMED_BACKENDS: settings.named_backends}))
+        return self._carry_out(run_id, state, pictures, settings, resume=False)
 
     def _carry_out(
         self,

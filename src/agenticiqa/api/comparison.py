@@ -11,9 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -51,8 +50,7 @@ PLACES_NAMED = 2
 DISSENTERS_NAMED = 3
 
 
-@dataclass(frozen=True)
-class Reliability:
+class Reliability(NamedTuple):
     """How a lead of one tool turns into a chance: the slope per point of lead."""
 
     tool: str
@@ -148,9 +146,8 @@ def _opened(
             with _named(side):
                 picture = assessor.open_picture(given)
             if reference is not None and picture.size != reference.size:
-                sizes_in_words = [f"{width}×{height}" for width, height in (picture.size, reference.size)]
-                why = f"picture {side} has {sizes_in_words[0]} pixels and the reference {sizes_in_words[1]}"
-                raise ImageError(_cannot(why, with_reference=True))
+                own, other = (f"{width}×{height}" for width, height in (picture.size, reference.size))
+                raise ImageError(_cannot(f"picture {side} has {own} pixels and the reference {other}", True))
             opened.append(picture)
         yield Pictures(opened[0], opened[1], reference), memory
 
@@ -271,11 +268,9 @@ def _show_one_scene(a: UInt8Image, b: UInt8Image) -> bool:
 
 
 def _cannot(why: str, with_reference: bool) -> str:
-    hint = (
-        "Give a reference of the same size as both pictures, or none."
-        if with_reference
-        else "Give pictures of at least 32×32 pixels."
-    )
+    hint = "Give a reference of the same size as both pictures, or none."
+    if not with_reference:
+        hint = "Give pictures of at least 32×32 pixels."
     return f"The pictures could not be compared: {why.rstrip('.')}. {hint}"
 
 

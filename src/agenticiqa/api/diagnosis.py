@@ -42,26 +42,15 @@ class Diagnosis:
     advice: str = ""
 
 
-def diagnose(config_dir: Path | None = None) -> list[Diagnosis]:
+def diagnose(config_dir: Path | None = None) -> Iterator[Diagnosis]:
     """Everything worth knowing before a first run."""
-    python = Diagnosis("Python", "ok", platform.python_version())
+    yield Diagnosis("Python", "ok", platform.python_version())
     try:
         settings = load_settings(config_dir)
     except AgenticIQAError as error:
-        return [python, Diagnosis("configuration", "wrong", error.message, error.hint)]
-    names = default_registry(settings.pipeline.tools).names()
-    return [
-        python,
-        Diagnosis("configuration", "ok", "all keys known"),
-        *_folders(settings),
-        Diagnosis("pictures", "ok", f"{readable_names()} files open here"),
-        Diagnosis("measuring tools", "ok", f"{len(names)} run here: {', '.join(names)}"),
-        *_backends(settings),
-        *_extras(),
-    ]
-
-
-def _folders(settings: Settings) -> Iterator[Diagnosis]:
+        yield Diagnosis("configuration", "wrong", error.message, error.hint)
+        return
+    yield Diagnosis("configuration", "ok", "all keys known")
     places = {"run record": settings.runs_database, "log file": settings.log_file, "cache": settings.cache_folder}
     for name, path in places.items():
         nearest = next(parent for parent in [path, *path.parents] if parent.exists())
@@ -69,6 +58,15 @@ def _folders(settings: Settings) -> Iterator[Diagnosis]:
             yield Diagnosis(name, "ok", str(path))
         else:
             yield Diagnosis(name, "wrong", f"{path} cannot be written", "Set AGENTICIQA_HOME to a writable folder.")
+    yield Diagnosis("pictures", "ok", f"{readable_names()} files open here")
+    names = default_registry(settings.pipeline.tools).names()
+    yield Diagnosis("measuring tools", "ok", f"{len(names)} run here: {', '.join(names)}")
+    yield from _backends(settings)
+    for extra, (module, purpose) in EXTRAS.items():
+        if find_spec(module):
+            yield Diagnosis(f"extra {extra}", "ok", purpose)
+        else:
+            yield Diagnosis(f"extra {extra}", "missing", purpose, f"pip install 'agenticiqa[{extra}]'")
 
 
 def _backends(settings: Settings) -> Iterator[Diagnosis]:
@@ -90,14 +88,6 @@ def _backends(settings: Settings) -> Iterator[Diagnosis]:
             yield Diagnosis(role, "missing", "no usable backend", "Set up one of the backends above.")
             continue
         yield Diagnosis(role, "ok", f"{choice.backend} ({choice.reason})" if choice.reason else choice.backend)
-
-
-def _extras() -> Iterator[Diagnosis]:
-    for extra, (module, purpose) in EXTRAS.items():
-        if find_spec(module):
-            yield Diagnosis(f"extra {extra}", "ok", purpose)
-        else:
-            yield Diagnosis(f"extra {extra}", "missing", purpose, f"pip install 'agenticiqa[{extra}]'")
 
 
 # --- Ask a backend one tiny question, to see that key, model, picture and reply all work ---

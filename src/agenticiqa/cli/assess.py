@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -72,7 +72,13 @@ def step_lines(*, quiet: bool) -> Iterator[Callable[..., None] | None]:
 
 def _describe_step(name: str, details: Any) -> str:
     if name == "plan":
-        return _describe_plan(details["plan"])
+        plan = details["plan"]
+        scope = [plan["query_scope"]] if isinstance(plan["query_scope"], str) else plan["query_scope"]
+        about = "quality" if plan["query_type"] == "IQA" else "something else"
+        reference = "with a reference" if plan["reference_mode"] == "Full-Reference" else "no reference"
+        steps = ", ".join(step.replace("_", " ") for step, on in plan["plan"].items() if on)
+        parts = ", ".join(map(part_in_words, scope))
+        return f"planned     about {about}: {parts}, {reference}; steps: {steps or 'none'}"
     if name == "detection":
         found = "; ".join(
             f"{part_in_words(part)}: {', '.join(map(damage_in_words, kinds)) or 'nothing'}"
@@ -80,40 +86,25 @@ def _describe_step(name: str, details: Any) -> str:
         )
         return f"detected    {found or 'nothing'}"
     if name == "analysis":
-        parts = [
-            f"{_finding(entry['severity'], entry['type'])} ({part_in_words(part)})"
-            for part, entries in details["analysis"].items()
-            for entry in entries
-        ]
-        return f"analysed    {', '.join(parts) or 'nothing to analyse'}"
+        entries = [(part, entry) for part, entries in details["analysis"].items() for entry in entries]
+        told = ", ".join(f"{_finding(it['severity'], it['type'])} ({part_in_words(part)})" for part, it in entries)
+        return f"analysed    {told or 'nothing to analyse'}"
     if name == "selection":
         chosen = [pair for by in (details["tools"] or {}).values() for pair in by.items()]
-        parts = [f"{damage_in_words(kind)} → {tool}" for kind, tool in chosen]
-        return f"selected    {', '.join(parts) or 'no tool'}"
+        told = ", ".join(f"{damage_in_words(kind)} → {tool}" for kind, tool in chosen)
+        return f"selected    {told or 'no tool'}"
     if name == "tools":
-        parts = [f"{log['tool']} {_score(log['calibrated_score'])}" for log in details["logs"]]
-        return f"measured    {', '.join(parts) or 'nothing'}"
+        scores = [(log["tool"], log["calibrated_score"]) for log in details["logs"]]
+        told = ", ".join(f"{tool} {'failed' if score is None else f'{score:.2f}'}" for tool, score in scores)
+        return f"measured    {told or 'nothing'}"
     result = details["result"]
     again = f"; planning again: {result['replan_reason']}" if result["need_replan"] else ""
     return f"answered    {result['final_answer']}{again}"
 
 
-def _describe_plan(plan: Any) -> str:
-    scope = [plan["query_scope"]] if isinstance(plan["query_scope"], str) else plan["query_scope"]
-    about = "quality" if plan["query_type"] == "IQA" else "something else"
-    parts = ", ".join(map(part_in_words, scope))
-    steps = [name.replace("_", " ") for name, on in plan["plan"].items() if on]
-    reference = "with a reference" if plan["reference_mode"] == "Full-Reference" else "no reference"
-    return f"planned     about {about}: {parts}, {reference}; steps: {', '.join(steps) or 'none'}"
-
-
 def _finding(severity: str, kind: str) -> str:
     """ "severe blur"; "no blur" where it was looked for and not found."""
     return f"no {damage_in_words(kind)}" if severity == "none" else severity_in_words(severity, kind)
-
-
-def _score(value: float | None) -> str:
-    return "failed" if value is None else f"{value:.2f}"
 
 
 def print_assessment(console: Console, result: Assessment) -> None:
@@ -124,22 +115,20 @@ def print_assessment(console: Console, result: Assessment) -> None:
     about_quality = result.plan is None or result.plan.query_type == "IQA"
     if result.advice and about_quality and result.advice[0].do != result.answer:
         console.print(f"[bold]What to do first:[/] {escape(result.advice[0].do)}", highlight=False)
-    if result.executor_evidence:
-        print_evidence(console, result.executor_evidence)
-    for note in _notes(result):
+    evidence, notes = result.executor_evidence, [result.error] if result.error else []
+    if evidence:
+        rows = list(_evidence_rows(evidence))
+        if rows:
+            print_table(("Part", "Damage", "Severity", "Tool", "Raw", "1..5"), rows, console=console, title="Evidence")
+        for name, entries in (evidence.distortion_analysis or {}).items():
+            for entry in entries:
+                line = f"{damage_in_words(entry.type).capitalize()} ({part_in_words(name)}): {entry.explanation}"
+                console.print(f"[dim]•[/] {escape(line)}", highlight=False)
+        notes += [*evidence.errors, *(log.note for log in evidence.tool_logs if log.note)]
+    used = (result.summarizer_result and result.summarizer_result.used_evidence) or {}
+    for note in dict.fromkeys([*notes, *used.get("evidence_gaps", []), *result.metadata.get("image_notes", [])]):
         console.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
     console.print(f"[dim]{escape(_footer(result))}[/]", highlight=False)
-
-
-def print_evidence(console: Console, evidence: ExecutorOutput) -> None:
-    if not evidence.distortion_analysis and not evidence.tool_logs:
-        return
-    columns = ("Part", "Damage", "Severity", "Tool", "Raw", "1..5")
-    print_table(columns, _evidence_rows(evidence), console=console, title="Evidence")
-    for name, entries in (evidence.distortion_analysis or {}).items():
-        for entry in entries:
-            line = f"{damage_in_words(entry.type).capitalize()} ({part_in_words(name)}): {entry.explanation}"
-            console.print(f"[dim]•[/] {escape(line)}", highlight=False)
 
 
 def _headline(result: Assessment) -> str:
@@ -148,31 +137,27 @@ def _headline(result: Assessment) -> str:
     if result.conflict:
         return f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}) says the model; {escape(result.score_text)}"
     if result.score is not None and answer in LETTER_LEVELS:
-        asked = result.asked_scale
-        text = f"[bold]{escape(asked)}[/], that is {text}" if asked else text
-        score = f"score [bold]{result.score:.2f}[/] of 5{_interval(result.score_interval)}"
-        return f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}), {score}"
-    choices = ((result.summarizer_result.used_evidence if result.summarizer_result else None) or {}).get("options", {})
+        text = f"[bold]{escape(result.asked_scale)}[/], that is {text}" if result.asked_scale else text
+        text = f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}), score [bold]{result.score:.2f}[/] of 5"
+        # Older records have no interval.
+        low, high = result.score_interval or (None, None)
+        return text if low is None else f"{text} ({COVERED * 100:.0f} % interval {low:.1f} to {high:.1f})"
+    choices = ((result.summarizer_result and result.summarizer_result.used_evidence) or {}).get("options", {})
     return f"{text}. {escape(choices[answer])}" if answer in choices else text
-
-
-def _interval(found: tuple[float, float] | None) -> str:
-    """Older records have none."""
-    return "" if found is None else f" ({COVERED * 100:.0f} % interval {found[0]:.1f} to {found[1]:.1f})"
 
 
 def _evidence_rows(evidence: ExecutorOutput) -> Iterator[list[str]]:
     """What was analysed, with its score; then scores of what was not."""
     scores = evidence.quality_scores or {}
     raw = {(log.object, log.tool): log.raw_score for log in evidence.tool_logs}
-    analysed = [
+    rows = [
         (name, entry.type, f"[{_SEVERITY_STYLE[entry.severity]}]{entry.severity}[/]")
         for name, entries in (evidence.distortion_analysis or {}).items()
         for entry in entries
     ]
-    known = {(name, kind) for name, kind, _ in analysed}
-    others = [(name, kind, "") for name, by_kind in scores.items() for kind in by_kind if (name, kind) not in known]
-    for name, kind, severity in [*analysed, *others]:
+    known = {(name, kind) for name, kind, _ in rows}
+    rows += [(name, kind, "") for name, by_kind in scores.items() for kind in by_kind if (name, kind) not in known]
+    for name, kind, severity in rows:
         tool, score = scores.get(name, {}).get(kind, ("", None))
         measured = raw.get((name, tool))
         yield [
@@ -185,35 +170,17 @@ def _evidence_rows(evidence: ExecutorOutput) -> Iterator[list[str]]:
         ]
 
 
-def _notes(result: Assessment) -> list[str]:
-    notes: list[str] = []
-    if result.error:
-        notes.append(result.error)
-    evidence = result.executor_evidence
-    if evidence:
-        notes += evidence.errors
-        notes += [log.note for log in evidence.tool_logs if log.note]
-    summary = result.summarizer_result
-    notes += (summary.used_evidence or {}).get("evidence_gaps", []) if summary else []
-    notes += result.metadata.get("image_notes", [])
-    return list(dict.fromkeys(notes))
-
-
 def _footer(result: Assessment) -> str:
     meta = result.metadata
     backends = "/".join(dict.fromkeys(str(name) for name in meta["backend"].values()))
     cost = "cost unknown" if meta["cost_usd"] is None else f"${meta['cost_usd']:.4f}"
+    # How the run differed from the usual one; results of earlier versions do not say.
+    way = f"without {', '.join(meta['without'])}; " if meta.get("without") else ""
+    way = "the model alone; " if meta.get("mode") == "direct" else way
     return (
-        f"{result.status}; run {meta['run_id']}; {_way(meta)}{backends}; {meta['calls']} calls, {cost}; "
+        f"{result.status}; run {meta['run_id']}; {way}{backends}; {meta['calls']} calls, {cost}; "
         f"{meta['replans']} replans; {meta['timings'].get('total', 0):.1f} s"
     )
-
-
-def _way(meta: Mapping[str, Any]) -> str:
-    """How the run differed from the usual one; results of earlier versions do not say."""
-    if meta.get("mode") == "direct":
-        return "the model alone; "
-    return f"without {', '.join(meta['without'])}; " if meta.get("without") else ""
 
 
 # --- what commands that assess share ---
@@ -282,31 +249,14 @@ def exit_code(result: Assessment, fail_under: float | None = None) -> int:
 # --- ``agenticiqa assess``: one question about one picture ---
 
 
-ImageArgument = Annotated[
-    str,
-    typer.Argument(
-        help="The picture to judge: a file, an address (https://, s3://, …), or - for standard input.",
-        show_default=False,
-    ),
-]
-QueryOption = Annotated[
-    str, typer.Option("--query", "-q", help="The question. Options may be part of it: 'Which? A. Blur B. Noise'.")
-]
-FailUnderOption = Annotated[
-    float | None,
-    typer.Option(
-        "--fail-under",
-        callback=finite,
-        min=1,
-        max=5,
-        help="Exit with code 3 when the score is below this; in a conflict the lower reading counts.",
-    ),
-]
-
-
 def assess(
-    image: ImageArgument,
-    query: QueryOption = DEFAULT_QUERY,
+    image: Annotated[
+        str,
+        typer.Argument(help="The picture to judge: a file, an address (https://, s3://, …), or - for standard input."),
+    ],
+    query: Annotated[
+        str, typer.Option("--query", "-q", help="The question. Options may be part of it: 'Which? A. Blur B. Noise'.")
+    ] = DEFAULT_QUERY,
     reference: options.ReferenceOption = None,
     align: options.AlignOption = "none",
     option: options.AnswersOption = None,
@@ -316,7 +266,15 @@ def assess(
     mode: options.ModeOption = None,
     without: options.WithoutOption = None,
     profile: options.ProfileOption = None,
-    fail_under: FailUnderOption = None,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(
+            callback=finite,
+            min=1,
+            max=5,
+            help="Exit with code 3 when the score is below this; in a conflict the lower reading counts.",
+        ),
+    ] = None,
     json_output: options.JsonOption = False,
     quiet: options.QuietOption = False,
     report: options.ReportOption = None,
@@ -330,13 +288,13 @@ def assess(
     options.choose_one(json=json_output, quiet=quiet)
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
-    scaling, chosen, left_out = options.chosen_align(align), options.chosen_mode(mode), options.parts_left_out(without)
+    left_out = options.parts_left_out(without)
     inputs = [image, reference, *options.mask_files(region)]
     options.check_outputs(report, inputs=inputs, overwrite=overwrite)
     silent = quiet or json_output
     with assessing(backend, config, quiet=quiet, no_cache=no_cache, memory=memory, profile=profile) as assessor:
         # Of a picture that is scaled, regions count in its reference's pixels.
-        masked = str(reference) if reference and scaling == "resize" else image
+        masked = str(reference) if reference and align == "resize" else image
         boxes = [_region(text, masked, assessor.limits) for text in region or []]
         regions = {name: box.as_list() for name, box in boxes}
         if len(regions) < len(boxes):
@@ -349,8 +307,8 @@ def assess(
                 options=option,
                 regions=regions or None,
                 max_replan_iterations=max_replan,
-                align=scaling,
-                mode=chosen,
+                align=align,
+                mode=mode,
                 without=left_out,
                 on_event=listener,
             )
@@ -405,7 +363,7 @@ def ask() -> None:
 
 @app.command("explain")
 def explain(
-    question: Annotated[str, typer.Argument(help="The question; options may stand in it.", show_default=False)],
+    question: Annotated[str, typer.Argument(help="The question; options may stand in it.")],
     option: options.AnswersOption = None,
     json_output: options.JsonOption = False,
 ) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -17,7 +16,6 @@ from agenticiqa.cli.terminal import ExitCode, output_console, print_error, print
 
 if TYPE_CHECKING:
     from agenticiqa.nodes.results import Comparison
-    from agenticiqa.runtime.config import ImageLimits
 
 _COLOURS = {"A": "blue", "B": "dark_orange", "tie": "dim"}
 
@@ -27,61 +25,49 @@ def print_comparison(console: Console, found: Comparison) -> None:
     console.print(Panel(f"[bold]{escape(found.verdict)}[/]", title="Verdict", title_align="left", expand=False))
     for reason in found.reasons:
         console.print(f"[dim]•[/] {escape(reason)}", highlight=False)
-    if found.tools:
+    rows = []
+    for row in found.tools:
+        better = f"[{_COLOURS[row.better]}]{row.better}[/]" if row.better else ""
+        cells = [_cell(row.raw_a, row.calibrated_a), _cell(row.raw_b, row.calibrated_b), better]
+        rows.append([row.tool, *(["", "", escape(row.error)] if row.error else cells)])
+    if rows:
         a, b = (escape(Path(name).name) for name in (found.image_a, found.image_b))
-        caption = "raw value (on the 1..5 scale)"
-        columns = ("Tool", f"A  {a}", f"B  {b}", "Better")
-        print_table(columns, _rows(found), console=console, title="Measured on both", caption=caption)
+        columns, caption = ("Tool", f"A  {a}", f"B  {b}", "Better"), "raw value (on the 1..5 scale)"
+        print_table(columns, rows, console=console, title="Measured on both", caption=caption)
     for note in found.notes:
         console.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
-
-
-def _rows(found: Comparison) -> Iterator[list[str]]:
-    for row in found.tools:
-        if row.error:
-            yield [row.tool, "", "", escape(row.error)]
-        else:
-            better = f"[{_COLOURS[row.better]}]{row.better}[/]" if row.better else ""
-            yield [row.tool, _cell(row.raw_a, row.calibrated_a), _cell(row.raw_b, row.calibrated_b), better]
 
 
 def _cell(raw: float | None, points: float | None) -> str:
     return "" if raw is None or points is None else f"{raw:.4g}  ({points:.2f})"
 
 
-PictureA = Annotated[Path, typer.Argument(help="One picture.", metavar="A", show_default=False)]
-PictureB = Annotated[Path, typer.Argument(help="The other picture.", metavar="B", show_default=False)]
-ReferenceOption = Annotated[Path | None, typer.Option("--reference", "-r", help="How both should look.")]
-MapOption = Annotated[
-    Path | None, typer.Option("--map", help="Write where they differ as a PNG: blue where A is better, orange where B.")
-]
-ExpectOption = Annotated[
-    str | None, typer.Option("--expect", help="A or B: exit with code 3 unless this one is better.", metavar="A|B")
-]
-QuietOption = Annotated[bool, typer.Option("--quiet", help="Print A, B or tie only.")]
-
-
 def compare(
-    a: PictureA,
-    b: PictureB,
-    reference: ReferenceOption = None,
+    a: Annotated[Path, typer.Argument(help="One picture.", metavar="A")],
+    b: Annotated[Path, typer.Argument(help="The other picture.", metavar="B")],
+    reference: Annotated[Path | None, typer.Option("--reference", "-r", help="How both should look.")] = None,
     backend: options.BackendOption = None,
-    map_file: MapOption = None,
+    map_file: Annotated[
+        Path | None,
+        typer.Option("--map", help="Write where they differ as a PNG: blue where A is better, orange where B."),
+    ] = None,
     report: options.ReportOption = None,
     overwrite: options.OverwriteOption = False,
-    expect: ExpectOption = None,
+    expect: Annotated[
+        Literal["A", "B"] | None,
+        typer.Option(help="Exit with code 3 unless this one is better.", case_sensitive=False),
+    ] = None,
     json_output: options.JsonOption = False,
-    quiet: QuietOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print A, B or tie only.")] = False,
     no_cache: options.NoCacheOption = False,
     memory: options.MemoryOption = None,
     config: options.ConfigOption = None,
 ) -> None:
     """Say which of two pictures is better, how sure that is, where they differ, and why."""
     from agenticiqa.api.comparison import compare_pictures
+    from agenticiqa.reports.comparison import write_difference, write_page
 
     options.choose_one(json=json_output, quiet=quiet)
-    if expect is not None and expect.upper() not in ("A", "B"):
-        raise typer.BadParameter("--expect takes A or B.")
     options.check_outputs(map_file, report, inputs=[a, b, reference], overwrite=overwrite)
     silent = quiet or json_output
     with (
@@ -98,31 +84,17 @@ def compare(
         typer.echo(found.winner)
     else:
         print_comparison(output_console(), found)
-    if found.status != "error":
-        _write_files(found, map_file, report, assessor.limits, silent=silent)
-    raise typer.Exit(unless_full(_exit_code(found, expect), assessor))
-
-
-def _write_files(
-    found: Comparison, map_file: Path | None, report: Path | None, limits: ImageLimits, *, silent: bool
-) -> None:
-    from agenticiqa.reports.comparison import write_difference, write_page
-
-    lines = []
+    if found.status == "error":
+        raise typer.Exit(ExitCode.ERROR)
     if map_file is not None:
-        if write_difference(found, map_file, limits):
-            lines.append(f"Map: {map_file}")
-        else:
+        if not write_difference(found, map_file, assessor.limits):
             # Printed even if quiet: whoever asked for the file would look for it in vain.
             say(f"No map can be made of these pictures; {map_file} was not written.")
+        elif not silent:
+            say(f"Map: {map_file}")
     if report is not None:
-        write_page(found, report, limits)
-        lines.append(f"Report: {report}")
-    for line in lines if not silent else ():
-        say(line)
-
-
-def _exit_code(found: Comparison, expect: str | None) -> int:
-    if found.status == "error":
-        return ExitCode.ERROR
-    return ExitCode.OK if expect is None or found.winner == expect.upper() else ExitCode.BELOW_THRESHOLD
+        write_page(found, report, assessor.limits)
+        if not silent:
+            say(f"Report: {report}")
+    code = ExitCode.OK if expect in (None, found.winner) else ExitCode.BELOW_THRESHOLD
+    raise typer.Exit(unless_full(code, assessor))

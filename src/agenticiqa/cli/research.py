@@ -56,7 +56,7 @@ def benchmark(
     options.choose_one(resume=resume, overwrite=overwrite)
     dataset = find(name)
     tools = tools_named(measure)
-    chosen, left_out = options.chosen_mode(mode), options.parts_left_out(without)
+    chosen, left_out = mode, options.parts_left_out(without)
     if tools and (chosen or left_out):
         raise typer.BadParameter("--mode and --without have no effect with --measure: no model is asked.")
     way = [profile, chosen if chosen == "direct" else None, *(f"without-{part}" for part in left_out or ())]
