@@ -89,16 +89,9 @@ def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
         **_picture_facts(state, context),
         "call_log": [
             {
-                "role": record.role,
-                "step": record.step,
-                "backend": record.backend,
-                "model": record.model,
+                **{name: value for name, value in asdict(record).items() if name != "usage"},
                 "seconds": round(record.seconds, 4),
                 "tokens": asdict(record.usage),
-                "cost_usd": record.cost_usd,
-                "cached_cost_usd": record.cached_cost_usd,
-                "cached": record.cached,
-                "error": record.error,
                 "notes": list(record.notes),
             }
             for record in calls.records

@@ -27,7 +27,6 @@ from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.tools.needs import LOOKING_BYTES, OPENING_BYTES, PICTURE_BYTES
 
-Depth = Literal["quick", "full"]
 AUDIT_VERSION = 1
 """Of what a record holds: records of another version are made anew."""
 
@@ -36,7 +35,7 @@ AUDIT_VERSION = 1
 class Auditor:
     """Looks at pictures, one after the other; the model is loaded with the first that needs it."""
 
-    depth: Depth
+    depth: Literal["quick", "full"]
     limits: ImageLimits
     memory: MemoryBudget = field(default_factory=lambda: process_budget(None))
 
@@ -139,17 +138,13 @@ def entries_in(lines: Path) -> Iterator[Entry]:
     for position, line in enumerate(read_results(lines)):
         picture = line.record.get("picture")
         if picture:
+            copied = ("pixels", "width", "height", "bytes", "detail", "brightness")
             yield Entry(
+                **{name: picture[name] for name in copied},
                 position=position,
                 path=line.record["sample_id"],
-                pixels=picture["pixels"],
                 prints=from_text(picture["fingerprint"]),
                 taken=datetime.fromisoformat(picture["taken"]) if picture["taken"] else None,
-                width=picture["width"],
-                height=picture["height"],
-                bytes=picture["bytes"],
-                detail=picture["detail"],
-                brightness=picture["brightness"],
                 score=picture.get("score"),
                 blank="blank" in picture["findings"],
                 offset=line.offset,

@@ -323,19 +323,16 @@ def link_pictures(paths: Iterable[str], source: Path, folder: Path) -> int:
         parts = [part for part in PurePosixPath(Path(path).as_posix()).parts if part not in ("/", "..")]
         link = folder.joinpath(*(part.replace(":", "") for part in parts))
         link.parent.mkdir(parents=True, exist_ok=True)
-        _link((source / path).resolve(), link)
+        target = (source / path).resolve()
+        try:
+            link.symlink_to(target)
+        except FileExistsError:
+            raise OutputError(f"{str(link)!r} is there already.", hint="Name a new folder for the links.") from None
+        except OSError:
+            # Windows lets only some users make symbolic links; a hard one is the same file too.
+            try:
+                os.link(target, link)
+            except OSError as error:
+                raise OutputError(f"{str(link)!r} cannot be linked: {error.strerror or error}.") from error
         count += 1
     return count
-
-
-def _link(target: Path, link: Path) -> None:
-    try:
-        link.symlink_to(target)
-    except FileExistsError:
-        raise OutputError(f"{str(link)!r} is there already.", hint="Name a new folder for the links.") from None
-    except OSError:
-        # Windows lets only some users make symbolic links; a hard one is the same file too.
-        try:
-            os.link(target, link)
-        except OSError as error:
-            raise OutputError(f"{str(link)!r} cannot be linked: {error.strerror or error}.") from error

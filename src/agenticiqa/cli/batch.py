@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
@@ -27,6 +26,7 @@ from agenticiqa.cli.terminal import (
     output_stream,
     print_error,
     print_json,
+    print_result,
     say,
 )
 
@@ -80,7 +80,7 @@ def watched(stop: StopSwitch) -> Iterator[Callable[[Tally], None]]:
     """Work on many pictures: progress on standard error, and signals that stop it.
 
     The first Ctrl-C (or SIGTERM) lets what has begun end; the second drops it. Standard output is for the summary: what
-    libraries print meanwhile (Ray does) goes where messages go.
+    libraries print meanwhile goes where messages go.
     """
 
     def ask(*_: Any) -> None:
@@ -215,10 +215,8 @@ def batch(
             ).run()
     if json_output:
         print_json(summary.as_dict())
-    elif stream is not None:
-        _print_summary(summary, "the output", to_stderr=True)
     else:
-        _print_summary(summary, str(output))
+        _print_summary(summary, None if stream is not None else output)
     raise typer.Exit(summary.exit_code)
 
 
@@ -249,25 +247,26 @@ def tools_named(measure: str | None) -> tuple[str, ...]:
     return names
 
 
-def _print_summary(summary: BatchSummary, output: str, *, to_stderr: bool = False) -> None:
-    echo = partial(typer.echo, err=to_stderr)
-    done = summary.ok + summary.partial
+def _print_summary(summary: BatchSummary, output: Path | None) -> None:
+    """On standard output, unless the results went there."""
     incomplete = f" ({summary.partial} partial)" if summary.partial else ""
-    echo(f"{done} of {summary.total} samples have a result{incomplete}: {output}")
-    for line in summary.skipped.lines():
-        echo(line)
+    done = f"{summary.ok + summary.partial} of {summary.total} samples have a result{incomplete}"
+    lines = [f"{done}: {output or 'the output'}", *summary.skipped.lines()]
     if summary.failed:
-        kinds = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
-        echo(f"{summary.failed} failed: {kinds}")
         more = summary.failed - SHOWN_IDS
-        echo(f"  {', '.join(summary.failed_ids[:SHOWN_IDS])}{f' and {more} more' if more > 0 else ''}")
+        ids = f"{', '.join(summary.failed_ids[:SHOWN_IDS])}{f' and {more} more' if more > 0 else ''}"
+        lines += [
+            f"{summary.failed} failed: {', '.join(f'{kind} {count}' for kind, count in summary.errors.items())}",
+            f"  {ids}",
+        ]
     if summary.not_done:
-        why = {"interrupted": "you stopped it", "budget": "the budget is used up"}.get(summary.stopped or "", "")
-        echo(f"{summary.not_done} not done{f': {why}' if why else ''}")
-    if (summary.failed or summary.not_done) and not to_stderr:
-        echo("The same command with --resume continues: what succeeded is kept, what failed is tried again.")
+        why = {"interrupted": ": you stopped it", "budget": ": the budget is used up"}.get(summary.stopped or "", "")
+        lines.append(f"{summary.not_done} not done{why}")
+    if (summary.failed or summary.not_done) and output:
+        lines.append("The same command with --resume continues: what succeeded is kept, what failed is tried again.")
     cost = "cost unknown" if summary.cost_usd is None else f"${summary.cost_usd:.4f}"
-    echo(f"{summary.seconds:.1f} s, {summary.samples_per_second:.2f} samples/s, {summary.calls} calls, {cost}")
+    lines.append(f"{summary.seconds:.1f} s, {summary.samples_per_second:.2f} samples/s, {summary.calls} calls, {cost}")
+    typer.echo("\n".join(lines), err=output is None)
 
 
 # --- checking only ---
@@ -414,13 +413,10 @@ def audit(
     if sheet is not None:
         report.contact_sheet(sheet, thumbnails=thumbnails, overwrite=replace)
     linked = report.link_best(link_best) if link_best else None
-    failing = {name: count for name, count in report.summary().findings.items() if name in named}
-    if json_output:
-        print_json({**report.summary().as_dict(), "linked": linked, "failing": failing})
-    else:
-        typer.echo(str(report.summary()))
-        if linked is not None:
-            typer.echo(f"{linked} pictures are linked.")
-        if failing:
-            say(f"--fail-on: {', '.join(f'{name} {count}' for name, count in failing.items())}")
+    summary = report.summary()
+    failing = {name: count for name, count in summary.findings.items() if name in named}
+    lines = [str(summary), *([] if linked is None else [f"{linked} pictures are linked."])]
+    print_result({**summary.as_dict(), "linked": linked, "failing": failing}, *lines, as_json=json_output)
+    if failing and not json_output:
+        say(f"--fail-on: {', '.join(f'{name} {count}' for name, count in failing.items())}")
     raise typer.Exit(ExitCode.BELOW_THRESHOLD if failing else ExitCode.OK if batch.ok else ExitCode.ERROR)

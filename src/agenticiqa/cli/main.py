@@ -24,7 +24,7 @@ from agenticiqa.errors import AgenticIQAError, HomeFullError
 
 COMMANDS = {
     "assess": "assess:assess",
-    "compare": "compare:compare",
+    "compare": "assess:compare",
     "ask": "assess:app",
     "measure": "tools:measure",
     "batch": "batch:batch",

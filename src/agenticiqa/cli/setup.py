@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from agenticiqa.cli.options import ConfigOption, JsonOption
-from agenticiqa.cli.terminal import ExitCode, output_console, print_json, print_table
+from agenticiqa.cli.terminal import ExitCode, output_console, print_json, print_result, print_table
 
 app = typer.Typer(help="List and check model backends.", no_args_is_help=True)
 
@@ -64,13 +64,9 @@ def check(
     names = backend or list(dict.fromkeys(choose_backend(role, settings).backend for role in ROLES))
     started = time.perf_counter()
     results = [check_backend(name, settings) for name in names]
-    if json_output:
-        print_json([asdict(result) for result in results])
-    else:
-        for result in results:
-            mark = "ok    " if result.ok else "failed"
-            typer.echo(f"{mark} {result.backend}: {result.message}")
-        typer.echo(f"{len(results)} checked in {time.perf_counter() - started:.1f} s")
+    lines = [f"{'ok    ' if result.ok else 'failed'} {result.backend}: {result.message}" for result in results]
+    summary = f"{len(results)} checked in {time.perf_counter() - started:.1f} s"
+    print_result([asdict(result) for result in results], *lines, summary, as_json=json_output)
     if not all(result.ok for result in results):
         raise typer.Exit(ExitCode.ERROR)
 
@@ -86,10 +82,8 @@ def show(json_output: JsonOption = False) -> None:
     """Print the graph as Mermaid text."""
     from agenticiqa.nodes.diagram import visualize_graph
 
-    if json_output:
-        print_json({"mermaid": visualize_graph()})
-    else:
-        typer.echo(visualize_graph())
+    text = visualize_graph()
+    print_result({"mermaid": text}, text, as_json=json_output)
 
 
 # --- ``agenticiqa doctor``: what works here and what to install or set ---
@@ -135,10 +129,8 @@ def show_config(json_output: JsonOption = False, config: ConfigOption = None) ->
     from agenticiqa.runtime.config import effective_settings, load_settings
 
     settings = effective_settings(load_settings(config))
-    if json_output:
-        print_json(settings)
-    else:
-        typer.echo(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True).rstrip())
+    text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True).rstrip()
+    print_result(settings, text, as_json=json_output)
 
 
 @config_app.command("check")
@@ -158,10 +150,7 @@ def check_config(json_output: JsonOption = False, config: ConfigOption = None) -
                     find_provider(BackendName.parse(backend).provider)
                 except Exception as error:
                     raise ConfigError(f"{role}: {error}") from error
-    if json_output:
-        print_json({"ok": True})
-    else:
-        typer.echo("The configuration is right.")
+    print_result({"ok": True}, "The configuration is right.", as_json=json_output)
 
 
 @config_app.command("prompts")
@@ -172,13 +161,9 @@ def prompts(
     """Write the shipped prompts as files, one for each step, to change and use with `prompts: FOLDER`."""
     from agenticiqa.nodes.prompts import SHIPPED, write_prompts
 
-    written = write_prompts(folder, SHIPPED)
-    if json_output:
-        print_json({"files": [str(file) for file in written]})
-        return
-    for file in written:
-        typer.echo(str(file))
-    typer.echo(f"Use them with `prompts: {folder}` in pipeline.yaml. Delete those that you do not change.")
+    files = [str(file) for file in write_prompts(folder, SHIPPED)]
+    use = f"Use them with `prompts: {folder}` in pipeline.yaml. Delete those that you do not change."
+    print_result({"files": files}, *files, use, as_json=json_output)
 
 
 @config_app.command("trust")
@@ -191,21 +176,18 @@ def trust(
     Without this they are left alone: whoever wrote them would decide which model sees your pictures. A file that
     changes must be trusted anew. Hosts and keys are never taken from here.
     """
+    import yaml
+
     from agenticiqa.runtime.config import forget_working_folder, trust_working_folder
 
     if forget:
         files = [str(file) for file in forget_working_folder()]
-        if json_output:
-            print_json({"forgotten": files})
-        else:
-            typer.echo(f"Trusted no longer: {', '.join(files)}" if files else "Nothing in ./configs was trusted.")
+        told = f"Trusted no longer: {', '.join(files)}" if files else "Nothing in ./configs was trusted."
+        print_result({"forgotten": files}, told, as_json=json_output)
         return
-    trusted = trust_working_folder()
-    if json_output:
-        print_json({"trusted": {str(file.resolve()): values for file, values in trusted.items()}})
-        return
-    import yaml
-
+    trusted = {str(file.resolve()): values for file, values in trust_working_folder().items()}
+    lines = []
     for file, values in trusted.items():
-        typer.echo(f"Trusted as it is now: {file.resolve()}")
-        typer.echo(yaml.safe_dump(values, sort_keys=False, allow_unicode=True).rstrip())
+        shown = yaml.safe_dump(values, sort_keys=False, allow_unicode=True).rstrip()
+        lines += [f"Trusted as it is now: {file}", shown]
+    print_result({"trusted": trusted}, *lines, as_json=json_output)

@@ -229,6 +229,14 @@ def print_json(value: Any) -> None:
     sys.stdout.write(text + "\n")
 
 
+def print_result(value: Any, *lines: str, as_json: bool) -> None:
+    """What a command found, as JSON or in words, on standard output."""
+    if as_json:
+        print_json(value)
+    else:
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
 class Interval:
     """Tells when so many seconds have passed since it last did."""
 

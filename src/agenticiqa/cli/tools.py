@@ -19,6 +19,7 @@ from agenticiqa.cli.terminal import (
     output_console,
     print_json,
     print_lines,
+    print_result,
     print_table,
     say,
 )
@@ -97,11 +98,7 @@ def show(name: NameArgument, json_output: JsonOption = False, config: ConfigOpti
     from agenticiqa.tools.facts import facts_of
 
     facts = facts_of(name, _settings(config))
-    if json_output:
-        print_json(facts)
-        return
-    for key, value in facts.items():
-        typer.echo(f"{key}: {value}")
+    print_result(facts, *(f"{key}: {value}" for key, value in facts.items()), as_json=json_output)
 
 
 @app.command("fetch")
@@ -127,10 +124,8 @@ def fetch_tool(
         if licence and "perceptual" not in entry.providers:
             typer.echo(f"Licence: {licence}.", err=True)
         message = fetch(entry, settings, source=source)
-    if json_output:
-        print_json({"tool": entry.name if entry else name, "ready": True, "message": message})
-    else:
-        typer.echo(message)
+    found = {"tool": entry.name if entry else name, "ready": True, "message": message}
+    print_result(found, message, as_json=json_output)
 
 
 def _settings(config: Path | None) -> ToolSettings:
