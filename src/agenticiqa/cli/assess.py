@@ -42,9 +42,6 @@ from agenticiqa.vocabulary import (
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
     from agenticiqa.embedded.language.meaning.reader import Meaning, OptionMeaning
-    from agenticiqa.pictures.images import Box
-    from agenticiqa.pictures.inputs import PictureInput
-    from agenticiqa.runtime.config import ImageLimits
 
 _NEXT = {"planner": "Executor: collecting evidence", "executor": "Summarizer: answering", "summarizer": "Finishing"}
 _SEVERITY_STYLE = {"none": "green", "slight": "green", "moderate": "yellow", "severe": "red", "extreme": "bold red"}
@@ -285,6 +282,10 @@ def assess(
     config: options.ConfigOption = None,
 ) -> None:
     """Answer a question about a picture: rate it, explain it, choose an option."""
+    from agenticiqa.batch.remote_pictures import picture_at
+    from agenticiqa.pictures.formats import STANDARD_INPUT
+    from agenticiqa.pictures.regions import parse_region, read_region
+
     options.choose_one(json=json_output, quiet=quiet)
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
@@ -294,14 +295,16 @@ def assess(
     silent = quiet or json_output
     with assessing(backend, config, quiet=quiet, no_cache=no_cache, memory=memory, profile=profile) as assessor:
         # Of a picture that is scaled, regions count in its reference's pixels.
-        masked = str(reference) if reference and align == "resize" else image
-        boxes = [_region(text, masked, assessor.limits) for text in region or []]
+        masked = Path(reference if reference and align == "resize" else image)
+        # A mask is compared with the picture's size, which only a file gives before the run.
+        known = masked.is_file()
+        boxes = [read_region(it, masked, assessor.limits) if known else parse_region(it) for it in region or []]
         regions = {name: box.as_list() for name, box in boxes}
         if len(regions) < len(boxes):
             raise typer.BadParameter("two --region options have the same name.")
         with step_lines(quiet=silent) as listener:
             result = assessor.assess(
-                _picture(image),
+                sys.stdin.buffer.read() if image == STANDARD_INPUT else picture_at(image),
                 query,
                 reference=reference,
                 options=option,
@@ -329,23 +332,6 @@ def assess(
             if not silent:
                 say(f"Report: {report}")
     raise typer.Exit(unless_full(exit_code(result, fail_under), assessor))
-
-
-def _picture(image: str) -> PictureInput:
-    """What the argument names; an address is fetched within the limits that batches have."""
-    from agenticiqa.batch.remote_pictures import picture_at
-    from agenticiqa.pictures.formats import STANDARD_INPUT
-
-    if image == STANDARD_INPUT:
-        return sys.stdin.buffer.read()
-    return picture_at(image)
-
-
-def _region(text: str, image: str, limits: ImageLimits) -> tuple[str, Box]:
-    from agenticiqa.pictures.regions import parse_region, read_region
-
-    # A mask is compared with the picture's size, which only a file gives before the run.
-    return read_region(text, Path(image), limits) if Path(image).is_file() else parse_region(text)
 
 
 # --- ``agenticiqa compare``: which of two pictures is better, and why ---
@@ -389,7 +375,7 @@ def compare(
     overwrite: options.OverwriteOption = False,
     expect: Annotated[
         Literal["A", "B"] | None,
-        typer.Option(help="Exit with code 3 unless this one is better.", case_sensitive=False),
+        typer.Option(help="Exit with code 3 unless this one is better.", case_sensitive=False, metavar="A|B"),
     ] = None,
     json_output: options.JsonOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print A, B or tie only.")] = False,
