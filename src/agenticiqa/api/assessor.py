@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from typing_extensions import Unpack
 
 from agenticiqa.api.arguments import AssessOptions, in_thread, spelled_out
-from agenticiqa.api.interrupts import Interrupts
+from agenticiqa.api.interrupts import telling
 from agenticiqa.api.run_result import Recorder, assessment_from
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, HomeFullError
 from agenticiqa.models.backends import BackendChoice
@@ -304,17 +304,22 @@ class AgenticIQA:
     ) -> Generator[PipelineEvent, None, Mapping[str, Any]]:
         """The run itself; its events are passed on as they come. Returns the state that it reached."""
         reached: Mapping[str, Any] = dict(state)
-        interrupts = Interrupts()
-        with context.timed("total"), run_id_for_logs(context.run_id), stoppable(interrupts.check):
+        interrupted = threading.Event()
+
+        def check() -> None:
+            if interrupted.is_set():
+                raise Cancelled(INTERRUPTED)
+
+        with context.timed("total"), run_id_for_logs(context.run_id), stoppable(check):
             try:
                 with ExitStack() as admitted:
-                    with interrupts.listening():
+                    with telling(interrupted):
                         admitted.enter_context(self._admitted(state, context))
                         self._check(state, context)
                         events = self._events(state, context, resume=resume)
                     while True:
                         # Only while it works: between two events the program is the caller's.
-                        with interrupts.listening():
+                        with telling(interrupted):
                             event = next(events, None)
                         if event is None:
                             return reached
@@ -324,7 +329,7 @@ class AgenticIQA:
                             yield event
                         except BaseException:
                             # Whoever listens ends the run: the agent that works meanwhile is told, and not waited for.
-                            interrupts.tell()
+                            interrupted.set()
                             raise
             except AgenticIQAError as error:
                 logger.error("Run %s failed: %s", context.run_id, error)  # noqa: TRY400 - the message says it all
