@@ -547,20 +547,6 @@ def test_async_methods_of_an_assessor_do_not_block_the_loop(assessor: Any, photo
     assert compared.status == "ok"
 
 
-def test_an_async_stream_gives_steps_and_last_the_result(assessor: Any, photo: Path) -> None:
-    given = assessor(ScriptedClient())
-
-    async def main(**more: Any) -> list[Any]:
-        return [event async for event in given.astream(photo, **more)]
-
-    *events, result = asyncio.run(main())
-    assert isinstance(result, Assessment)
-    assert result.status == "ok"
-    assert [event.name for event in events if event.kind == "node"] == ["planner", "executor", "summarizer"]
-    with pytest.raises(TypeError, match="refrence"):
-        asyncio.run(main(refrence=CLEAN))
-
-
 # --- the documents' entry ---
 
 

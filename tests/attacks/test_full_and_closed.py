@@ -59,7 +59,7 @@ def test_a_batch_into_a_pipe_that_is_left(command_line: CommandLine, many: str) 
     assert "'p'" in ended.err
 
 
-COMMANDS = ["--help", "--version", "tools list", "tools list --json", "measure p.png --csv", "assess p.png --quiet"]
+COMMANDS = ["--help", "--version", "tools list", "tools list --json", "measure p.png --json", "assess p.png --quiet"]
 
 
 @pytest.mark.parametrize("words", COMMANDS)
@@ -119,7 +119,7 @@ def test_a_home_without_room_costs_the_record_and_not_the_answer(command_line: C
 def test_a_full_disk_is_told_in_python(isolated: Path, pair: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite's own way to be full, from some moment on: the answer stays, the trouble can be asked for."""
     # Imported first: it must keep the real way to open a database.
-    import agenticiqa.api.recording  # noqa: F401
+    import agenticiqa.api.run_result  # noqa: F401
     from agenticiqa.errors import HomeFullError
     from agenticiqa.runtime import runs
 

@@ -56,8 +56,9 @@ def test_json_table_sheet_and_links(command_line, shoot, tmp_path):
         (["--resume"], "--output or --sheet"),
         (["--resume", "--overwrite"], "contradict"),
         (["--sheet", "a.pdf"], "name it .html"),
-        (["-o", "a.xlsx"], "not written so"),
-        (["--thumbnails", "both"], "'embedded' or 'folder'"),
+        (["-o", "a.xlsx"], "not written as"),
+        (["-o", "a.json"], "not written as"),
+        (["--thumbnails", "both"], "'embedded', 'folder'"),
         (["--link-best", "shoot/best"], "which is audited"),
         (["-o", "shoot/cat.png"], "there already"),
     ],
@@ -76,7 +77,7 @@ def test_a_build_fails_on_what_was_found(command_line, shoot):
 
 
 def test_progress_of_the_comparison(command_line, shoot, monkeypatch):
-    monkeypatch.setattr("agenticiqa.cli.audit.TOLD_EVERY_S", 0.0)
+    monkeypatch.setattr("agenticiqa.cli.batch.TOLD_EVERY_S", 0.0)
     assert "0 of 4 pairs compared" in command_line("audit", shoot, "--quick").err
 
 

@@ -98,9 +98,9 @@ def test_dry_run_estimates_calls_and_cost(run, manifest):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--format", "xml"), "--format is"),
-        (("--engine", "spark"), "--engine is"),
-        (("--align", "crop"), "--align is"),
+        (("--format", "xml"), "'--format'"),
+        (("--engine", "spark"), "'--engine'"),
+        (("--align", "crop"), "'--align'"),
         (("--resume", "--overwrite"), "contradict"),
         (("--rpm", "fast"), "not a limit"),
         (("--sample-range", "3"), "not a range"),

@@ -98,7 +98,6 @@ def test_doctor_reports_tools_and_missing_keys(run):
 
 def test_graph_show_prints_the_documented_lines(run):
     assert "summarizer -->|need_replan=true & iter<max| planner" in run("graph", "show").out
-    assert "executor" not in run("graph", "show", "--plan-only").out
 
 
 def test_tools_list_and_show(run):
@@ -118,12 +117,6 @@ def test_measure_json_has_the_documented_keys(run, pictures):
     wanted = {"image", "tool", "type", "raw", "calibrated", "higher_is_better", "region", "seconds", "error"}
     assert wanted <= set(records[0])
     assert 15 < records[0]["raw"] < 35
-
-
-def test_measure_csv_can_be_read_back(run, pictures):
-    done = run("measure", pictures[0], "--reference", pictures[1], "--tool", "PSNR", "--csv")
-    rows = list(csv.DictReader(io.StringIO(done.out)))
-    assert float(rows[0]["raw"]) > 0
 
 
 def test_measure_folders_pairs_by_name_and_reports_the_rest(run, pictures, tmp_path: Path):

@@ -16,7 +16,6 @@ from agenticiqa.reports.contact_sheet.page import (
     COLUMNS,
     SheetLinks,
     SheetPicture,
-    chosen_thumbnails,
     sheet_policy,
     write_contact_sheet,
 )
@@ -87,9 +86,3 @@ def test_the_policy_allows_exactly_its_own_script_and_style(tmp_path):
     for text in (script[0], style[0]):
         assert base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() in sheet_policy()
     assert "unsafe" not in sheet_policy()
-
-
-def test_words_for_thumbnails():
-    assert [chosen_thumbnails(word) for word in (None, "embedded", "folder")] == [None, "embedded", "folder"]
-    with pytest.raises(OutputError, match="'embedded' or 'folder'"):
-        chosen_thumbnails("both")

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, cast
 
 from typing_extensions import Unpack
 
-from agenticiqa.api.arguments import AssessOptions, AssessRequest, in_thread, spelled_out
-from agenticiqa.api.interrupts import Interrupts
-from agenticiqa.api.recording import Recorder
-from agenticiqa.api.run_result import Progress, assessment_from
-from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, HomeFullError, RunNotFoundError
+from agenticiqa.api.arguments import AssessOptions, in_thread, spelled_out
+from agenticiqa.api.interrupts import telling
+from agenticiqa.api.run_result import Recorder, assessment_from
+from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, HomeFullError
 from agenticiqa.models.backends import BackendChoice
 from agenticiqa.nodes.ablation import calls_per_pass
 from agenticiqa.nodes.prompts import SHIPPED, read_prompts
-from agenticiqa.nodes.results import Assessment, Comparison
+from agenticiqa.nodes.results import Assessment, Comparison, Result
 from agenticiqa.nodes.run_context import PipelineEvent, RunContext, initial_state
 from agenticiqa.pictures.images import LoadedImage, check_allowed
 from agenticiqa.pictures.inputs import GivenPicture, PictureInput, Size, given_picture, refuse_other_size
@@ -50,11 +48,11 @@ NAMED_BACKENDS = "named_backends"
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a run, which can be resumed; ``known`` is what had been found by then, and what it cost."""
+    """Ctrl-C during a run, which can be resumed by its id; ``calls`` is how many there were until then."""
 
-    def __init__(self, known: Assessment) -> None:
+    def __init__(self, run_id: str, calls: int) -> None:
         super().__init__("interrupted")
-        self.known = known
+        self.run_id, self.calls = run_id, calls
 
 
 class AgenticIQA:
@@ -99,7 +97,7 @@ class AgenticIQA:
         """Where replies and scores are kept; None when caching is off."""
         if pipeline.cache.enabled and record:
             self.cache = open_cache(self.settings.cache_folder, pipeline.cache.size_limit_mb)
-        self._record = Recorder(self.settings.runs_database) if pipeline.runs.enabled and record else None
+        self._record = Recorder(self.settings.runs_database if pipeline.runs.enabled and record else None)
         self.tools = tools or default_registry(pipeline.tools)
         """The measuring tools that this assessor can run."""
         self._clients = dict(clients or {})
@@ -116,15 +114,13 @@ class AgenticIQA:
 
     @property
     def runs(self) -> RunStore:
-        """The record of runs."""
-        if self._record is None:
-            raise RunNotFoundError("Runs are not recorded.", hint="Set runs.enabled to true in pipeline.yaml.")
+        """The record of runs; raises where there is none."""
         return self._record.store
 
     @property
     def home_full(self) -> HomeFullError | None:
         """Why something about a run was not recorded, where there was no room for it."""
-        return self._record.full if self._record else None
+        return self._record.full
 
     @property
     def memory(self) -> MemoryBudget:
@@ -167,7 +163,7 @@ class AgenticIQA:
         Arguments of a wrong kind raise. Whatever goes wrong with a picture or a model is in the result, whose status is
         then ``error``.
         """
-        return _last(self._start(AssessRequest(image, query, **options), run_id), on_event)
+        return _last(self._start(image, query, options, run_id), on_event)
 
     @spelled_out
     def stream(
@@ -182,7 +178,7 @@ class AgenticIQA:
 
         Closing the generator interrupts the run; it can be resumed.
         """
-        return self._start(AssessRequest(image, query, **options), run_id)
+        return self._start(image, query, options, run_id)
 
     def compare(
         self,
@@ -198,31 +194,9 @@ class AgenticIQA:
 
         return compare_pictures(self, image_a, image_b, reference=reference, query=query, on_event=on_event)
 
-    # --- without blocking an event loop ---
-
+    # For programs with an event loop.
     aassess = in_thread(assess)
     acompare = in_thread(compare)
-
-    @spelled_out
-    async def astream(
-        self, image: PictureInput, query: str = DEFAULT_QUERY, **options: Unpack[AssessOptions]
-    ) -> AsyncIterator[PipelineEvent | Assessment]:
-        """:meth:`stream` without blocking the event loop."""
-        loop = asyncio.get_running_loop()
-        heard: asyncio.Queue[PipelineEvent] = asyncio.Queue()
-
-        def tell(event: PipelineEvent) -> None:
-            loop.call_soon_threadsafe(heard.put_nowait, event)
-
-        running = asyncio.ensure_future(self.aassess(image, query, on_event=tell, **options))
-        while not running.done() or not heard.empty():
-            waiting = asyncio.ensure_future(heard.get())
-            await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
-            if waiting.done():
-                yield waiting.result()
-            else:
-                waiting.cancel()
-        yield running.result()
 
     # --- recorded runs ---
 
@@ -234,65 +208,57 @@ class AgenticIQA:
         record = self.runs.find(run_id)
         if record.result is not None and record.status != "error":
             return Assessment.model_validate(record.result)
-        if self._record:
-            self._record.begin_again(record.id)
-        asked = {key: value for key, value in record.request.items() if key != NAMED_BACKENDS}
-        state, settings = cast("AgenticIQAState", asked), self._settings_of(record)
+        self._record.keep(lambda store: store.begin_again(record.id))
+        state, settings = self._recorded(record)
         return _last(self._carry_out(record.id, state, {}, settings, resume=True), on_event)
 
     def replay(self, run_id: str, *, on_event: EventListener | None = None) -> tuple[RunRecord, Assessment]:
         """Ask the recorded question again; returns the old record and the new result."""
         record = self.runs.find(run_id)
-        request = record.request
-        asked = AssessRequest(
-            request["image_path"],
-            request["query"],
-            reference=request.get("reference_path"),
-            options=request.get("options"),
-            regions=request.get("regions"),
-            max_replan_iterations=request["max_replan_iterations"],
-            align=request.get("align", "none"),
-            mode=request.get("mode", "agents"),
-            without=request.get("without", ()),
-        )
-        events = self._start(asked, settings=self._settings_of(record))
-        return record, _last(events, on_event)
+        state, settings = self._recorded(record)
+        return record, _last(self._begin(new_run_id(), state, {}, settings), on_event)
 
-    def _settings_of(self, record: RunRecord) -> Settings:
-        """Under which a recorded question is asked again: a picture goes where it was sent, or where it is told now."""
-        named = record.request.get(NAMED_BACKENDS) or {}
-        return self.settings.with_backends({**named, **self.settings.named_backends})
+    def _recorded(self, record: RunRecord) -> tuple[AgenticIQAState, Settings]:
+        """What was asked, and under which settings it is asked again.
+
+        A picture goes where it was sent, or where it is told now.
+        """
+        asked = dict(record.request)
+        named = asked.pop(NAMED_BACKENDS, None) or {}
+        return cast("AgenticIQAState", asked), self.settings.with_backends({**named, **self.settings.named_backends})
 
     def forget(self, run_ids: Collection[str]) -> None:
         """Remove runs from the record, with what is stored for resuming them."""
-        if self._record:
-            self._record.forget(run_ids)
+        self._record.forget(run_ids)
 
     # --- one run ---
 
     def _start(
-        self, asked: AssessRequest, run_id: str | None = None, *, settings: Settings | None = None
+        self, image: PictureInput, query: str, options: AssessOptions, run_id: str | None
     ) -> Generator[PipelineEvent | Assessment, None, None]:
         """A run that has begun; arguments of a wrong kind raise here."""
-        settings = settings or self.settings
-        given = given_picture(asked.image)
-        original = given_picture(asked.reference) if asked.reference is not None else None
-        pipeline, limit = self.settings.pipeline, asked.max_replan_iterations
+        given, reference = given_picture(image), options.get("reference")
+        original = given_picture(reference) if reference is not None else None
+        pipeline = self.settings.pipeline
+        limit, mode, without = options.get("max_replan_iterations"), options.get("mode"), options.get("without")
         state = initial_state(
-            asked.query,
+            query,
             given.name,
             original.name if original else None,
             pipeline.max_replan_iterations if limit is None else limit,
-            options=asked.options,
-            regions=asked.regions,
-            align=asked.align,
-            mode=pipeline.mode if asked.mode is None else asked.mode,
-            without=pipeline.without if asked.without is None else asked.without,
+            options=options.get("options"),
+            regions=options.get("regions"),
+            align=options.get("align", "none"),
+            mode=pipeline.mode if mode is None else mode,
+            without=pipeline.without if without is None else without,
         )
-        run_id = run_id or new_run_id()
-        if self._record:
-            self._record.begin(run_id, {**state, NAMED_BACKENDS: settings.named_backends})
         pictures = {each.name: each for each in (given, original) if each is not None and each.in_memory}
+        return self._begin(run_id or new_run_id(), state, pictures, self.settings)
+
+    def _begin(
+        self, run_id: str, state: AgenticIQAState, pictures: Mapping[str, GivenPicture], settings: Settings
+    ) -> Generator[PipelineEvent | Assessment, None, None]:
+        self._record.keep(lambda store: store.begin(run_id, {**state, NAMED_BACKENDS: settings.named_backends}))
         return self._carry_out(run_id, state, pictures, settings, resume=False)
 
     def _carry_out(
@@ -318,73 +284,76 @@ class AgenticIQA:
             _choices=self._choices if settings is self.settings else {},
             _making=self._making,
         )
-        progress = Progress(dict(state))
         try:
-            yield from self._work_through(run_id, state, context, progress, resume=resume)
-            result = assessment_from(progress.state, context)
+            result = assessment_from((yield from self._work_through(state, context, resume=resume)), context)
             result.keep_pictures(pictures)
         except BaseException as error:
             # The listener stopped it, Ctrl+C, a defect: the record must not call it running for ever.
-            if self._record:
-                self._record.stop(run_id, error.status if isinstance(error, Cancelled) else INTERRUPTED)
+            status = error.status if isinstance(error, Cancelled) else INTERRUPTED
+            self._record.keep(lambda store: store.stop(run_id, status))
             if isinstance(error, KeyboardInterrupt):
-                raise RunInterrupted(progress.interrupted(context)) from error
+                raise RunInterrupted(run_id, len(context.calls.made)) from error
             raise
         finally:
             context.forget_pictures()
-        if self._record:
-            self._record.finish(run_id, result.model_dump(mode="json"))
+        self._record.finish(run_id, result)
         yield result
 
     def _work_through(
-        self, run_id: str, state: AgenticIQAState, context: RunContext, progress: Progress, *, resume: bool
-    ) -> Generator[PipelineEvent, None, None]:
-        """The run itself; its events are passed on as they come."""
-        interrupts = Interrupts()
-        with context.timed("total"), run_id_for_logs(run_id), stoppable(interrupts.check):
+        self, state: AgenticIQAState, context: RunContext, *, resume: bool
+    ) -> Generator[PipelineEvent, None, Mapping[str, Any]]:
+        """The run itself; its events are passed on as they come. Returns the state that it reached."""
+        reached: Mapping[str, Any] = dict(state)
+        interrupted = threading.Event()
+
+        def check() -> None:
+            if interrupted.is_set():
+                raise Cancelled(INTERRUPTED)
+
+        with context.timed("total"), run_id_for_logs(context.run_id), stoppable(check):
             try:
                 with ExitStack() as admitted:
-                    with interrupts.listening():
+                    with telling(interrupted):
                         admitted.enter_context(self._admitted(state, context))
                         self._check(state, context)
-                        events = self._events(run_id, state, context, resume=resume)
+                        events = self._events(state, context, resume=resume)
                     while True:
                         # Only while it works: between two events the program is the caller's.
-                        with interrupts.listening():
+                        with telling(interrupted):
                             event = next(events, None)
                         if event is None:
-                            return
-                        progress.hear(event)
+                            return reached
+                        if event.kind == "state":
+                            reached = event.details
                         try:
                             yield event
                         except BaseException:
                             # Whoever listens ends the run: the agent that works meanwhile is told, and not waited for.
-                            interrupts.tell()
+                            interrupted.set()
                             raise
             except AgenticIQAError as error:
-                logger.error("Run %s failed: %s", run_id, error)  # noqa: TRY400 - the message says it all
+                logger.error("Run %s failed: %s", context.run_id, error)  # noqa: TRY400 - the message says it all
                 context.error_kind = error.kind
-                progress.state = {**progress.state, "error": str(error)}
+                return {**reached, "error": str(error)}
 
-    def _events(
-        self, run_id: str, state: AgenticIQAState, context: RunContext, *, resume: bool
-    ) -> Iterator[PipelineEvent]:
+    def _events(self, state: AgenticIQAState, context: RunContext, *, resume: bool) -> Iterator[PipelineEvent]:
+        mode, thread_id = state.get("mode", "agents"), context.run_id
         if "agenticiqa.graph" not in sys.modules:
             # The first run of a program: while LangGraph is imported, which takes a second, another thread can look.
-            context.prefetch(state, "summarizer" if state.get("mode") == "direct" else "executor")
+            context.prefetch(state, "summarizer" if mode == "direct" else "executor")
         # LangGraph takes longer to import than everything else.
         from agenticiqa.graph import graph_for, stream_pipeline
 
-        mode, checkpoints = state.get("mode", "agents"), self._record.checkpoints if self._record else None
+        checkpoints = self._record.checkpoints
         if mode not in self._graphs:
             self._graphs[mode] = graph_for(state, checkpoints)
         graph = self._graphs[mode]
-        # A run that died before its first checkpoint has nothing stored: it starts from the beginning. Tasks rather
-        # than next: a node that ended while the run was being stopped is not among the next ones.
-        stored = (
-            resume and checkpoints is not None and bool(graph.get_state({"configurable": {"thread_id": run_id}}).tasks)
-        )
-        return stream_pipeline(state, context=context, graph=graph, thread_id=run_id, resume=stored)
+        if resume:
+            # A run that died before its first checkpoint has nothing stored: it starts from the beginning. Tasks rather
+            # than next: a node that ended while the run was being stopped is not among the next ones.
+            stored = graph.get_state({"configurable": {"thread_id": thread_id}}) if checkpoints else None
+            resume = stored is not None and bool(stored.tasks)
+        return stream_pipeline(state, context=context, graph=graph, thread_id=thread_id, resume=resume)
 
     def _given(self, image: PictureInput) -> GivenPicture:
         given = given_picture(image)
@@ -399,15 +368,10 @@ class AgenticIQA:
         for path in paths:
             if self._allowed_roots is not None and path not in context.pictures:
                 check_allowed(path, self._allowed_roots)
-        sizes = [context.picture_size(path) for path in paths]
-        need = assessing_need(
-            sizes,
-            self.tools,
-            self.memory.largest,
-            has_reference=len(paths) > 1,
-            resize=state.get("align") == "resize",
-        )
-        with self.memory.hold(need, "A picture of this size" if len(paths) == 1 else "A pair of this size") as memory:
+        sizes, resize = [context.picture_size(path) for path in paths], state.get("align") == "resize"
+        has_reference = len(paths) > 1
+        need = assessing_need(sizes, self.tools, self.memory.largest, has_reference=has_reference, resize=resize)
+        with self.memory.hold(need, f"A {'pair' if has_reference else 'picture'} of this size") as memory:
             context.memory = memory
             yield
 
@@ -433,8 +397,7 @@ class AgenticIQA:
         self._made.clear()
         if self.cache:
             self.cache.close()
-        if self._record:
-            self._record.close()
+        self._record.close()
 
     def __enter__(self) -> AgenticIQA:
         return self
@@ -460,17 +423,13 @@ def _last(events: Generator[PipelineEvent | Assessment, None, None], on_event: E
     raise AssertionError("a run ends with its result")
 
 
-def _assessment_in_notebook(result: Assessment) -> str:
-    from agenticiqa.reports.assessment import notebook_view
+def _in_notebook(result: Assessment | Comparison) -> str:
+    from agenticiqa.reports import assessment, comparison
 
-    return notebook_view(result, load_settings().pipeline.images)
-
-
-def _comparison_in_notebook(found: Comparison) -> str:
-    from agenticiqa.reports.comparison import notebook_view
-
-    return notebook_view(found, load_settings().pipeline.images)
+    limits = load_settings().pipeline.images
+    if isinstance(result, Assessment):
+        return assessment.notebook_view(result, limits)
+    return comparison.notebook_view(result, limits)
 
 
-Assessment.notebook_view = staticmethod(_assessment_in_notebook)
-Comparison.notebook_view = staticmethod(_comparison_in_notebook)
+Result.notebook_view = staticmethod(_in_notebook)

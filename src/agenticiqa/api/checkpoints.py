@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,6 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from agenticiqa.graph import state_serializer
 from agenticiqa.runtime.runs import open_database
 
-TROUBLE = (OSError, sqlite3.Error)
-
 
 class Checkpoints(SqliteSaver):
     """Tells ``on_trouble`` what could not be written, and lets the run go on."""
@@ -25,6 +24,13 @@ class Checkpoints(SqliteSaver):
         self.setup()
         self._on_trouble = on_trouble
 
+    @contextmanager
+    def _tried(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
+            self._on_trouble(error)
+
     def put(
         self,
         config: RunnableConfig,
@@ -32,23 +38,17 @@ class Checkpoints(SqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        try:
+        with self._tried():
             return super().put(config, checkpoint, metadata, new_versions)
-        except TROUBLE as error:
-            self._on_trouble(error)
         # What the next step refers to, as if it had been kept: nobody reads it during the run.
         return {"configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}}
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        try:
+        with self._tried():
             super().put_writes(config, writes, task_id, task_path)
-        except TROUBLE as error:
-            self._on_trouble(error)
 
     def delete_thread(self, thread_id: str) -> None:
-        try:
+        with self._tried():
             super().delete_thread(thread_id)
-        except TROUBLE as error:
-            self._on_trouble(error)

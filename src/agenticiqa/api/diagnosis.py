@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 from PIL import Image
 from pydantic import BaseModel
 
@@ -20,12 +19,11 @@ from agenticiqa.errors import AgenticIQAError
 from agenticiqa.models.backends import choose_backend, create_vlm_client, find_provider, provider_names
 from agenticiqa.nodes.model_calls import parse_json_object
 from agenticiqa.pictures.formats import readable_names
-from agenticiqa.pictures.images import LoadedImage, decode_image, png_bytes
+from agenticiqa.pictures.images import decode_image, png_bytes
 from agenticiqa.runtime.config import ROLES, Settings, load_settings
 from agenticiqa.tools.registry import default_registry
 from agenticiqa.vlm_client import ModelRequest, Question, VLMClient, labelled
 
-OLDEST_PYTHON = (3, 10)
 EXTRAS = {
     "heic": ("pillow_heif", "HEIC pictures, as telephones take them"),
     "raw": ("rawpy", "camera raw pictures: DNG, CR2, CR3, NEF, ARW and others"),
@@ -44,42 +42,35 @@ class Diagnosis:
     advice: str = ""
 
 
-def diagnose(config_dir: Path | None = None) -> list[Diagnosis]:
+def diagnose(config_dir: Path | None = None) -> Iterator[Diagnosis]:
     """Everything worth knowing before a first run."""
-    version = platform.python_version()
-    old = sys.version_info < OLDEST_PYTHON
-    findings = [Diagnosis("Python", "wrong" if old else "ok", version, "Install Python 3.10 or newer." if old else "")]
+    yield Diagnosis("Python", "ok", platform.python_version())
     try:
         settings = load_settings(config_dir)
     except AgenticIQAError as error:
-        return [*findings, Diagnosis("configuration", "wrong", error.message, error.hint)]
-    names = default_registry(settings.pipeline.tools).names()
-    return [
-        *findings,
-        Diagnosis("configuration", "ok", "all keys known"),
-        *_folders(settings),
-        Diagnosis("pictures", "ok", f"{readable_names()} files open here"),
-        Diagnosis("measuring tools", "ok", f"{len(names)} run here: {', '.join(names)}"),
-        *_providers(settings),
-        *_roles(settings),
-        *_extras(),
-    ]
-
-
-def _folders(settings: Settings) -> Iterator[Diagnosis]:
-    for name, path in (
-        ("run record", settings.runs_database),
-        ("log file", settings.log_file),
-        ("cache", settings.cache_folder),
-    ):
+        yield Diagnosis("configuration", "wrong", error.message, error.hint)
+        return
+    yield Diagnosis("configuration", "ok", "all keys known")
+    places = {"run record": settings.runs_database, "log file": settings.log_file, "cache": settings.cache_folder}
+    for name, path in places.items():
         nearest = next(parent for parent in [path, *path.parents] if parent.exists())
         if os.access(nearest, os.W_OK):
             yield Diagnosis(name, "ok", str(path))
         else:
             yield Diagnosis(name, "wrong", f"{path} cannot be written", "Set AGENTICIQA_HOME to a writable folder.")
+    yield Diagnosis("pictures", "ok", f"{readable_names()} files open here")
+    names = default_registry(settings.pipeline.tools).names()
+    yield Diagnosis("measuring tools", "ok", f"{len(names)} run here: {', '.join(names)}")
+    yield from _backends(settings)
+    for extra, (module, purpose) in EXTRAS.items():
+        if find_spec(module):
+            yield Diagnosis(f"extra {extra}", "ok", purpose)
+        else:
+            yield Diagnosis(f"extra {extra}", "missing", purpose, f"pip install 'agenticiqa[{extra}]'")
 
 
-def _providers(settings: Settings) -> Iterator[Diagnosis]:
+def _backends(settings: Settings) -> Iterator[Diagnosis]:
+    """Every provider, and what each role would use."""
     for name in provider_names():
         try:
             readiness = find_provider(name).readiness(settings.provider(name))
@@ -90,25 +81,13 @@ def _providers(settings: Settings) -> Iterator[Diagnosis]:
             yield Diagnosis(f"backend {name}", "ok", readiness.reason)
         else:
             yield Diagnosis(f"backend {name}", "missing", "not set up", readiness.reason)
-
-
-def _roles(settings: Settings) -> Iterator[Diagnosis]:
     for role in ROLES:
         try:
             choice = choose_backend(role, settings)
         except AgenticIQAError:
             yield Diagnosis(role, "missing", "no usable backend", "Set up one of the backends above.")
             continue
-        detail = f"{choice.backend} ({choice.reason})" if choice.reason else choice.backend
-        yield Diagnosis(role, "ok", detail)
-
-
-def _extras() -> Iterator[Diagnosis]:
-    for extra, (module, purpose) in EXTRAS.items():
-        if find_spec(module):
-            yield Diagnosis(f"extra {extra}", "ok", purpose)
-        else:
-            yield Diagnosis(f"extra {extra}", "missing", purpose, f"pip install 'agenticiqa[{extra}]'")
+        yield Diagnosis(role, "ok", f"{choice.backend} ({choice.reason})" if choice.reason else choice.backend)
 
 
 # --- Ask a backend one tiny question, to see that key, model, picture and reply all work ---
@@ -137,11 +116,8 @@ def check_backend(backend: str, settings: Settings) -> BackendCheck:
     """One call with a picture, a schema and two options."""
     started = time.perf_counter()
     try:
-        client = create_vlm_client(backend, settings)
-        try:
+        with closing(create_vlm_client(backend, settings)) as client:
             has_logprobs = _ask(client)
-        finally:
-            client.close()
     except AgenticIQAError as error:
         return BackendCheck(backend, ok=False, message=str(error))
     seconds = time.perf_counter() - started
@@ -152,14 +128,15 @@ def check_backend(backend: str, settings: Settings) -> BackendCheck:
 def _ask(client: VLMClient) -> bool:
     """Whether the reply came with token probabilities."""
     question = "Is the image mostly grey?"
-    backend = client.typed_backend_for(Question(question, question, {}, _grey_picture))
+    grey = decode_image(png_bytes(Image.new("RGB", (64, 64), (128, 128, 128))))
+    backend = client.typed_backend_for(Question(question, question, {}, lambda: grey))
     if backend is not None:
         backend.plan()
         return False
     request = ModelRequest(
         system='Answer with JSON: {"final_answer": "A" or "B", "quality_reasoning": "<a few words>"}',
         user="Is the image mostly A. grey or B. red?",
-        images=labelled(_grey_picture()),
+        images=labelled(grey),
         schema=_CheckReply,
         answer_letters=("A", "B"),
         max_tokens=100,
@@ -168,7 +145,3 @@ def _ask(client: VLMClient) -> bool:
     reply = client.complete(request)
     parse_json_object(reply.text)
     return reply.answer_logprobs is not None
-
-
-def _grey_picture() -> LoadedImage:
-    return decode_image(png_bytes(Image.fromarray(np.full((64, 64, 3), 128, dtype=np.uint8))))

@@ -8,9 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
-from agenticiqa.runtime.runs import INTERRUPTED
-from agenticiqa.runtime.stopping import Cancelled
-
 
 @contextmanager
 def on_signals(
@@ -35,32 +32,19 @@ def on_signals(
             signal.signal(number, signal.SIG_IGN if number == signal.SIGINT and then_ignored() else earlier)
 
 
-class Interrupts:
-    """Whether Ctrl-C was pressed; a check for :func:`agenticiqa.runtime.stopping.stoppable`."""
+@contextmanager
+def telling(interrupted: threading.Event) -> Iterator[None]:
+    """Ctrl-C still raises KeyboardInterrupt inside; the work's other threads learn of it by the event.
 
-    def __init__(self) -> None:
-        self._heard = threading.Event()
+    Only where Python's own handler is in place: a program with one of its own decides itself.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
 
-    def tell(self) -> None:
-        self._heard.set()
+    def tell(number: int, frame: FrameType | None) -> None:
+        interrupted.set()
+        signal.default_int_handler(number, frame)
 
-    def check(self) -> None:
-        if self._heard.is_set():
-            raise Cancelled(INTERRUPTED)
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Ctrl-C still raises KeyboardInterrupt inside; the work's other threads learn of it as well.
-
-        Only where Python's own handler is in place: a program with one of its own decides itself.
-        """
-        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-            yield
-            return
-
-        def heard(number: int, frame: FrameType | None) -> None:
-            self.tell()
-            signal.default_int_handler(number, frame)
-
-        with on_signals([signal.SIGINT], heard):
-            yield
+    with on_signals([signal.SIGINT], tell):
+        yield

@@ -91,13 +91,15 @@ def find_pairs(sources: Sequence[str | Path], reference: Path | None) -> Pairing
     if len(named) == 1 and not (os.path.isdir(named[0]) or is_pattern(named[0]) or named[0] == STANDARD_INPUT):
         raise ImageError(f"{str(reference)!r} is a folder, {named[0]!r} is a picture.", hint="Give two of a kind.")
     partners = {picture.stem.casefold(): picture for picture in pictures_in(reference, skipped)}
-    matched = [(picture, partners.get(picture.stem.casefold())) for picture in pictures]
-    used = {partner for _, partner in matched}
-    unpaired = [picture for picture, partner in matched if partner is None]
-    unpaired += [partner for partner in partners.values() if partner not in used]
-    return Pairing(
-        [Pair.of(picture, partner) for picture, partner in matched if partner is not None], unpaired, skipped
-    )
+    pairs, unpaired = [], []
+    for picture in pictures:
+        partner = partners.get(picture.stem.casefold())
+        if partner is None:
+            unpaired.append(picture)
+        else:
+            pairs.append(Pair.of(picture, partner))
+    stems = {picture.stem.casefold() for picture in pictures}
+    return Pairing(pairs, [*unpaired, *(partner for stem, partner in partners.items() if stem not in stems)], skipped)
 
 
 def _pictures_of(source: str, skipped: Skipped) -> list[Path]:
@@ -105,10 +107,9 @@ def _pictures_of(source: str, skipped: Skipped) -> list[Path]:
         return [Path(path) for path in listed_paths(sys.stdin.buffer)]
     if is_pattern(source):
         return [Path(path) for path in pictures_matching(source, skipped)]
-    folder = Path(source)
-    if not folder.is_dir():
-        return [folder]
-    found = pictures_in(folder, skipped)
+    if not os.path.isdir(source):
+        return [Path(source)]
+    found = pictures_in(Path(source), skipped)
     if not found:
         hint = " ".join(skipped.lines()) or "Subfolders are not searched."
         raise ImageNotFoundError(f"There is no picture in {source!r}.", hint=hint)
@@ -144,30 +145,12 @@ class Measurer:
     memory: MemoryBudget = field(default_factory=lambda: process_budget(None))
 
     @classmethod
-    def configured(
-        cls,
-        settings: Settings,
-        tools: Sequence[Tool],
-        *,
-        cached: bool,
-        align: Align = "none",
-        maps: MapFolder | None = None,
-        keep_maps: bool = False,
-    ) -> Measurer:
-        """One that works under these settings."""
-        pipeline = settings.pipeline
-        return cls(
-            tools,
-            pipeline.tools,
-            pipeline.images,
-            open_cache(settings.cache_folder, pipeline.cache.size_limit_mb)
-            if cached and pipeline.cache.enabled
-            else None,
-            align,
-            maps,
-            keep_maps,
-            process_budget(pipeline.memory),
-        )
+    def configured(cls, settings: Settings, tools: Sequence[Tool], *, cached: bool, **more: Any) -> Measurer:
+        """One that works under these settings; ``more`` are fields of its own: ``align``, ``maps``, ``keep_maps``."""
+        pipeline, cache = settings.pipeline, None
+        if cached and pipeline.cache.enabled:
+            cache = open_cache(settings.cache_folder, pipeline.cache.size_limit_mb)
+        return cls(tools, pipeline.tools, pipeline.images, cache, memory=process_budget(pipeline.memory), **more)
 
     def measure(self, pair: Pair, regions: Mapping[str, Box] | None = None) -> list[Record]:
         """A record for every tool and region; a picture that cannot be opened gives error records."""
@@ -182,14 +165,12 @@ class Measurer:
     def admitted(self, pair: Pair) -> Iterator[tuple[Pair, int]]:
         """Memory for the work inside; a pair whose size only opening tells is open afterwards."""
         known = [_peeked(each, self.limits) for each in (pair.image, pair.reference) if each is not None]
-        pictures = [picture for picture, _ in known]
         with self.memory.hold(self.need([size for _, size in known]), "Measuring a picture of this size") as memory:
-            yield Pair(pictures[0], pictures[1] if len(pictures) > 1 else None), memory
+            yield Pair(*(picture for picture, _ in known)), memory
 
     def need(self, sizes: Sequence[Size]) -> int:
         """Bytes; tools that need more than there will ever be are refused one by one, but the pictures must fit."""
-        maps = len(self.tools) if self._with_maps else 0
-        resize = self.align == "resize"
+        resize, maps = self.align == "resize", len(self.tools) if self._with_maps else 0
         usual = measuring_need(sizes, self.tools, resize=resize, maps=maps).usual
         return max(measuring_need(sizes, (), resize=resize).least, min(usual, self.memory.largest))
 
@@ -275,7 +256,8 @@ class Measurements(list[Record]):
 
     def to_row(self) -> dict[str, Any]:
         """One flat record: the raw value of every tool under its name."""
-        return {"image_path": self[0].image if self else None, **{_column(each): each.raw for each in self}}
+        raw = {f"{each.tool}@{each.region}" if each.region else each.tool: each.raw for each in self}
+        return {"image_path": self[0].image if self else None, **raw}
 
     def to_dataframe(self) -> Any:
         """A pandas DataFrame with one row per tool and region."""
@@ -289,10 +271,6 @@ def dataframe(rows: Sequence[Mapping[str, Any]]) -> Any:
     except ImportError as error:
         raise MissingExtraError("A data frame needs pandas.", hint="pip install 'agenticiqa[dataframe]'") from error
     return pandas.DataFrame(list(rows))
-
-
-def _column(record: Record) -> str:
-    return record.tool if record.region is None else f"{record.tool}@{record.region}"
 
 
 def measure(

@@ -1,91 +1,42 @@
-"""From the last state of a run to its result."""
+"""What is left of a run: its result, made of the last state, and its record in the home."""
 
 from __future__ import annotations
 
+import logging
 import platform
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from functools import cache
+import sqlite3
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict
+from functools import cache, cached_property
 from importlib import metadata as package_metadata
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from agenticiqa._version import __version__
-from agenticiqa.errors import AgenticIQAError
+from agenticiqa.errors import AgenticIQAError, HomeFullError, RunNotFoundError
 from agenticiqa.nodes.ablation import calls_per_pass
-from agenticiqa.nodes.model_calls import CallLog
 from agenticiqa.nodes.results import Assessment, Status
-from agenticiqa.nodes.run_context import PipelineEvent, RunContext
-from agenticiqa.runtime.runs import INTERRUPTED
+from agenticiqa.nodes.run_context import RunContext
+from agenticiqa.runtime.runs import RunStore, record_failure
 from agenticiqa.state import ExecutorOutput, SummarizerOutput
 from agenticiqa.vlm_client import TokenUsage
 from agenticiqa.vocabulary import UNABLE_TO_DETERMINE
 
+if TYPE_CHECKING:
+    from agenticiqa.api.checkpoints import Checkpoints
+
+logger = logging.getLogger(__name__)
+
 
 def assessment_from(state: Mapping[str, Any], context: RunContext) -> Assessment:
+    """The result of a run that ended in this state."""
     result: SummarizerOutput | None = state.get("summarizer_result")
-    return Assessment(
-        status=_status(state, result),
-        query=state["query"],
-        image_path=state["image_path"],
-        reference_path=state.get("reference_path"),
-        plan=state.get("plan"),
-        executor_evidence=state.get("executor_evidence"),
-        summarizer_result=result,
-        replan_history=state.get("replan_history") or [],
-        error=_error(state),
-        metadata=_metadata(state, context),
-    )
-
-
-@dataclass
-class Progress:
-    """What is known of a run while it goes on: the state after the last agent, and what the next one has found."""
-
-    state: Mapping[str, Any]
-    _steps: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def hear(self, event: PipelineEvent) -> None:
-        if event.kind == "step":
-            self._steps[event.name] = event.details
-        elif event.kind == "node":
-            # Whatever the agent reported on the way is in what it returned.
-            self._steps.clear()
-        else:
-            self.state = event.details
-
-    def interrupted(self, context: RunContext) -> Assessment:
-        """What is known, as a result without an answer."""
-        evidence = {
-            field_name: self._steps[step][key] for field_name, step, key in _EVIDENCE_OF_STEPS if step in self._steps
-        }
-        state = {**self.state, "error": "Interrupted before there was an answer."}
-        if evidence:
-            state["executor_evidence"] = ExecutorOutput.model_validate(evidence)
-        known = assessment_from({**state, "summarizer_result": None}, context)
-        return known.model_copy(update={"metadata": {**known.metadata, "error_kind": INTERRUPTED}})
-
-
-_EVIDENCE_OF_STEPS = (
-    ("distortion_set", "detection", "distortions"),
-    ("distortion_analysis", "analysis", "analysis"),
-    ("selected_tools", "selection", "tools"),
-    ("quality_scores", "tools", "scores"),
-    ("tool_logs", "tools", "logs"),
-)
-"""(field of the evidence, step that reports it, under which key)"""
-
-
-def _error(state: Mapping[str, Any]) -> str | None:
-    result: SummarizerOutput | None = state.get("summarizer_result")
-    error: str | None = state.get("error") or (result.error if result else None)
-    return "The run ended without an answer." if result is None and error is None else error
-
-
-def _status(state: Mapping[str, Any], result: SummarizerOutput | None) -> Status:
-    if result is None or result.error:
-        return "error"
     evidence: ExecutorOutput | None = state.get("executor_evidence")
-    incomplete = (
+    error: str | None = state.get("error") or (result.error if result else "The run ended without an answer.")
+    status: Status = "ok"
+    if result is None or result.error:
+        status = "error"
+    elif (
         state.get("error")
         or result.need_replan
         or result.final_answer == UNABLE_TO_DETERMINE
@@ -93,64 +44,59 @@ def _status(state: Mapping[str, Any], result: SummarizerOutput | None) -> Status
         or result.doubt
         or (evidence and evidence.errors)
         or (result.used_evidence or {}).get("evidence_gaps")
+    ):
+        status = "partial"
+    return Assessment(
+        status=status,
+        query=state["query"],
+        image_path=state["image_path"],
+        reference_path=state.get("reference_path"),
+        plan=state.get("plan"),
+        executor_evidence=evidence,
+        summarizer_result=result,
+        replan_history=state.get("replan_history") or [],
+        error=error,
+        metadata={**_metadata(state, context), "error_kind": context.error_kind if error else None},
     )
-    return "partial" if incomplete else "ok"
 
 
 def _metadata(state: Mapping[str, Any], context: RunContext) -> dict[str, Any]:
-    calls = context.calls
+    calls, result = context.calls, state.get("summarizer_result")
     usage = sum((record.usage for record in calls.made), TokenUsage())
+    costs: list[Any] = [record.cost_usd for record in calls.made]
+    # The pool of tools and their curves, where they are not the usual ones.
+    tools = context.settings.pipeline.tools.model_dump(mode="json", include={"allow", "deny", "calibrations"})
+    # The counter also counts a replan that the limit refused.
+    refused = result is not None and result.need_replan and not state.get("error")
     return {
         "run_id": context.run_id,
         "mode": state.get("mode", "agents"),
         "without": list(state.get("without", [])),
         "profile": context.settings.pipeline.profile,
         "prompts_sha256": context.prompts.sha256,
-        "tools": _chosen_tools(context),
+        "tools": tools if any(tools.values()) else None,
         "backend": _backends(state, context),
         "calls": len(calls.made),
         "cached_calls": len(calls.records) - len(calls.made),
         "tokens": {"prompt": usage.prompt, "completion": usage.completion},
-        "cost_usd": _cost(calls),
+        # Unknown as soon as one call's price is.
+        "cost_usd": None if None in costs else round(sum(costs), 6),
         "timings": {name: round(seconds, 4) for name, seconds in context.timings.items()},
-        "replans": _replans(state),
-        "error_kind": context.error_kind if _error(state) else None,
+        "replans": int(state.get("iteration_count", 0)) - int(refused),
         "versions": dict(_versions()),
         "options": state.get("options"),
         "regions": state.get("regions"),
         **_picture_facts(state, context),
         "call_log": [
             {
-                "role": record.role,
-                "step": record.step,
-                "backend": record.backend,
-                "model": record.model,
+                **{name: value for name, value in asdict(record).items() if name != "usage"},
                 "seconds": round(record.seconds, 4),
                 "tokens": asdict(record.usage),
-                "cost_usd": record.cost_usd,
-                "cached_cost_usd": record.cached_cost_usd,
-                "cached": record.cached,
-                "error": record.error,
                 "notes": list(record.notes),
             }
             for record in calls.records
         ],
     }
-
-
-def _chosen_tools(context: RunContext) -> dict[str, Any] | None:
-    """The pool of tools and their curves, where they are not the usual ones."""
-    tools = context.settings.pipeline.tools
-    chosen = tools.model_dump(mode="json", include={"allow", "deny", "calibrations"})
-    return chosen if any(chosen.values()) else None
-
-
-def _replans(state: Mapping[str, Any]) -> int:
-    """Passes after the first. The counter also counts a replan that the limit refused."""
-    result: SummarizerOutput | None = state.get("summarizer_result")
-    count = int(state.get("iteration_count", 0))
-    refused = result is not None and result.need_replan and not state.get("error")
-    return count - 1 if refused else count
 
 
 def _backends(state: Mapping[str, Any], context: RunContext) -> dict[str, str | None]:
@@ -163,13 +109,6 @@ def _backends(state: Mapping[str, Any], context: RunContext) -> dict[str, str | 
         except AgenticIQAError:
             names[role] = None
     return names
-
-
-def _cost(calls: CallLog) -> float | None:
-    """The sum where every call's price is known; None as soon as one is not."""
-    costs = [record.cost_usd for record in calls.made]
-    known = [cost for cost in costs if cost is not None]
-    return round(sum(known), 6) if len(known) == len(costs) else None
 
 
 @cache
@@ -190,3 +129,77 @@ def _picture_facts(state: Mapping[str, Any], context: RunContext) -> dict[str, A
             facts[f"{key}_size"] = list(picture.size)
             facts[f"{key}_notes"] = list(picture.notes)
     return facts
+
+
+# --- What is kept of runs in the home. Whatever cannot be kept costs itself, with a warning, and never the answer. ---
+
+
+class Recorder:
+    """The record of runs, and where interrupted ones continue; without a database nothing is kept."""
+
+    def __init__(self, database: Path | None) -> None:
+        self._database = database
+        self._store: RunStore | None = None
+        self.full: HomeFullError | None = None
+        """Set once something could not be kept because there was no room for it."""
+        if database is not None:
+            try:
+                self._store = RunStore(database)
+            except AgenticIQAError as error:
+                self._note("Runs are not recorded", error)
+
+    @property
+    def store(self) -> RunStore:
+        if self._store is None:
+            hint = f"{str(self._database)!r} cannot be used; the log says why."
+            off = "Set runs.enabled to true in pipeline.yaml."
+            raise self.full or RunNotFoundError("Runs are not recorded.", hint=hint if self._database else off)
+        return self._store
+
+    def keep(self, write: Callable[[RunStore], None]) -> None:
+        """Write to the record, if it can be written."""
+        if self._database is None or (self._store is None and self.full is None):
+            return
+        try:
+            # A disk that was full when this began may have room by now.
+            self._store = self._store or RunStore(self._database)
+            write(self._store)
+        except AgenticIQAError as error:
+            self._note("The run is not recorded", error)
+
+    def finish(self, run_id: str, result: Assessment) -> None:
+        """Keep the result; the run need not be continued any more."""
+        self.keep(lambda store: store.finish(run_id, result.model_dump(mode="json")))
+        if self.checkpoints:
+            self.checkpoints.delete_thread(run_id)
+
+    def forget(self, run_ids: Collection[str]) -> None:
+        """Remove runs, with what is stored for resuming them."""
+        self.keep(lambda store: store.forget(run_ids))
+        if self.checkpoints:
+            for run_id in run_ids:
+                self.checkpoints.delete_thread(run_id)
+
+    # Made when first needed: LangGraph takes longer to import than everything else together.
+    @cached_property
+    def checkpoints(self) -> Checkpoints | None:
+        if self._store is None or self._database is None:
+            return None
+        from agenticiqa.api.checkpoints import Checkpoints
+
+        file = self._database.with_name(self._database.stem + ".checkpoints.sqlite")
+        try:
+            return Checkpoints(file, lambda error: self._note("The run cannot be resumed", record_failure(file, error)))
+        except (OSError, sqlite3.Error) as error:
+            self._note("Interrupted runs cannot be resumed", record_failure(file, error))
+            return None
+
+    def close(self) -> None:
+        made = self.__dict__.get("checkpoints")
+        if made is not None:
+            made.conn.close()
+
+    def _note(self, what: str, error: AgenticIQAError) -> None:
+        if isinstance(error, HomeFullError):
+            self.full = self.full or error
+        logger.warning("%s: %s", what, error)

@@ -6,11 +6,11 @@ import base64
 import json
 import os
 import time
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from math import sqrt
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,14 +20,13 @@ from agenticiqa.batch.remote_pictures import is_url, picture_at
 from agenticiqa.batch.results import read_results
 from agenticiqa.batch.sample import Sample
 from agenticiqa.pictures.file_facts import camera_settings
-from agenticiqa.pictures.formats import find_format, format_named
+from agenticiqa.pictures.formats import FORMATS, format_named
 from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.likeness import Fingerprints, SmallView, as_text, from_text
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.tools.needs import LOOKING_BYTES, OPENING_BYTES, PICTURE_BYTES
 
-Depth = Literal["quick", "full"]
 AUDIT_VERSION = 1
 """Of what a record holds: records of another version are made anew."""
 
@@ -36,7 +35,7 @@ AUDIT_VERSION = 1
 class Auditor:
     """Looks at pictures, one after the other; the model is loaded with the first that needs it."""
 
-    depth: Depth
+    depth: Literal["quick", "full"]
     limits: ImageLimits
     memory: MemoryBudget = field(default_factory=lambda: process_budget(None))
 
@@ -63,9 +62,9 @@ class Auditor:
 
     def _record(self, path: str, image: LoadedImage) -> dict[str, Any]:
         numbers, small = measured(image)
-        findings = measured_findings(numbers, image.size) | _ending(path, image)
+        known, seen_findings = seen(image) if self.depth == "full" else ({}, {})
         taken = camera_settings(image.data).time
-        record: dict[str, Any] = {
+        return {
             "width": image.size[0],
             "height": image.size[1],
             "format": image.format,
@@ -76,15 +75,8 @@ class Auditor:
             "pixels": pixel_digest(image),
             "sharpness": round(sharpness(numbers), 4),
             **{name: round(float(value), 4) for name, value in asdict(numbers).items()},
-        }
-        if self.depth == "full":
-            found = seen(image)
-            if found is not None:
-                findings = found.findings | findings
-                record |= {key: value for key, value in asdict(found).items() if key != "findings"}
-        return {
-            **record,
-            "findings": in_order(findings),
+            **known,
+            "findings": in_order(seen_findings | measured_findings(numbers, image.size) | _ending(path, image)),
             "fingerprint": as_text(small.prints),
             "thumbnail": base64.b64encode(small.thumbnail).decode("ascii"),
         }
@@ -102,14 +94,8 @@ def _ending(path: str, image: LoadedImage) -> Findings:
     named = format_named(path)
     if named is None or image.format in (named.code, "MPO"):
         return {}
-    return {"wrong_ending": f"it is {_format_name(image.format)}, its name says {named.name}"}
-
-
-def _format_name(code: str) -> str:
-    try:
-        return find_format(code).name
-    except StopIteration:
-        return code
+    is_really = next((each.name for each in FORMATS if each.code == image.format), image.format)
+    return {"wrong_ending": f"it is {is_really}, its name says {named.name}"}
 
 
 # --- What grouping needs of every picture ---
@@ -118,7 +104,7 @@ def _format_name(code: str) -> str:
 KEPT_VIEWS = 400
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Entry:
     """One picture that was opened, as its group and the best of it are found."""
 
@@ -143,9 +129,8 @@ class Entry:
     def area(self) -> int:
         return self.width * self.height
 
-    @property
-    def side(self) -> float:
-        return sqrt(self.area)
+
+Views = Callable[[Entry], SmallView]
 
 
 def entries_in(lines: Path) -> Iterator[Entry]:
@@ -153,17 +138,13 @@ def entries_in(lines: Path) -> Iterator[Entry]:
     for position, line in enumerate(read_results(lines)):
         picture = line.record.get("picture")
         if picture:
+            copied = ("pixels", "width", "height", "bytes", "detail", "brightness")
             yield Entry(
+                **{name: picture[name] for name in copied},
                 position=position,
                 path=line.record["sample_id"],
-                pixels=picture["pixels"],
                 prints=from_text(picture["fingerprint"]),
                 taken=datetime.fromisoformat(picture["taken"]) if picture["taken"] else None,
-                width=picture["width"],
-                height=picture["height"],
-                bytes=picture["bytes"],
-                detail=picture["detail"],
-                brightness=picture["brightness"],
                 score=picture.get("score"),
                 blank="blank" in picture["findings"],
                 offset=line.offset,
@@ -171,23 +152,15 @@ def entries_in(lines: Path) -> Iterator[Entry]:
             )
 
 
-class PictureViews:
-    """Small views of pictures, read when they are compared; those used last are kept."""
+@contextmanager
+def views_in(lines: Path) -> Iterator[Views]:
+    """Small views of the entries of a records file, read when they are compared; those used last are kept."""
+    with lines.open("rb") as file:
 
-    def __init__(self, lines: Path) -> None:
-        self._file = lines.open("rb")
-        self._kept: OrderedDict[int, SmallView] = OrderedDict()
+        @lru_cache(KEPT_VIEWS)
+        def view(entry: Entry) -> SmallView:
+            file.seek(entry.offset)
+            record = json.loads(file.read(entry.length))
+            return SmallView(base64.b64decode(record["picture"]["thumbnail"]), entry.prints)
 
-    def of(self, entry: Entry) -> SmallView:
-        found = self._kept.pop(entry.position, None)
-        if found is None:
-            self._file.seek(entry.offset)
-            record = json.loads(self._file.read(entry.length))
-            found = SmallView(base64.b64decode(record["picture"]["thumbnail"]), entry.prints)
-        self._kept[entry.position] = found
-        if len(self._kept) > KEPT_VIEWS:
-            self._kept.popitem(last=False)
-        return found
-
-    def close(self) -> None:
-        self._file.close()
+        yield view

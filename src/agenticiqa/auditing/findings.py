@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
+from typing import Any
 
 import cv2
 import numpy as np
@@ -16,54 +17,41 @@ from PIL import Image, ImageFilter, ImageStat
 from agenticiqa.embedded.looking import Look
 from agenticiqa.errors import ConfigError
 from agenticiqa.pictures.images import LoadedImage
-from agenticiqa.pictures.likeness import SIDE, Fingerprints, fingerprints_of
+from agenticiqa.pictures.likeness import SIDE, SmallView, fingerprints_of
 from agenticiqa.score_fusion import ScoreFusion
 from agenticiqa.vision.network import load_vision
 from agenticiqa.vision.picture_facts import BLANK_DEVIATION
 from agenticiqa.vision.scene import FLAW_IS_THERE, Scene
 from agenticiqa.vocabulary import SEVERITIES
 
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of finding, in words."""
-
-    name: str
-    title: str
-    meaning: str
-    needs_model: bool = False
-    """Not looked for with ``--quick``."""
-
-
-KINDS = (
-    Kind("corrupt", "Corrupt", "does not open: damaged, cut off, empty, or no picture"),
-    Kind("unreadable", "Unreadable", "could not be looked at: too large, too slow, or not allowed"),
-    Kind("blank", "Blank", "one tone all over: nothing shows"),
-    Kind("exact_duplicate", "Exact duplicate", "the same pixels as another picture"),
-    Kind("near_duplicate", "Near duplicate", "another version of the same shot: encoded, scaled, cropped, brightened"),
-    Kind("burst", "Burst", "the same scene as another picture, taken within seconds or by its looks"),
-    Kind("dark", "Dark", "hardly anything in it is bright"),
-    Kind("light", "Light", "hardly anything in it is dark"),
-    Kind("blurry", "Blurry", "nothing in it is sharp"),
-    Kind("low_information", "Low information", "few tones: little is to be seen"),
-    Kind("grayscale", "Grayscale", "no colours"),
-    Kind("odd_aspect_ratio", "Odd aspect ratio", "much longer than wide, or wider than long"),
-    Kind("odd_size", "Odd size", "much larger or smaller than the other pictures of the folder"),
-    Kind("wrong_ending", "Wrong ending", "another format than its name says"),
-    Kind("poor", "Poor", "a score below 2.5 of 5", needs_model=True),
-    Kind("motion_blur", "Motion blur", "something or everything moved", needs_model=True),
-    Kind("out_of_focus", "Out of focus", "what should be sharp is not", needs_model=True),
-    Kind("noisy", "Noisy", "grain that hides detail", needs_model=True),
-    Kind("compressed", "Compressed", "blocks or ringing of strong compression", needs_model=True),
-    Kind("hazy", "Hazy", "fog, smog or a veil of light", needs_model=True),
-    Kind("off_color", "Off color", "colours that are wrong, washed out or overdone", needs_model=True),
-    Kind("bad_contrast", "Bad contrast", "flat, or harsh", needs_model=True),
-    Kind("oversharpened", "Oversharpened", "halos around edges", needs_model=True),
-    Kind("distorted", "Distorted", "shifted, jittered or patched places", needs_model=True),
-)
-NAMES = tuple(kind.name for kind in KINDS)
-ORDER = {name: place for place, name in enumerate(NAMES)}
-BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}
+MEANINGS = {
+    "corrupt": "does not open: damaged, cut off, empty, or no picture",
+    "unreadable": "could not be looked at: too large, too slow, or not allowed",
+    "blank": "one tone all over: nothing shows",
+    "exact_duplicate": "the same pixels as another picture",
+    "near_duplicate": "another version of the same shot: encoded, scaled, cropped, brightened",
+    "burst": "the same scene as another picture, taken within seconds or by its looks",
+    "dark": "hardly anything in it is bright",
+    "light": "hardly anything in it is dark",
+    "blurry": "nothing in it is sharp",
+    "low_information": "few tones: little is to be seen",
+    "grayscale": "no colours",
+    "odd_aspect_ratio": "much longer than wide, or wider than long",
+    "odd_size": "much larger or smaller than the other pictures of the folder",
+    "wrong_ending": "another format than its name says",
+    "poor": "a score below 2.5 of 5",
+    "motion_blur": "something or everything moved",
+    "out_of_focus": "what should be sharp is not",
+    "noisy": "grain that hides detail",
+    "compressed": "blocks or ringing of strong compression",
+    "hazy": "fog, smog or a veil of light",
+    "off_color": "colours that are wrong, washed out or overdone",
+    "bad_contrast": "flat, or harsh",
+    "oversharpened": "halos around edges",
+    "distorted": "shifted, jittered or patched places",
+}
+"""What each finding means, in the order in which they are told. Those from ``poor`` on are the vision model's alone."""
+NAMES = tuple(MEANINGS)
 
 Findings = dict[str, str]
 """Names, and why each holds."""
@@ -74,14 +62,12 @@ FEW_EDGES, FEW_TONES, BLURRY = 0.01, 0.18, 0.29
 LEAST_DETAIL = 4.0
 """At native size; of 1,012 photographs of six collections one measures less, and it is blurred."""
 ODD_RATIO = 0.35
-SIZE_REACH = 3.0
-"""Sizes are odd beyond so many times the middle half's width."""
 
 
 def checked_names(names: Sequence[str]) -> tuple[str, ...]:
     """The names as given; one that is none of ours is an error, because a check for it would always pass."""
     for name in names:
-        if name not in BY_NAME:
+        if name not in MEANINGS:
             raise ConfigError(f"There is no finding {name!r}.", hint=f"Known: {', '.join(NAMES)}.")
     return tuple(names)
 
@@ -116,27 +102,9 @@ def sharpness(measures: PictureMeasures) -> float:
     return edges + (tones if tones > FEW_TONES else 0.0)
 
 
-def odd_sizes(sides: Sequence[float]) -> list[bool]:
-    """Which of many pictures have another size than most; ``sides`` are square roots of areas.
-
-    >>> odd_sizes([100, 101, 102, 103, 104, 900])
-    [False, False, False, False, False, True]
-    """
-    if not len(sides):
-        return []
-    lower, upper = np.percentile(sides, [25, 75])
-    reach = SIZE_REACH * (upper - lower)
-    low, high = lower - reach, upper + reach
-    return [bool(side < low or side > high) for side in sides]
-
-
 def in_order(found: Mapping[str, str]) -> Findings:
-    return dict(sorted(found.items(), key=lambda item: ORDER[item[0]]))
-
-
-def failure_finding(kind: str | None) -> str:
-    """What a picture without a result is called."""
-    return "corrupt" if kind == "image_format" else "unreadable"
+    """The same in the order of :data:`NAMES`."""
+    return {name: found[name] for name in NAMES if name in found}
 
 
 # --- What can be told of a picture without a model ---
@@ -176,20 +144,17 @@ class PictureMeasures:
     has_colour: bool
 
 
-@dataclass(frozen=True)
-class SmallCopy:
-    """What is kept of a picture to show it and to find it again."""
-
-    thumbnail: bytes
-    """A small JPEG file."""
-    prints: Fingerprints
-
-
-def measured(image: LoadedImage) -> tuple[PictureMeasures, SmallCopy]:
-    """Numbers and a small copy, from one decoded picture."""
-    small = image.pil.copy() if max(image.size) <= THUMBNAIL_SIDE else _reduced(image.pil)
+def measured(image: LoadedImage) -> tuple[PictureMeasures, SmallView]:
+    """Numbers and a small view, from one decoded picture."""
+    small, scale = image.pil, THUMBNAIL_SIDE / max(image.size)
+    if scale < 1:
+        size = (max(1, round(small.width * scale)), max(1, round(small.height * scale)))
+        small = small.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0)
+    file = io.BytesIO()
+    small.save(file, "JPEG", quality=THUMBNAIL_QUALITY)
     grey = small.convert("L")
-    return _measures(image, grey), SmallCopy(_as_jpeg(small), fingerprints_of(_square(grey)))
+    square = np.asarray(grey.resize((SIDE, SIDE), Image.Resampling.BILINEAR), np.uint8)
+    return _measures(image, grey), SmallView(file.getvalue(), fingerprints_of(square))
 
 
 def pixel_digest(image: LoadedImage) -> str:
@@ -200,33 +165,30 @@ def pixel_digest(image: LoadedImage) -> str:
 
 
 def _measures(image: LoadedImage, grey: Image.Image) -> PictureMeasures:
-    sample = _spread_pixels(image.rgb)
+    height, width = image.rgb.shape[:2]
+    step = max(1, ceil(sqrt(height * width / SAMPLED_PIXELS)))
+    sample = np.ascontiguousarray(image.rgb[::step, ::step])
     squares = sample.astype(np.float32) ** 2 @ _WEIGHTS
     low, high = np.percentile(squares, [LIGHT_PERCENTILE, DARK_PERCENTILE])
-    edges = grey if max(grey.size) <= EDGE_SIDE else _scaled(grey, EDGE_SIDE)
-    statistics = ImageStat.Stat(edges)
+    tiny, scale = grey, EDGE_SIDE / max(grey.size)
+    if scale < 1:
+        tiny = grey.resize(
+            (max(1, int(grey.width * scale)), max(1, int(grey.height * scale))), Image.Resampling.BICUBIC
+        )
+    edges = ImageStat.Stat(tiny.filter(ImageFilter.FIND_EDGES)).stddev[0] if min(tiny.size) >= 3 else 0.0
+    channels = sample.astype(np.int16)
     return PictureMeasures(
         bright_parts=sqrt(high) / 255,
         dark_parts=sqrt(low) / 255,
         brightness=float(np.sqrt(squares).mean()) / 255,
         entropy=float(Image.fromarray(sample).entropy()),
-        edges=_edge_spread(edges),
-        tones=float(np.std(edges.histogram())),
-        deviation=float(statistics.stddev[0]),
+        edges=float(edges),
+        tones=float(np.std(tiny.histogram())),
+        deviation=float(ImageStat.Stat(tiny).stddev[0]),
         detail=_detail(image.rgb),
-        has_colour=_has_colour(sample),
+        # Red and green, green and blue.
+        has_colour=bool(np.abs(np.diff(channels, axis=2)).max() > COLOUR_FROM),
     )
-
-
-def _spread_pixels(rgb: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    step = max(1, ceil(sqrt(rgb.shape[0] * rgb.shape[1] / SAMPLED_PIXELS)))
-    return np.ascontiguousarray(rgb[::step, ::step])
-
-
-def _edge_spread(grey: Image.Image) -> float:
-    if min(grey.size) < 3:
-        return 0.0
-    return float(ImageStat.Stat(grey.filter(ImageFilter.FIND_EDGES)).stddev[0])
 
 
 def _detail(rgb: npt.NDArray[np.uint8]) -> float:
@@ -237,33 +199,6 @@ def _detail(rgb: npt.NDArray[np.uint8]) -> float:
         return 0.0
     grey = cv2.cvtColor(np.ascontiguousarray(middle), cv2.COLOR_RGB2GRAY)
     return float(cv2.meanStdDev(cv2.Laplacian(grey, cv2.CV_16S, ksize=3))[1][0, 0])
-
-
-def _has_colour(sample: npt.NDArray[np.uint8]) -> bool:
-    red, green, blue = cv2.split(sample)
-    return max(float(cv2.absdiff(red, green).max()), float(cv2.absdiff(green, blue).max())) > COLOUR_FROM
-
-
-def _reduced(picture: Image.Image) -> Image.Image:
-    scale = THUMBNAIL_SIDE / max(picture.size)
-    size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
-    return picture.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0)
-
-
-def _scaled(picture: Image.Image, side: int) -> Image.Image:
-    scale = side / max(picture.size)
-    size = (max(1, int(picture.width * scale)), max(1, int(picture.height * scale)))
-    return picture.resize(size, Image.Resampling.BICUBIC)
-
-
-def _square(grey: Image.Image) -> npt.NDArray[np.uint8]:
-    return np.asarray(grey.resize((SIDE, SIDE), Image.Resampling.BILINEAR), np.uint8)
-
-
-def _as_jpeg(small: Image.Image) -> bytes:
-    buffer = io.BytesIO()
-    small.save(buffer, "JPEG", quality=THUMBNAIL_QUALITY)
-    return buffer.getvalue()
 
 
 # --- What the vision model sees in a picture ---
@@ -293,34 +228,24 @@ _OTHERWISE = {"drawn": "drawing", "page": "page", "noise": "noise", "blank": "bl
 _DRAWN_SORTS = {"drawn": ("screen", "painting", "drawing", "sketch"), "page": ("screen", "sketch")}
 
 
-@dataclass(frozen=True)
-class AuditLook:
-    """The model's part of one picture's record."""
+def seen(image: LoadedImage) -> tuple[dict[str, Any], Findings]:
+    """The model's part of a picture's record, and what it finds; nothing of a picture that is too small for it.
 
-    score: float
-    """1 (bad) to 5 (excellent), as the tool AIQA_NR gives it."""
-    level: str
-    """The score as a letter, A (excellent) to E (bad)."""
-    sort: str
-    """photograph, painting, drawing, sketch, screen, page, generated; noise or blank where nothing shows."""
-    generated: float
-    """The chance that the picture comes from a generator."""
-    findings: Findings
-
-
-def seen(image: LoadedImage) -> AuditLook | None:
-    """A look at the picture; None where it is too small for one."""
+    ``score``: 1 (bad) to 5 (excellent), as the tool AIQA_NR gives it; ``level``: the score as a letter, A (excellent)
+    to E (bad); ``sort``: photograph, painting, drawing, sketch, screen, page, generated, noise or blank;
+    ``generated``: the chance that the picture comes from a generator.
+    """
     if min(image.size) < LEAST_SIDE:
-        return None
+        return {}, {}
     look = Look(Scene.of(load_vision(), image.rgb), image)
     reading = look.reading
-    return AuditLook(
-        score=round(reading.score, 3),
-        level=ScoreFusion().map_to_level(reading.score),
-        sort=_sort(look),
-        generated=round(reading.generated, 3),
-        findings=_findings(look),
-    )
+    record = {
+        "score": round(reading.score, 3),
+        "level": ScoreFusion().map_to_level(reading.score),
+        "sort": _sort(look),
+        "generated": round(reading.generated, 3),
+    }
+    return record, _findings(look)
 
 
 def _sort(look: Look) -> str:

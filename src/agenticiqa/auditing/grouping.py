@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
 
-from agenticiqa.auditing.collecting import Entry, PictureViews, entries_in
-from agenticiqa.auditing.findings import odd_sizes
+from agenticiqa.auditing.collecting import Entry, Views, entries_in, views_in
 from agenticiqa.pictures.likeness import Match, close_pairs, matched, tone_departure
 
 SAME_SHOT = 0.96
@@ -33,7 +31,9 @@ SAME_MOMENT_S = 0.02
 """Times that differ by less are those of one shot."""
 NEXT_SHOTS = 3
 
-Pair = tuple[Entry, Entry]
+SIZE_REACH = 3.0
+"""Sizes are odd beyond so many times the middle half's width."""
+
 Progress = Callable[[int, int], None]
 
 
@@ -56,12 +56,29 @@ class Groups:
     exact: list[list[int]] = field(default_factory=list)
     near: list[list[int]] = field(default_factory=list)
     bursts: list[list[int]] = field(default_factory=list)
-    places: dict[int, GroupPlace] = field(default_factory=dict)
+    places: defaultdict[int, GroupPlace] = field(default_factory=lambda: defaultdict(GroupPlace))
     best: dict[int, str] = field(default_factory=dict)
     """The best of each burst by position, and why."""
 
     def place(self, position: int) -> GroupPlace:
         return self.places.get(position, GroupPlace())
+
+    def choose(self, members: Iterable[Entry], chosen: Choice) -> None:
+        """Keep one of these, and say so of all."""
+        for member in members:
+            place = self.places[member.position]
+            if member is chosen.best:
+                place.why = "; ".join(filter(None, (place.why, chosen.why)))
+            else:
+                place.keep, place.why = False, f"{chosen.instead} {chosen.best.path}"
+
+    def with_equals(self, entries: Iterable[Entry]) -> list[int]:
+        """Positions of these pictures and of those with the same pixels."""
+        found: set[int] = set()
+        for entry in entries:
+            equal = self.place(entry.position).exact_group
+            found.update([entry.position] if equal is None else self.exact[equal])
+        return sorted(found)
 
 
 def group(lines: Path, on_progress: Progress = lambda _done, _of: None) -> Groups:
@@ -70,29 +87,59 @@ def group(lines: Path, on_progress: Progress = lambda _done, _of: None) -> Group
     groups = Groups()
     _note_odd_sizes(entries, groups)
     originals = _note_exact(entries, groups)
-    near, bursts = _Sets(len(originals)), _Sets(len(originals))
-    with closing(PictureViews(lines)) as views:
+    # Of every original the list of those that it belongs together with, the same list for all of them.
+    near, bursts = ([[number] for number in range(len(originals))] for _ in range(2))
+    with views_in(lines) as view:
         pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in _pairs(originals)))
         for number, (one, other) in enumerate(pairs):
             on_progress(number, len(pairs))
-            if near.same(one, other):
+            if near[one] is near[other]:
                 continue
-            found = relation(originals[one], originals[other], views)
+            found = relation(originals[one], originals[other], view)
             if found == "shot":
-                near.join(one, other)
+                _join(near, one, other)
             if found is not None:
-                bursts.join(one, other)
-    _note_near(originals, near, groups)
-    _note_bursts(originals, near, bursts, groups)
+                _join(bursts, one, other)
+    for members in _several(near):
+        versions = [originals[member] for member in members]
+        groups.near.append(groups.with_equals(versions))
+        for position in groups.near[-1]:
+            groups.places[position].near_group = len(groups.near) - 1
+        groups.choose(versions, best_of_versions(versions))
+    for members in _several(bursts):
+        if all(near[member] is near[members[0]] for member in members):
+            # All are versions of one shot.
+            continue
+        shots = [originals[member] for member in members]
+        groups.bursts.append(groups.with_equals(shots))
+        for position in groups.bursts[-1]:
+            groups.places[position].burst_group = len(groups.bursts) - 1
+        kept = [shot for shot in shots if groups.place(shot.position).keep]
+        chosen = best_of_burst(kept)
+        groups.best[chosen.best.position] = chosen.why
+        groups.choose(kept, chosen)
     return groups
 
 
-def relation(one: Entry, other: Entry, views: PictureViews) -> str | None:
+def _join(sets: list[list[int]], one: int, other: int) -> None:
+    few, many = sorted((sets[one], sets[other]), key=len)
+    if few is not many:
+        many += few
+        for member in few:
+            sets[member] = many
+
+
+def _several(sets: list[list[int]]) -> list[list[int]]:
+    """Sets of more than one, in order."""
+    return sorted(sorted(members) for members in {id(each): each for each in sets}.values() if len(members) > 1)
+
+
+def relation(one: Entry, other: Entry, view: Views) -> str | None:
     """``shot``: versions of one shot; ``scene``: shots of one scene; None: neither."""
     between = abs((one.taken - other.taken).total_seconds()) if one.taken and other.taken else None
     if between is not None and between > BURST_S:
         return None
-    match = matched(views.of(one), views.of(other))
+    match = matched(view(one), view(other))
     if between is not None and between > SAME_MOMENT_S:
         return "scene" if match.likeness >= SAME_SCENE_AT_ONCE else None
     if match.likeness >= SAME_SHOT and not _exposed_otherwise(one, other, match):
@@ -125,13 +172,13 @@ def _pairs(originals: Sequence[Entry]) -> Iterator[tuple[int, int]]:
             yield number, other
 
 
-# --- what the sets say of each picture ---
-
-
 def _note_odd_sizes(entries: Sequence[Entry], groups: Groups) -> None:
-    for entry, odd in zip(entries, odd_sizes([entry.side for entry in entries]), strict=True):
-        if odd:
-            _place(groups, entry.position).odd_size = True
+    sides = np.sqrt([entry.area for entry in entries])
+    lower, upper = np.percentile(sides, [25, 75]) if entries else (0.0, 0.0)
+    reach = SIZE_REACH * (upper - lower)
+    for entry, side in zip(entries, sides, strict=True):
+        if not lower - reach <= side <= upper + reach:
+            groups.places[entry.position].odd_size = True
 
 
 def _note_exact(entries: Iterable[Entry], groups: Groups) -> list[Entry]:
@@ -144,85 +191,11 @@ def _note_exact(entries: Iterable[Entry], groups: Groups) -> list[Entry]:
         chosen = best_of_equals(members)
         originals.append(chosen.best)
         if len(members) > 1:
-            number = len(groups.exact)
             groups.exact.append([member.position for member in members])
             for member in members:
-                _place(groups, member.position).exact_group = number
-            _drop(groups, members, chosen)
+                groups.places[member.position].exact_group = len(groups.exact) - 1
+            groups.choose(members, chosen)
     return originals
-
-
-def _note_near(originals: Sequence[Entry], near: _Sets, groups: Groups) -> None:
-    for members in near.sets():
-        number = len(groups.near)
-        versions = [originals[member] for member in members]
-        groups.near.append(_with_equals(versions, groups))
-        for position in groups.near[-1]:
-            _place(groups, position).near_group = number
-        _drop(groups, versions, best_of_versions(versions))
-
-
-def _note_bursts(originals: Sequence[Entry], near: _Sets, bursts: _Sets, groups: Groups) -> None:
-    for members in bursts.sets():
-        if len({near.root(member) for member in members}) < 2:
-            # All are versions of one shot.
-            continue
-        number = len(groups.bursts)
-        shots = [originals[member] for member in members]
-        groups.bursts.append(_with_equals(shots, groups))
-        for position in groups.bursts[-1]:
-            _place(groups, position).burst_group = number
-        kept = [shot for shot in shots if groups.place(shot.position).keep]
-        chosen = best_of_burst(kept)
-        groups.best[chosen.best.position] = chosen.why
-        _drop(groups, kept, chosen)
-
-
-def _with_equals(entries: Iterable[Entry], groups: Groups) -> list[int]:
-    """Positions of these pictures and of those with the same pixels."""
-    found: set[int] = set()
-    for entry in entries:
-        equal = groups.place(entry.position).exact_group
-        found.update([entry.position] if equal is None else groups.exact[equal])
-    return sorted(found)
-
-
-def _drop(groups: Groups, members: Iterable[Entry], chosen: Choice) -> None:
-    for member in members:
-        place = _place(groups, member.position)
-        if member is chosen.best:
-            place.why = "; ".join(filter(None, (place.why, chosen.why)))
-        else:
-            place.keep, place.why = False, f"{chosen.instead} {chosen.best.path}"
-
-
-def _place(groups: Groups, position: int) -> GroupPlace:
-    return groups.places.setdefault(position, GroupPlace())
-
-
-class _Sets:
-    """Numbers that are joined to sets."""
-
-    def __init__(self, count: int) -> None:
-        self._above = list(range(count))
-
-    def root(self, number: int) -> int:
-        while self._above[number] != number:
-            self._above[number] = number = self._above[self._above[number]]
-        return number
-
-    def same(self, one: int, other: int) -> bool:
-        return self.root(one) == self.root(other)
-
-    def join(self, one: int, other: int) -> None:
-        self._above[self.root(other)] = self.root(one)
-
-    def sets(self) -> list[list[int]]:
-        """Those of more than one, in order."""
-        found: dict[int, list[int]] = defaultdict(list)
-        for number in range(len(self._above)):
-            found[self.root(number)].append(number)
-        return [members for members in found.values() if len(members) > 1]
 
 
 # --- Which of several pictures that belong together to keep, and why, in words ---
@@ -256,7 +229,7 @@ def best_of_versions(members: Sequence[Entry]) -> Choice:
     count = f"of {len(members)} versions"
     if len(large) == 1:
         return Choice(large[0], f"largest {count} ({large[0].width}×{large[0].height})", "another version of")
-    if leader := _clear_leader(large, lambda entry: entry.score, CLOSE_SCORES):
+    if leader := _clear_leader(large):
         return Choice(leader, f"best score {count} ({leader.score:.1f})", "another version of")
     heaviest = max(large, key=lambda entry: (entry.bytes, entry.path))
     return Choice(heaviest, f"least compressed {count}", "another version of")
@@ -266,7 +239,7 @@ def best_of_burst(shots: Sequence[Entry]) -> Choice:
     """The shot with the best score; where scores say the same, or there are none, the sharpest."""
     count = f"of {len(shots)} shots"
     sharpest = max(shots, key=lambda entry: entry.detail)
-    leader = _clear_leader(shots, lambda entry: entry.score, CLOSE_SCORES)
+    leader = _clear_leader(shots)
     if leader is None:
         softest = min(shots, key=lambda entry: entry.detail)
         why = f"sharpest {count} (detail {sharpest.detail:.0f}, others from {softest.detail:.0f})"
@@ -277,10 +250,10 @@ def best_of_burst(shots: Sequence[Entry]) -> Choice:
     return Choice(leader, why, "the same scene as")
 
 
-def _clear_leader(members: Sequence[Entry], worth: Callable[[Entry], float | None], close: float) -> Entry | None:
-    """The one that is better than all others by more than ``close``; None where there is none."""
-    known = [(value, entry) for entry in members if (value := worth(entry)) is not None]
+def _clear_leader(members: Sequence[Entry]) -> Entry | None:
+    """The one whose score is clearly above all others; None where there is none, or where a score is missing."""
+    known = [(entry.score, entry) for entry in members if entry.score is not None]
     if len(known) < max(2, len(members)):
         return None
     (first, leader), (second, _), *_ = sorted(known, key=lambda each: each[0], reverse=True)
-    return leader if first - second > close else None
+    return leader if first - second > CLOSE_SCORES else None

@@ -10,22 +10,18 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 from html import escape
 from os import PathLike, fspath
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from agenticiqa.api.measure import dataframe
-from agenticiqa.auditing.findings import BY_NAME, ORDER, Findings, checked_names, failure_finding, in_order
+from agenticiqa.auditing.findings import MEANINGS, NAMES, Findings, checked_names, in_order
 from agenticiqa.auditing.grouping import GroupPlace, Groups
-from agenticiqa.auditing.outputs import link_pictures, write_rows
+from agenticiqa.batch.outputs import format_of, write_table
 from agenticiqa.batch.results import read_results
+from agenticiqa.errors import OutputError
 from agenticiqa.pictures.formats import Skipped
-from agenticiqa.reports.contact_sheet.page import (
-    SheetLinks,
-    SheetPicture,
-    Thumbnails,
-    notebook_sheet,
-    write_contact_sheet,
-)
+from agenticiqa.reports.contact_sheet.page import SheetLinks, SheetPicture, Thumbnails, write_contact_sheet
+from agenticiqa.reports.look import framed, in_notebook, table
 from agenticiqa.runtime.files import ScratchFolder, refuse_to_replace
 
 COLUMNS = (
@@ -33,57 +29,35 @@ COLUMNS = (
     "taken", "brightness", "sharpness", "detail", "entropy", "exact_group", "near_group", "burst_group", "notes",
     "sha256", "error",
 )  # fmt: skip
-_COPIED = (
-    "score", "level", "sort", "generated", "width", "height", "format", "bytes", "taken", "brightness", "sharpness",
-    "detail", "entropy", "notes", "sha256",
-)  # fmt: skip
 _NOTHING_SHOWS = ("corrupt", "unreadable", "blank")
 
 Row = dict[str, Any]
 
 
-def audit_rows(lines: Path, groups: Groups) -> Iterator[Row]:
-    """In the order of the records. ``findings`` holds names and why each holds; tables have the names alone."""
-    for position, line in enumerate(read_results(lines)):
-        yield audit_row(line.record, groups.place(position))
-
-
 def audit_row(record: Mapping[str, Any], place: GroupPlace) -> Row:
+    """The row of one picture, from its record and its place among the others."""
     picture: Mapping[str, Any] = record.get("picture") or {}
-    findings = in_order({**(picture["findings"] if picture else _failure(record)), **_among_others(place)})
-    empty = next((name for name in _NOTHING_SHOWS if name in findings), None)
-    row: Row = dict.fromkeys(COLUMNS)
-    row |= {name: picture.get(name) for name in _COPIED}
-    row |= {
+    found: Findings = dict(picture.get("findings") or {})
+    if not picture:
+        kind = (record.get("metadata") or {}).get("error_kind")
+        found["corrupt" if kind == "image_format" else "unreadable"] = str(record.get("error") or kind)
+    groups = {"exact_duplicate": place.exact_group, "near_duplicate": place.near_group, "burst": place.burst_group}
+    found |= {name: f"group {number + 1}" for name, number in groups.items() if number is not None}
+    if place.odd_size:
+        found["odd_size"] = "far from the size of most pictures here"
+    empty = next((found[name] for name in _NOTHING_SHOWS if name in found), None)
+    return {
+        **{name: picture.get(name) for name in COLUMNS},
         "path": record["sample_id"],
-        "findings": findings,
+        "findings": in_order(found),
         "keep": place.keep and empty is None,
-        "why": place.why or (findings[empty] if empty else None),
+        "why": place.why or empty,
         "exact_group": place.exact_group,
         "near_group": place.near_group,
         "burst_group": place.burst_group,
         "notes": "; ".join(picture.get("notes") or ()) or None,
         "error": record.get("error"),
     }
-    return row
-
-
-def _failure(record: Mapping[str, Any]) -> Findings:
-    kind = (record.get("metadata") or {}).get("error_kind")
-    return {failure_finding(kind): str(record.get("error") or kind)}
-
-
-def _among_others(place: GroupPlace) -> Findings:
-    found: Findings = {}
-    if place.exact_group is not None:
-        found["exact_duplicate"] = f"group {place.exact_group + 1}"
-    if place.near_group is not None:
-        found["near_duplicate"] = f"group {place.near_group + 1}"
-    if place.burst_group is not None:
-        found["burst"] = f"group {place.burst_group + 1}"
-    if place.odd_size:
-        found["odd_size"] = "far from the size of most pictures here"
-    return found
 
 
 def table_row(row: Mapping[str, Any]) -> Row:
@@ -98,64 +72,47 @@ EXAMPLES = 2
 BAR = 12
 
 
-@dataclass(frozen=True)
+@dataclass
 class AuditSummary:
     """Counts over all pictures of an audit. As text it is a small table that fits 80 columns."""
 
     source: str
-    quick: bool
-    pictures: int
-    not_done: int
-    without_finding: int
-    findings: dict[str, int]
+    quick: bool = False
+    pictures: int = 0
+    not_done: int = 0
+    without_finding: int = 0
+    findings: dict[str, int] = field(default_factory=dict)
     """Pictures with each finding, in the order of the findings."""
-    examples: dict[str, list[str]]
-    exact_groups: int
-    near_groups: int
-    bursts: int
-    keep: int
-    mean_score: float | None
-    sorts: dict[str, int]
+    examples: dict[str, list[str]] = field(default_factory=dict)
+    exact_groups: int = 0
+    near_groups: int = 0
+    bursts: int = 0
+    keep: int = 0
+    mean_score: float | None = None
+    sorts: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     skipped: Skipped = field(default_factory=Skipped)
 
-    @classmethod
-    def of(
-        cls, rows: Iterable[Row], groups: Groups, *, source: str, quick: bool, not_done: int, skipped: Skipped
-    ) -> AuditSummary:
-        """Rows are read one by one, and none is kept."""
-        pictures = clean = keep = 0
+    def count(self, rows: Iterable[Mapping[str, Any]], groups: Groups) -> None:
+        """Fill in what rows and groups tell; rows are read one by one, and none is kept."""
         points = 0.0
         findings: Counter[str] = Counter()
         sorts: Counter[str] = Counter()
-        examples: dict[str, list[str]] = {}
         for row in rows:
-            pictures += 1
-            clean += not row["findings"]
-            keep += bool(row["keep"])
+            self.pictures += 1
+            self.without_finding += not row["findings"]
+            self.keep += bool(row["keep"])
             if row["score"] is not None:
                 points += row["score"]
                 sorts[row["sort"]] += 1
             for name in row["findings"]:
                 findings[name] += 1
                 if findings[name] <= EXAMPLES:
-                    examples.setdefault(name, []).append(row["path"])
-        return cls(
-            source=source,
-            quick=quick,
-            pictures=pictures,
-            not_done=not_done,
-            without_finding=clean,
-            findings=dict(sorted(findings.items(), key=lambda item: ORDER[item[0]])),
-            examples=examples,
-            exact_groups=len(groups.exact),
-            near_groups=len(groups.near),
-            bursts=len(groups.bursts),
-            keep=keep,
-            mean_score=round(points / sorts.total(), 3) if sorts else None,
-            sorts=dict(sorts.most_common()),
-            skipped=skipped,
-        )
+                    self.examples.setdefault(name, []).append(row["path"])
+        self.findings = {name: findings[name] for name in NAMES if name in findings}
+        self.sorts = dict(sorts.most_common())
+        self.mean_score = round(points / sorts.total(), 3) if sorts else None
+        self.exact_groups, self.near_groups, self.bursts = map(len, (groups.exact, groups.near, groups.bursts))
 
     def as_dict(self) -> dict[str, Any]:
         return {**self.__dict__, "skipped": self.skipped.as_dict()}
@@ -179,39 +136,36 @@ class AuditSummary:
             bar = "█" * max(1, round(BAR * count / most))
             shown = _shortened(", ".join(self.examples[name]), 36)
             yield f"{name:<18}{count:>9}  {bar:<{BAR}} {shown}".rstrip()
-        yield from self._groups()
+        sets = [
+            _count(self.exact_groups, "set", " of equal pictures"),
+            _count(self.near_groups, "set", " of versions of one shot"),
+            _count(self.bursts, "burst"),
+        ]
+        if self.exact_groups or self.near_groups or self.bursts:
+            yield ""
+            yield ", ".join(each for each in sets if not each.startswith("0 "))
         if self.not_done:
             yield f"{self.not_done} not done: --resume continues."
         for line in self.skipped.lines():
             yield _shortened(line, 80)
 
-    def _groups(self) -> Iterable[str]:
-        counted = (
-            (self.exact_groups, "set of equal pictures", "sets of equal pictures"),
-            (self.near_groups, "set of versions of one shot", "sets of versions of one shot"),
-            (self.bursts, "burst", "bursts"),
-        )
-        told = [f"{count} {one if count == 1 else many}" for count, one, many in counted if count]
-        if told:
-            yield ""
-            yield ", ".join(told)
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(BY_NAME[name].title)}</td><td style='text-align:right'>{count}</td>"
-            f"<td>{escape(BY_NAME[name].meaning)}</td></tr>"
-            for name, count in self.findings.items()
-        )
+    def as_html(self) -> str:
+        """A line and a table, for a page of ours."""
         score = f", mean score {self.mean_score:.2f} of 5" if self.mean_score is not None else ""
+        rows = [
+            (name.replace("_", " ").capitalize(), str(count), MEANINGS[name]) for name, count in self.findings.items()
+        ]
         return (
             f"<p><strong>{self.pictures} pictures</strong>: {self.without_finding} without a finding, "
-            f"{self.keep} to keep{score}.</p><table><thead><tr><th>Finding</th><th>Pictures</th><th></th></tr></thead>"
-            f"<tbody>{rows}</tbody></table>"
+            f"{self.keep} to keep{score}.</p>{table(('Finding', 'Pictures', ''), rows)}"
         )
 
+    def _repr_html_(self) -> str:
+        return in_notebook(self.as_html())
 
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+def _count(number: int, thing: str, more: str = "") -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}{more}"
 
 
 def _shortened(text: str, length: int) -> str:
@@ -241,9 +195,10 @@ class AuditReport:
         if temporary is not None:
             weakref.finalize(self, temporary.close)
 
-    def __iter__(self) -> Iterator[Row]:
-        # Not handed on: the rows' file goes with this report, which may be held by its iteration alone.
-        yield from audit_rows(self._lines, self._groups)
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        """``findings`` holds names and why each holds; tables have the names alone."""
+        for picture in self.sheet_pictures():
+            yield picture.row
 
     def __len__(self) -> int:
         return self._summary.pictures
@@ -276,17 +231,15 @@ class AuditReport:
 
     def best_of_bursts(self) -> dict[str, str]:
         """The shot to keep of each burst, and why."""
-        return {
-            row["path"]: self._groups.best[position]
-            for position, row in enumerate(self)
-            if position in self._groups.best
-        }
+        best = self._groups.best
+        return {row["path"]: best[position] for position, row in enumerate(self) if position in best}
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """All rows as .csv, .json, .jsonl or .parquet."""
+        """All rows as .csv, .jsonl or .parquet; lines of JSON keep findings with their reasons."""
         target = Path(fspath(path))
+        form = format_of(target)
         refuse_to_replace(target, overwrite=overwrite)
-        write_rows(lambda: self, lambda: map(table_row, self), self._summary.as_dict(), target)
+        write_table(lambda: self if form == "jsonl" else map(table_row, self), target, form)
 
     def contact_sheet(
         self,
@@ -299,12 +252,17 @@ class AuditReport:
         """A page with all pictures, to look through in a browser; see docs/many-pictures/audit.md."""
         target = Path(fspath(path))
         refuse_to_replace(target, overwrite=overwrite)
+        try:
+            base = Path(os.path.relpath(self._source, target.parent)).as_posix()
+        except ValueError:
+            # On another drive: no relative path leads there.
+            base = None
         write_contact_sheet(
             target,
             self.sheet_pictures,
             title=f"Audit of {self._source.name or self._source}",
             summary=self._summary.as_dict(),
-            base=self._base_from(target),
+            base=base,
             links=links,
             thumbnails=thumbnails,
         )
@@ -312,14 +270,6 @@ class AuditReport:
     def link_best(self, folder: str | PathLike[str]) -> int:
         """Link every picture that is worth keeping into a new folder; how many. Nothing else is touched."""
         return link_pictures((row["path"] for row in self if row["keep"]), self._source, Path(fspath(folder)))
-
-    def _base_from(self, page: Path) -> str | None:
-        """Where the pictures lie, seen from the page; None where no relative path leads there."""
-        try:
-            return Path(os.path.relpath(self._source, page.parent)).as_posix()
-        except ValueError:
-            # On another drive.
-            return None
 
     def sheet_pictures(self) -> Iterator[SheetPicture]:
         """Rows with their small pictures, as a contact sheet takes them."""
@@ -331,10 +281,58 @@ class AuditReport:
         """How a notebook shows it: the summary, and the pictures with most to say of them."""
         # The largest few of a stream: thumbnails of thousands would fill the memory.
         shown = nlargest(SHOWN_IN_NOTEBOOKS, self.sheet_pictures(), key=lambda each: len(each.row["findings"]))
-        return self._summary._repr_html_() + notebook_sheet(shown)
+        figures = "".join(_figure(each) for each in shown)
+        return in_notebook(f'{self._summary.as_html()}<div class="pictures small">{figures}</div>')
 
     def __str__(self) -> str:
         return str(self._summary)
 
     def __repr__(self) -> str:
         return f"<AuditReport: {self._summary.pictures} pictures, {self._summary.keep} to keep>"
+
+
+def _figure(picture: SheetPicture) -> str:
+    row = picture.row
+    score = f" · {row['score']:.2f}" if row["score"] is not None else ""
+    caption = f"{row['path']}{score}: {', '.join(row['findings']) or 'no finding'}"
+    if picture.thumbnail is None:
+        return f"<figure><figcaption>{escape(caption)} (does not open)</figcaption></figure>"
+    return framed(picture.thumbnail, caption)
+
+
+# --- Links to the pictures worth keeping, in a folder of their own ---
+
+
+def check_link_folder(folder: Path, source: Path) -> None:
+    """Refuse a folder that holds something, or that lies within what is audited: the next audit would find it."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OutputError(f"{str(folder)!r} is there already and not empty.", hint="Name a new folder for the links.")
+    if source.is_dir() and folder.resolve().is_relative_to(source.resolve()):
+        raise OutputError(
+            f"{str(folder)!r} lies within {str(source)!r}, which is audited.", hint="Name a folder beside it."
+        )
+
+
+def link_pictures(paths: Iterable[str], source: Path, folder: Path) -> int:
+    """A link for each of these paths (from ``source``), under the same name below ``folder``; how many were made."""
+    check_link_folder(folder, source)
+    folder.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for path in paths:
+        # A name below the folder, wherever the picture lies.
+        parts = [part for part in PurePosixPath(Path(path).as_posix()).parts if part not in ("/", "..")]
+        link = folder.joinpath(*(part.replace(":", "") for part in parts))
+        link.parent.mkdir(parents=True, exist_ok=True)
+        target = (source / path).resolve()
+        try:
+            link.symlink_to(target)
+        except FileExistsError:
+            raise OutputError(f"{str(link)!r} is there already.", hint="Name a new folder for the links.") from None
+        except OSError:
+            # Windows lets only some users make symbolic links; a hard one is the same file too.
+            try:
+                os.link(target, link)
+            except OSError as error:
+                raise OutputError(f"{str(link)!r} cannot be linked: {error.strerror or error}.") from error
+        count += 1
+    return count

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import islice
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 from agenticiqa.api.arguments import in_thread
-from agenticiqa.auditing.collecting import Depth, file_state
+from agenticiqa.auditing.collecting import file_state
 from agenticiqa.auditing.grouping import Groups, Progress, group
-from agenticiqa.auditing.report import AuditReport, AuditSummary, audit_rows
+from agenticiqa.auditing.report import AuditReport, AuditSummary
 from agenticiqa.batch.engines.base import Engine, ThreadEngine
 from agenticiqa.batch.engines.processes import ProcessEngine, usable_cores
 from agenticiqa.batch.manifest import Manifest, RowsManifest, open_manifest
@@ -94,8 +95,24 @@ aaudit = in_thread(audit)
 def run_audit(request: AuditRequest) -> Audited:
     """The pass over all pictures, then over their records."""
     started = time.monotonic()
-    job = _job(request)
-    source, manifest = _opened(request.pictures)
+    # Nothing but the records is written: no log, no cache.
+    overrides: dict[str, Any] = {"pipeline.runs.enabled": False, "pipeline.memory": request.memory}
+    settings = request.settings or load_settings(request.config, overrides)
+    job = BatchJob(
+        settings,
+        choices={},
+        audit="quick" if request.quick else "full",
+        timeout_s=request.timeout_s,
+        leaves_nothing=True,
+    )
+    if isinstance(request.pictures, (str, PathLike)):
+        named = fspath(request.pictures)
+        manifest = open_manifest(named)
+        source = Path(named) if Path(named).is_dir() else Path()
+    else:
+        named, source = "the list", Path()
+        manifest = RowsManifest({"image_path": fspath(each), "sample_id": fspath(each)} for each in request.pictures)
+    summary = AuditSummary(named, quick=request.quick)
     lines, temporary = request.records, None
     if lines is None:
         temporary = ScratchFolder("audit")
@@ -108,67 +125,39 @@ def run_audit(request: AuditRequest) -> Audited:
             manifest=manifest,
             job=job,
             output=lines,
-            make_engine=lambda: _engine(job, request.workers, manifest, in_threads=request.in_threads),
+            make_engine=lambda: _engine(job, request, manifest),
             resume=request.resume,
             overwrite=request.overwrite,
             on_progress=request.on_progress,
             stop=request.stop,
         ).run()
         groups = group(lines, request.on_grouping) if request.stop.asked == 0 else Groups()
-        summary = AuditSummary.of(
-            audit_rows(lines, groups),
-            groups,
-            source=fspath(request.pictures) if isinstance(request.pictures, (str, PathLike)) else "the list",
-            quick=request.quick,
-            not_done=batch.not_done,
-            skipped=batch.skipped,
-        )
-        summary = replace(summary, seconds=round(time.monotonic() - started, 2))
+        report = AuditReport(lines, groups, summary, source, temporary)
+        summary.not_done, summary.skipped = batch.not_done, batch.skipped
+        summary.count(report, groups)
+        summary.seconds = round(time.monotonic() - started, 2)
     except BaseException:
         if temporary is not None:
             temporary.close()
         raise
     finally:
         manifest.close()
-    return Audited(AuditReport(lines, groups, summary, source, temporary), batch)
+    return Audited(report, batch)
 
 
-def _job(request: AuditRequest) -> BatchJob:
-    # Nothing but the records is written: no log, no cache.
-    overrides: dict[str, Any] = {"pipeline.runs.enabled": False, "pipeline.memory": request.memory}
-    depth: Depth = "quick" if request.quick else "full"
-    settings = request.settings or load_settings(request.config, overrides)
-    return BatchJob(settings, choices={}, audit=depth, timeout_s=request.timeout_s, leaves_nothing=True)
-
-
-def _opened(pictures: PicturePath | Iterable[PicturePath]) -> tuple[Path, Manifest]:
-    """Where paths start, and the pictures."""
-    if isinstance(pictures, (str, PathLike)):
-        source = Path(fspath(pictures))
-        return source if source.is_dir() else Path(), open_manifest(fspath(pictures))
-    return Path(), RowsManifest({"image_path": fspath(each), "sample_id": fspath(each)} for each in pictures)
-
-
-def _engine(job: BatchJob, workers: int | None, manifest: Manifest, *, in_threads: bool) -> Engine:
-    count = workers or usable_cores()
-    rows = sum(1 for _ in zip(range(FEW + 1), manifest.rows()))  # noqa: B905 - the shorter one ends it
-    return ProcessEngine(job, count) if rows > FEW and not in_threads else ThreadEngine(job, count)
+def _engine(job: BatchJob, request: AuditRequest, manifest: Manifest) -> Engine:
+    count = request.workers or usable_cores()
+    many = len(list(islice(manifest.rows(), FEW + 1))) > FEW
+    return ProcessEngine(job, count) if many and not request.in_threads else ThreadEngine(job, count)
 
 
 def _drop_stale(lines: Path) -> None:
     """Forget records of pictures that are gone or changed since; the pass then looks at what is there now."""
     with lines.open("rb") as before, atomic_file(lines) as kept:
         for line in read_results(lines):
-            if _is_current(line.record):
-                before.seek(line.offset)
-                kept.write(before.read(line.length))
-
-
-def _is_current(record: Mapping[str, Any]) -> bool:
-    picture = record.get("picture")
-    if picture is None:
-        # It failed, and is tried again anyway.
-        return False
-    with suppress(OSError):
-        return bool(file_state(record["image_path"]).get("file") == picture.get("file"))
-    return False
+            picture = line.record.get("picture")
+            # One that failed is tried again anyway.
+            with suppress(OSError):
+                if picture and file_state(line.record["image_path"]).get("file") == picture.get("file"):
+                    before.seek(line.offset)
+                    kept.write(before.read(line.length))

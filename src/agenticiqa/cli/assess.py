@@ -1,13 +1,13 @@
-"""``agenticiqa assess``, ``agenticiqa ask``, and how a run and its result look in a terminal."""
+"""``agenticiqa assess``, ``compare`` and ``ask``, and how a run and its result look in a terminal."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -26,7 +26,7 @@ from agenticiqa.cli.terminal import (
     say,
     show_warnings,
 )
-from agenticiqa.nodes.results import Assessment
+from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.nodes.run_context import PipelineEvent
 from agenticiqa.score_interval import COVERED
 from agenticiqa.state import ExecutorOutput
@@ -42,9 +42,6 @@ from agenticiqa.vocabulary import (
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
     from agenticiqa.embedded.question import Meaning, OptionMeaning
-    from agenticiqa.pictures.images import Box
-    from agenticiqa.pictures.inputs import PictureInput
-    from agenticiqa.runtime.config import ImageLimits
 
 _NEXT = {"planner": "Executor: collecting evidence", "executor": "Summarizer: answering", "summarizer": "Finishing"}
 _SEVERITY_STYLE = {"none": "green", "slight": "green", "moderate": "yellow", "severe": "red", "extreme": "bold red"}
@@ -72,7 +69,13 @@ def step_lines(*, quiet: bool) -> Iterator[Callable[..., None] | None]:
 
 def _describe_step(name: str, details: Any) -> str:
     if name == "plan":
-        return _describe_plan(details["plan"])
+        plan = details["plan"]
+        scope = [plan["query_scope"]] if isinstance(plan["query_scope"], str) else plan["query_scope"]
+        about = "quality" if plan["query_type"] == "IQA" else "something else"
+        reference = "with a reference" if plan["reference_mode"] == "Full-Reference" else "no reference"
+        steps = ", ".join(step.replace("_", " ") for step, on in plan["plan"].items() if on)
+        parts = ", ".join(map(part_in_words, scope))
+        return f"planned     about {about}: {parts}, {reference}; steps: {steps or 'none'}"
     if name == "detection":
         found = "; ".join(
             f"{part_in_words(part)}: {', '.join(map(damage_in_words, kinds)) or 'nothing'}"
@@ -80,40 +83,25 @@ def _describe_step(name: str, details: Any) -> str:
         )
         return f"detected    {found or 'nothing'}"
     if name == "analysis":
-        parts = [
-            f"{_finding(entry['severity'], entry['type'])} ({part_in_words(part)})"
-            for part, entries in details["analysis"].items()
-            for entry in entries
-        ]
-        return f"analysed    {', '.join(parts) or 'nothing to analyse'}"
+        entries = [(part, entry) for part, entries in details["analysis"].items() for entry in entries]
+        told = ", ".join(f"{_finding(it['severity'], it['type'])} ({part_in_words(part)})" for part, it in entries)
+        return f"analysed    {told or 'nothing to analyse'}"
     if name == "selection":
         chosen = [pair for by in (details["tools"] or {}).values() for pair in by.items()]
-        parts = [f"{damage_in_words(kind)} → {tool}" for kind, tool in chosen]
-        return f"selected    {', '.join(parts) or 'no tool'}"
+        told = ", ".join(f"{damage_in_words(kind)} → {tool}" for kind, tool in chosen)
+        return f"selected    {told or 'no tool'}"
     if name == "tools":
-        parts = [f"{log['tool']} {_score(log['calibrated_score'])}" for log in details["logs"]]
-        return f"measured    {', '.join(parts) or 'nothing'}"
+        scores = [(log["tool"], log["calibrated_score"]) for log in details["logs"]]
+        told = ", ".join(f"{tool} {'failed' if score is None else f'{score:.2f}'}" for tool, score in scores)
+        return f"measured    {told or 'nothing'}"
     result = details["result"]
     again = f"; planning again: {result['replan_reason']}" if result["need_replan"] else ""
     return f"answered    {result['final_answer']}{again}"
 
 
-def _describe_plan(plan: Any) -> str:
-    scope = [plan["query_scope"]] if isinstance(plan["query_scope"], str) else plan["query_scope"]
-    about = "quality" if plan["query_type"] == "IQA" else "something else"
-    parts = ", ".join(map(part_in_words, scope))
-    steps = [name.replace("_", " ") for name, on in plan["plan"].items() if on]
-    reference = "with a reference" if plan["reference_mode"] == "Full-Reference" else "no reference"
-    return f"planned     about {about}: {parts}, {reference}; steps: {', '.join(steps) or 'none'}"
-
-
 def _finding(severity: str, kind: str) -> str:
     """ "severe blur"; "no blur" where it was looked for and not found."""
     return f"no {damage_in_words(kind)}" if severity == "none" else severity_in_words(severity, kind)
-
-
-def _score(value: float | None) -> str:
-    return "failed" if value is None else f"{value:.2f}"
 
 
 def print_assessment(console: Console, result: Assessment) -> None:
@@ -124,22 +112,20 @@ def print_assessment(console: Console, result: Assessment) -> None:
     about_quality = result.plan is None or result.plan.query_type == "IQA"
     if result.advice and about_quality and result.advice[0].do != result.answer:
         console.print(f"[bold]What to do first:[/] {escape(result.advice[0].do)}", highlight=False)
-    if result.executor_evidence:
-        print_evidence(console, result.executor_evidence)
-    for note in _notes(result):
+    evidence, notes = result.executor_evidence, [result.error] if result.error else []
+    if evidence:
+        rows = list(_evidence_rows(evidence))
+        if rows:
+            print_table(("Part", "Damage", "Severity", "Tool", "Raw", "1..5"), rows, console=console, title="Evidence")
+        for name, entries in (evidence.distortion_analysis or {}).items():
+            for entry in entries:
+                line = f"{damage_in_words(entry.type).capitalize()} ({part_in_words(name)}): {entry.explanation}"
+                console.print(f"[dim]•[/] {escape(line)}", highlight=False)
+        notes += [*evidence.errors, *(log.note for log in evidence.tool_logs if log.note)]
+    used = (result.summarizer_result and result.summarizer_result.used_evidence) or {}
+    for note in dict.fromkeys([*notes, *used.get("evidence_gaps", []), *result.metadata.get("image_notes", [])]):
         console.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
     console.print(f"[dim]{escape(_footer(result))}[/]", highlight=False)
-
-
-def print_evidence(console: Console, evidence: ExecutorOutput) -> None:
-    if not evidence.distortion_analysis and not evidence.tool_logs:
-        return
-    columns = ("Part", "Damage", "Severity", "Tool", "Raw", "1..5")
-    print_table(columns, _evidence_rows(evidence), console=console, title="Evidence")
-    for name, entries in (evidence.distortion_analysis or {}).items():
-        for entry in entries:
-            line = f"{damage_in_words(entry.type).capitalize()} ({part_in_words(name)}): {entry.explanation}"
-            console.print(f"[dim]•[/] {escape(line)}", highlight=False)
 
 
 def _headline(result: Assessment) -> str:
@@ -148,31 +134,27 @@ def _headline(result: Assessment) -> str:
     if result.conflict:
         return f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}) says the model; {escape(result.score_text)}"
     if result.score is not None and answer in LETTER_LEVELS:
-        asked = result.asked_scale
-        text = f"[bold]{escape(asked)}[/], that is {text}" if asked else text
-        score = f"score [bold]{result.score:.2f}[/] of 5{_interval(result.score_interval)}"
-        return f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}), {score}"
-    choices = ((result.summarizer_result.used_evidence if result.summarizer_result else None) or {}).get("options", {})
+        text = f"[bold]{escape(result.asked_scale)}[/], that is {text}" if result.asked_scale else text
+        text = f"{text} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}), score [bold]{result.score:.2f}[/] of 5"
+        # Older records have no interval.
+        low, high = result.score_interval or (None, None)
+        return text if low is None else f"{text} ({COVERED * 100:.0f} % interval {low:.1f} to {high:.1f})"
+    choices = ((result.summarizer_result and result.summarizer_result.used_evidence) or {}).get("options", {})
     return f"{text}. {escape(choices[answer])}" if answer in choices else text
-
-
-def _interval(found: tuple[float, float] | None) -> str:
-    """Older records have none."""
-    return "" if found is None else f" ({COVERED * 100:.0f} % interval {found[0]:.1f} to {found[1]:.1f})"
 
 
 def _evidence_rows(evidence: ExecutorOutput) -> Iterator[list[str]]:
     """What was analysed, with its score; then scores of what was not."""
     scores = evidence.quality_scores or {}
     raw = {(log.object, log.tool): log.raw_score for log in evidence.tool_logs}
-    analysed = [
+    rows = [
         (name, entry.type, f"[{_SEVERITY_STYLE[entry.severity]}]{entry.severity}[/]")
         for name, entries in (evidence.distortion_analysis or {}).items()
         for entry in entries
     ]
-    known = {(name, kind) for name, kind, _ in analysed}
-    others = [(name, kind, "") for name, by_kind in scores.items() for kind in by_kind if (name, kind) not in known]
-    for name, kind, severity in [*analysed, *others]:
+    known = {(name, kind) for name, kind, _ in rows}
+    rows += [(name, kind, "") for name, by_kind in scores.items() for kind in by_kind if (name, kind) not in known]
+    for name, kind, severity in rows:
         tool, score = scores.get(name, {}).get(kind, ("", None))
         measured = raw.get((name, tool))
         yield [
@@ -185,35 +167,17 @@ def _evidence_rows(evidence: ExecutorOutput) -> Iterator[list[str]]:
         ]
 
 
-def _notes(result: Assessment) -> list[str]:
-    notes: list[str] = []
-    if result.error:
-        notes.append(result.error)
-    evidence = result.executor_evidence
-    if evidence:
-        notes += evidence.errors
-        notes += [log.note for log in evidence.tool_logs if log.note]
-    summary = result.summarizer_result
-    notes += (summary.used_evidence or {}).get("evidence_gaps", []) if summary else []
-    notes += result.metadata.get("image_notes", [])
-    return list(dict.fromkeys(notes))
-
-
 def _footer(result: Assessment) -> str:
     meta = result.metadata
     backends = "/".join(dict.fromkeys(str(name) for name in meta["backend"].values()))
     cost = "cost unknown" if meta["cost_usd"] is None else f"${meta['cost_usd']:.4f}"
+    # How the run differed from the usual one; results of earlier versions do not say.
+    way = f"without {', '.join(meta['without'])}; " if meta.get("without") else ""
+    way = "the model alone; " if meta.get("mode") == "direct" else way
     return (
-        f"{result.status}; run {meta['run_id']}; {_way(meta)}{backends}; {meta['calls']} calls, {cost}; "
+        f"{result.status}; run {meta['run_id']}; {way}{backends}; {meta['calls']} calls, {cost}; "
         f"{meta['replans']} replans; {meta['timings'].get('total', 0):.1f} s"
     )
-
-
-def _way(meta: Mapping[str, Any]) -> str:
-    """How the run differed from the usual one; results of earlier versions do not say."""
-    if meta.get("mode") == "direct":
-        return "the model alone; "
-    return f"without {', '.join(meta['without'])}; " if meta.get("without") else ""
 
 
 # --- what commands that assess share ---
@@ -225,14 +189,13 @@ def assessing(
     config: Path | None,
     *,
     quiet: bool,
-    json_output: bool = False,
     no_cache: bool = False,
     memory: str | None = None,
     profile: str | None = None,
 ) -> Iterator[AgenticIQA]:
     """An assessor to work with; its warnings reach the terminal unless quiet.
 
-    Ctrl-C ends the command with what is known by then and how to continue.
+    Ctrl-C ends the command with how to continue.
     """
     from agenticiqa.api.assessor import AgenticIQA, RunInterrupted
 
@@ -243,13 +206,8 @@ def assessing(
         try:
             yield assessor
         except RunInterrupted as stopped:
-            known = stopped.known
-            if json_output:
-                print_json(known.model_dump(mode="json"))
-            elif known.executor_evidence:
-                print_evidence(output_console(), known.executor_evidence)
-            run_id, calls = known.metadata["run_id"], known.metadata["calls"]
-            say(f"Interrupted after {calls} calls. `agenticiqa runs resume {run_id}` continues the run.")
+            resumed = f"`agenticiqa runs resume {stopped.run_id}` continues the run."
+            say(f"Interrupted after {stopped.calls} calls. {resumed}")
             raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
@@ -288,31 +246,14 @@ def exit_code(result: Assessment, fail_under: float | None = None) -> int:
 # --- ``agenticiqa assess``: one question about one picture ---
 
 
-ImageArgument = Annotated[
-    str,
-    typer.Argument(
-        help="The picture to judge: a file, an address (https://, s3://, …), or - for standard input.",
-        show_default=False,
-    ),
-]
-QueryOption = Annotated[
-    str, typer.Option("--query", "-q", help="The question. Options may be part of it: 'Which? A. Blur B. Noise'.")
-]
-FailUnderOption = Annotated[
-    float | None,
-    typer.Option(
-        "--fail-under",
-        callback=finite,
-        min=1,
-        max=5,
-        help="Exit with code 3 when the score is below this; in a conflict the lower reading counts.",
-    ),
-]
-
-
 def assess(
-    image: ImageArgument,
-    query: QueryOption = DEFAULT_QUERY,
+    image: Annotated[
+        str,
+        typer.Argument(help="The picture to judge: a file, an address (https://, s3://, …), or - for standard input."),
+    ],
+    query: Annotated[
+        str, typer.Option("--query", "-q", help="The question. Options may be part of it: 'Which? A. Blur B. Noise'.")
+    ] = DEFAULT_QUERY,
     reference: options.ReferenceOption = None,
     align: options.AlignOption = "none",
     option: options.AnswersOption = None,
@@ -322,7 +263,15 @@ def assess(
     mode: options.ModeOption = None,
     without: options.WithoutOption = None,
     profile: options.ProfileOption = None,
-    fail_under: FailUnderOption = None,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(
+            callback=finite,
+            min=1,
+            max=5,
+            help="Exit with code 3 when the score is below this; in a conflict the lower reading counts.",
+        ),
+    ] = None,
     json_output: options.JsonOption = False,
     quiet: options.QuietOption = False,
     report: options.ReportOption = None,
@@ -333,32 +282,36 @@ def assess(
     config: options.ConfigOption = None,
 ) -> None:
     """Answer a question about a picture: rate it, explain it, choose an option."""
+    from agenticiqa.batch.remote_pictures import picture_at
+    from agenticiqa.pictures.formats import STANDARD_INPUT
+    from agenticiqa.pictures.regions import parse_region, read_region
+
     options.choose_one(json=json_output, quiet=quiet)
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
-    scaling, chosen, left_out = options.chosen_align(align), options.chosen_mode(mode), options.parts_left_out(without)
+    left_out = options.parts_left_out(without)
     inputs = [image, reference, *options.mask_files(region)]
     options.check_outputs(report, inputs=inputs, overwrite=overwrite)
     silent = quiet or json_output
-    with assessing(
-        backend, config, quiet=quiet, json_output=json_output, no_cache=no_cache, memory=memory, profile=profile
-    ) as assessor:
+    with assessing(backend, config, quiet=quiet, no_cache=no_cache, memory=memory, profile=profile) as assessor:
         # Of a picture that is scaled, regions count in its reference's pixels.
-        masked = str(reference) if reference and scaling == "resize" else image
-        boxes = [_region(text, masked, assessor.limits) for text in region or []]
+        masked = Path(reference if reference and align == "resize" else image)
+        # A mask is compared with the picture's size, which only a file gives before the run.
+        known = masked.is_file()
+        boxes = [read_region(it, masked, assessor.limits) if known else parse_region(it) for it in region or []]
         regions = {name: box.as_list() for name, box in boxes}
         if len(regions) < len(boxes):
             raise typer.BadParameter("two --region options have the same name.")
         with step_lines(quiet=silent) as listener:
             result = assessor.assess(
-                _picture(image),
+                sys.stdin.buffer.read() if image == STANDARD_INPUT else picture_at(image),
                 query,
                 reference=reference,
                 options=option,
                 regions=regions or None,
                 max_replan_iterations=max_replan,
-                align=scaling,
-                mode=chosen,
+                align=align,
+                mode=mode,
                 without=left_out,
                 on_event=listener,
             )
@@ -381,21 +334,90 @@ def assess(
     raise typer.Exit(unless_full(exit_code(result, fail_under), assessor))
 
 
-def _picture(image: str) -> PictureInput:
-    """What the argument names; an address is fetched within the limits that batches have."""
-    from agenticiqa.batch.remote_pictures import picture_at
-    from agenticiqa.pictures.formats import STANDARD_INPUT
-
-    if image == STANDARD_INPUT:
-        return sys.stdin.buffer.read()
-    return picture_at(image)
+# --- ``agenticiqa compare``: which of two pictures is better, and why ---
 
 
-def _region(text: str, image: str, limits: ImageLimits) -> tuple[str, Box]:
-    from agenticiqa.pictures.regions import parse_region, read_region
+_SIDE_STYLE = {"A": "blue", "B": "dark_orange", "tie": "dim"}
 
-    # A mask is compared with the picture's size, which only a file gives before the run.
-    return read_region(text, Path(image), limits) if Path(image).is_file() else parse_region(text)
+
+def print_comparison(console: Console, found: Comparison) -> None:
+    """Verdict, reasons and the tools side by side."""
+    console.print(Panel(f"[bold]{escape(found.verdict)}[/]", title="Verdict", title_align="left", expand=False))
+    for reason in found.reasons:
+        console.print(f"[dim]•[/] {escape(reason)}", highlight=False)
+    rows = []
+    for row in found.tools:
+        better = f"[{_SIDE_STYLE[row.better]}]{row.better}[/]" if row.better else ""
+        cells = [_cell(row.raw_a, row.calibrated_a), _cell(row.raw_b, row.calibrated_b), better]
+        rows.append([row.tool, *(["", "", escape(row.error)] if row.error else cells)])
+    if rows:
+        a, b = (escape(Path(name).name) for name in (found.image_a, found.image_b))
+        columns, caption = ("Tool", f"A  {a}", f"B  {b}", "Better"), "raw value (on the 1..5 scale)"
+        print_table(columns, rows, console=console, title="Measured on both", caption=caption)
+    for note in found.notes:
+        console.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
+
+
+def _cell(raw: float | None, points: float | None) -> str:
+    return "" if raw is None or points is None else f"{raw:.4g}  ({points:.2f})"
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(help="One picture.", metavar="A")],
+    b: Annotated[Path, typer.Argument(help="The other picture.", metavar="B")],
+    reference: Annotated[Path | None, typer.Option("--reference", "-r", help="How both should look.")] = None,
+    backend: options.BackendOption = None,
+    map_file: Annotated[
+        Path | None,
+        typer.Option("--map", help="Write where they differ as a PNG: blue where A is better, orange where B."),
+    ] = None,
+    report: options.ReportOption = None,
+    overwrite: options.OverwriteOption = False,
+    expect: Annotated[
+        Literal["A", "B"] | None,
+        typer.Option(help="Exit with code 3 unless this one is better.", case_sensitive=False, metavar="A|B"),
+    ] = None,
+    json_output: options.JsonOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print A, B or tie only.")] = False,
+    no_cache: options.NoCacheOption = False,
+    memory: options.MemoryOption = None,
+    config: options.ConfigOption = None,
+) -> None:
+    """Say which of two pictures is better, how sure that is, where they differ, and why."""
+    from agenticiqa.api.comparison import compare_pictures
+    from agenticiqa.reports.comparison import write_difference, write_page
+
+    options.choose_one(json=json_output, quiet=quiet)
+    options.check_outputs(map_file, report, inputs=[a, b, reference], overwrite=overwrite)
+    silent = quiet or json_output
+    with (
+        assessing(backend, config, quiet=silent, no_cache=no_cache, memory=memory) as assessor,
+        step_lines(quiet=silent) as listener,
+    ):
+        on_event = None if listener is None else lambda side, event: listener(event, prefix=side)
+        found = compare_pictures(assessor, a, b, reference=reference, on_event=on_event)
+    if json_output:
+        print_json(found.model_dump(mode="json"))
+    elif found.status == "error":
+        print_error(found.error or "The comparison failed.")
+    elif quiet:
+        typer.echo(found.winner)
+    else:
+        print_comparison(output_console(), found)
+    if found.status == "error":
+        raise typer.Exit(ExitCode.ERROR)
+    if map_file is not None:
+        if not write_difference(found, map_file, assessor.limits):
+            # Printed even if quiet: whoever asked for the file would look for it in vain.
+            say(f"No map can be made of these pictures; {map_file} was not written.")
+        elif not silent:
+            say(f"Map: {map_file}")
+    if report is not None:
+        write_page(found, report, assessor.limits)
+        if not silent:
+            say(f"Report: {report}")
+    code = ExitCode.OK if expect in (None, found.winner) else ExitCode.BELOW_THRESHOLD
+    raise typer.Exit(unless_full(code, assessor))
 
 
 # --- ``agenticiqa ask``: what a question means to the embedded backend, without a picture ---
@@ -411,7 +433,7 @@ def ask() -> None:
 
 @app.command("explain")
 def explain(
-    question: Annotated[str, typer.Argument(help="The question; options may stand in it.", show_default=False)],
+    question: Annotated[str, typer.Argument(help="The question; options may stand in it.")],
     option: options.AnswersOption = None,
     json_output: options.JsonOption = False,
 ) -> None:

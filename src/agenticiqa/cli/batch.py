@@ -1,4 +1,4 @@
-"""``agenticiqa batch``: many samples, streamed, resumable; and how work on many pictures is shown and stopped."""
+"""``agenticiqa batch`` and ``agenticiqa audit``, and how work on many pictures is shown and stopped."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
 import typer
 from rich.console import Console
@@ -19,17 +18,27 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from agenticiqa.api.interrupts import on_signals
 from agenticiqa.cli import options
 from agenticiqa.cli.options import finite
-from agenticiqa.cli.terminal import STANDARD_OUTPUT, ExitCode, Interval, error_console, output_stream, print_json, say
+from agenticiqa.cli.terminal import (
+    STANDARD_OUTPUT,
+    ExitCode,
+    Interval,
+    error_console,
+    output_stream,
+    print_error,
+    print_json,
+    print_result,
+    say,
+)
 
 if TYPE_CHECKING:
     from agenticiqa.batch.manifest import Manifest
     from agenticiqa.batch.manifest_checks import SampleRange
-    from agenticiqa.batch.outputs import BatchOutput, Format
+    from agenticiqa.batch.outputs import BatchOutput
     from agenticiqa.batch.runner import BatchSummary, StopSwitch, Tally
     from agenticiqa.batch.work import BatchJob
 
+Format = Literal["jsonl", "csv", "parquet"]
 PLAIN_LINE_EVERY_S = 10.0
-LIVE_EVERY_S = 0.2
 
 
 @contextmanager
@@ -46,13 +55,11 @@ def progress_display(console: Console) -> Iterator[Callable[[Tally], None]]:
         yield tell
         return
     columns = (TextColumn("Batch"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}"))
-    redraw = Interval(LIVE_EVERY_S, at_once=True)
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("Batch", total=None, pace="")
 
         def show(tally: Tally) -> None:
-            if redraw.passed():
-                progress.update(task, total=tally.total, completed=tally.finished, pace=described(tally))
+            progress.update(task, total=tally.total, completed=tally.finished, pace=described(tally))
 
         yield show
 
@@ -69,8 +76,12 @@ def described(tally: Tally) -> str:
 
 
 @contextmanager
-def stopping_on_signals(stop: StopSwitch) -> Iterator[None]:
-    """The first Ctrl-C (or SIGTERM) lets what has begun end; the second drops it."""
+def watched(stop: StopSwitch) -> Iterator[Callable[[Tally], None]]:
+    """Work on many pictures: progress on standard error, and signals that stop it.
+
+    The first Ctrl-C (or SIGTERM) lets what has begun end; the second drops it. Standard output is for the summary: what
+    libraries print meanwhile goes where messages go.
+    """
 
     def ask(*_: Any) -> None:
         stop.ask()
@@ -79,22 +90,16 @@ def stopping_on_signals(stop: StopSwitch) -> Iterator[None]:
         with suppress(OSError):
             os.write(STANDARD_ERROR, f"\n{said}\n".encode())
 
-    # Whoever asked gets the summary and the exit code, whatever is pressed meanwhile.
-    with on_signals([signal.SIGINT, signal.SIGTERM], ask, then_ignored=lambda: stop.asked > 0):
-        yield
-
-
-@contextmanager
-def watched(stop: StopSwitch) -> Iterator[Callable[[Tally], None]]:
-    """Work on many pictures: progress on standard error, and signals that stop it.
-
-    Standard output is for the summary: what libraries print meanwhile (Ray does) goes where messages go.
-    """
-    with progress_display(error_console()) as show, stopping_on_signals(stop), redirect_stdout(sys.stderr):
+    with (
+        progress_display(error_console()) as show,
+        # Whoever asked gets the summary and the exit code, whatever is pressed meanwhile.
+        on_signals([signal.SIGINT, signal.SIGTERM], ask, then_ignored=lambda: stop.asked > 0),
+        redirect_stdout(sys.stderr),
+    ):
         yield show
 
 
-# --- the command ---
+# --- ``agenticiqa batch``: many samples, streamed, resumable ---
 
 
 SHOWN_IDS = 20
@@ -114,7 +119,7 @@ def batch(
         typer.Option("--output", "-o", help="Where results go: .jsonl, .csv or .parquet; - prints JSON Lines."),
     ] = None,
     output_format: Annotated[
-        str | None, typer.Option("--format", help="'jsonl', 'csv' or 'parquet', whatever the output's name says.")
+        Format | None, typer.Option("--format", help="The form of the output, whatever its name says.")
     ] = None,
     resume: options.ResumeOption = False,
     overwrite: options.OverwriteOption = False,
@@ -127,7 +132,7 @@ def batch(
     without: options.WithoutOption = None,
     profile: options.ProfileOption = None,
     workers: options.WorkersOption = None,
-    engine: Annotated[str, typer.Option(help="'local' or 'ray'.")] = "local",
+    engine: Annotated[Literal["local", "ray"], typer.Option(help="What does the work.")] = "local",
     address: Annotated[str | None, typer.Option(help="The Ray cluster; default: one made here.")] = None,
     rpm: options.RpmOption = None,
     tpm: options.TpmOption = None,
@@ -149,33 +154,28 @@ def batch(
     """
     from agenticiqa.batch.manifest import open_manifest
     from agenticiqa.batch.manifest_checks import SampleRange
+    from agenticiqa.batch.outputs import BatchOutput
     from agenticiqa.batch.preparing import BatchRequest, engine_factory, expected_cost, prepare_job, replaced_backends
     from agenticiqa.batch.rate_limits import RateLimits, parse_limit
     from agenticiqa.batch.runner import Batch, StopSwitch
+    from agenticiqa.runtime.files import ScratchFolder
 
-    options.one_of("--engine", engine, "local", "ray")
     options.choose_one(resume=resume, overwrite=overwrite)
     place = None if dry_run else _output(output, output_format, resume=resume, overwrite=overwrite, json=json_output)
-    of_agents: dict[str, object] = {
-        "--backend": backend,
-        "--query": query,
-        "--max-replan": max_replan,
-        "--mode": mode,
-        "--without": without,
-    }
+    of_agents = {"backend": backend, "query": query, "max-replan": max_replan, "mode": mode, "without": without}
     useless = [name for name, value in of_agents.items() if value is not None]
     if measure is not None and useless:
-        raise typer.BadParameter(f"{useless[0]} has no effect with --measure: no model is asked.")
+        raise typer.BadParameter(f"--{useless[0]} has no effect with --measure: no model is asked.")
     request = BatchRequest(
         backend=backend,
         config=config,
         query=query,
         max_replan=max_replan,
-        mode=options.chosen_mode(mode),
+        mode=mode,
         without=options.parts_left_out(without),
         profile=profile,
         tools=tools_named(measure),
-        align=options.chosen_align(align),
+        align=align,
         timeout_s=timeout,
         limits=RateLimits(parse_limit(rpm), parse_limit(tpm)),
         memory=memory,
@@ -190,7 +190,12 @@ def batch(
         stack.callback(manifest.close)
         if place is None:
             raise typer.Exit(_dry_run(manifest, job, selection, json_output=json_output))
-        lines, table, stream = _results(place, stack, resume=resume, overwrite=overwrite)
+        if isinstance(place, BatchOutput):
+            stack.enter_context(place.held(resume=resume, overwrite=overwrite))
+            lines, table, stream = place.lines, place.table, None
+        else:
+            # Results wait there for those before them.
+            lines, table, stream = stack.enter_context(ScratchFolder("batch")) / "results.jsonl", None, place
         stop = StopSwitch()
         with watched(stop) as on_progress:
             summary = Batch(
@@ -210,25 +215,22 @@ def batch(
             ).run()
     if json_output:
         print_json(summary.as_dict())
-    elif stream is not None:
-        _print_summary(summary, "the output", to_stderr=True)
     else:
-        _print_summary(summary, str(output))
+        _print_summary(summary, None if stream is not None else output)
     raise typer.Exit(summary.exit_code)
 
 
 def _output(
-    output: Path | None, output_format: str | None, *, resume: bool, overwrite: bool, json: bool
+    output: Path | None, output_format: Format | None, *, resume: bool, overwrite: bool, json: bool
 ) -> BatchOutput | BinaryIO:
     """The file for the results, or a stream: standard output, a pipe, a device."""
     from agenticiqa.batch.outputs import BatchOutput
     from agenticiqa.runtime.files import is_stream
 
-    options.one_of("--format", output_format, "jsonl", "csv", "parquet")
     if output is None:
         raise typer.BadParameter("--output is missing: name the file for the results, or - for standard output.")
     if output != STANDARD_OUTPUT and not is_stream(output):
-        return BatchOutput.named(output, cast("Format | None", output_format))
+        return BatchOutput.named(output, output_format)
     if resume or overwrite or json or output_format not in (None, "jsonl"):
         raise typer.BadParameter(
             f"--output {output} prints JSON Lines: --resume, --overwrite and other formats need a file, "
@@ -245,39 +247,26 @@ def tools_named(measure: str | None) -> tuple[str, ...]:
     return names
 
 
-def _results(
-    output: BatchOutput | BinaryIO, stack: ExitStack, *, resume: bool, overwrite: bool
-) -> tuple[Path, Path | None, BinaryIO | None]:
-    """The file of lines, the table to make of them, and the stream to copy them to."""
-    from agenticiqa.batch.outputs import BatchOutput
-    from agenticiqa.runtime.files import ScratchFolder
-
-    if isinstance(output, BatchOutput):
-        stack.enter_context(output.held(resume=resume, overwrite=overwrite))
-        return output.lines, output.table, None
-    # Results wait there for those before them.
-    return stack.enter_context(ScratchFolder("batch")) / "results.jsonl", None, output
-
-
-def _print_summary(summary: BatchSummary, output: str, *, to_stderr: bool = False) -> None:
-    echo = partial(typer.echo, err=to_stderr)
-    done = summary.ok + summary.partial
+def _print_summary(summary: BatchSummary, output: Path | None) -> None:
+    """On standard output, unless the results went there."""
     incomplete = f" ({summary.partial} partial)" if summary.partial else ""
-    echo(f"{done} of {summary.total} samples have a result{incomplete}: {output}")
-    for line in summary.skipped.lines():
-        echo(line)
+    done = f"{summary.ok + summary.partial} of {summary.total} samples have a result{incomplete}"
+    lines = [f"{done}: {output or 'the output'}", *summary.skipped.lines()]
     if summary.failed:
-        kinds = ", ".join(f"{kind} {count}" for kind, count in summary.errors.items())
-        echo(f"{summary.failed} failed: {kinds}")
         more = summary.failed - SHOWN_IDS
-        echo(f"  {', '.join(summary.failed_ids[:SHOWN_IDS])}{f' and {more} more' if more > 0 else ''}")
+        ids = f"{', '.join(summary.failed_ids[:SHOWN_IDS])}{f' and {more} more' if more > 0 else ''}"
+        lines += [
+            f"{summary.failed} failed: {', '.join(f'{kind} {count}' for kind, count in summary.errors.items())}",
+            f"  {ids}",
+        ]
     if summary.not_done:
-        why = {"interrupted": "you stopped it", "budget": "the budget is used up"}.get(summary.stopped or "", "")
-        echo(f"{summary.not_done} not done{f': {why}' if why else ''}")
-    if (summary.failed or summary.not_done) and not to_stderr:
-        echo("The same command with --resume continues: what succeeded is kept, what failed is tried again.")
+        why = {"interrupted": ": you stopped it", "budget": ": the budget is used up"}.get(summary.stopped or "", "")
+        lines.append(f"{summary.not_done} not done{why}")
+    if (summary.failed or summary.not_done) and output:
+        lines.append("The same command with --resume continues: what succeeded is kept, what failed is tried again.")
     cost = "cost unknown" if summary.cost_usd is None else f"${summary.cost_usd:.4f}"
-    echo(f"{summary.seconds:.1f} s, {summary.samples_per_second:.2f} samples/s, {summary.calls} calls, {cost}")
+    lines.append(f"{summary.seconds:.1f} s, {summary.samples_per_second:.2f} samples/s, {summary.calls} calls, {cost}")
+    typer.echo("\n".join(lines), err=output is None)
 
 
 # --- checking only ---
@@ -297,25 +286,35 @@ def _dry_run(manifest: Manifest, job: BatchJob, selection: SampleRange, *, json_
 
     checked = check_manifest(manifest, job, on_problem=listen, look_for_files=True)
     count = checked.ledger.count
+    checked.ledger.close()
     first, last = selection.bounds(count) if count else (0, 0)
     expected = estimate(job, last - first)
-    found = {
-        "samples": count,
-        "selected": last - first,
-        "invalid_rows": checked.problems,
-        "skipped_files": manifest.skipped.as_dict(),
-        "missing_pictures": checked.missing,
-        "remote_pictures": checked.remote,
-        "backends": job.backends,
-        "tools": list(job.tools),
-        "calls": list(expected.calls),
-        "cost_usd": list(expected.cost_usd) if expected.cost_usd else None,
-    }
-    checked.ledger.close()
+    calls, cost = expected.calls, expected.cost_usd
     if json_output:
-        print_json({**found, "problems": problems})
+        print_json(
+            {
+                "samples": count,
+                "selected": last - first,
+                "invalid_rows": checked.problems,
+                "skipped_files": manifest.skipped.as_dict(),
+                "missing_pictures": checked.missing,
+                "remote_pictures": checked.remote,
+                "backends": job.backends,
+                "tools": list(job.tools),
+                "calls": list(calls),
+                "cost_usd": list(cost) if cost else None,
+                "problems": problems,
+            }
+        )
     else:
-        _print_estimate(found)
+        typer.echo(f"{count} samples, {last - first} selected, {checked.problems} invalid rows")
+        typer.echo(f"{checked.missing} pictures are missing, {checked.remote} are remote (not looked at)")
+        if job.tools:
+            typer.echo(f"Tools: {', '.join(job.tools)}; no model is asked")
+        else:
+            typer.echo(f"Backends: {', '.join(f'{role} {name}' for role, name in job.backends.items())}")
+            typer.echo(f"Calls: {calls[0]} to {calls[1]} (without, and with every allowed replan)")
+            typer.echo(f"Cost: about ${cost[0]:.2f} to ${cost[1]:.2f}" if cost else "Cost: a price is not known")
         for line in manifest.skipped.lines():
             typer.echo(line)
     if checked.problems or checked.without_picture == count:
@@ -323,15 +322,101 @@ def _dry_run(manifest: Manifest, job: BatchJob, selection: SampleRange, *, json_
     return ExitCode.SOME if checked.without_picture else ExitCode.OK
 
 
-def _print_estimate(found: dict[str, Any]) -> None:
-    typer.echo(f"{found['samples']} samples, {found['selected']} selected, {found['invalid_rows']} invalid rows")
-    typer.echo(
-        f"{found['missing_pictures']} pictures are missing, {found['remote_pictures']} are remote (not looked at)"
-    )
-    if found["tools"]:
-        typer.echo(f"Tools: {', '.join(found['tools'])}; no model is asked")
-        return
-    typer.echo(f"Backends: {', '.join(f'{role} {name}' for role, name in found['backends'].items())}")
-    typer.echo(f"Calls: {found['calls'][0]} to {found['calls'][1]} (without, and with every allowed replan)")
-    cost = found["cost_usd"]
-    typer.echo(f"Cost: about ${cost[0]:.2f} to ${cost[1]:.2f}" if cost else "Cost: a price is not known")
+# --- ``agenticiqa audit``: a folder looked through for what is wrong, what is there twice, and what to keep ---
+
+
+TOLD_EVERY_S = 10.0
+
+
+def audit(
+    source: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder, with its subfolders; or a pattern.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="All pictures as .csv, .jsonl or .parquet.")
+    ] = None,
+    sheet: Annotated[Path | None, typer.Option(help="A contact sheet (.html) to look through in a browser.")] = None,
+    thumbnails: Annotated[
+        Literal["embedded", "folder"] | None,
+        typer.Option(help="In the sheet, or in a folder beside it; default by how many there are."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Without the vision model: no score, no sort.")] = False,
+    fail_on: Annotated[str | None, typer.Option(help="Exit with 3 if any picture has one of: corrupt,blurry,…")] = None,
+    link_best: Annotated[
+        Path | None, typer.Option(help="A new folder with links to the pictures worth keeping.")
+    ] = None,
+    resume: options.ResumeOption = False,
+    overwrite: options.OverwriteOption = False,
+    workers: options.WorkersOption = None,
+    timeout: options.TimeoutOption = 600.0,
+    memory: options.MemoryOption = None,
+    json_output: options.JsonOption = False,
+    config: options.ConfigOption = None,
+) -> None:
+    """Look through a folder: findings, duplicates, bursts and the best of each, in one pass.
+
+    Nothing is moved or changed. Exit code 0 when the audit is complete, 3 when --fail-on found something, 1 when no
+    picture could be opened, 130 after Ctrl-C.
+    """
+    from agenticiqa.auditing.findings import checked_names
+    from agenticiqa.auditing.report import check_link_folder
+    from agenticiqa.auditing.running import AuditRequest, run_audit
+    from agenticiqa.batch.outputs import check_installed, format_of
+    from agenticiqa.batch.runner import StopSwitch
+    from agenticiqa.runtime.files import is_stream
+
+    options.choose_one(resume=resume, overwrite=overwrite)
+    named = checked_names(options.listed(fail_on))
+    if fail_on is not None and not named:
+        raise typer.BadParameter("--fail-on names no finding: write, for example, --fail-on corrupt,blank.")
+    replace = resume or overwrite
+    # Whatever cannot be written is refused before anything is spent.
+    options.check_outputs(output, sheet, inputs=[source], overwrite=replace)
+    if output is not None and format_of(output) == "parquet":
+        check_installed()
+    if sheet is not None and sheet.suffix.lower() not in (".html", ".htm"):
+        raise typer.BadParameter("--sheet is a page: name it .html.")
+    if link_best is not None:
+        check_link_folder(link_best, Path(source))
+    # Records are kept beside the first file that is written, so that the audit can be resumed.
+    beside = output or sheet
+    records = beside.with_name(f"{beside.name}.records") if beside and not is_stream(beside) else None
+    if resume and records is None:
+        raise typer.BadParameter("--resume continues what --output or --sheet name: give the same as before.")
+    stop, due = StopSwitch(), Interval(TOLD_EVERY_S)
+
+    def tell_pairs(compared: int, pairs: int) -> None:
+        if due.passed():
+            say(f"{compared} of {pairs} pairs compared")
+
+    with watched(stop) as on_progress:
+        request = AuditRequest(
+            source,
+            quick=quick,
+            records=records,
+            resume=resume,
+            overwrite=overwrite,
+            workers=workers,
+            timeout_s=timeout,
+            memory=memory,
+            config=config,
+            on_progress=on_progress,
+            on_grouping=tell_pairs,
+            stop=stop,
+        )
+        done = run_audit(request)
+    report, batch = done.report, done.batch
+    if batch.stopped:
+        again = "The same command with --resume continues." if records else "With --output it could be resumed."
+        print_error(f"Stopped after {batch.total - batch.not_done} of {batch.total} pictures. {again}")
+        raise typer.Exit(ExitCode.INTERRUPTED)
+    if output is not None:
+        report.save(output, overwrite=replace)
+    if sheet is not None:
+        report.contact_sheet(sheet, thumbnails=thumbnails, overwrite=replace)
+    linked = report.link_best(link_best) if link_best else None
+    summary = report.summary()
+    failing = {name: count for name, count in summary.findings.items() if name in named}
+    lines = [str(summary), *([] if linked is None else [f"{linked} pictures are linked."])]
+    print_result({**summary.as_dict(), "linked": linked, "failing": failing}, *lines, as_json=json_output)
+    if failing and not json_output:
+        say(f"--fail-on: {', '.join(f'{name} {count}' for name, count in failing.items())}")
+    raise typer.Exit(ExitCode.BELOW_THRESHOLD if failing else ExitCode.OK if batch.ok else ExitCode.ERROR)

@@ -15,20 +15,20 @@ from agenticiqa.cli.terminal import (
     ExitCode,
     StandardOutputError,
     discard_standard_output,
-    error_console,
     prepare_standard_streams,
     print_error,
+    say,
     show_warnings,
 )
 from agenticiqa.errors import AgenticIQAError, HomeFullError
 
 COMMANDS = {
     "assess": "assess:assess",
-    "compare": "compare:compare",
+    "compare": "assess:compare",
     "ask": "assess:app",
-    "measure": "measure:measure",
+    "measure": "tools:measure",
     "batch": "batch:batch",
-    "audit": "audit:audit",
+    "audit": "batch:audit",
     "distort": "research:distort",
     "mcp": "serve:mcp",
     "evaluate": "results:evaluate",
@@ -42,7 +42,7 @@ COMMANDS = {
     "runs": "runs:app",
     "datasets": "research:app",
     "backends": "setup:app",
-    "config": "config:app",
+    "config": "setup:config_app",
     "serve": "serve:app",
 }
 """Every command, or group of commands, and where it lives below this package."""
@@ -108,22 +108,24 @@ def main() -> None:
 
 def _exit_code() -> int:
     """Run the command; whatever it ends in becomes a message and a number."""
+    code = 0
     try:
-        code = _run()
+        try:
+            build_app(_named(sys.argv[1:]))(prog_name="agenticiqa")
+        except SystemExit as ended:
+            # Commands end so, whatever their code.
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
         # Here rather than at Python's end, where a failure would be told in Python's words.
         sys.stdout.flush()
     except StandardOutputError as error:
         discard_standard_output()
         _print_failure(error)
         return error.exit_code
-    except HomeFullError as error:
-        _print_failure(error)
-        return ExitCode.HOME_FULL
     except AgenticIQAError as error:
         _print_failure(error)
-        return ExitCode.ERROR
+        return ExitCode.HOME_FULL if isinstance(error, HomeFullError) else ExitCode.ERROR
     except KeyboardInterrupt:
-        error_console().print("Interrupted.")
+        say("Interrupted.")
         return ExitCode.INTERRUPTED
     except Exception as error:
         logging.getLogger("agenticiqa").exception("Internal error")
@@ -135,16 +137,7 @@ def _exit_code() -> int:
     return code
 
 
-def _run() -> int:
-    try:
-        build_app(_named(sys.argv[1:]))(prog_name="agenticiqa")
-    except SystemExit as ended:
-        # Commands end so, whatever their code.
-        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    return 0
-
-
 def _print_failure(error: AgenticIQAError) -> None:
     print_error(error.message)
     if error.hint:
-        error_console().print(error.hint, highlight=False, markup=False, soft_wrap=True)
+        say(error.hint)

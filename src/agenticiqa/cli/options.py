@@ -6,15 +6,14 @@ import math
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from agenticiqa.runtime.files import is_stream, refuse_to_replace
 
 if TYPE_CHECKING:
-    from agenticiqa.pictures.inputs import Align
-    from agenticiqa.state import Part, RunMode
+    from agenticiqa.state import Part
 
 
 def check_outputs(*outputs: Path | None, inputs: Iterable[str | Path | None] = (), overwrite: bool) -> None:
@@ -51,13 +50,6 @@ def numbers(option: str, text: str, example: str) -> list[float]:
     return found
 
 
-def one_of(option: str, word: str | None, *words: str) -> None:
-    """Refuse a word that the option does not know."""
-    if word is not None and word not in words:
-        *others, last = (f"'{each}'" for each in words)
-        raise typer.BadParameter(f"{option} is {', '.join(others)} or {last}.")
-
-
 def mask_files(regions: list[str] | None) -> list[str]:
     """What stands behind NAME= of each --region; a box is no file, and matches none."""
     return [text.partition("=")[2] for text in regions or []]
@@ -68,18 +60,6 @@ def finite(value: float | None) -> float | None:
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter("give a finite number.")
     return value
-
-
-def chosen_align(word: str) -> Align:
-    """What --align says."""
-    one_of("--align", word, "none", "resize")
-    return "resize" if word == "resize" else "none"
-
-
-def chosen_mode(word: str | None) -> RunMode | None:
-    """What --mode says; None where it says nothing."""
-    one_of("--mode", word, "agents", "direct")
-    return cast("RunMode | None", word)
 
 
 def parts_left_out(words: str | None) -> tuple[Part, ...] | None:
@@ -94,8 +74,7 @@ def parts_left_out(words: str | None) -> tuple[Part, ...] | None:
 
 ReferenceOption = Annotated[Path | None, typer.Option("--reference", "-r", help="How the picture should look.")]
 RegionsOption = Annotated[
-    list[str] | None,
-    typer.Option("--region", help="Where an object is: NAME=x,y,width,height, or NAME=mask.png.", show_default=False),
+    list[str] | None, typer.Option("--region", help="Where an object is: NAME=x,y,width,height, or NAME=mask.png.")
 ]
 BackendOption = Annotated[
     str | None, typer.Option("--backend", "-b", help="Model for all agents, for example openai.gpt-4o.")
@@ -105,27 +84,21 @@ MaxReplanOption = Annotated[
     typer.Option("--max-replan", min=0, help="Replan limit N: at most max(1, N) passes. Default from pipeline.yaml."),
 ]
 ModeOption = Annotated[
-    str | None,
-    typer.Option("--mode", help="'agents', or 'direct': the model alone, no agents, no tools.", show_default=False),
+    Literal["agents", "direct"] | None,
+    typer.Option("--mode", help="'agents', or 'direct': the model alone, no agents, no tools."),
 ]
 WithoutOption = Annotated[
     str | None,
-    typer.Option(
-        "--without",
-        help="Parts to leave out: planner,executor,tools,detection,analysis,fusion,replan.",
-        show_default=False,
-    ),
+    typer.Option("--without", help="Parts to leave out: planner,executor,tools,detection,analysis,fusion,replan."),
 ]
 ProfileOption = Annotated[
-    str | None,
-    typer.Option("--profile", help="'paper': its tools, printed calibrations and thresholds.", show_default=False),
+    str | None, typer.Option("--profile", help="'paper': its tools, printed calibrations and thresholds.")
 ]
 MemoryOption = Annotated[
     str | None,
     typer.Option(
         "--memory",
         help="What may be taken, such as 4G; more waits or is refused. Default: 70 % of the machine or container.",
-        show_default=False,
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
@@ -135,19 +108,16 @@ MapsOption = Annotated[
     typer.Option("--maps", help="Folder for the tools' maps: numbers (.npy), and colours over the picture (.png)."),
 ]
 AlignOption = Annotated[
-    str, typer.Option("--align", help="'resize' scales a picture to its reference's size; 'none' refuses.")
+    Literal["none", "resize"],
+    typer.Option("--align", help="'resize' scales a picture to its reference's size; 'none' refuses."),
 ]
 ReportOption = Annotated[Path | None, typer.Option("--report", help="Also write the result as one HTML page.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Keep what is done there, and do the rest.")]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace files that are there already.")]
 NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Ask and measure afresh.")]
 MeasureOption = Annotated[str | None, typer.Option("--measure", help="Tools to run instead of the agents: PSNR,SSIM,…")]
-ToolsOption = Annotated[
-    list[str] | None, typer.Option("--tool", "-t", help="A tool to run; give one for each.", show_default=False)
-]
-AnswersOption = Annotated[
-    list[str] | None, typer.Option("--option", "-o", help="An answer option; give one for each.", show_default=False)
-]
+ToolsOption = Annotated[list[str] | None, typer.Option("--tool", "-t", help="A tool to run; give one for each.")]
+AnswersOption = Annotated[list[str] | None, typer.Option("--option", "-o", help="An answer option; give one for each.")]
 WorkersOption = Annotated[int | None, typer.Option("--workers", "-w", min=1, help="Pictures worked on at once.")]
 TimeoutOption = Annotated[
     float, typer.Option("--timeout", callback=finite, min=0.1, help="Seconds a picture may take.")
@@ -159,7 +129,7 @@ PartialOption = Annotated[bool, typer.Option("--partial", help="Go on although p
 DrawnSamplesOption = Annotated[
     int | None, typer.Option("--max-samples", min=1, help="Draw this many of a set, the same ones every time.")
 ]
-ResultsArgument = Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.", show_default=False)]
+ResultsArgument = Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.")]
 ScoreOption = Annotated[
     str,
     typer.Option("--score", help="What is judged: quality_score, tool:NAME (calibrated), raw:NAME, or a dotted path."),

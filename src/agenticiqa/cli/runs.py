@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agenticiqa.runtime.runs import RunRecord, RunStore
 
 app = typer.Typer(help="List, show, replay and resume recorded runs.", no_args_is_help=True)
-RunArgument = Annotated[str, typer.Argument(help="The run's id, or its beginning.", show_default=False)]
+RunArgument = Annotated[str, typer.Argument(help="The run's id, or its beginning.")]
 
 
 def _store(config: Path | None) -> RunStore:
@@ -40,41 +40,28 @@ def list_runs(
     if not records:
         typer.echo("No runs are recorded yet. `agenticiqa assess photo.jpg` makes one.")
         return
-    console = output_console()
-    console.print(_table(records, console.width))
+    from rich.markup import escape
+    from rich.table import Table
+
+    console, table = output_console(), Table(box=None, pad_edge=False)
+    # What tells runs apart is always there in full; picture and question share what room is left.
+    known = {"Run": 12, "Started": 11, "Answer": 15}
+    left = max(console.width - sum(known.values()) - 2 * len(known) - 2, 24)
+    for column, wide in {**known, "Picture": left * 4 // 9, "Question": left - left * 4 // 9}.items():
+        table.add_column(column, overflow="ellipsis", no_wrap=True, width=wide)
+    for record in records:
+        # Without an answer, or without a whole one, it is told what else became of the run.
+        score = "" if record.score is None else f" {record.score:.2f}"
+        outcome = f"{record.answer}{score}" if record.answer else record.status
+        if record.answer and record.status != "ok":
+            outcome = f"{outcome}, {record.status}"
+        started, picture = record.started_at[5:16].replace("T", " "), Path(record.image_path).name
+        table.add_row(record.id, started, escape(outcome), escape(picture), escape(record.query))
+    console.print(table)
 
 
 def _summary(record: RunRecord) -> dict[str, object]:
     return {key: value for key, value in asdict(record).items() if key not in ("request", "result")}
-
-
-def _table(records: list[RunRecord], width: int) -> object:
-    """What tells runs apart is always there in full; picture and question share what room is left."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    known = {"Run": 12, "Started": 11, "Answer": 15}
-    left = max(width - sum(known.values()) - 2 * len(known) - 2, 24)
-    for column, wide in {**known, "Picture": left * 4 // 9, "Question": left - left * 4 // 9}.items():
-        table.add_column(column, overflow="ellipsis", no_wrap=True, width=wide)
-    for record in records:
-        table.add_row(
-            record.id,
-            record.started_at[5:16].replace("T", " "),
-            escape(_outcome(record)),
-            escape(Path(record.image_path).name),
-            escape(record.query),
-        )
-    return table
-
-
-def _outcome(record: RunRecord) -> str:
-    """The answer with its score; what else became of the run where there is none, or not a whole one."""
-    if not record.answer:
-        return record.status
-    answered = record.answer if record.score is None else f"{record.answer} {record.score:.2f}"
-    return answered if record.status == "ok" else f"{answered}, {record.status}"
 
 
 @app.command("show")
@@ -101,7 +88,7 @@ def replay(
     config: ConfigOption = None,
 ) -> None:
     """Ask a recorded question again, on the backend that was named for it, and say whether the answer changed."""
-    with assessing(backend, config, quiet=json_output, json_output=json_output, no_cache=no_cache) as assessor:
+    with assessing(backend, config, quiet=json_output, no_cache=no_cache) as assessor:
         record, result = assessor.replay(run)
     show(result, json_output=json_output)
     if not json_output and result.status != "error":
@@ -115,7 +102,7 @@ def resume(
     run: RunArgument, backend: BackendOption = None, json_output: JsonOption = False, config: ConfigOption = None
 ) -> None:
     """Continue an interrupted run at the agent where it stopped, on the backend that was named for it."""
-    with assessing(backend, config, quiet=json_output, json_output=json_output) as assessor:
+    with assessing(backend, config, quiet=json_output) as assessor:
         result = assessor.resume(run)
     show(result, json_output=json_output)
     raise typer.Exit(unless_full(exit_code(result), assessor))

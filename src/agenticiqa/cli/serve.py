@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MemoryOption, finite, one_of
+from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MemoryOption, finite
 from agenticiqa.cli.terminal import print_json, print_table, say
 from agenticiqa.errors import BackendUnavailableError, ConfigError
 from agenticiqa.runtime.logs import LogForm, log_to_standard_error
@@ -59,7 +59,7 @@ def serve(
         float, typer.Option(callback=finite, min=1, help="How long questions and results are kept.")
     ] = 90,
     memory: MemoryOption = None,
-    log_format: Annotated[str, typer.Option(help="How the log on standard error is written: text or json.")] = "text",
+    log_format: Annotated[LogForm, typer.Option(help="How the log on standard error is written.")] = "text",
     access_log: Annotated[
         bool, typer.Option("--access-log/--no-access-log", help="A line on standard error for every request.")
     ] = True,
@@ -70,7 +70,6 @@ def serve(
     """Serve over HTTP until interrupted. On a loopback address no key is needed; elsewhere keys are a must."""
     if context.invoked_subcommand is not None:
         return
-    one_of("--log-format", log_format, "text", "json")
     _require_extra()
     from agenticiqa.runtime.config import load_settings
     from agenticiqa.runtime.files import clear_abandoned
@@ -100,8 +99,7 @@ def serve(
     os.umask(0o077)
     clear_abandoned()
 
-    form: LogForm = "json" if log_format == "json" else "text"
-    with log_to_standard_error(form, settings.pipeline.logging.level, settings.secrets, access=access_log):
+    with log_to_standard_error(log_format, settings.pipeline.logging.level, settings.secrets, access=access_log):
         bound = bind(service, settings)
         if json_output:
             print_json({"url": bound.address})

@@ -1,22 +1,16 @@
-"""``agenticiqa backends``, ``graph`` and ``doctor``: which models can be used here, and what else works."""
+"""``agenticiqa backends``, ``graph``, ``doctor`` and ``config``: what works here, how it is wired and set."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from agenticiqa.cli.options import ConfigOption, JsonOption
-from agenticiqa.cli.terminal import ExitCode, output_console, print_json, print_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from agenticiqa.api.diagnosis import Diagnosis
-
+from agenticiqa.cli.terminal import ExitCode, output_console, print_json, print_result, print_table
 
 app = typer.Typer(help="List and check model backends.", no_args_is_help=True)
 
@@ -46,19 +40,17 @@ def list_backends(json_output: JsonOption = False, config: ConfigOption = None) 
         return
     from rich.markup import escape
 
-    cells = [
-        [row["provider"], "[green]yes[/]", escape(row["description"]), ""]
-        if row["ready"]
-        else [row["provider"], "[red]no[/]", escape(row["description"]), escape(row["reason"])]
-        for row in rows
-    ]
+    cells = []
+    for row in rows:
+        mark, needed = ("[green]yes[/]", "") if row["ready"] else ("[red]no[/]", escape(row["reason"]))
+        cells.append([row["provider"], mark, escape(row["description"]), needed])
     print_table(("Provider", "Ready", "What it is", "What it needs"), cells)
 
 
 @app.command("check")
 def check(
     backend: Annotated[
-        list[str] | None, typer.Argument(help="Backends to ask; default: those of the three roles.", show_default=False)
+        list[str] | None, typer.Argument(help="Backends to ask; default: those of the three roles.")
     ] = None,
     json_output: JsonOption = False,
     config: ConfigOption = None,
@@ -72,13 +64,9 @@ def check(
     names = backend or list(dict.fromkeys(choose_backend(role, settings).backend for role in ROLES))
     started = time.perf_counter()
     results = [check_backend(name, settings) for name in names]
-    if json_output:
-        print_json([asdict(result) for result in results])
-    else:
-        for result in results:
-            mark = "ok    " if result.ok else "failed"
-            typer.echo(f"{mark} {result.backend}: {result.message}")
-        typer.echo(f"{len(results)} checked in {time.perf_counter() - started:.1f} s")
+    lines = [f"{'ok    ' if result.ok else 'failed'} {result.backend}: {result.message}" for result in results]
+    summary = f"{len(results)} checked in {time.perf_counter() - started:.1f} s"
+    print_result([asdict(result) for result in results], *lines, summary, as_json=json_output)
     if not all(result.ok for result in results):
         raise typer.Exit(ExitCode.ERROR)
 
@@ -90,19 +78,12 @@ graph_app = typer.Typer(help="Show how the agents are wired.", no_args_is_help=T
 
 
 @graph_app.command("show")
-def show(
-    plan_only: Annotated[bool, typer.Option("--plan-only", help="The planner alone.")] = False,
-    no_summarizer: Annotated[bool, typer.Option("--no-summarizer", help="Planner and executor.")] = False,
-    json_output: JsonOption = False,
-) -> None:
+def show(json_output: JsonOption = False) -> None:
     """Print the graph as Mermaid text."""
     from agenticiqa.nodes.diagram import visualize_graph
 
-    text = visualize_graph(include_executor=not plan_only, include_summarizer=not (plan_only or no_summarizer))
-    if json_output:
-        print_json({"mermaid": text})
-    else:
-        typer.echo(text)
+    text = visualize_graph()
+    print_result({"mermaid": text}, text, as_json=json_output)
 
 
 # --- ``agenticiqa doctor``: what works here and what to install or set ---
@@ -111,29 +92,75 @@ def show(
 _MARK = {"ok": "[green]ok[/]", "missing": "[yellow]missing[/]", "wrong": "[red]wrong[/]"}
 
 
-def _table(findings: Sequence[Diagnosis]) -> Table:
-    """Three columns that fit every terminal: long texts are broken, none is cut."""
+def doctor(json_output: JsonOption = False, config: ConfigOption = None) -> None:
+    """Say what works on this machine and what to install or set for the rest."""
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table.grid(padding=(0, 2))
-    table.add_column(width=7)
-    table.add_column(width=18, overflow="fold")
-    table.add_column(overflow="fold")
-    for finding in findings:
-        advice = f"\n[bold]{escape(finding.advice)}[/]" if finding.advice else ""
-        table.add_row(_MARK[finding.state], escape(finding.subject), f"{escape(finding.detail)}{advice}")
-    return table
-
-
-def doctor(json_output: JsonOption = False, config: ConfigOption = None) -> None:
-    """Say what works on this machine and what to install or set for the rest."""
     from agenticiqa.api.diagnosis import diagnose
 
-    findings = diagnose(config)
+    findings = list(diagnose(config))
     if json_output:
         print_json([asdict(finding) for finding in findings])
     else:
-        output_console().print(_table(findings))
+        # Three columns that fit every terminal: long texts are broken, none is cut.
+        table = Table.grid(padding=(0, 2))
+        for width in (7, 18, None):
+            table.add_column(width=width, overflow="fold")
+        for finding in findings:
+            advice = f"\n[bold]{escape(finding.advice)}[/]" if finding.advice else ""
+            table.add_row(_MARK[finding.state], escape(finding.subject), f"{escape(finding.detail)}{advice}")
+        output_console().print(table)
     if any(finding.state == "wrong" for finding in findings):
         raise typer.Exit(ExitCode.ERROR)
+
+
+# --- ``agenticiqa config``: what the settings are and whether they are right ---
+
+
+config_app = typer.Typer(help="Show and check the configuration.", no_args_is_help=True)
+
+
+@config_app.command("show")
+def show_config(json_output: JsonOption = False, config: ConfigOption = None) -> None:
+    """Print the settings in force after defaults, files and environment; keys are masked."""
+    import yaml
+
+    from agenticiqa.runtime.config import effective_settings, load_settings
+
+    settings = effective_settings(load_settings(config))
+    text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True).rstrip()
+    print_result(settings, text, as_json=json_output)
+
+
+@config_app.command("check")
+def check_config(json_output: JsonOption = False, config: ConfigOption = None) -> None:
+    """Check the configuration files; a wrong key is named with its file and line."""
+    from agenticiqa.errors import ConfigError
+    from agenticiqa.models.backends import BackendName, find_provider
+    from agenticiqa.nodes.prompts import SHIPPED, read_prompts
+    from agenticiqa.runtime.config import ROLES, load_settings
+
+    settings = load_settings(config)
+    read_prompts(settings.pipeline.prompts, SHIPPED)
+    for role in ROLES:
+        for backend in (settings.role(role).backend, settings.role(role).fallback_backend):
+            if backend:
+                try:
+                    find_provider(BackendName.parse(backend).provider)
+                except Exception as error:
+                    raise ConfigError(f"{role}: {error}") from error
+    print_result({"ok": True}, "The configuration is right.", as_json=json_output)
+
+
+@config_app.command("prompts")
+def prompts(
+    folder: Annotated[Path, typer.Argument(help="A folder for the files; it may be new.")],
+    json_output: JsonOption = False,
+) -> None:
+    """Write the shipped prompts as files, one for each step, to change and use with `prompts: FOLDER`."""
+    from agenticiqa.nodes.prompts import SHIPPED, write_prompts
+
+    files = [str(file) for file in write_prompts(folder, SHIPPED)]
+    use = f"Use them with `prompts: {folder}` in pipeline.yaml. Delete those that you do not change."
+    print_result({"files": files}, *files, use, as_json=json_output)

@@ -10,14 +10,13 @@ import errno
 import io
 import json
 import logging
-import math
 import os
 import sys
 import time
 from collections.abc import Collection, Iterable, Sequence
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from agenticiqa.errors import AgenticIQAError, OutputError
 from agenticiqa.runtime.files import is_standard_output, open_stream
@@ -57,12 +56,35 @@ class InputClosedError(AgenticIQAError):
 
 def prepare_standard_streams() -> None:
     """Make sure that all three are there, and that failures of output and messages are told apart from all others."""
-    _open_missing()
-    # Where a character cannot be held (a pipe on Windows, LC_ALL=C), a question mark takes its place.
-    if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout = _over(_Output, sys.stdout, errors="replace")
-    if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr = _over(_Messages, sys.stderr, errors="backslashreplace")
+    for number, way in ((IN, os.O_WRONLY), (OUT, os.O_RDONLY), (ERR, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            # A closed one is opened in a way that fails when used: else the next file opened, a database perhaps, would
+            # take its number, and whatever is printed would be written there. The lowest free number is given out, and
+            # those below are taken by now.
+            os.open(os.devnull, way)
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(_ClosedInput(IN, closefd=False)), encoding="utf-8")
+    # Where a character cannot be held (a pipe on Windows, LC_ALL=C), a question mark or an escape takes its place.
+    for name, number, kind, errors in (
+        ("stdout", OUT, _Output, "replace"),
+        ("stderr", ERR, _Messages, "backslashreplace"),
+    ):
+        if getattr(sys, name) is None:
+            plain = io.TextIOWrapper(io.BufferedWriter(io.FileIO(number, "w", closefd=False)), encoding="utf-8")
+            setattr(sys, name, plain)
+            setattr(sys, f"__{name}__", plain)
+        stream = getattr(sys, name)
+        if stream is not getattr(sys, f"__{name}__") or not isinstance(stream, io.TextIOWrapper):
+            continue
+        if stream.isatty():
+            # A terminal is never full and keeps its own way of writing.
+            stream.reconfigure(errors=errors)
+            continue
+        raw = io.BufferedWriter(kind(stream.fileno(), "w", closefd=False))
+        at_once = stream.line_buffering or stream.write_through
+        setattr(sys, name, io.TextIOWrapper(raw, stream.encoding, errors, line_buffering=at_once))
 
 
 def output_stream(path: Path) -> BinaryIO:
@@ -80,38 +102,6 @@ def discard_standard_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, OUT)
     os.close(nowhere)
-
-
-def _open_missing() -> None:
-    """A closed one is opened in a way that fails when used: else the next file opened, a database perhaps, would take
-    its number, and whatever is printed would be written there.
-    """
-    for number, way in ((IN, os.O_WRONLY), (OUT, os.O_RDONLY), (ERR, os.O_WRONLY)):
-        try:
-            os.fstat(number)
-        except OSError:
-            # The lowest free number is given out, and those below are taken by now.
-            os.open(os.devnull, way)
-    if sys.stdin is None:
-        sys.stdin = io.TextIOWrapper(io.BufferedReader(_ClosedInput(IN, closefd=False)), encoding="utf-8")
-    if sys.stdout is None:
-        sys.stdout = sys.__stdout__ = _plain(OUT)  # type: ignore[misc]
-    if sys.stderr is None:
-        sys.stderr = sys.__stderr__ = _plain(ERR)  # type: ignore[misc]
-
-
-def _plain(number: int) -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BufferedWriter(io.FileIO(number, "w", closefd=False)), encoding="utf-8")
-
-
-def _over(kind: type[io.FileIO], stream: io.TextIOWrapper, *, errors: str) -> TextIO:
-    """The same stream above another way of writing; a terminal, which is never full, keeps its own."""
-    if stream.isatty():
-        stream.reconfigure(errors=errors)
-        return stream
-    raw = io.BufferedWriter(kind(stream.fileno(), "w", closefd=False))
-    at_once = stream.line_buffering or stream.write_through
-    return io.TextIOWrapper(raw, encoding=stream.encoding, errors=errors, line_buffering=at_once)
 
 
 class _Output(io.FileIO):
@@ -143,11 +133,10 @@ class _Messages(io.FileIO):
 class _ClosedInput(io.FileIO):
     """Stands where standard input would be."""
 
-    def readinto(self, _: Any, /) -> int:
+    def readinto(self, _: Any = None, /) -> Any:
         raise InputClosedError("Standard input is closed.")
 
-    def readall(self) -> bytes:
-        raise InputClosedError("Standard input is closed.")
+    readall = readinto
 
 
 # --- What all commands share: consoles, exit codes, JSON output ---
@@ -240,12 +229,19 @@ def print_json(value: Any) -> None:
     sys.stdout.write(text + "\n")
 
 
+def print_result(value: Any, *lines: str, as_json: bool) -> None:
+    """What a command found, as JSON or in words, on standard output."""
+    if as_json:
+        print_json(value)
+    else:
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
 class Interval:
     """Tells when so many seconds have passed since it last did."""
 
-    def __init__(self, seconds: float, *, at_once: bool = False) -> None:
-        self._seconds = seconds
-        self._last = -math.inf if at_once else time.monotonic()
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._last = seconds, time.monotonic()
 
     def passed(self) -> bool:
         if time.monotonic() - self._last < self._seconds:

@@ -1,30 +1,38 @@
-"""``agenticiqa tools``: which measuring tools there are, what they mean, and how to get those that cannot run yet."""
+"""``agenticiqa tools``: which there are, what they mean, how to get and calibrate them; ``agenticiqa measure``."""
 
 from __future__ import annotations
 
-import re
+import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli.measure import measure
-from agenticiqa.cli.options import ConfigOption, JsonOption, OverwriteOption, ToolsOption, check_outputs, numbers
-from agenticiqa.cli.terminal import error_console, output_console, print_json, print_table, say
+from agenticiqa.cli import options
+from agenticiqa.cli.options import ConfigOption, JsonOption
+from agenticiqa.cli.terminal import (
+    STANDARD_OUTPUT,
+    ExitCode,
+    error_console,
+    output_console,
+    print_json,
+    print_lines,
+    print_result,
+    print_table,
+    say,
+)
 
 if TYPE_CHECKING:
+    from agenticiqa.api.measure import Record
     from agenticiqa.runtime.config import Settings, ToolSettings
-    from agenticiqa.tools.recalibration import Opinion, Refit, Scale
+    from agenticiqa.tools.recalibration import Opinion
     from agenticiqa.tools.registry import Tool
 
 WIDE_TERMINAL = 130
-app = typer.Typer(help="List, explain, fetch, run, calibrate and time measuring tools.", no_args_is_help=True)
-app.command("run")(measure)
-
-NameArgument = Annotated[
-    str, typer.Argument(help="The tool's name; case and hyphens do not matter.", show_default=False)
-]
+app = typer.Typer(help="List, explain, fetch and calibrate measuring tools.", no_args_is_help=True)
+NameArgument = Annotated[str, typer.Argument(help="The tool's name; case and hyphens do not matter.")]
 _WAYS = {"native": "our own code", "perceptual": "ONNX Runtime", "pyiqa": "pyiqa", "plug-in": "a plug-in"}
 _MARK = {
     "ready": "[green]ready[/]",
@@ -46,59 +54,42 @@ def list_tools(
     """List every tool: type, range, direction, whether it runs here and, if not, why."""
     from agenticiqa.tools.facts import all_facts
 
-    facts = [
-        each
-        for each in all_facts(_settings(config))
-        if (each["state"] == "ready" or not ready_only) and (each["in_paper"] or not paper)
-    ]
+    facts = all_facts(_settings(config))
+    facts = [it for it in facts if (it["state"] == "ready" or not ready_only) and (it["in_paper"] or not paper)]
     if json_output:
         print_json(facts)
-    elif paper:
-        columns = ("Tool", "Type", "Runs by", "Here", "1..5 by", "Checked against")
-        print_table(columns, map(_paper_row, facts), whole=("Tool", "Here"))
-        ready = sum(each["state"] == "ready" for each in facts)
-        output_console().print(
-            f"{ready} of {len(facts)} run here; `agenticiqa tools show NAME` says what another one needs."
-        )
-    else:
-        _print_tools(facts)
-
-
-def _paper_row(facts: dict[str, Any]) -> list[str]:
-    origin = facts["calibration"]["origin"] if facts["calibration"] else "none"
-    return [facts["name"], facts["type"], _WAYS[facts["provider"]], _mark(facts), origin, facts["checked"]]
-
-
-def _mark(facts: dict[str, Any]) -> str:
-    state: str = facts["state"]
-    return _MARK.get(state, state)
-
-
-def _print_tools(facts: list[dict[str, Any]]) -> None:
-    from rich.markup import escape
-
+        return
     console = output_console()
     # Strengths need room; `tools show` has them for every terminal.
     wide = console.width >= WIDE_TERMINAL
+    columns: tuple[str, ...] = ("Tool", "Type", "Runs by", "Here", "1..5 by", "Checked against")
+    if not paper:
+        columns = ("Tool", "Type", "Here", "Range", "Better is", "1..5 by", *(["Good at"] if wide else []))
     rows = []
     for each in facts:
-        extent = "{:g}..{:g} {}".format(*each["range"], each["unit"]).strip() if each["range"] else ""
-        origin = each["calibration"]["origin"] if each["calibration"] else ""
-        strengths = [", ".join(each["good_at"])] if wide else []
-        rows.append([each["name"], each["type"], _mark(each), extent, each["better"], origin, *strengths])
-    columns = ("Tool", "Type", "Here", "Range", "Better is", "1..5 by", *(["Good at"] if wide else []))
+        cells = {
+            "Tool": each["name"],
+            "Type": each["type"],
+            "Runs by": _WAYS[each["provider"]],
+            "Here": _MARK.get(each["state"], each["state"]),
+            "Range": "{:g}..{:g} {}".format(*each["range"], each["unit"]).strip() if each["range"] else "",
+            "Better is": each["better"],
+            "1..5 by": each["calibration"]["origin"] if each["calibration"] else "none" if paper else "",
+            "Good at": ", ".join(each["good_at"]),
+            "Checked against": each["checked"],
+        }
+        rows.append([cells[column] for column in columns])
     print_table(columns, rows, whole=("Tool", "Here"))
-    for reason, names in _by_reason(facts).items():
-        console.print(f"{escape(', '.join(names))}: {escape(reason)}", highlight=False)
-
-
-def _by_reason(facts: list[dict[str, Any]]) -> dict[str, list[str]]:
-    """Tools that cannot run, gathered under the same reason."""
-    grouped: dict[str, list[str]] = {}
+    if paper:
+        ready = sum(each["state"] == "ready" for each in facts)
+        console.print(f"{ready} of {len(facts)} run here; `agenticiqa tools show NAME` says what another one needs.")
+        return
+    # Tools that cannot run, gathered under the same reason.
+    reasons: dict[str, list[str]] = {}
     for each in facts:
         if each["state"] != "ready":
-            grouped.setdefault(each["reason"].replace(f"fetch {each['name']}`", "fetch NAME`"), []).append(each["name"])
-    return grouped
+            reasons.setdefault(each["reason"].replace(f"fetch {each['name']}`", "fetch NAME`"), []).append(each["name"])
+    print_lines(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
 
 
 @app.command("show")
@@ -107,11 +98,7 @@ def show(name: NameArgument, json_output: JsonOption = False, config: ConfigOpti
     from agenticiqa.tools.facts import facts_of
 
     facts = facts_of(name, _settings(config))
-    if json_output:
-        print_json(facts)
-        return
-    for key, value in facts.items():
-        typer.echo(f"{key}: {value}")
+    print_result(facts, *(f"{key}: {value}" for key, value in facts.items()), as_json=json_output)
 
 
 @app.command("fetch")
@@ -137,10 +124,8 @@ def fetch_tool(
         if licence and "perceptual" not in entry.providers:
             typer.echo(f"Licence: {licence}.", err=True)
         message = fetch(entry, settings, source=source)
-    if json_output:
-        print_json({"tool": entry.name if entry else name, "ready": True, "message": message})
-    else:
-        typer.echo(message)
+    found = {"tool": entry.name if entry else name, "ready": True, "message": message}
+    print_result(found, message, as_json=json_output)
 
 
 def _settings(config: Path | None) -> ToolSettings:
@@ -149,64 +134,7 @@ def _settings(config: Path | None) -> ToolSettings:
     return load_settings(config).pipeline.tools
 
 
-# --- ``agenticiqa tools bench``: time per tool on this machine ---
-
-
-MOST_PIXELS = 120_000_000
-
-
-@app.command("bench")
-def bench(
-    size: Annotated[str, typer.Option(help="Width and height of the made picture.")] = "512x384",
-    repeats: Annotated[int, typer.Option(min=1, max=100, help="The fastest of these counts.")] = 3,
-    tool: ToolsOption = None,
-    json_output: JsonOption = False,
-    config: ConfigOption = None,
-) -> None:
-    """Time every tool that runs here, alone and without cache.
-
-    The ratio is to a mean squared difference of the same two pictures in plain NumPy, in the same run.
-    """
-    from rich.progress import track
-
-    from agenticiqa.tools.needs import YARDSTICK, time_tools
-    from agenticiqa.tools.registry import default_registry
-
-    width_height = _parsed(size)
-    registry = default_registry(_settings(config))
-    tools = [registry.find(name) for name in tool] if tool else registry.all()
-    timings = list(
-        track(
-            time_tools(tools, width_height, repeats), "Timing", len(tools),
-            console=error_console(), transient=True, disable=json_output,
-        )
-    )  # fmt: skip
-    if json_output:
-        print_json({"size": list(width_height), "repeats": repeats, "tools": [asdict(each) for each in timings]})
-        return
-    rows = [
-        [each.tool, _number(each.seconds and 1000 * each.seconds, ".2f"), _number(each.ratio, ".1f"), each.error or ""]
-        for each in sorted(timings, key=lambda timing: timing.seconds or float("inf"))
-    ]
-    print_table(("Tool", "Milliseconds", f"Times plain {YARDSTICK}", ""), rows)
-
-
-def _number(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
-
-
-def _parsed(size: str) -> tuple[int, int]:
-    found = re.fullmatch(r"\s*(\d{1,6})\s*[x×,]\s*(\d{1,6})\s*", size)
-    width, height = (int(found[1]), int(found[2])) if found else (0, 0)
-    if not 0 < width * height <= MOST_PIXELS:
-        raise typer.BadParameter("write --size as WIDTHxHEIGHT, for example 1920x1080.")
-    return width, height
-
-
 # --- ``agenticiqa tools calibrate``: a tool's curve from a user's own opinion scores ---
-
-
-DEFAULT_OUTPUT = Path("calibrations.yaml")
 
 
 @app.command("calibrate")
@@ -221,9 +149,7 @@ def calibrate(
     ] = False,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Calibrations file to write; other tools in it stay.")
-    ] = DEFAULT_OUTPUT,
-    plot: Annotated[Path | None, typer.Option(help="PNG file for a picture of the fit.")] = None,
-    overwrite: OverwriteOption = False,
+    ] = Path("calibrations.yaml"),
     json_output: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
@@ -238,24 +164,26 @@ def calibrate(
 
     settings = load_settings(config)
     chosen = default_registry(settings.pipeline.tools).find(tool)
-    opinions = recalibration.read_manifest(data, _scale(scale, lower_is_better))
+    low, high = options.numbers("--scale", scale, "0,100")
+    if not low < high:
+        raise typer.BadParameter("--scale needs its lower end first; use --lower-is-better for the direction.")
+    ends = recalibration.Scale(high, low) if lower_is_better else recalibration.Scale(low, high)
+    opinions = recalibration.read_manifest(data, ends)
     pictures = [path for each in opinions for path in (each.image, each.reference)]
     # The file with the curves is added to, not replaced: there it may be, an input it may not.
-    check_outputs(output, inputs=[data, *pictures], overwrite=True)
-    check_outputs(plot, inputs=[data, output, *pictures], overwrite=overwrite)
+    options.check_outputs(output, inputs=[data, *pictures], overwrite=True)
     kept, raw = _measured(chosen, opinions, settings)
     groups = [str(each.reference or each.image) for each in kept]
     source = f"fitted on {len(kept)} opinion scores of {data.name}"
     fit = recalibration.refit(chosen, raw, [each.score for each in kept], groups, source)
     recalibration.add_to_file(output, chosen.name, fit.calibration)
-    if plot is not None:
-        recalibration.plot(fit, chosen.calibration, plot)
+    left_out = len(opinions) - len(kept)
     if json_output:
         print_json(
             {
                 "tool": fit.tool,
                 "pictures": int(fit.raw.size),
-                "left_out": len(opinions) - len(kept),
+                "left_out": left_out,
                 "before": asdict(fit.before),
                 "after": asdict(fit.after),
                 "unseen": asdict(fit.unseen) if fit.unseen else None,
@@ -263,17 +191,14 @@ def calibrate(
                 "output": str(output),
             }
         )
-    else:
-        _print(fit, len(opinions) - len(kept), output)
-
-
-def _scale(text: str, lower_is_better: bool) -> Scale:
-    from agenticiqa.tools.recalibration import Scale
-
-    low, high = numbers("--scale", text, "0,100")
-    if not low < high:
-        raise typer.BadParameter("--scale needs its lower end first; use --lower-is-better for the direction.")
-    return Scale(high, low) if lower_is_better else Scale(low, high)
+        return
+    rows = []
+    for name, agreement in {"before": fit.before, "after": fit.after, "after, on unseen pictures": fit.unseen}.items():
+        figures = [getattr(agreement, figure, None) for figure in ("srcc", "plcc", "rmse")]
+        rows.append([name, *("" if value is None else f"{value:.4f}" for value in figures)])
+    title = f"{fit.tool}: {fit.raw.size} pictures{f', {left_out} left out' if left_out else ''}"
+    print_table(("", "SRCC", "PLCC", "RMSE"), rows, title=title)
+    typer.echo(f"Written to {output}. To use it, set tools.calibrations in pipeline.yaml to this file.")
 
 
 def _measured(tool: Tool, opinions: list[Opinion], settings: Settings) -> tuple[list[Opinion], list[float]]:
@@ -294,15 +219,107 @@ def _measured(tool: Tool, opinions: list[Opinion], settings: Settings) -> tuple[
     return kept, raw
 
 
-def _print(fit: Refit, left_out: int, output: Path) -> None:
-    rows = [
-        [name, *(_number(getattr(agreement, figure, None), ".4f") for figure in ("srcc", "plcc", "rmse"))]
-        for name, agreement in (
-            ("before", fit.before),
-            ("after", fit.after),
-            ("after, on unseen pictures", fit.unseen),
+# --- ``agenticiqa measure``: tools on pictures, without any model ---
+
+
+def measure(
+    images: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="IMAGE...", help="Pictures, folders and patterns; - reads a list of paths from standard input."
+        ),
+    ],
+    reference: options.ReferenceOption = None,
+    tool: options.ToolsOption = None,
+    all_tools: Annotated[bool, typer.Option("--all", help="Every tool that can run on the picture.")] = False,
+    region: options.RegionsOption = None,
+    align: options.AlignOption = "none",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Where measurements go: .jsonl, .csv or .parquet; - prints JSON Lines."),
+    ] = None,
+    json_output: options.JsonOption = False,
+    maps: options.MapsOption = None,
+    overwrite: options.OverwriteOption = False,
+    no_cache: options.NoCacheOption = False,
+    memory: options.MemoryOption = None,
+    config: options.ConfigOption = None,
+) -> None:
+    """Measure pictures: full-reference tools with a reference, no-reference tools without; --all for every one.
+
+    Exit code 0 when every measurement worked, 2 when some did, 1 when none did.
+    """
+    from rich.progress import track
+
+    from agenticiqa.api.measure import Measurer, choose_tools, find_pairs
+    from agenticiqa.batch.outputs import format_of, write_table
+    from agenticiqa.pictures.regions import read_region
+    from agenticiqa.runtime.config import load_settings
+    from agenticiqa.tools.maps import MapFolder
+    from agenticiqa.tools.registry import default_registry
+
+    options.choose_one(json=json_output, output=output is not None)
+    options.choose_one(tool=bool(tool), all=all_tools)
+    # Found before anything is measured, so that a wrong name costs no work.
+    table = None if output in (None, STANDARD_OUTPUT) else format_of(output)
+    pairing = find_pairs(images, reference)
+    pictures = [each for pair in pairing.pairs for each in (pair.image, pair.reference) if each is not None]
+    inputs = [*(picture.name for picture in pictures), *options.mask_files(region)]
+    options.check_outputs(output if table else None, inputs=inputs, overwrite=overwrite)
+    folder = MapFolder(maps, inputs=inputs, overwrite=overwrite) if maps else None
+    settings = load_settings(config, {"pipeline.memory": memory})
+    registry = default_registry(settings.pipeline.tools)
+    chosen = choose_tools(registry, tool, all_tools=all_tools, has_reference=reference is not None)
+    measurer = Measurer.configured(settings, chosen, cached=not no_cache, align=align, maps=folder)
+    # A mask is compared with the first picture; a box that leaves another one is that picture's error.
+    first = [Path(pair.image.name) for pair in pairing.pairs[:1]]
+    regions = dict(read_region(text, picture, measurer.limits) for picture in first for text in region or [])
+    if folder is not None:
+        names = [pair.image.name for pair in pairing.pairs]
+        folder.refuse_taken(names, [each.name for each in measurer.tools], list(regions) or [None])
+    records: list[Record] = []
+    quiet = json_output or len(pairing.pairs) < 2
+    for pair in track(pairing.pairs, "Measuring", console=error_console(), transient=True, disable=quiet):
+        for record in measurer.measure(pair, regions or None):
+            records.append(record)
+            if output == STANDARD_OUTPUT:
+                sys.stdout.write(json.dumps(record.as_dict()) + "\n")
+                sys.stdout.flush()
+    if output is not None and table is not None:
+        write_table(lambda: (record.as_dict() for record in records), output, table)
+        say(f"{len(records)} measurements: {output}")
+    elif json_output:
+        print_json([record.as_dict() for record in records])
+    elif output is None:
+        _print_table(records)
+    for line in (*pairing.skipped.lines(), *(f"No partner by name: {path}" for path in pairing.without_partner)):
+        say(line)
+    failed = sum(record.error is not None for record in records)
+    raise typer.Exit(ExitCode.OK if not failed else ExitCode.ERROR if failed == len(records) else ExitCode.SOME)
+
+
+def _print_table(records: list[Record]) -> None:
+    from rich.markup import escape
+
+    pictures = {record.image for record in records}
+    # Columns that would hold the same in every row are left out.
+    by_picture, by_region = len(pictures) > 1, any(record.region for record in records)
+    optional = ["Picture"] * by_picture + ["Region"] * by_region
+    rows = []
+    for record in records:
+        raw = f"[red]{escape(record.error)}[/]" if record.error else "" if record.raw is None else f"{record.raw:.5g}"
+        rows.append(
+            [
+                *([escape(Path(record.image).name)] * by_picture),
+                *([escape(record.region or "")] * by_region),
+                record.tool,
+                record.type,
+                raw,
+                "" if record.calibrated is None else f"{record.calibrated:.2f}",
+                {True: "higher", False: "lower", None: ""}[record.higher_is_better],
+                f"{record.seconds:.3f}",
+            ]
         )
-    ]
-    left = f", {left_out} left out" if left_out else ""
-    print_table(("", "SRCC", "PLCC", "RMSE"), rows, title=f"{fit.tool}: {fit.raw.size} pictures{left}")
-    typer.echo(f"Written to {output}. To use it, set tools.calibrations in pipeline.yaml to this file.")
+    title = None if by_picture else escape(Path(next(iter(pictures), "")).name)
+    columns = (*optional, "Tool", "Type", "Raw", "1..5", "Better is", "Seconds")
+    print_table(columns, rows, whole=["Tool"], title=title)

@@ -63,12 +63,12 @@ class Difference:
 
     def places(self) -> list[Place]:
         """The frame in ninths, those with the largest lead first."""
-        found = [
-            Place(name=_name(row, column), lead=round(lead, 4), better=_better(lead, self.full))
-            for row, strip in enumerate(_thirds(self.lead, 0))
-            for column, part in enumerate(_thirds(strip, 1))
-            for lead in [float(part.mean())]
-        ]
+        ninths = cv2.resize(self.lead, (3, 3), interpolation=cv2.INTER_AREA)
+        found = []
+        for (row, column), lead in np.ndenumerate(ninths):
+            name = "centre" if row == column == 1 else f"{_ROWS[row]} {_COLUMNS[column]}"
+            better: Winner = "tie" if abs(lead) < self.full / 30 else "A" if lead > 0 else "B"
+            found.append(Place(name=name, lead=round(float(lead), 4), better=better))
         return sorted(found, key=lambda place: -abs(place.lead))
 
     def picture(self, rgb: Bytes) -> Bytes:
@@ -99,24 +99,29 @@ class Pictures:
     def identical(self) -> bool:
         return self.a.size == self.b.size and np.array_equal(self.a.measurable, self.b.measurable)
 
-    @property
-    def one_size(self) -> bool:
-        return len({picture.size for picture in (self.a, self.b, self.reference) if picture is not None}) == 1
-
 
 def difference_of(pictures: Pictures) -> Difference | None:
     """Where they differ; None when no map can be made of them (sizes differ, too small, no vision model)."""
-    if not pictures.one_size:
+    a, b, reference = pictures.a, pictures.b, pictures.reference
+    if len({picture.size for picture in (a, b, reference) if picture is not None}) > 1:
         return None
     try:
-        if pictures.reference is not None:
-            return to_reference(pictures.a, pictures.b, pictures.reference)
+        if reference is not None:
+            lead = _map("SSIM", a, reference) - _map("SSIM", b, reference)
+            return Difference(lead, "SSIM to the reference", SIMILARITY_SHOWN)
         from agenticiqa.vision.quality_map import quality_map
 
-        return between(pictures.a, pictures.b, quality_map(pictures.a), quality_map(pictures.b))
+        lead = np.asarray(quality_map(a) - quality_map(b), np.float32)
+        changed = cv2.resize(_map("CIEDE2000", a, b), lead.shape[::-1], interpolation=cv2.INTER_AREA)
     except (MetricInputError, BackendUnavailableError) as error:
         logger.info("No difference map: %s", error)
         return None
+    visible = np.clip(changed / VISIBLE_DELTA_E, 0, 1)
+    return Difference(lead * visible, "quality by the embedded vision model", POINTS_SHOWN)
+
+
+def _map(metric: str, picture: LoadedImage, other: LoadedImage) -> Floats:
+    return np.asarray(METRICS[metric].measure(Views(picture.measurable, other.measurable)).map, np.float32)
 
 
 def open_pictures(
@@ -125,43 +130,6 @@ def open_pictures(
     """Decode what is compared."""
     a, b = (load_image(path, limits) for path in (image_a, image_b))
     return Pictures(a, b, load_image(reference, limits) if reference else None)
-
-
-def to_reference(a: LoadedImage, b: LoadedImage, reference: LoadedImage) -> Difference:
-    """Both must have the reference's size."""
-    lead = _map("SSIM", a, reference) - _map("SSIM", b, reference)
-    return Difference(lead, "SSIM to the reference", SIMILARITY_SHOWN)
-
-
-def between(a: LoadedImage, b: LoadedImage, map_a: Floats, map_b: Floats) -> Difference:
-    """Two pictures of one size and the quality maps (1..5) of both."""
-    lead = np.asarray(map_a - map_b, np.float32)
-    changed = cv2.resize(_map("CIEDE2000", a, b), lead.shape[::-1], interpolation=cv2.INTER_AREA)
-    visible = np.clip(changed / VISIBLE_DELTA_E, 0, 1)
-    return Difference(lead * visible, "quality by the embedded vision model", POINTS_SHOWN)
-
-
-def _map(metric: str, picture: LoadedImage, other: LoadedImage) -> Floats:
-    found = METRICS[metric].measure(Views(picture.measurable, other.measurable)).map
-    if found is None:
-        raise TypeError(f"{metric} gave no map.")
-    return np.asarray(found, np.float32)
-
-
-def _thirds(values: Floats, axis: int) -> list[Floats]:
-    """Three parts, none empty: a map with fewer than three cells along an axis is repeated."""
-    enough = values if values.shape[axis] >= 3 else np.repeat(values, 3, axis=axis)
-    return np.array_split(enough, 3, axis=axis)
-
-
-def _name(row: int, column: int) -> str:
-    return "centre" if row == column == 1 else f"{_ROWS[row]} {_COLUMNS[column]}"
-
-
-def _better(lead: float, full: float) -> Winner:
-    if abs(lead) < full / 30:
-        return "tie"
-    return "A" if lead > 0 else "B"
 
 
 # --- A comparison as files: the difference map, and one self-contained page ---
@@ -201,12 +169,27 @@ def notebook_view(found: Comparison, limits: ImageLimits) -> str:
 
 def _verdict(found: Comparison, limits: ImageLimits, side: int = SHOWN_SIDE) -> str:
     names = f"A: {shown_name(found.image_a)}; B: {shown_name(found.image_b)}"
+    told = found.error or "" if found.status == "error" else found.verdict
+    told = escape(without_folders(told, found.image_a, found.image_b, found.reference_path))
     if found.status == "error":
-        told = without_folders(found.error or "", found.image_a, found.image_b, found.reference_path)
-        return f"<article><h2>No verdict</h2>{quiet(names)}<p>{escape(told)}</p></article>"
-    told = without_folders(found.verdict, found.image_a, found.image_b)
-    head = f"<h2>{escape(told)}</h2>{quiet(names)}{_figures(found, limits, side)}{_chance(found)}"
-    return f'<article><div class="head">{head}</div>{_reasons(found)}{_tools(found)}</article>'
+        return f"<article><h2>No verdict</h2>{quiet(names)}<p>{told}</p></article>"
+    head = f"<h2>{told}</h2>{quiet(names)}{_figures(found, limits, side)}{_chance(found)}"
+    reasons = "".join(f"<li>{escape(line)}</li>" for line in [*found.reasons, *found.notes])
+    rows = [
+        (
+            row.tool,
+            _value(row.raw_a, row.calibrated_a),
+            _value(row.raw_b, row.calibrated_b),
+            row.error or row.better or "",
+        )
+        for row in found.tools
+    ]
+    tools = table(("Tool", "A: raw (1..5)", "B: raw (1..5)", "Better"), rows)
+    return f'<article><div class="head">{head}</div>{f"<ul>{reasons}</ul>" if reasons else ""}{tools}</article>'
+
+
+def _value(raw: float | None, points: float | None) -> str:
+    return "" if raw is None or points is None else f"{raw:.4g} ({points:.2f})"
 
 
 def _chance(found: Comparison) -> str:
@@ -235,11 +218,11 @@ def _figures(found: Comparison, limits: ImageLimits, longest: int) -> str:
         pictures = _pictures(found, limits)
     except ImageError:
         return quiet(NO_PICTURES)
-    results = {"A": found.a, "B": found.b}
-    scores = {"A": found.score_a, "B": found.score_b}
     shown = []
-    for side, picture in pictures.sides:
-        result, score = results[side], scores[side]
+    for side, picture, result, score in (
+        ("A", pictures.a, found.a, found.score_a),
+        ("B", pictures.b, found.b, found.score_b),
+    ):
         caption = side if score is None else f"{side}: {score:.2f} of 5"
         regions = regions_of(result) if result else None
         shown.append(figure(thumbnail(picture, longest), caption, regions, picture.size))
@@ -247,25 +230,3 @@ def _figures(found: Comparison, limits: ImageLimits, longest: int) -> str:
     if difference is not None:
         shown.append(figure(difference.picture(thumbnail(pictures.a, longest)), f"{MAP_CAPTION} ({difference.shows})"))
     return f'<div class="pictures">{"".join(shown)}</div>'
-
-
-def _reasons(found: Comparison) -> str:
-    lines = "".join(f"<li>{escape(line)}</li>" for line in [*found.reasons, *found.notes])
-    return f"<ul>{lines}</ul>" if lines else ""
-
-
-def _tools(found: Comparison) -> str:
-    rows = [
-        (
-            row.tool,
-            _value(row.raw_a, row.calibrated_a),
-            _value(row.raw_b, row.calibrated_b),
-            row.error or row.better or "",
-        )
-        for row in found.tools
-    ]
-    return table(("Tool", "A: raw (1..5)", "B: raw (1..5)", "Better"), rows)
-
-
-def _value(raw: float | None, points: float | None) -> str:
-    return "" if raw is None or points is None else f"{raw:.4g} ({points:.2f})"

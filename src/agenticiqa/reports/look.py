@@ -133,9 +133,13 @@ def figure(
     buffer = io.BytesIO()
     Image.fromarray(rgb).save(buffer, "JPEG", quality=85)
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
-    drawn = _boxes(regions, size) if regions and size else ""
+    return framed(data, caption, _boxes(regions, size) if regions and size else "")
+
+
+def framed(jpeg: str, caption: str, drawn: str = "") -> str:
+    """A picture inside the page, from a JPEG file in base64, with its caption; ``drawn`` is HTML that lies over it."""
     return (
-        f'<figure><div class="frame"><img alt="{escape(caption)}" src="data:image/jpeg;base64,{data}">{drawn}</div>'
+        f'<figure><div class="frame"><img alt="{escape(caption)}" src="data:image/jpeg;base64,{jpeg}">{drawn}</div>'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
     )
 
@@ -143,18 +147,13 @@ def figure(
 def _boxes(regions: Mapping[str, Box], size: Sequence[int]) -> str:
     """Outlines with their names, which stay inside the picture."""
     width, height = size
-    outlines = "".join(f'<rect x="{x}" y="{y}" width="{w}" height="{h}"></rect>' for x, y, w, h in regions.values())
-    names = "".join(
-        f'<span class="name" style="{_label_place(box, width, height)}">{escape(name)}</span>'
-        for name, box in regions.items()
-    )
+    outlines, names = "", ""
+    for name, (x, y, w, h) in regions.items():
+        outlines += f'<rect x="{x}" y="{y}" width="{w}" height="{h}"></rect>'
+        left, right = f"left:{100 * x / width:.2f}%", f"right:{100 * (1 - (x + w) / width):.2f}%"
+        place = f"{left if x < 0.7 * width else right};top:{100 * y / height:.2f}%"
+        names += f'<span class="name" style="{place}">{escape(name)}</span>'
     return f'<svg viewBox="0 0 {width} {height}" preserveAspectRatio="none" aria-hidden="true">{outlines}</svg>{names}'
-
-
-def _label_place(box: Box, width: int, height: int) -> str:
-    x, y = box[0], box[1]
-    across = f"left:{100 * x / width:.2f}%" if x < 0.7 * width else f"right:{100 * (1 - (x + box[2]) / width):.2f}%"
-    return f"{across};top:{100 * y / height:.2f}%"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -12,7 +12,6 @@ from agenticiqa.pictures.images import Box
 from agenticiqa.reports.look import LEVEL_COLOURS
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.score_interval import COVERED
-from agenticiqa.state import ToolExecutionLog
 from agenticiqa.tools.maps import MapFolder
 from agenticiqa.tools.measuring import ToolJob, ToolRunner
 from agenticiqa.tools.registry import ToolRegistry
@@ -24,31 +23,27 @@ WIDTH, LEFT = 420, 30
 
 def score_scale(score: float, interval: tuple[float, float] | None) -> str:
     """The scale in the levels' colours, a bar over what is likely, and a mark at the score."""
-    at = _place
-    blocks = "".join(_block(level) for level in LEVELS)
-    bar = ""
+    drawn = ""
+    for level in LEVELS:
+        start, end = _place(max(level - 0.5, 1)), _place(min(level + 0.5, 5))
+        anchor = {1: "start", 5: "end"}.get(level, "middle")
+        drawn += (
+            f'<rect x="{start:.1f}" y="26" width="{end - start - 2:.1f}" height="10" rx="2" '
+            f'fill="{LEVEL_COLOURS[level]}"></rect>'
+            f'<text x="{_place(level):.1f}" y="54" text-anchor="{anchor}">{level} {LEVEL_NAMES[level]}</text>'
+        )
+    words, likely = f"Score {score:.2f} on the scale from 1 to 5", "no interval"
+    caption = words
     if interval:
-        low, high = (at(value) for value in interval)
+        low, high = map(_place, interval)
         ends = f"M{low:.1f} 14v8M{low:.1f} 18H{high:.1f}M{high:.1f} 14v8"
-        bar = f'<path d="{ends}" fill="none" stroke="currentColor" stroke-width="2"></path>'
-    mark = f'<path d="M{at(score):.1f} 25l-6-11h12z" fill="currentColor"></path>'
-    words = f"Score {score:.2f} on the scale from 1 to 5"
-    likely = f"{COVERED:.0%} interval {interval[0]:.1f} to {interval[1]:.1f}" if interval else "no interval"
+        drawn += f'<path d="{ends}" fill="none" stroke="currentColor" stroke-width="2"></path>'
+        likely = f"{COVERED:.0%} interval {interval[0]:.1f} to {interval[1]:.1f}"
+        caption = f"{words}; {likely}"
+    drawn += f'<path d="M{_place(score):.1f} 25l-6-11h12z" fill="currentColor"></path>'
     return (
         f'<figure><svg viewBox="0 0 {WIDTH} 60" role="img" aria-label="{words}; {likely}" style="max-width:{WIDTH}px">'
-        f"{blocks}{bar}{mark}</svg>"
-        f"<figcaption>{words}{f'; {likely}' if interval else ''}.</figcaption></figure>"
-    )
-
-
-def _block(level: int) -> str:
-    """A level's part of the scale, and its name below."""
-    start, end = _place(max(level - 0.5, 1)), _place(min(level + 0.5, 5))
-    anchor = {1: "start", 5: "end"}.get(level, "middle")
-    return (
-        f'<rect x="{start:.1f}" y="26" width="{end - start - 2:.1f}" height="10" rx="2" '
-        f'fill="{LEVEL_COLOURS[level]}"></rect>'
-        f'<text x="{_place(level):.1f}" y="54" text-anchor="{anchor}">{level} {LEVEL_NAMES[level]}</text>'
+        f"{drawn}</svg><figcaption>{caption}.</figcaption></figure>"
     )
 
 
@@ -64,7 +59,8 @@ def fusion_chart(fusion: Mapping[str, Any] | None) -> str:
     bars = []
     for place, level in enumerate(LEVELS):
         for offset, (name, colour) in enumerate((("p", "#3b6fd4"), ("alpha", "#c9a227"))):
-            share = _by_level(fusion[name], level)
+            # Levels are numbers in a result that was just made, and text in one that was stored.
+            share = float(fusion[name].get(level, fusion[name].get(str(level), 0.0)))
             x, tall = LEFT + place * step + 8 + offset * 24, share * 90
             bars.append(
                 f'<rect x="{x:.1f}" y="{100 - tall:.1f}" width="20" height="{tall:.1f}" fill="{colour}"></rect>'
@@ -80,17 +76,13 @@ def fusion_chart(fusion: Mapping[str, Any] | None) -> str:
     )
 
 
-def _by_level(values: Mapping[Any, float], level: int) -> float:
-    """Levels are numbers in a result that was just made, and text in one that was stored."""
-    return float(values.get(level, values.get(str(level), 0.0)))
-
-
 # --- Maps of the tools that an assessment's evidence rests on ---
 
 
 def write_maps(result: Assessment, tools: ToolRegistry, maps: MapFolder, limits: ImageLimits) -> list[Path]:
     """Run the tools that gave scores once more, this time for their maps; returns the overlays written."""
-    logs = [log for log in _logs(result) if log.error is None]
+    evidence = result.executor_evidence
+    logs = [log for log in evidence.tool_logs if log.error is None] if evidence else []
     if not logs:
         return []
     test = result.open_picture(result.image_path, limits)
@@ -98,14 +90,10 @@ def write_maps(result: Assessment, tools: ToolRegistry, maps: MapFolder, limits:
     bench = ToolRunner(test, reference, keep_maps=True)
     written = []
     # A whole-picture score may be filed under several objects: one map is enough.
-    for key in dict.fromkeys((log.tool, log.object if log.region else None, tuple(log.region or ())) for log in logs):
-        tool, name, numbers = tools.get(key[0]), key[1], key[2]
-        box = Box(*numbers) if numbers else None
+    wanted = [(log.tool, log.object if log.region else None, Box(*log.region) if log.region else None) for log in logs]
+    for tool_name, name, box in dict.fromkeys(wanted):
+        tool = tools.get(tool_name)
         local = bench.measure(ToolJob(tool, box)).map if tool else None
         if tool is not None and local is not None:
             written.append(maps.write(test, tool.spec, local, path=result.image_path, region=box, name=name))
     return written
-
-
-def _logs(result: Assessment) -> list[ToolExecutionLog]:
-    return result.executor_evidence.tool_logs if result.executor_evidence else []

@@ -25,8 +25,7 @@ from support.shoots import moved, photograph
 
 
 def view(picture: Image.Image) -> SmallView:
-    _, small = measured(decode_image(png_bytes(picture)))
-    return SmallView(small.thumbnail, small.prints)
+    return measured(decode_image(png_bytes(picture)))[1]
 
 
 def likeness(one: SmallView, other: SmallView) -> float:

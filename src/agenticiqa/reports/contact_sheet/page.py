@@ -65,13 +65,6 @@ Pictures = Callable[[], Iterable[SheetPicture]]
 """Makes them anew each time: they are written twice, as rows and as thumbnails, and never all held at once."""
 
 
-def chosen_thumbnails(word: str | None) -> Thumbnails | None:
-    """What a user said of the thumbnails; None leaves it to their number."""
-    if word not in (None, "embedded", "folder"):
-        raise OutputError(f"Thumbnails are not kept {word!r}.", hint="Say 'embedded' or 'folder'.")
-    return "folder" if word == "folder" else "embedded" if word else None
-
-
 def write_contact_sheet(
     target: Path,
     pictures: Pictures,
@@ -104,17 +97,19 @@ def write_contact_sheet(
 def sheet_pieces(pictures: Pictures, about: Mapping[str, Any], *, embedded: bool = True) -> Iterator[bytes]:
     """The page piece by piece, for a file or for a response."""
     title = escape(str(about["title"]))
+    words = {language: json.loads(_text(f"words/{language}.json")) for language in LANGUAGES}
     yield (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
         f"<title>{title}</title>"
         f"<style>{_style()}</style></head><body>\n{_text('sheet.html').replace('{{title}}', title)}\n"
         f'<script type="application/json" id="about">{_json(about)}</script>\n'
-        f'<script type="application/json" id="words">{_json(_words())}</script>\n'
+        f'<script type="application/json" id="words">{_json(words)}</script>\n'
         f'<script type="application/json" id="rows">{{"columns":{_json(COLUMNS)},"rows":[\n'
     ).encode()
     for number, picture in enumerate(pictures()):
-        yield (("," if number else "") + _json(_cells(picture)) + "\n").encode("utf-8", "replace")
+        cells = [*(picture.row.get(name) for name in COLUMNS), 1 if picture.thumbnail else 0]
+        yield (("," if number else "") + _json(cells) + "\n").encode("utf-8", "replace")
     yield f"]}}</script>\n<script>{_script()}</script>\n".encode()
     if embedded:
         yield from _blocks(pictures())
@@ -127,11 +122,6 @@ def sheet_policy() -> str:
         f"default-src 'none'; script-src '{_source_hash(_script())}'; style-src '{_source_hash(_style())}'; "
         "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _cells(picture: SheetPicture) -> list[Any]:
-    row = picture.row
-    return [row.get(name) for name in COLUMNS] + [1 if picture.thumbnail else 0]
 
 
 def _blocks(pictures: Iterable[SheetPicture]) -> Iterator[bytes]:
@@ -176,40 +166,5 @@ def _style() -> str:
     return colours() + _text("sheet.css")
 
 
-@cache
-def _words() -> dict[str, dict[str, str]]:
-    """What the sheet says, in every language that it speaks."""
-    return {language: json.loads(_text(f"words/{language}.json")) for language in LANGUAGES}
-
-
 def _source_hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
-
-
-# --- A few pictures of an audit inside a notebook's page ---
-
-
-def notebook_sheet(pictures: Iterable[SheetPicture]) -> str:
-    """Small pictures with what was found in each, without any script."""
-    return (
-        '<div style="display:flex;flex-wrap:wrap;gap:10px;margin-top:10px">'
-        + "".join(_figure(picture) for picture in pictures)
-        + "</div>"
-    )
-
-
-def _figure(picture: SheetPicture) -> str:
-    row = picture.row
-    name = escape(str(row["path"]))
-    shown = (
-        f'<img alt="{name}" src="data:image/jpeg;base64,{picture.thumbnail}" '
-        'style="max-width:160px;max-height:120px;border-radius:4px">'
-        if picture.thumbnail
-        else '<span style="display:inline-block;width:160px;height:90px;border:1px dashed gray">does not open</span>'
-    )
-    score = f" · {row['score']:.2f}" if row.get("score") is not None else ""
-    found = escape(", ".join(row["findings"])) or "no finding"
-    return (
-        f'<figure style="margin:0;width:160px;font-size:12px;overflow-wrap:anywhere">{shown}'
-        f"<figcaption><strong>{name}</strong>{score}<br>{found}</figcaption></figure>"
-    )
