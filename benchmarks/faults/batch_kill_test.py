@@ -2,7 +2,6 @@
 
     python benchmarks/faults/batch_kill_test.py --samples 500 --kills 20
     python benchmarks/faults/batch_kill_test.py --full-disk          # as root: on a tmpfs that is too small
-    python benchmarks/faults/batch_kill_test.py --engine ray         # kills Ray workers instead of the runner
 
 Everything runs through the installed command on tiny pictures. Exit code 0 only if every sample is there exactly once
 and every line equals the undisturbed run's, byte for byte, apart from the times listed in
@@ -132,42 +131,10 @@ def fill_disk(folder: Path, manifest: Path, output: Path, undisturbed: Path, opt
         subprocess.run(["umount", str(disk)], check=True)
 
 
-def ray_workers(runner: int) -> list[int]:
-    """Our actors that are at work: descendants of the runner whose title says so."""
-    found = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True)
-    table = [line.split(None, 2) for line in found.stdout.splitlines()]
-    parents = {int(pid): int(parent) for pid, parent, *_ in table}
-
-    def is_ours(pid: int) -> bool:
-        while pid in parents and pid != runner:
-            pid = parents[pid]
-        return pid == runner
-
-    return [int(pid) for pid, _, *title in table if "ray::ActorBody.work" in "".join(title) and is_ours(int(pid))]
-
-
-def kill_ray_workers(folder: Path, manifest: Path, output: Path, kills: int, options: list[str]) -> None:
-    process = start(manifest, output, folder / "home", *options)
-    killed = 0
-    last = 0
-    while process.poll() is None:
-        if killed < kills and lines_in(output) >= last + 20 and (workers := ray_workers(process.pid)):
-            os.kill(random.choice(workers), signal.SIGKILL)
-            killed += 1
-            last = lines_in(output)
-            print(f"killed a Ray worker at {last} lines", flush=True)
-        time.sleep(0.01)
-    out, err = process.communicate()
-    if process.returncode or killed < kills:
-        raise SystemExit(f"FAILED: code {process.returncode}, {killed} workers killed: {err[-2000:]}")
-    print(f"{killed} Ray workers killed, failed samples: {json.loads(out)['failed']}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--samples", type=int, default=500)
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--engine", choices=("local", "ray"), default="local")
     parser.add_argument("--workers", default="2")
     parser.add_argument("--full-disk", action="store_true")
     chosen = parser.parse_args()
@@ -181,11 +148,8 @@ def main() -> None:
             fill_disk(folder, manifest, folder / "disk" / "results.jsonl", undisturbed, options)
             return
         output = folder / "results.jsonl"
-        if chosen.engine == "ray":
-            kill_ray_workers(folder, manifest, output, chosen.kills, [*options, "--engine", "ray"])
-        else:
-            kill_runs(folder, manifest, output, chosen.samples, chosen.kills, options)
-            finish(manifest, output, folder / "home", *options)
+        kill_runs(folder, manifest, output, chosen.samples, chosen.kills, options)
+        finish(manifest, output, folder / "home", *options)
         compare(output, undisturbed, chosen.samples)
 
 

@@ -99,12 +99,10 @@ def test_dry_run_estimates_calls_and_cost(run, manifest):
     ("options", "words"),
     [
         (("--format", "xml"), "--format is"),
-        (("--engine", "spark"), "--engine is"),
         (("--align", "crop"), "--align is"),
         (("--resume", "--overwrite"), "contradict"),
         (("--rpm", "fast"), "not a limit"),
         (("--sample-range", "3"), "not a range"),
-        (("--address", "auto"), "--engine ray"),
         (("--measure", "PSNR"), "--backend has no effect"),
         (("--rpm", "60"), "would have no effect"),
         (("--rpm", "opnai=60"), "no provider 'opnai'"),

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from agenticiqa.batch.engines.base import Engine, ThreadEngine, serve
-from agenticiqa.batch.engines.processes import ProcessEngine
+from agenticiqa.batch.engines.base import Engine, ThreadEngine
+from agenticiqa.batch.engines.processes import ProcessEngine, serve
 from agenticiqa.batch.manifest import open_manifest
 from agenticiqa.batch.preparing import BatchRequest, prepare_job
 from agenticiqa.batch.results import without_volatile

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -165,20 +166,10 @@ def default_workers(job: BatchJob) -> int:
     return usable_cores()
 
 
-def engine_factory(
-    job: BatchJob, *, engine: str = "local", workers: int | None = None, address: str | None = None
-) -> Callable[[], Engine]:
+def engine_factory(job: BatchJob, workers: int | None = None) -> Callable[[], Engine]:
     """Makes the engine once it is known that there is work."""
-    count = workers or default_workers(job)
-    if engine == "ray":
-        from agenticiqa.batch.engines.ray import RayEngine
-
-        return lambda: RayEngine(job, count, address=address)
-    if address is not None:
-        raise ConfigError("--address is for --engine ray.")
-    if asks_elsewhere(job.backends):
-        return lambda: ThreadEngine(job, count)
-    return lambda: ProcessEngine(job, count)
+    engine = ThreadEngine if asks_elsewhere(job.backends) else ProcessEngine
+    return partial(engine, job, workers or default_workers(job))
 
 
 @dataclass(frozen=True)

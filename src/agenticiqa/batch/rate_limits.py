@@ -51,13 +51,6 @@ class RateLimits:
     requests: Mapping[str, float] = field(default_factory=dict)
     tokens: Mapping[str, float] = field(default_factory=dict)
 
-    def shared_by(self, count: int) -> RateLimits:
-        """Each one's share, for workers that cannot see each other."""
-        return RateLimits(
-            {name: limit / count for name, limit in self.requests.items()},
-            {name: limit / count for name, limit in self.tokens.items()},
-        )
-
 
 def parse_limit(text: str | None) -> dict[str, float]:
     """``500`` for every provider, or ``openai=500,anthropic=50``.

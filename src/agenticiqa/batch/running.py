@@ -97,7 +97,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
         job=job,
         output=target.lines,
         table=target.table,
-        make_engine=engine_factory(job, workers=count),
+        make_engine=engine_factory(job, count),
         resume=resume and not overwrite,
         overwrite=overwrite,
         budget_usd=budget_usd,

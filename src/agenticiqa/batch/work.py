@@ -80,7 +80,7 @@ def _facts(name: str, picture: LoadedImage) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class BatchJob:
-    """What every sample of a batch is put through. Small, so that it can travel to other processes and machines."""
+    """What every sample of a batch is put through. Small, so that it can travel to other processes."""
 
     settings: Settings
     choices: Mapping[str, BackendChoice]

@@ -88,7 +88,7 @@ def stopping_on_signals(stop: StopSwitch) -> Iterator[None]:
 def watched(stop: StopSwitch) -> Iterator[Callable[[Tally], None]]:
     """Work on many pictures: progress on standard error, and signals that stop it.
 
-    Standard output is for the summary: what libraries print meanwhile (Ray does) goes where messages go.
+    Standard output is for the summary: what libraries print meanwhile goes where messages go.
     """
     with progress_display(error_console()) as show, stopping_on_signals(stop), redirect_stdout(sys.stderr):
         yield show
@@ -127,8 +127,6 @@ def batch(
     without: options.WithoutOption = None,
     profile: options.ProfileOption = None,
     workers: options.WorkersOption = None,
-    engine: Annotated[str, typer.Option(help="'local' or 'ray'.")] = "local",
-    address: Annotated[str | None, typer.Option(help="The Ray cluster; default: one made here.")] = None,
     rpm: options.RpmOption = None,
     tpm: options.TpmOption = None,
     timeout: options.TimeoutOption = 600.0,
@@ -153,7 +151,6 @@ def batch(
     from agenticiqa.batch.rate_limits import RateLimits, parse_limit
     from agenticiqa.batch.runner import Batch, StopSwitch
 
-    options.one_of("--engine", engine, "local", "ray")
     options.choose_one(resume=resume, overwrite=overwrite)
     place = None if dry_run else _output(output, output_format, resume=resume, overwrite=overwrite, json=json_output)
     of_agents: dict[str, object] = {
@@ -198,7 +195,7 @@ def batch(
                 job=job,
                 output=lines,
                 table=table,
-                make_engine=engine_factory(job, engine=engine, workers=workers, address=address),
+                make_engine=engine_factory(job, workers),
                 selection=selection,
                 resume=resume,
                 overwrite=overwrite,

@@ -88,7 +88,7 @@ def run_benchmark(
         max_samples=plan.max_samples,
         blind=plan.blind,
     )
-    factory = (lambda: make_engine(job)) if make_engine else engine_factory(job, workers=plan.workers)
+    factory = (lambda: make_engine(job)) if make_engine else engine_factory(job, plan.workers)
     summary = _run_batch(plan, job, factory, on_progress or (lambda _: None), stop or StopSwitch())
     if summary.stopped:
         raise EvaluationError(

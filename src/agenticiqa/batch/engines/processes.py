@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
+import tempfile
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
@@ -21,14 +25,56 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
 
-from agenticiqa.batch.engines.base import READY, TaskQueue, overtime, serve
-from agenticiqa.batch.work import BatchJob, SampleOutcome, Task
+from agenticiqa.batch.engines.base import overtime
+from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task, failure
 from agenticiqa.errors import ConfigError, WorkerDiedError
 from agenticiqa.runtime.files import ScratchFolder
 
 TRIES = 2
+"""How often a sample is begun whose worker dies on it."""
 FAILED_STARTS = 3
 LAST_WAIT_S = 2.0
+
+# --- Inside a worker process ---
+
+READY = "ready"
+ABANDONED = 70
+"""The exit code of a worker whose runner is gone."""
+
+
+def serve(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
+    """Do tasks until the other end closes: the runner is done, or gone."""
+    import cv2
+
+    # Standard output is the runner's: whatever a tool or library prints here goes where messages go.
+    with suppress(OSError):
+        os.dup2(2, 1)
+    # Ctrl-C reaches every process of a terminal; the runner decides what happens then.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_runner, args=(scratch,), daemon=True, name="watch").start()
+    cv2.setNumThreads(threads)
+    tempfile.tempdir = scratch
+    worker = SampleWorker(job.with_tool_threads(threads))
+    with suppress(EOFError, OSError):
+        pipe.send(READY)
+        while True:
+            pipe.send(worker.work(pipe.recv()))
+    worker.close()
+    # The runner does this too, unless it was killed.
+    shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _end_with_the_runner(scratch: str) -> None:
+    """A sample that never ends must not outlive the runner: nobody would read its result, or stop it."""
+    runner = multiprocessing.parent_process()
+    if runner is None:
+        raise RuntimeError("a worker is started by a runner")
+    connection.wait([runner.sentinel])
+    shutil.rmtree(scratch, ignore_errors=True)
+    os._exit(ABANDONED)
+
+
+# --- The processes, seen from the runner ---
 
 
 @dataclass(eq=False)
@@ -53,7 +99,9 @@ class ProcessEngine:
         self.slots = 2 * workers
         self._job = job.with_memory_of_one(workers)
         self._threads = threads_each or max(1, usable_cores() // workers)
-        self._queue = TaskQueue(job, TRIES)
+        self._waiting: deque[Task] = deque()
+        self._deaths: dict[int, int] = {}
+        """How often a worker died on the sample at a position."""
         self._failed_starts = 0
         if sys.version_info < (3, 11):
             refuse_foreign_modules(Path.cwd())
@@ -76,7 +124,7 @@ class ProcessEngine:
     # --- tasks ---
 
     def submit(self, task: Task) -> None:
-        self._queue.waiting.append(task)
+        self._waiting.append(task)
 
     def finished(self, timeout_s: float) -> list[SampleOutcome]:
         self._hand_out()
@@ -93,14 +141,14 @@ class ProcessEngine:
 
     def _hand_out(self) -> None:
         for worker in self._workers:
-            if worker.ready and worker.task is None and self._queue.waiting:
+            if worker.ready and worker.task is None and self._waiting:
                 try:
                     # The worker waits for this, so it is read at once, however large it is.
-                    worker.pipe.send(self._queue.waiting[0])
+                    worker.pipe.send(self._waiting[0])
                 except OSError:
                     # It has died since; `finished` finds its pipe closed and replaces it.
                     continue
-                worker.task, worker.since = self._queue.waiting.popleft(), time.monotonic()
+                worker.task, worker.since = self._waiting.popleft(), time.monotonic()
 
     def _received(self, worker: _Worker, message: object) -> list[SampleOutcome]:
         if message == READY:
@@ -110,7 +158,7 @@ class ProcessEngine:
             raise TypeError(f"a worker sent {type(message).__name__}")
         worker.task = None
         self._failed_starts = 0
-        self._queue.done(message.position)
+        self._deaths.pop(message.position, None)
         return [message]
 
     # --- workers that end early ---
@@ -121,11 +169,18 @@ class ProcessEngine:
         if self._failed_starts >= FAILED_STARTS:
             raise WorkerDiedError("No worker process can be started.", hint="Its own messages stand above.")
         self._replace(worker)
-        if worker.task is None:
+        task = worker.task
+        if task is None:
+            return []
+        deaths = self._deaths.pop(task.position, 0) + 1
+        if deaths < TRIES:
+            self._deaths[task.position] = deaths
+            self._waiting.appendleft(task)
             return []
         code = worker.process.exitcode or 0
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return self._queue.worker_died(worker.task, "worker process", how)
+        error = WorkerDiedError(f"The worker process died {deaths} times on this sample (last: {how}).")
+        return [failure(self._job, task, error)]
 
     def _replace_overdue(self) -> list[SampleOutcome]:
         done = []

@@ -214,7 +214,7 @@ def _run(
             manifest=manifest,
             job=job,
             output=cell.results,
-            make_engine=(lambda: make_engine(job)) if make_engine else engine_factory(job, workers=conditions.workers),
+            make_engine=(lambda: make_engine(job)) if make_engine else engine_factory(job, conditions.workers),
             resume=True,
             budget_usd=None if budget is None else max(0.0, budget - spent_elsewhere),
             expected_cost_usd=expected_cost(job) if budget is not None else 0.0,
