@@ -24,6 +24,8 @@ from agenticiqa.tools.metrics.base import (
     Metric,
     MetricInputError,
     MetricSpec,
+    declarations,
+    declared,
 )
 from agenticiqa.tools.metrics.views import Picture, Views
 
@@ -39,59 +41,27 @@ __all__ = [
     "Views",
 ]
 
-_MODULES = {
-    "PSNR": "psnr",
-    "SSIM": "ssim",
-    "MS-SSIM": "ms_ssim",
-    "FSIM": "fsim",
-    "GMSD": "gmsd",
-    "VIF": "vif",
-    "VIFp": "vif_pixel",
-    "VSI": "vsi",
-    "NLPD": "nlpd",
-    "MDSI": "mdsi",
-    "HaarPSI": "haarpsi",
-    "PSNR-HVS-M": "psnr_hvs_m",
-    "CIEDE2000": "ciede2000",
-    "SSIMULACRA2": "ssimulacra2",
-    "NIQE": "niqe",
-    "BRISQUE": "brisque",
-    "PIQE": "piqe",
-    "sharpness": "sharpness",
-    "motion_blur": "motion_blur",
-    "noise": "noise",
-    "blockiness": "blockiness",
-    "ringing": "ringing",
-    "banding": "banding",
-    "clipping": "clipping",
-    "brightness": "brightness",
-    "contrast": "contrast",
-    "haze": "haze",
-    "colourfulness": "colourfulness",
-    "saturation": "saturation",
-    "colour_cast": "colour_cast",
-}
-
 
 class _LazyMetrics(Mapping[str, Metric]):
-    def __init__(self, modules: dict[str, str]) -> None:
-        self._modules = modules
+    def __init__(self) -> None:
         self._loaded: dict[str, Metric] = {}
         self._lock = threading.Lock()
 
     def __getitem__(self, name: str) -> Metric:
-        module_name = self._modules[name]
+        module_name = declarations()[name]["module"]
         with self._lock:
             if name not in self._loaded:
                 module = importlib.import_module(f"{__name__}.{module_name}")
-                self._loaded[name] = Metric(module.SPEC, module.measure, getattr(module, "make_map", None))
+                function = name.lower().replace("-", "_")
+                make_map = getattr(module, f"{function}_map", None)
+                self._loaded[name] = Metric(declared(name), getattr(module, function), make_map)
             return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
+        return iter(declarations())
 
     def __len__(self) -> int:
-        return len(self._modules)
+        return len(declarations())
 
 
-METRICS: Mapping[str, Metric] = _LazyMetrics(_MODULES)
+METRICS: Mapping[str, Metric] = _LazyMetrics()
