@@ -125,8 +125,9 @@ def declarations() -> dict[str, dict[str, Any]]:
 @cache
 def declared(name: str) -> MetricSpec:
     """The declaration of one of our metrics; KeyError where there is no such metric."""
-    fields: dict[str, Any] = {key: value for key, value in declarations()[name].items() if key != "module"}
-    return MetricSpec(name, **{key: tuple(each) if isinstance(each, list) else each for key, each in fields.items()})
+    stored = {key: value for key, value in declarations()[name].items() if key != "module"}
+    fields: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in stored.items()}
+    return MetricSpec(name, **fields)
 
 
 @dataclass(frozen=True, eq=False)
