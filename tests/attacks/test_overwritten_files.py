@@ -66,7 +66,6 @@ DESTROYING = [
     ("report", RESULTS, "-o", "results.html"),
     ("gate", RESULTS, "--min-score", "1", "--junit", RESULTS),
     ("tools", "calibrate", "--tool", "PSNR", "--data", OPINIONS, "-o", OPINIONS),
-    ("tools", "calibrate", "--tool", "PSNR", "--data", OPINIONS, "-o", "new.yaml", "--plot", "a.png"),
 ]
 
 
@@ -80,7 +79,8 @@ def test_no_output_is_an_input(
     overwrite: tuple[str, ...],
 ) -> None:
     before = contents(shelf)
-    ended = command_line(*words, *overwrite)
+    # A file of curves is added to, whatever is there: that command has no such option.
+    ended = command_line(*words, *(overwrite if words[0] != "tools" else ()))
     assert ended.code == 1, ended.out + ended.err
     assert contents(shelf) == before
     said = " ".join(ended.err.split())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agenticiqa.cli.measure import measure
-from agenticiqa.cli.options import ConfigOption, JsonOption, OverwriteOption, ToolsOption, check_outputs, numbers
+from agenticiqa.cli.options import ConfigOption, JsonOption, check_outputs, numbers
 from agenticiqa.cli.terminal import error_console, output_console, print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from agenticiqa.tools.registry import Tool
 
 WIDE_TERMINAL = 130
-app = typer.Typer(help="List, explain, fetch, run, calibrate and time measuring tools.", no_args_is_help=True)
+app = typer.Typer(help="List, explain, fetch, run and calibrate measuring tools.", no_args_is_help=True)
 app.command("run")(measure)
 
 NameArgument = Annotated[
@@ -149,60 +148,6 @@ def _settings(config: Path | None) -> ToolSettings:
     return load_settings(config).pipeline.tools
 
 
-# --- ``agenticiqa tools bench``: time per tool on this machine ---
-
-
-MOST_PIXELS = 120_000_000
-
-
-@app.command("bench")
-def bench(
-    size: Annotated[str, typer.Option(help="Width and height of the made picture.")] = "512x384",
-    repeats: Annotated[int, typer.Option(min=1, max=100, help="The fastest of these counts.")] = 3,
-    tool: ToolsOption = None,
-    json_output: JsonOption = False,
-    config: ConfigOption = None,
-) -> None:
-    """Time every tool that runs here, alone and without cache.
-
-    The ratio is to a mean squared difference of the same two pictures in plain NumPy, in the same run.
-    """
-    from rich.progress import track
-
-    from agenticiqa.tools.needs import YARDSTICK, time_tools
-    from agenticiqa.tools.registry import default_registry
-
-    width_height = _parsed(size)
-    registry = default_registry(_settings(config))
-    tools = [registry.find(name) for name in tool] if tool else registry.all()
-    timings = list(
-        track(
-            time_tools(tools, width_height, repeats), "Timing", len(tools),
-            console=error_console(), transient=True, disable=json_output,
-        )
-    )  # fmt: skip
-    if json_output:
-        print_json({"size": list(width_height), "repeats": repeats, "tools": [asdict(each) for each in timings]})
-        return
-    rows = [
-        [each.tool, _number(each.seconds and 1000 * each.seconds, ".2f"), _number(each.ratio, ".1f"), each.error or ""]
-        for each in sorted(timings, key=lambda timing: timing.seconds or float("inf"))
-    ]
-    print_table(("Tool", "Milliseconds", f"Times plain {YARDSTICK}", ""), rows)
-
-
-def _number(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
-
-
-def _parsed(size: str) -> tuple[int, int]:
-    found = re.fullmatch(r"\s*(\d{1,6})\s*[x×,]\s*(\d{1,6})\s*", size)
-    width, height = (int(found[1]), int(found[2])) if found else (0, 0)
-    if not 0 < width * height <= MOST_PIXELS:
-        raise typer.BadParameter("write --size as WIDTHxHEIGHT, for example 1920x1080.")
-    return width, height
-
-
 # --- ``agenticiqa tools calibrate``: a tool's curve from a user's own opinion scores ---
 
 
@@ -222,8 +167,6 @@ def calibrate(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Calibrations file to write; other tools in it stay.")
     ] = DEFAULT_OUTPUT,
-    plot: Annotated[Path | None, typer.Option(help="PNG file for a picture of the fit.")] = None,
-    overwrite: OverwriteOption = False,
     json_output: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
@@ -242,14 +185,11 @@ def calibrate(
     pictures = [path for each in opinions for path in (each.image, each.reference)]
     # The file with the curves is added to, not replaced: there it may be, an input it may not.
     check_outputs(output, inputs=[data, *pictures], overwrite=True)
-    check_outputs(plot, inputs=[data, output, *pictures], overwrite=overwrite)
     kept, raw = _measured(chosen, opinions, settings)
     groups = [str(each.reference or each.image) for each in kept]
     source = f"fitted on {len(kept)} opinion scores of {data.name}"
     fit = recalibration.refit(chosen, raw, [each.score for each in kept], groups, source)
     recalibration.add_to_file(output, chosen.name, fit.calibration)
-    if plot is not None:
-        recalibration.plot(fit, chosen.calibration, plot)
     if json_output:
         print_json(
             {
@@ -295,12 +235,14 @@ def _measured(tool: Tool, opinions: list[Opinion], settings: Settings) -> tuple[
 
 
 def _print(fit: Refit, left_out: int, output: Path) -> None:
+    from agenticiqa.tools.recalibration import CurveAgreement
+
     rows = [
-        [name, *(_number(getattr(agreement, figure, None), ".4f") for figure in ("srcc", "plcc", "rmse"))]
+        [name, *("" if value is None else f"{value:.4f}" for value in (agreement.srcc, agreement.plcc, agreement.rmse))]
         for name, agreement in (
             ("before", fit.before),
             ("after", fit.after),
-            ("after, on unseen pictures", fit.unseen),
+            ("after, on unseen pictures", fit.unseen or CurveAgreement(None, None, None)),
         )
     ]
     left = f", {left_out} left out" if left_out else ""

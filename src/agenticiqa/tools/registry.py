@@ -95,15 +95,13 @@ class Tool:
     def describe(self) -> str:
         """One line for a model that chooses tools."""
         kind = "full-reference" if self.needs_reference else "no-reference"
-        strengths = ", ".join(map(self._strength, self.strengths)) or "no particular distortion"
-        return (
-            f"{self.name} ({kind}): good at {strengths}. {self.entry.description if self.entry else self.spec.variant}."
-        )
-
-    def _strength(self, category: str) -> str:
-        """A category, with the distortions in it at which the tool was found the best of its type."""
-        best = self.entry.best_at.get(category, ()) if self.entry else ()
-        return f"{category} (best at {', '.join(kind.replace('_', ' ') for kind in best)})" if best else category
+        strengths = []
+        for category in self.strengths:
+            best = self.entry.best_at.get(category, ()) if self.entry else ()
+            named = ", ".join(distortion.replace("_", " ") for distortion in best)
+            strengths.append(f"{category} (best at {named})" if best else category)
+        about = self.entry.description if self.entry else self.spec.variant
+        return f"{self.name} ({kind}): good at {', '.join(strengths) or 'no particular distortion'}. {about}."
 
     def takes(self, size: tuple[int, int] | None) -> bool:
         """Whether a picture of (width, height) is neither too small nor too large; None: nobody knows yet."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import cv2
 import numpy as np
 
@@ -112,6 +114,7 @@ def _terms(one: Array, other: Array) -> tuple[FloatArray, FloatArray]:
 
 
 WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
+LAST = len(WEIGHTS) - 1
 
 
 def ms_ssim(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
@@ -122,35 +125,35 @@ def ms_ssim(test: Array | Views, reference: Array | Picture | None = None) -> Me
     1.0
     """
     views = Views.of(test, reference, declared("MS-SSIM"))
-    one: Array = views.test.luma8()
-    other: Array = views.reference.luma8()
     value, details = 1.0, {}
-    for level, weight in enumerate(WEIGHTS):
-        last = level == len(WEIGHTS) - 1
+    for level, (one, other) in enumerate(_scales(views)):
         similarity, structure = similarity_of(one, other)
-        term = similarity if last else structure
+        term = similarity if level == LAST else structure
         details[f"scale_{2**level}"] = term
-        value *= term**weight
-        if not last:
-            one, other = _halved(one), _halved(other)
+        value *= term ** WEIGHTS[level]
     return Measurement(value, details=details)
 
 
 def ms_ssim_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
     """The same product at every pixel; its mean is near the value, which multiplies means instead."""
     views = Views.of(test, reference, declared("MS-SSIM"))
-    one: Array = views.test.luma8()
-    other: Array = views.reference.luma8()
     product = np.ones(views.size, np.float32)
-    for level, weight in enumerate(WEIGHTS):
-        last = level == len(WEIGHTS) - 1
+    for level, (one, other) in enumerate(_scales(views)):
         similarity, structure = maps_of(one, other)
         step = 2**level
-        term = placed(similarity if last else structure, views.size, step, (REACH // 2 + 0.5) * step - 0.5)
-        product *= term**weight
-        if not last:
-            one, other = _halved(one), _halved(other)
+        term = placed(similarity if level == LAST else structure, views.size, step, (REACH // 2 + 0.5) * step - 0.5)
+        product *= term ** WEIGHTS[level]
     return product
+
+
+def _scales(views: Views) -> Iterator[tuple[Array, Array]]:
+    """Test and reference, from their own size to the coarsest."""
+    one: Array = views.test.luma8()
+    other: Array = views.reference.luma8()
+    yield one, other
+    for _ in range(LAST):
+        one, other = _halved(one), _halved(other)
+        yield one, other
 
 
 def _halved(image: Array) -> FloatArray:
