@@ -259,11 +259,15 @@ def build_registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
     tools, unavailable = [], {}
     for entry in load_catalogue().values():
         found = availability(entry, settings, folder)
-        if found.ready:
-            metric = make_metric(entry, found.provider, settings, folder)
-            tools.append(Tool(metric, calibrations.get(entry.name) or _opinion_itself(metric.spec), entry))
-        else:
+        if not found.ready:
             unavailable[entry.name] = found.reason
+            continue
+        metric = make_metric(entry, found.provider, settings, folder)
+        calibration = calibrations.get(entry.name)
+        if calibration is None and metric.spec.unit.startswith("opinion"):
+            source = "the value is an opinion already"
+            calibration = Calibration((0.0, 1.0, 0.0, 1.0, 0.0), source, metric.spec.range, True)
+        tools.append(Tool(metric, calibration, entry))
     return _pool(settings, ToolRegistry([*tools, *_plug_ins()], unavailable))
 
 
@@ -306,13 +310,6 @@ def _pool(settings: ToolSettings, everything: ToolRegistry) -> ToolRegistry:
         )  # fmt: skip
     kept = [tool for tool in everything.all() if tool.name not in left_out]
     return ToolRegistry(kept, {**everything.unavailable, **left_out})
-
-
-def _opinion_itself(spec: MetricSpec) -> Calibration | None:
-    """A metric whose unit is opinion needs no curve."""
-    if not spec.unit.startswith("opinion"):
-        return None
-    return Calibration((0.0, 1.0, 0.0, 1.0, 0.0), "the value is an opinion already", spec.range, True)
 
 
 def _entry_points() -> Sequence[metadata.EntryPoint]:

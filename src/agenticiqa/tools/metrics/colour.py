@@ -76,7 +76,8 @@ def difference(one: FloatArray, other: FloatArray) -> FloatArray:
     chroma_one, chroma_other = magnitude(a_one, b_one), magnitude(a_other, b_other)
     hue_one, hue_other = _hue(a_one, b_one), _hue(a_other, b_other)
 
-    lightness = _lightness_term(light_one, light_other)
+    offset = ((light_one + light_other) * np.float32(0.5) - 50) ** 2
+    lightness = (light_other - light_one) / (1 + np.float32(0.015) * offset / np.sqrt(20 + offset))
     chroma_sum = chroma_one + chroma_other
     mean_chroma = chroma_sum * np.float32(0.5)
     chroma = (chroma_other - chroma_one) / (1 + np.float32(0.045) * mean_chroma)
@@ -129,12 +130,6 @@ def _hue(a: FloatArray, b: FloatArray) -> FloatArray:
     hue = np.arctan2(b, a)
     hue[hue < 0] += FULL_TURN
     return hue
-
-
-def _lightness_term(one: FloatArray, other: FloatArray) -> FloatArray:
-    offset = ((one + other) * np.float32(0.5) - 50) ** 2
-    scale = 1 + np.float32(0.015) * offset / np.sqrt(20 + offset)
-    return np.asarray((other - one) / scale, np.float32)
 
 
 # --- Colourfulness probe ---

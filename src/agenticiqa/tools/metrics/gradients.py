@@ -148,7 +148,7 @@ def haarpsi(test: Array | Views, reference: Array | Picture | None = None) -> Me
     padding = Padding(0, odd)
     one = views.test.pooled_rgb(2, padding)
     other = views.reference.pooled_rgb(2, padding)
-    with_colour = not views.both_grey
+    with_colour = not (views.test.is_grey and views.reference.is_grey)
     kept = np.empty(one.shape[:2], np.float32)
     response = weight = 0.0
     for read, keep in strips_with_halo(one.shape[0], one.shape[1], REACH):
@@ -168,8 +168,8 @@ def haarpsi(test: Array | Views, reference: Array | Picture | None = None) -> Me
     # From the sigmoid's values for no and full similarity to 0 and 1.
     kept -= np.float32(0.5)
     kept *= np.float32(1 / (BEST - 0.5))
-    mean = response / weight
-    return Measurement(min(1.0, _unsquash(min(mean, BEST))), map=kept)
+    mean = min(response / weight, BEST)
+    return Measurement(min(1.0, (math.log(mean / (1 - mean)) / HAAR_ALPHA) ** 2), map=kept)
 
 
 def _haar_strip(one: FloatArray, other: FloatArray, with_colour: bool) -> tuple[list[FloatArray], list[FloatArray]]:
@@ -212,10 +212,6 @@ def _sigmoid(values: FloatArray) -> FloatArray:
     out = np.exp(values * np.float32(-HAAR_ALPHA))
     out += 1
     return np.asarray(np.reciprocal(out, out=out), np.float32)
-
-
-def _unsquash(mean: float) -> float:
-    return (math.log(mean / (1 - mean)) / HAAR_ALPHA) ** 2
 
 
 # --- NLPD: distance between normalised Laplacian pyramids ---

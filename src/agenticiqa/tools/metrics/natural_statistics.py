@@ -33,32 +33,22 @@ class Shapes(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _stored_window() -> Array:
-    """The 7×7 Gaussian window in float32, as other libraries keep it."""
-    kernel = _gaussian()
-    square = np.outer(kernel, kernel)
-    return np.asarray((square / square.sum()).astype(np.float32))
+def _windows() -> tuple[Array, Array]:
+    """The 7×7 Gaussian window in float32, as other libraries keep it; and ours, along one axis.
 
-
-@lru_cache(maxsize=1)
-def _window() -> Array:
-    """The Gaussian window along one axis.
-
-    The sum of the stored window misses one by a hair. In flat areas that hair decides whether a value counts as
+    The sum of the kept window misses one by a hair. In flat areas that hair decides whether a value counts as
     positive or negative, so ours sums to the same.
     """
-    kernel = _gaussian()
-    return np.asarray(kernel / kernel.sum() * np.sqrt(_stored_window().sum(dtype=np.float64)))
-
-
-def _gaussian() -> Array:
     offsets = np.arange(WINDOW_SIZE) - WINDOW_SIZE // 2
-    return np.asarray(np.exp(-(offsets**2) / (2 * WINDOW_SIGMA**2)))
+    kernel = np.exp(-(offsets**2) / (2 * WINDOW_SIGMA**2))
+    square = np.outer(kernel, kernel)
+    kept = (square / square.sum()).astype(np.float32)
+    return kept, kernel / kernel.sum() * np.sqrt(kept.sum(dtype=np.float64))
 
 
 def contrast_normalised(luma: Array, border: int) -> Array:
     """(x - mean) / (deviation + 1) with a 7×7 Gaussian window, for luma on the 0..255 scale."""
-    kernel = _window()
+    _, kernel = _windows()
     # Double precision: in flat areas the variance is a small difference of large numbers.
     x = luma.astype(np.float64)
     mean: Array = cv2.sepFilter2D(x, cv2.CV_64F, kernel, kernel, borderType=border)
@@ -77,7 +67,7 @@ def contrast_normalised_single(luma: Array, border: int) -> Array:
     In areas of one colour what is left is rounding, and its sign decides a side of the histogram: only the same
     arithmetic (the whole window, row by row, multiplied and added in one step) puts it on the same side.
     """
-    window = _stored_window()
+    window, _ = _windows()
     x = luma.astype(np.float32)
     mean: Array = cv2.filter2D(x, cv2.CV_32F, window, borderType=border)
     square: Array = cv2.filter2D(x * x, cv2.CV_32F, window, borderType=border)

@@ -211,10 +211,6 @@ class Views(Shared):
             raise MetricInputError("no reference picture was given")
         return self._reference
 
-    @property
-    def has_reference(self) -> bool:
-        return self._reference is not None
-
     def on_both(self, work: Callable[[Picture], T]) -> tuple[T, T]:
         """``work`` on the test picture and on the reference: side by side where OpenCV may use several threads.
 
@@ -232,7 +228,3 @@ class Views(Shared):
     @property
     def size(self) -> tuple[int, int]:
         return self.test.size
-
-    @property
-    def both_grey(self) -> bool:
-        return self.test.is_grey and self.reference.is_grey

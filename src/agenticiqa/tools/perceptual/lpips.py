@@ -115,12 +115,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     views = Views.of(test, reference, SPEC)
     maps = [each[0, 0] for each in outputs(GRAPH, views)]
     details = {f"layer_{index + 1}": float(each.mean(dtype=np.float64)) for index, each in enumerate(maps)}
-    return Measurement(sum(details.values()), map=_enlarged(maps, views.size), details=details)
-
-
-def _enlarged(maps: list[FloatArray], size: tuple[int, int]) -> FloatArray:
-    height, width = size
-    total = np.zeros(size, np.float32)
+    local = np.zeros(views.size, np.float32)
     for each in maps:
-        total += np.asarray(cv2.resize(each, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
-    return total
+        local += np.asarray(cv2.resize(each, views.size[::-1], interpolation=cv2.INTER_LINEAR), np.float32)
+    return Measurement(sum(details.values()), map=local, details=details)
