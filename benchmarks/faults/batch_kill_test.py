@@ -4,8 +4,8 @@
     python benchmarks/faults/batch_kill_test.py --full-disk          # as root: on a tmpfs that is too small
 
 Everything runs through the installed command on tiny pictures. Exit code 0 only if every sample is there exactly once
-and every line equals the undisturbed run's, byte for byte, apart from the times listed in
-agenticiqa.batch.results.VOLATILE.
+and every line equals the undisturbed run's, byte for byte, apart from the times of samples, calls
+and tools.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
-
-from agenticiqa.batch.results import without_volatile
 
 COMMAND = str(Path(sys.executable).with_name("agenticiqa"))
 PICTURES = 10
@@ -68,8 +66,13 @@ def finish(manifest: Path, output: Path, home: Path, *options: str) -> dict[str,
 
 
 def settled(output: Path) -> list[str]:
-    lines = output.read_bytes().splitlines()
-    return [json.dumps(without_volatile(json.loads(line)), ensure_ascii=False) for line in lines]
+    return [json.dumps(without_times(json.loads(line))) for line in output.read_bytes().splitlines()]
+
+
+def without_times(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: without_times(each) for key, each in value.items() if key not in ("timings", "seconds")}
+    return [without_times(each) for each in value] if isinstance(value, list) else value
 
 
 def lines_in(output: Path) -> int:

@@ -99,19 +99,14 @@ def _conditions(pipeline: PipelineSettings, *, measures_only: bool) -> tuple[str
         found += [f"prompts {read_prompts(pipeline.prompts, SHIPPED).sha256}"] if pipeline.prompts else []
         found += [f"allow {name}" for name in sorted(pipeline.tools.allow)]
         found += [f"deny {name}" for name in sorted(pipeline.tools.deny)]
-    if pipeline.tools.calibrations:
-        found.append(f"calibrations {_curves(pipeline.tools.calibrations)}")
+    curves = pipeline.tools.calibrations
+    if curves:
+        try:
+            which = hashlib.sha256(curves.read_bytes()).hexdigest() if isinstance(curves, Path) else curves
+        except OSError as error:
+            raise ConfigError(f"The calibration file {str(curves)!r} cannot be read ({error}).") from None
+        found.append(f"calibrations {which}")
     return tuple(found)
-
-
-def _curves(calibrations: str | Path) -> str:
-    """Which curves turn values into scores; a file's by what it holds."""
-    if isinstance(calibrations, str):
-        return calibrations
-    try:
-        return hashlib.sha256(calibrations.read_bytes()).hexdigest()
-    except OSError as error:
-        raise ConfigError(f"The calibration file {str(calibrations)!r} cannot be read ({error}).") from None
 
 
 def _check_limits(limits: RateLimits, *, remote: bool) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import weakref
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
+from agenticiqa.api.arguments import in_thread
 from agenticiqa.api.measure import dataframe
 from agenticiqa.batch.manifest import Manifest, RowsManifest, open_manifest
 from agenticiqa.batch.outputs import BatchOutput, flat_rows
@@ -23,8 +22,6 @@ from agenticiqa.pictures.inputs import Align
 from agenticiqa.runtime.files import ScratchFolder
 from agenticiqa.state import RunMode, known_parts
 
-P = ParamSpec("P")
-T = TypeVar("T")
 PicturePath = str | PathLike[str]
 Pictures = PicturePath | Iterable[PicturePath | Mapping[str, Any]]
 """A manifest, a folder, a pattern or a picture; or a list of paths and of rows with the columns of a manifest."""
@@ -79,19 +76,15 @@ def run_batch(  # noqa: PLR0913 - each says what it is
         use_cache=use_cache,
     )
     job = replace(prepare_job(request), leaves_nothing=not use_cache)
+    count = workers or default_workers(job)
     manifest: Manifest
     if isinstance(pictures, (str, PathLike)):
         manifest = open_manifest(fspath(pictures))
     else:
         manifest = RowsManifest(_row(each) for each in pictures)
-    if output is not None:
-        temporary, target = None, BatchOutput.named(Path(output))
-    else:
-        temporary = ScratchFolder("batch")
-        target = BatchOutput(temporary.path / "results.jsonl", "jsonl")
-    count = workers or default_workers(job)
-    if isinstance(manifest, RowsManifest):
         count = max(1, min(count, len(manifest)))
+    temporary = ScratchFolder("batch") if output is None else None
+    target = BatchOutput.named(temporary.path / "results.jsonl" if temporary else Path(str(output)))
     batch = Batch(
         manifest=manifest,
         job=job,
@@ -116,19 +109,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
     return BatchResults(target.lines, summary, temporary)
 
 
-def _in_thread(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """The same function for programs with an event loop."""
-
-    @wraps(function)
-    async def threaded(*args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.to_thread(function, *args, **kwargs)
-
-    threaded.__name__ = threaded.__qualname__ = f"a{function.__name__}"
-    threaded.__doc__ = f":func:`{function.__name__}` for programs with an event loop."
-    return threaded
-
-
-arun_batch = _in_thread(run_batch)
+arun_batch = in_thread(run_batch)
 
 
 class BatchResults:

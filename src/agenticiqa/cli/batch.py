@@ -133,7 +133,6 @@ def batch(
     budget_usd: Annotated[
         float | None, typer.Option(callback=finite, min=0, help="Start nothing that would probably exceed this.")
     ] = None,
-    max_samples: Annotated[int | None, typer.Option(min=1, help="At most so many samples.")] = None,
     sample_range: Annotated[str | None, typer.Option(help="FIRST:LAST, counted from 0, LAST left out.")] = None,
     memory: options.MemoryOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, estimate calls and cost.")] = False,
@@ -181,7 +180,7 @@ def batch(
     job = prepare_job(request)
     for note in replaced_backends(job):
         say(f"Warning: {note}")
-    selection = SampleRange.parse(sample_range, max_samples)
+    selection = SampleRange.parse(sample_range)
     with ExitStack() as stack:
         manifest = open_manifest(*sources)
         stack.callback(manifest.close)

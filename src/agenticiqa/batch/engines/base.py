@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from agenticiqa.batch.rate_limits import ProviderLimits, SampleClock, current_clock
+from agenticiqa.batch.rate_limits import SampleClock, current_clock
 from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task, failure
 from agenticiqa.errors import SampleTimeoutError
 from agenticiqa.runtime.runs import INTERRUPTED
@@ -52,7 +52,7 @@ class ThreadEngine:
     def __init__(self, job: BatchJob, workers: int) -> None:
         self.slots = workers
         self._job = job
-        self._worker = SampleWorker(job, ProviderLimits(job.limits))
+        self._worker = SampleWorker(job, limited=True)
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._outcomes: queue.SimpleQueue[SampleOutcome] = queue.SimpleQueue()
         self._running: dict[int, _Running] = {}
