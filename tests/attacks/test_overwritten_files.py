@@ -61,8 +61,6 @@ DESTROYING = [
     ("measure", "a.png", "--tool", "noise", "-o", "a.csv"),
     ("batch", MANIFEST, "--measure", "PSNR", "-o", MANIFEST),
     ("batch", TABLE, "--measure", "PSNR", "-o", TABLE),
-    ("batch", MANIFEST, "--measure", "PSNR", "-o", "a.png", "--format", "jsonl"),
-    ("batch", "a.png", "b.png", "--measure", "noise", "-o", "b.png", "--format", "csv"),
     ("report", RESULTS, "-o", "results.html"),
     ("gate", RESULTS, "--min-score", "1", "--junit", RESULTS),
     ("tools", "calibrate", "--tool", "PSNR", "--data", OPINIONS, "-o", OPINIONS),

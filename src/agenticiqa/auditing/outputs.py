@@ -56,20 +56,16 @@ def _link(target: Path, link: Path) -> None:
             raise OutputError(f"{str(link)!r} cannot be linked: {error.strerror or error}.") from error
 
 
-# --- An audit as a file: CSV, JSON, JSON Lines or Parquet by its name ---
+# --- An audit as a file: CSV, JSON or JSON Lines by its name ---
 
 
-ENDINGS = (".csv", ".json", ".jsonl", ".parquet")
+ENDINGS = (".csv", ".json", ".jsonl")
 
 
 def check_name(target: Path) -> None:
     """Refuse what cannot be written, before anything is spent."""
     if target.suffix.lower() not in ENDINGS:
         raise OutputError(f"{str(target)!r}: an audit is not written so.", hint=f"Name it {', '.join(ENDINGS)}.")
-    if target.suffix.lower() == ".parquet":
-        from agenticiqa.batch.outputs import check_installed
-
-        check_installed()
 
 
 def write_rows(rows: Rows, tabular: Rows, summary: Mapping[str, Any], target: Path) -> None:

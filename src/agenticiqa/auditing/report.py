@@ -283,7 +283,7 @@ class AuditReport:
         }
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """All rows as .csv, .json, .jsonl or .parquet."""
+        """All rows as .csv, .json or .jsonl."""
         target = Path(fspath(path))
         refuse_to_replace(target, overwrite=overwrite)
         write_rows(lambda: self, lambda: map(table_row, self), self._summary.as_dict(), target)

@@ -107,7 +107,9 @@ def _number(values: Mapping[str, Any], key: str) -> float | None:
         return None
     try:
         number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        raise ManifestError(f"{key} is too large a number.") from None
+    except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
         raise ManifestError(f"{key} is {value!r}, which is not a number.")

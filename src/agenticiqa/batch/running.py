@@ -54,7 +54,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
 ) -> BatchResults:
     """Assess many pictures, or with ``tools`` measure them. A picture that fails says why and stops no other.
 
-    ``query`` is the question of rows that bring none. ``output`` names a .jsonl, .csv or .parquet file; with
+    ``query`` is the question of rows that bring none. ``output`` names a .jsonl or .csv file; with
     ``resume`` what succeeded there is kept and the rest is done, with ``overwrite`` all is done anew. Without
     ``output`` nothing is written but temporary files, which go with the results; ``use_cache`` keeps replies and
     scores in the home folder. ``workers`` are processes of this machine, or threads where a remote model does the work.

@@ -17,7 +17,7 @@ TOLD_EVERY_S = 10.0
 def audit(
     source: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder, with its subfolders; or a pattern.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="All pictures as .csv, .json, .jsonl or .parquet.")
+        Path | None, typer.Option("--output", "-o", help="All pictures as .csv, .json or .jsonl.")
     ] = None,
     sheet: Annotated[Path | None, typer.Option(help="A contact sheet (.html) to look through in a browser.")] = None,
     thumbnails: Annotated[

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 from rich.console import Console
@@ -24,7 +24,7 @@ from agenticiqa.cli.terminal import STANDARD_OUTPUT, ExitCode, Interval, error_c
 if TYPE_CHECKING:
     from agenticiqa.batch.manifest import Manifest
     from agenticiqa.batch.manifest_checks import SampleRange
-    from agenticiqa.batch.outputs import BatchOutput, Format
+    from agenticiqa.batch.outputs import BatchOutput
     from agenticiqa.batch.runner import BatchSummary, StopSwitch, Tally
     from agenticiqa.batch.work import BatchJob
 
@@ -111,10 +111,7 @@ def batch(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where results go: .jsonl, .csv or .parquet; - prints JSON Lines."),
-    ] = None,
-    output_format: Annotated[
-        str | None, typer.Option("--format", help="'jsonl', 'csv' or 'parquet', whatever the output's name says.")
+        typer.Option("--output", "-o", help="Where results go: .jsonl or .csv; - prints JSON Lines."),
     ] = None,
     resume: options.ResumeOption = False,
     overwrite: options.OverwriteOption = False,
@@ -151,7 +148,7 @@ def batch(
     from agenticiqa.batch.runner import Batch, StopSwitch
 
     options.choose_one(resume=resume, overwrite=overwrite)
-    place = None if dry_run else _output(output, output_format, resume=resume, overwrite=overwrite, json=json_output)
+    place = None if dry_run else _output(output, resume=resume, overwrite=overwrite, json=json_output)
     of_agents: dict[str, object] = {
         "--backend": backend,
         "--query": query,
@@ -213,22 +210,18 @@ def batch(
     raise typer.Exit(summary.exit_code)
 
 
-def _output(
-    output: Path | None, output_format: str | None, *, resume: bool, overwrite: bool, json: bool
-) -> BatchOutput | BinaryIO:
+def _output(output: Path | None, *, resume: bool, overwrite: bool, json: bool) -> BatchOutput | BinaryIO:
     """The file for the results, or a stream: standard output, a pipe, a device."""
     from agenticiqa.batch.outputs import BatchOutput
     from agenticiqa.runtime.files import is_stream
 
-    options.one_of("--format", output_format, "jsonl", "csv", "parquet")
     if output is None:
         raise typer.BadParameter("--output is missing: name the file for the results, or - for standard output.")
     if output != STANDARD_OUTPUT and not is_stream(output):
-        return BatchOutput.named(output, cast("Format | None", output_format))
-    if resume or overwrite or json or output_format not in (None, "jsonl"):
+        return BatchOutput.named(output)
+    if resume or overwrite or json:
         raise typer.BadParameter(
-            f"--output {output} prints JSON Lines: --resume, --overwrite and other formats need a file, "
-            "--json the same place."
+            f"--output {output} prints JSON Lines: --resume and --overwrite need a file, --json the same place."
         )
     return output_stream(output)
 

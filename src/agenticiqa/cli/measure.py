@@ -36,7 +36,7 @@ def measure(
     align: options.AlignOption = "none",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where measurements go: .jsonl, .csv or .parquet; - prints JSON Lines."),
+        typer.Option("--output", "-o", help="Where measurements go: .jsonl or .csv; - prints JSON Lines."),
     ] = None,
     json_output: options.JsonOption = False,
     csv_output: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
