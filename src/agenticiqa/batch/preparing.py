@@ -76,7 +76,14 @@ def prepare_job(request: BatchRequest) -> BatchJob:
     else:
         tools, choices = (), backends_of(settings)
     remote = asks_elsewhere({role: choice.backend for role, choice in choices.items()})
-    _check_limits(request.limits, remote=remote)
+    # A limit that limits nothing would be noticed only on the bill.
+    unknown = sorted({*request.limits.requests, *request.limits.tokens} - {"*", *provider_names()})
+    if unknown:
+        raise ConfigError(
+            f"There is no provider {unknown[0]!r} to limit.", hint=f"Known: {', '.join(provider_names())}."
+        )
+    if (request.limits.requests or request.limits.tokens) and not remote:
+        raise ConfigError("Nothing here asks a remote model: --rpm and --tpm would have no effect.")
     use_cache = remote if request.use_cache is None else request.use_cache
     return BatchJob(
         settings=_for_many(settings, request, use_cache=use_cache, remote=remote),
@@ -107,18 +114,6 @@ def _conditions(pipeline: PipelineSettings, *, measures_only: bool) -> tuple[str
             raise ConfigError(f"The calibration file {str(curves)!r} cannot be read ({error}).") from None
         found.append(f"calibrations {which}")
     return tuple(found)
-
-
-def _check_limits(limits: RateLimits, *, remote: bool) -> None:
-    """A limit that limits nothing would be noticed only on the bill."""
-    named = {*limits.requests, *limits.tokens} - {"*"}
-    unknown = sorted(named - set(provider_names()))
-    if unknown:
-        raise ConfigError(
-            f"There is no provider {unknown[0]!r} to limit.", hint=f"Known: {', '.join(provider_names())}."
-        )
-    if (limits.requests or limits.tokens) and not remote:
-        raise ConfigError("Nothing here asks a remote model: --rpm and --tpm would have no effect.")
 
 
 def replaced_backends(job: BatchJob) -> list[str]:

@@ -79,8 +79,11 @@ def read_results(path: Path) -> Iterator[StoredLine]:
         size = os.fstat(file.fileno()).st_size
         offset = 0
         for number, raw in enumerate(file, 1):
-            record = _parsed(raw)
-            if record is not None:
+            try:
+                record = json.loads(raw) if raw.endswith(b"\n") else None
+            except ValueError:
+                record = None
+            if isinstance(record, dict) and "sample_id" in record and "status" in record:
                 yield StoredLine(offset, len(raw), record)
             elif offset + len(raw) < size:
                 raise OutputError(
@@ -169,13 +172,3 @@ class ResultsFile:
 
     def close(self) -> None:
         os.close(self._file)
-
-
-def _parsed(raw: bytes) -> dict[str, Any] | None:
-    if not raw.endswith(b"\n"):
-        return None
-    try:
-        record = json.loads(raw)
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) and "sample_id" in record and "status" in record else None

@@ -61,6 +61,12 @@ def run_batch(  # noqa: PLR0913 - each says what it is
 
     Raises before anything is spent when a row, a tool, a backend or the output cannot be used.
     """
+    if isinstance(tools, str):
+        raise ConfigError(f"tools={tools!r} is one text.", hint=f"Write tools=[{tools!r}].")
+    if tools and any(given is not None for given in (backend, query, max_replan_iterations, mode, without)):
+        raise ConfigError(
+            "With tools no model is asked: backend, query, max_replan_iterations, mode and without have no effect."
+        )
     request = BatchRequest(
         backend=backend,
         config=Path(config_dir) if config_dir is not None else None,
@@ -69,7 +75,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
         mode=mode,
         without=None if without is None else tuple(known_parts(without)),
         profile=profile,
-        tools=_checked_tools(tools, backend, query, max_replan_iterations, mode, without),
+        tools=tuple(tools),
         align=align,
         timeout_s=timeout_s,
         limits=RateLimits(_by_provider(requests_per_minute), _by_provider(tokens_per_minute)),
@@ -81,10 +87,16 @@ def run_batch(  # noqa: PLR0913 - each says what it is
     if isinstance(pictures, (str, PathLike)):
         manifest = open_manifest(fspath(pictures))
     else:
-        manifest = RowsManifest(_row(each) for each in pictures)
+        rows = (each if isinstance(each, Mapping) else {"image_path": each} for each in pictures)
+        manifest = RowsManifest(
+            {key: fspath(value) if isinstance(value, PathLike) else value for key, value in row.items()} for row in rows
+        )
         count = max(1, min(count, len(manifest)))
-    temporary = ScratchFolder("batch") if output is None else None
-    target = BatchOutput.named(temporary.path / "results.jsonl" if temporary else Path(str(output)))
+    if output is not None:
+        temporary, target = None, BatchOutput.named(Path(output))
+    else:
+        temporary = ScratchFolder("batch")
+        target = BatchOutput.named(temporary.path / "results.jsonl")
     batch = Batch(
         manifest=manifest,
         job=job,
@@ -154,16 +166,6 @@ class BatchResults:
         return f"<BatchResults: {self}>"
 
 
-def _checked_tools(tools: Sequence[str], *of_agents: object) -> tuple[str, ...]:
-    if isinstance(tools, str):
-        raise ConfigError(f"tools={tools!r} is one text.", hint=f"Write tools=[{tools!r}].")
-    if tools and any(given is not None for given in of_agents):
-        raise ConfigError(
-            "With tools no model is asked: backend, query, max_replan_iterations, mode and without have no effect."
-        )
-    return tuple(tools)
-
-
 def _by_provider(limit: PerMinute | None) -> dict[str, float]:
     if limit is None:
         return {}
@@ -172,9 +174,3 @@ def _by_provider(limit: PerMinute | None) -> dict[str, float]:
         if not 0 < number < float("inf"):
             raise ConfigError(f"{number!r} is no limit for {name}.", hint="Give a number above 0.")
     return limits
-
-
-def _row(picture: PicturePath | Mapping[str, Any]) -> Mapping[str, Any]:
-    if not isinstance(picture, Mapping):
-        return {"image_path": fspath(picture)}
-    return {key: fspath(value) if isinstance(value, PathLike) else value for key, value in picture.items()}

@@ -42,9 +42,7 @@ from agenticiqa.vocabulary import (
 if TYPE_CHECKING:
     from agenticiqa.api.assessor import AgenticIQA
     from agenticiqa.embedded.language.meaning.reader import Meaning, OptionMeaning
-    from agenticiqa.pictures.images import Box
     from agenticiqa.pictures.inputs import PictureInput
-    from agenticiqa.runtime.config import ImageLimits
 
 _NEXT = {"planner": "Executor: collecting evidence", "executor": "Summarizer: answering", "summarizer": "Finishing"}
 _SEVERITY_STYLE = {"none": "green", "slight": "green", "moderate": "yellow", "severe": "red", "extreme": "bold red"}
@@ -333,19 +331,19 @@ def assess(
     config: options.ConfigOption = None,
 ) -> None:
     """Answer a question about a picture: rate it, explain it, choose an option."""
+    from agenticiqa.pictures.regions import parse_region
+
     options.choose_one(json=json_output, quiet=quiet)
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
     scaling, chosen, left_out = options.chosen_align(align), options.chosen_mode(mode), options.parts_left_out(without)
-    inputs = [image, reference, *options.mask_files(region)]
+    inputs = [image, reference]
     options.check_outputs(report, inputs=inputs, overwrite=overwrite)
     silent = quiet or json_output
     with assessing(
         backend, config, quiet=quiet, json_output=json_output, no_cache=no_cache, memory=memory, profile=profile
     ) as assessor:
-        # Of a picture that is scaled, regions count in its reference's pixels.
-        masked = str(reference) if reference and scaling == "resize" else image
-        boxes = [_region(text, masked, assessor.limits) for text in region or []]
+        boxes = [parse_region(text) for text in region or []]
         regions = {name: box.as_list() for name, box in boxes}
         if len(regions) < len(boxes):
             raise typer.BadParameter("two --region options have the same name.")
@@ -389,13 +387,6 @@ def _picture(image: str) -> PictureInput:
     if image == STANDARD_INPUT:
         return sys.stdin.buffer.read()
     return picture_at(image)
-
-
-def _region(text: str, image: str, limits: ImageLimits) -> tuple[str, Box]:
-    from agenticiqa.pictures.regions import parse_region, read_region
-
-    # A mask is compared with the picture's size, which only a file gives before the run.
-    return read_region(text, Path(image), limits) if Path(image).is_file() else parse_region(text)
 
 
 # --- ``agenticiqa ask``: what a question means to the embedded backend, without a picture ---

@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
@@ -115,8 +115,7 @@ class ProcessEngine:
         scratch = ScratchFolder("worker")
         arguments = (theirs, self._job, self._threads, str(scratch.path))
         process = self._context.Process(target=self.target, args=arguments, daemon=True)
-        variables = {**_thread_limits(self._threads), **_SAFE_PATH}
-        with _environment(variables), _interrupts_held_back(), _main_module_hidden():
+        with _surroundings(self._threads):
             process.start()
         theirs.close()
         return _Worker(process, ours, scratch)
@@ -216,11 +215,6 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-# A new interpreter looks for its first modules in the working folder: a download that brings a multiprocessing.py would
-# have it run, with all keys in reach. The variable stops that.
-_SAFE_PATH = {"PYTHONSAFEPATH": "1"}
-
-
 def refuse_foreign_modules(folder: Path) -> None:
     """For Python 3.10, which does not know the variable: refuse a folder in which a worker would find foreign code."""
     for path in folder.iterdir():
@@ -232,32 +226,27 @@ def refuse_foreign_modules(folder: Path) -> None:
             )
 
 
-def _thread_limits(threads: int) -> dict[str, str]:
-    """Numeric libraries read these when they are loaded: workers together must not start more threads than cores."""
-    return dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
-
-
 @contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """For processes that are started inside; what the user has set stays."""
+def _surroundings(threads: int) -> Iterator[None]:
+    """For a process that is started inside: its environment, no program of the user's to run again, and no Ctrl-C."""
+    # Numeric libraries read these when they are loaded: workers together must not start more threads than cores.
+    variables = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
+    # A new interpreter looks for its first modules in the working folder: a download that brings a multiprocessing.py
+    # would have it run, with all keys in reach.
+    variables["PYTHONSAFEPATH"] = "1"
+    # What the user has set stays.
     new = {name: value for name, value in variables.items() if name not in os.environ}
-    os.environ.update(new)
-    try:
-        yield
-    finally:
-        for name in new:
-            del os.environ[name]
-
-
-@contextmanager
-def _main_module_hidden() -> Iterator[None]:
-    """A fresh interpreter would first run the user's program again, up to a guard that a short script has not."""
+    # A fresh interpreter would first run the user's program again, up to a guard that a short script has not.
     main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
+    with _interrupts_held_back():
+        os.environ.update(new)
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
+            for name in new:
+                del os.environ[name]
 
 
 @contextmanager
