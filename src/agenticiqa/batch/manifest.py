@@ -39,7 +39,6 @@ from agenticiqa.pictures.formats import (
 from agenticiqa.pictures.regions import parse_region
 from agenticiqa.runtime.files import ScratchFolder
 
-KNOWN_FIELDS = frozenset(Sample.model_fields) - {"carried"}
 # Halves of characters, and the end of a C string: no file name or question holds them.
 _NO_TEXT = re.compile("[\ud800-\udfff\0]")
 
@@ -63,25 +62,15 @@ def resolved_path(path: str, base: str) -> str:
 
 def sample_from_row(row: Mapping[str, Any], base: str) -> Sample:
     """The sample a row describes; ManifestError says what is wrong with it."""
-    values = {key: value for key, value in row.items() if value is not None and value != ""}
-    image = _text(values, "image_path")
-    if image is None:
+    known = {key: read(row[key], key) for key, read in _FIELDS.items() if row.get(key) not in (None, "")}
+    if "image_path" not in known:
         raise ManifestError("image_path is missing.")
-    known: dict[str, Any] = {
-        # Of several questions about one picture without ids, all but the first get numbers: see manifest_checks.py.
-        "sample_id": _text(values, "sample_id") or without_credentials(image),
-        "image_path": resolved_path(image, base),
-        "query": _text(values, "query"),
-        "answer": _text(values, "answer"),
-        "task_type": _text(values, "task_type"),
-        "mos": _number(values, "mos"),
-        "options": _options(values.get("options")),
-        "regions": _regions(values.get("regions")),
-    }
-    _check_answer(known["answer"], known["options"], known["query"])
-    reference = _text(values, "reference_path")
-    known["reference_path"] = resolved_path(reference, base) if reference else None
-    carried = {key: value for key, value in row.items() if key not in KNOWN_FIELDS}
+    # Of several questions about one picture without ids, all but the first get numbers: see manifest_checks.py.
+    known.setdefault("sample_id", without_credentials(known["image_path"]))
+    for key in known.keys() & {"image_path", "reference_path"}:
+        known[key] = resolved_path(known[key], base)
+    _check_answer(known.get("answer"), known.get("options"), known.get("query"))
+    carried = {key: value for key, value in row.items() if key not in _FIELDS}
     try:
         return Sample(**known, carried=carried)
     except ValidationError as error:
@@ -89,10 +78,7 @@ def sample_from_row(row: Mapping[str, Any], base: str) -> Sample:
         raise ManifestError(f"{problems}.") from None
 
 
-def _text(values: Mapping[str, Any], key: str) -> str | None:
-    value = values.get(key)
-    if value is None:
-        return None
+def _text(value: Any, key: str) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise ManifestError(f"{key} is {json.dumps(value)}, which is not text.")
     text = str(value)
@@ -101,10 +87,7 @@ def _text(values: Mapping[str, Any], key: str) -> str | None:
     return text
 
 
-def _number(values: Mapping[str, Any], key: str) -> float | None:
-    value = values.get(key)
-    if value is None:
-        return None
+def _number(value: Any, key: str) -> float:
     try:
         number = math.nan if isinstance(value, bool) else float(value)
     except OverflowError:
@@ -116,12 +99,10 @@ def _number(values: Mapping[str, Any], key: str) -> float | None:
     return number
 
 
-def _options(value: Any) -> list[str] | None:
+def _options(value: Any, key: str) -> list[str]:
     """A list, a JSON list as text, or texts divided by bars: ``A. blur|B. noise``."""
-    if value is None:
-        return None
     if isinstance(value, str):
-        value = _decoded(value, "options") if value.lstrip().startswith("[") else value.split("|")
+        value = _decoded(value, key) if value.lstrip().startswith("[") else value.split("|")
     if not isinstance(value, list) or not all(isinstance(each, (str, int, float)) for each in value):
         raise ManifestError("options are neither a list of texts nor texts divided by '|'.")
     options = [str(each).strip() for each in value]
@@ -140,20 +121,27 @@ def _check_answer(answer: str | None, given: list[str] | None, query: str | None
         raise ManifestError(f"answer is {answer!r}, which is none of the options {list(options.values())}.")
 
 
-def _regions(value: Any) -> dict[str, list[int]] | None:
+def _regions(value: Any, key: str) -> dict[str, list[int]] | None:
     """An object of boxes, the same as JSON text, or ``NAME=x,y,width,height`` divided by semicolons."""
-    if value is None:
-        return None
     try:
         if isinstance(value, str) and not value.lstrip().startswith("{"):
             return {name: box.as_list() for name, box in map(parse_region, value.split(";"))}
-        boxes = _decoded(value, "regions") if isinstance(value, str) else value
+        boxes = _decoded(value, key) if isinstance(value, str) else value
         if not isinstance(boxes, dict) or not all(isinstance(box, list) for box in boxes.values()):
             raise ManifestError('regions are not an object of the form {"NAME": [x, y, width, height]}.')
         pairs = [parse_region(f"{name}={','.join(map(str, box))}") for name, box in boxes.items()]
     except RegionError as error:
         raise ManifestError(f"regions: {error}") from None
     return {name: box.as_list() for name, box in pairs} or None
+
+
+_FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(("sample_id", "image_path", "query", "reference_path", "answer", "task_type"), _text),
+    "mos": _number,
+    "options": _options,
+    "regions": _regions,
+}
+"""How each known column is read; any other is carried along."""
 
 
 def _decoded(text: str | bytes, key: str = "") -> Any:

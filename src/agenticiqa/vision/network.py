@@ -328,17 +328,12 @@ def _reduced(picture: Image.Image, scale: float) -> Bytes:
 
 def _windows(picture: Bytes) -> list[Bytes]:
     """Windows at native resolution, spread over the picture."""
-    height, width = picture.shape[:2]
-    places = [(_start(height, down), _start(width, across)) for down, across in WINDOW_PLACES]
-    return [picture[top : top + WINDOW, left : left + WINDOW] for top, left in places]
-
-
-def _start(side: int, sixths: int) -> int:
-    """
-    >>> _start(3000, 3), _start(300, 5)
-    (1372, 44)
-    """
-    return min(max(side * sixths // 6 - WINDOW // 2, 0), max(side - WINDOW, 0))
+    found = []
+    for place in WINDOW_PLACES:
+        sides = zip(picture.shape, place, strict=False)
+        top, left = (min(max(side * at // 6 - WINDOW // 2, 0), max(side - WINDOW, 0)) for side, at in sides)
+        found.append(picture[top : top + WINDOW, left : left + WINDOW])
+    return found
 
 
 def _padded(pixels: Bytes, cell: int) -> Bytes:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import importlib
 import threading
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from agenticiqa.tools.metrics.base import (
     Array,
@@ -48,7 +49,7 @@ class _LazyMetrics(Mapping[str, Metric]):
         self._lock = threading.Lock()
 
     def __getitem__(self, name: str) -> Metric:
-        module_name = declarations()[name]["module"]
+        module_name = self._modules[name]
         with self._lock:
             if name not in self._loaded:
                 module = importlib.import_module(f"{__name__}.{module_name}")
@@ -58,10 +59,14 @@ class _LazyMetrics(Mapping[str, Metric]):
             return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(declarations())
+        return iter(self._modules)
 
     def __len__(self) -> int:
-        return len(declarations())
+        return len(self._modules)
+
+    @cached_property
+    def _modules(self) -> dict[str, str]:
+        return {name: fields["module"] for name, fields in declarations().items() if "module" in fields}
 
 
 METRICS: Mapping[str, Metric] = _LazyMetrics()

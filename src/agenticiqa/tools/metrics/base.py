@@ -117,7 +117,7 @@ class MetricSpec:
 
 @cache
 def declarations() -> dict[str, dict[str, Any]]:
-    """``metrics.yaml``: for each metric of ours, its module and the fields of its declaration."""
+    """``metrics.yaml``: for each metric of ours, its module, if it is here, and the fields of its declaration."""
     found: dict[str, dict[str, Any]] = read_data("tools/metrics/metrics.yaml")
     return found
 

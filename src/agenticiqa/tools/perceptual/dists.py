@@ -19,7 +19,8 @@ import numpy as np
 
 from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.runtime.files import atomic_file
-from agenticiqa.tools.metrics import Array, FloatArray, Measurement, Metric, MetricSpec, Picture, Views
+from agenticiqa.tools.metrics import Array, FloatArray, Measurement, Metric, Picture, Views
+from agenticiqa.tools.metrics.base import declared
 from agenticiqa.tools.perceptual.lpips import outputs
 
 GRAPH = Path(__file__).with_name("weights") / "dists_vgg16.onnx"
@@ -30,20 +31,7 @@ VGG_STAGES = (2, 2, 3, 3, 3)
 VGG_CHANNELS = (3, 64, 128, 256, 512, 512)
 _C = 1e-6
 
-SPEC = MetricSpec(
-    name="DISTS",
-    kind="FR",
-    range=(0.0, 1.0),
-    higher_is_better=False,
-    variant="VGG-16 at the picture's own size, without the authors' optional shrinking to 256 pixels: equals "
-    "pyiqa's dists",
-    paper="Ding, Ma, Wang and Simoncelli, IEEE TPAMI, 2020",
-    good_at=("Blurs", "Spatial distortions", "Compression"),
-    minimum_size=(32, 32),
-    bytes_per_pixel=1600,
-    # The first stage holds 64 numbers per pixel of both pictures, several times over.
-    max_megapixels=6.0,
-)
+SPEC = declared("DISTS")
 
 
 def metric(weights: Path) -> Metric:
