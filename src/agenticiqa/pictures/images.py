@@ -34,16 +34,19 @@ from agenticiqa.errors import (
     ImageTooLargeError,
     RegionError,
 )
-from agenticiqa.pictures.camera_files import (
+from agenticiqa.pictures.formats import (
+    CAMERA_RAW,
     DEVELOPED,
+    HEIF,
     RawFile,
     deep_heic,
     is_camera_raw,
     is_heic,
     is_raw_inside_tiff,
     open_heic,
+    readable_by_pillow,
+    readable_names,
 )
-from agenticiqa.pictures.formats import CAMERA_RAW, HEIF, readable_by_pillow, readable_names
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.files import stat_or_none
 
