@@ -86,21 +86,13 @@ class BatchOutput:
     A table can be written only as a whole: its lines stay beside it, for --resume.
     """
 
-    path: Path
-    format: Format
+    lines: Path
+    table: Path | None
+    """The file that is made of the lines, where they are not the result themselves."""
 
     @classmethod
     def named(cls, path: Path) -> BatchOutput:
-        return cls(path, format_of(path))
-
-    @property
-    def lines(self) -> Path:
-        return self.path if self.format == "jsonl" else self.path.with_name(self.path.name + ".jsonl")
-
-    @property
-    def table(self) -> Path | None:
-        """The file that is made of the lines, where they are not the result themselves."""
-        return None if self.format == "jsonl" else self.path
+        return cls(path, None) if format_of(path) == "jsonl" else cls(path.with_name(path.name + ".jsonl"), path)
 
     @contextmanager
     def held(self, *, resume: bool, overwrite: bool) -> Iterator[None]:
@@ -109,13 +101,13 @@ class BatchOutput:
             # The batch looks after its lines itself.
             yield
             return
-        if self.path.exists() and not (resume or overwrite):
+        if self.table.exists() and not (resume or overwrite):
             raise OutputError(
-                f"{str(self.path)!r} is there already.", hint="--resume continues it, --overwrite starts afresh."
+                f"{str(self.table)!r} is there already.", hint="--resume continues it, --overwrite starts afresh."
             )
-        with locked(self.path):
+        with locked(self.table):
             yield
-            write_table(flat_rows(self.lines), self.path, self.format)
+            write_table(flat_rows(self.lines), self.table, "csv")
 
 
 def write_table(rows: Rows, target: Path, form: Format) -> None:

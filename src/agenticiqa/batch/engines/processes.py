@@ -30,8 +30,6 @@ from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task, f
 from agenticiqa.errors import ConfigError, WorkerDiedError
 from agenticiqa.runtime.files import ScratchFolder
 
-TRIES = 2
-"""How often a sample is begun whose worker dies on it."""
 FAILED_STARTS = 3
 LAST_WAIT_S = 2.0
 
@@ -94,14 +92,14 @@ class ProcessEngine:
     target: Callable[[Connection, BatchJob, int, str], None] = staticmethod(serve)
     """What a worker process runs."""
 
-    def __init__(self, job: BatchJob, workers: int, threads_each: int | None = None) -> None:
+    def __init__(self, job: BatchJob, workers: int) -> None:
         # As many waiting here as are being worked on: the next one is handed out before results are written down.
         self.slots = 2 * workers
         self._job = job.with_memory_of_one(workers)
-        self._threads = threads_each or max(1, usable_cores() // workers)
+        self._threads = max(1, usable_cores() // workers)
         self._waiting: deque[Task] = deque()
-        self._deaths: dict[int, int] = {}
-        """How often a worker died on the sample at a position."""
+        self._died_once: set[int] = set()
+        """Positions of samples on which a worker died: the second time they fail."""
         self._failed_starts = 0
         if sys.version_info < (3, 11):
             refuse_foreign_modules(Path.cwd())
@@ -157,7 +155,7 @@ class ProcessEngine:
             raise TypeError(f"a worker sent {type(message).__name__}")
         worker.task = None
         self._failed_starts = 0
-        self._deaths.pop(message.position, None)
+        self._died_once.discard(message.position)
         return [message]
 
     # --- workers that end early ---
@@ -171,14 +169,13 @@ class ProcessEngine:
         task = worker.task
         if task is None:
             return []
-        deaths = self._deaths.pop(task.position, 0) + 1
-        if deaths < TRIES:
-            self._deaths[task.position] = deaths
+        if task.position not in self._died_once:
+            self._died_once.add(task.position)
             self._waiting.appendleft(task)
             return []
         code = worker.process.exitcode or 0
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        error = WorkerDiedError(f"The worker process died {deaths} times on this sample (last: {how}).")
+        error = WorkerDiedError(f"The worker process died twice on this sample (last: {how}).")
         return [failure(self._job, task, error)]
 
     def _replace_overdue(self) -> list[SampleOutcome]:
@@ -238,15 +235,16 @@ def _surroundings(threads: int) -> Iterator[None]:
     new = {name: value for name, value in variables.items() if name not in os.environ}
     # A fresh interpreter would first run the user's program again, up to a guard that a short script has not.
     main = sys.modules["__main__"]
-    with _interrupts_held_back():
-        os.environ.update(new)
-        sys.modules["__main__"] = ModuleType("__main__")
-        try:
+    os.environ.update(new)
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        # Inside: what it starts is a new interpreter too.
+        with _interrupts_held_back():
             yield
-        finally:
-            sys.modules["__main__"] = main
-            for name in new:
-                del os.environ[name]
+    finally:
+        sys.modules["__main__"] = main
+        for name in new:
+            del os.environ[name]
 
 
 @contextmanager
