@@ -65,12 +65,6 @@ class Recent(Generic[Made]):
         return found
 
 
-def thread_limit() -> int:
-    """What OMP_NUM_THREADS allows, as other numeric libraries read it; 0 leaves the choice to ONNX Runtime."""
-    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    return int(first) if first.isdigit() else 0
-
-
 def open_session(
     data: bytes, threads: int = 0, weights: Mapping[str, NDArray[Any]] | None = None, *, keeps_memory: bool = True
 ) -> Any:
@@ -86,7 +80,9 @@ def open_session(
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or thread_limit()
+    # What OMP_NUM_THREADS allows, as other numeric libraries read it; 0 leaves the choice to ONNX Runtime.
+    allowed = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    options.intra_op_num_threads = threads or (int(allowed) if allowed.isdigit() else 0)
     options.log_severity_level = 3
     # Planning memory for each new size of picture costs a tenth of a second at the first look and gains nothing later.
     options.enable_mem_pattern = False
