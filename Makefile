@@ -5,7 +5,6 @@ BIN    := $(VENV)/bin
 UV     := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python
 # Peers for `make parity` and `make bench`. torch 2.13.0 first: whatever depends on torch is then satisfied.
 PEERS  := .venv-peers
-RAY    := .venv-ray
 # The service as it is installed: under an interpreter that every user of the machine can run.
 SERVICE := .venv-service
 SYSTEM_PYTHON ?= /usr/bin/python3
@@ -17,7 +16,7 @@ TORCH  ?= torch==2.13.0 torchvision==0.28.0
 # Python keeps what it compiled: hundreds of processes start here, and compiling is most of what a start takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test hard fuzz snippets docs lint browser nginx ray parity bench eval-embedded clean
+.PHONY: help demo test hard fuzz snippets docs lint browser nginx parity bench eval-embedded clean
 
 help:
 	@echo "make demo    install, then assess the sample pictures"
@@ -30,7 +29,6 @@ help:
 	@echo "make parity  compare with other libraries and a tiny Qwen2.5-VL (installs torch; slow)"
 	@echo "make browser the web page in a real Chromium, with axe (needs chromium and npm)"
 	@echo "make nginx   the service as its systemd unit starts it, behind a real nginx (needs nginx and openssl)"
-	@echo "make ray     batches on Ray actors (installs Ray)"
 	@echo "make bench   speed, always as a ratio to a peer measured in the same run"
 	@echo "make eval-embedded DATA=folder   the embedded model on pictures (training/README.md says which)"
 	@echo "make clean   remove environments and what the others made"
@@ -119,16 +117,6 @@ parity: $(PEERS)/.installed
 	PYTHONPATH=src $(PEERS)/bin/python tests/parity/make_reference_values.py
 	PYTHONPATH=src $(PEERS)/bin/python tests/parity/compare.py
 
-# Ray in an environment of its own: it is heavy.
-$(RAY)/.installed: pyproject.toml
-	$(PYTHON) -m venv $(RAY)
-	$(RAY)/bin/pip install --quiet -e '.[ray]' pytest
-	@touch $@
-
-ray: $(RAY)/.installed
-	$(RAY)/bin/python -m pytest tests/ray_actors -o addopts="--import-mode=importlib -ra" -p no:cacheprovider
-	$(RAY)/bin/python benchmarks/faults/batch_kill_test.py --engine ray --samples 1200 --kills 3
-
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/speed/pipeline_overhead.py
 	$(BIN)/python benchmarks/speed/embedded_cost.py
@@ -149,4 +137,4 @@ eval-embedded: $(VENV)/.installed-dev
 	PYTHONPATH=. $(BIN)/python -m training.embedded.region_accuracy --data $(DATA)
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(RAY) $(SERVICE) $(DOCS) build dist .coverage* htmlcov demo-output
+	rm -rf $(VENV) $(PEERS) $(SERVICE) $(DOCS) build dist .coverage* htmlcov demo-output

@@ -20,7 +20,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from agenticiqa.tools.perceptual import dists, lpips
-from agenticiqa.tools.perceptual.conversion import converted, find_source, read_pickled_arrays
+from agenticiqa.tools.perceptual.dists import converted, find_source, read_pickled_arrays
 
 ALEXNET_FILE = "weights/alexnet.ckpt"
 OPSET = 13

@@ -28,9 +28,9 @@ from agenticiqa.embedded.answering import chances as bounds
 from agenticiqa.embedded.answering import options, words
 from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, Evidence, SeenEvidence
 from agenticiqa.embedded.backend import EmbeddedBackend
+from agenticiqa.embedded.looking import Looker
 from agenticiqa.embedded.properties import properties
 from agenticiqa.embedded.question import ParsedQuestion, read_question, understand
-from agenticiqa.embedded.looking import Looker
 from agenticiqa.embedded.readings.base import PropertyReading
 from agenticiqa.nodes.summarizer import select_mode
 from agenticiqa.pictures.images import LoadedImage, decode_image, load_image

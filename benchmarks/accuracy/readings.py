@@ -25,8 +25,8 @@ import numpy as np
 from PIL import Image
 
 from agenticiqa.embedded.answering.chances import claim_chance
-from agenticiqa.embedded.properties import properties
 from agenticiqa.embedded.looking import Look, Looker
+from agenticiqa.embedded.properties import properties
 from agenticiqa.embedded.readings.base import PropertyReading, reader_of
 from agenticiqa.pictures.images import Box, load_image
 from agenticiqa.research.distortions import distort

@@ -2,11 +2,10 @@
 
     python benchmarks/faults/batch_kill_test.py --samples 500 --kills 20
     python benchmarks/faults/batch_kill_test.py --full-disk          # as root: on a tmpfs that is too small
-    python benchmarks/faults/batch_kill_test.py --engine ray         # kills Ray workers instead of the runner
 
 Everything runs through the installed command on tiny pictures. Exit code 0 only if every sample is there exactly once
-and every line equals the undisturbed run's, byte for byte, apart from the times listed in
-agenticiqa.batch.results.VOLATILE.
+and every line equals the undisturbed run's, byte for byte, apart from the times of samples, calls
+and tools.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
-
-from agenticiqa.batch.results import without_volatile
 
 COMMAND = str(Path(sys.executable).with_name("agenticiqa"))
 PICTURES = 10
@@ -69,8 +66,13 @@ def finish(manifest: Path, output: Path, home: Path, *options: str) -> dict[str,
 
 
 def settled(output: Path) -> list[str]:
-    lines = output.read_bytes().splitlines()
-    return [json.dumps(without_volatile(json.loads(line)), ensure_ascii=False) for line in lines]
+    return [json.dumps(without_times(json.loads(line))) for line in output.read_bytes().splitlines()]
+
+
+def without_times(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: without_times(each) for key, each in value.items() if key not in ("timings", "seconds")}
+    return [without_times(each) for each in value] if isinstance(value, list) else value
 
 
 def lines_in(output: Path) -> int:
@@ -132,42 +134,10 @@ def fill_disk(folder: Path, manifest: Path, output: Path, undisturbed: Path, opt
         subprocess.run(["umount", str(disk)], check=True)
 
 
-def ray_workers(runner: int) -> list[int]:
-    """Our actors that are at work: descendants of the runner whose title says so."""
-    found = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True)
-    table = [line.split(None, 2) for line in found.stdout.splitlines()]
-    parents = {int(pid): int(parent) for pid, parent, *_ in table}
-
-    def is_ours(pid: int) -> bool:
-        while pid in parents and pid != runner:
-            pid = parents[pid]
-        return pid == runner
-
-    return [int(pid) for pid, _, *title in table if "ray::ActorBody.work" in "".join(title) and is_ours(int(pid))]
-
-
-def kill_ray_workers(folder: Path, manifest: Path, output: Path, kills: int, options: list[str]) -> None:
-    process = start(manifest, output, folder / "home", *options)
-    killed = 0
-    last = 0
-    while process.poll() is None:
-        if killed < kills and lines_in(output) >= last + 20 and (workers := ray_workers(process.pid)):
-            os.kill(random.choice(workers), signal.SIGKILL)
-            killed += 1
-            last = lines_in(output)
-            print(f"killed a Ray worker at {last} lines", flush=True)
-        time.sleep(0.01)
-    out, err = process.communicate()
-    if process.returncode or killed < kills:
-        raise SystemExit(f"FAILED: code {process.returncode}, {killed} workers killed: {err[-2000:]}")
-    print(f"{killed} Ray workers killed, failed samples: {json.loads(out)['failed']}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--samples", type=int, default=500)
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--engine", choices=("local", "ray"), default="local")
     parser.add_argument("--workers", default="2")
     parser.add_argument("--full-disk", action="store_true")
     chosen = parser.parse_args()
@@ -181,11 +151,8 @@ def main() -> None:
             fill_disk(folder, manifest, folder / "disk" / "results.jsonl", undisturbed, options)
             return
         output = folder / "results.jsonl"
-        if chosen.engine == "ray":
-            kill_ray_workers(folder, manifest, output, chosen.kills, [*options, "--engine", "ray"])
-        else:
-            kill_runs(folder, manifest, output, chosen.samples, chosen.kills, options)
-            finish(manifest, output, folder / "home", *options)
+        kill_runs(folder, manifest, output, chosen.samples, chosen.kills, options)
+        finish(manifest, output, folder / "home", *options)
         compare(output, undisturbed, chosen.samples)
 
 

@@ -88,7 +88,7 @@ def test_a_batch_that_is_killed_with_its_workers_leaves_nothing_for_long(
     running.communicate()
     with manifest.open("rb") as rows:
         again = command_line.start(
-            "batch", "-", "--measure", "PSNR", "--max-samples", "2", "-w", "1", "-o", "s.jsonl", stdin=rows
+            "batch", "-", "--measure", "PSNR", "--sample-range", ":2", "-w", "1", "-o", "s.jsonl", stdin=rows
         )
         out, err = again.communicate(timeout=120)
     assert again.returncode in (0, 1, 2), out + err

@@ -195,10 +195,10 @@ def test_order_that_cannot_be_written_keeps_every_result(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", fail)
         with pytest.raises(OutputError, match="could not be put in order"):
-            results.put_in_order(spans)
+            results.put_in_order(lambda: spans)
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.glob("results*")] == ["results.jsonl"]
-    results.put_in_order(spans)
+    results.put_in_order(lambda: spans)
     results.close()
     assert [record["sample_id"] for record in records(path)] == ["a", "b"]
 

@@ -47,19 +47,6 @@ def test_failed_samples_are_named_and_resumed(run, tmp_path, manifest, folder):
     assert done.json["exit_code"] == 0
 
 
-@pytest.mark.hard
-def test_parquet(run, manifest, folder):
-    import pyarrow.parquet
-
-    done = run("batch", str(manifest), "-o", "r.parquet", "--format", "parquet", "--measure", "PSNR", "--workers", "1")
-    assert done.code == 0, done.err
-    table = pyarrow.parquet.read_table(folder / "r.parquet")
-    assert table.column("sample_id").to_pylist() == ["s0", "s1", "s2", "s3"]
-    assert table.column("PSNR").to_pylist() == [
-        each["measurements"][0]["raw"] for each in records(folder / "r.parquet.jsonl")
-    ]
-
-
 def test_dry_run_lists_every_problem_and_writes_nothing(run, tmp_path, folder):
     make_pictures(tmp_path / "set", 1)
     rows = [{"sample_id": "a", "image_path": "noisy0.png"}, {"sample_id": "a", "image_path": "gone.png"}, {}]
@@ -98,13 +85,10 @@ def test_dry_run_estimates_calls_and_cost(run, manifest):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--format", "xml"), "'--format'"),
-        (("--engine", "spark"), "'--engine'"),
         (("--align", "crop"), "'--align'"),
         (("--resume", "--overwrite"), "contradict"),
         (("--rpm", "fast"), "not a limit"),
         (("--sample-range", "3"), "not a range"),
-        (("--address", "auto"), "--engine ray"),
         (("--measure", "PSNR"), "--backend has no effect"),
         (("--rpm", "60"), "would have no effect"),
         (("--rpm", "opnai=60"), "no provider 'opnai'"),
@@ -278,8 +262,6 @@ def test_csv_by_name_with_its_lines_beside_it(run, manifest, folder):
 def test_name_that_says_no_format_is_refused_before_any_work(run, manifest, folder):
     done = run("batch", str(manifest), "-o", "r.xlsx", "--measure", "PSNR")
     assert (done.code, "not written as .xlsx" in done.err, list(folder.iterdir())) == (1, True, [])
-    assert run("batch", str(manifest), "-o", "r.txt", "--format", "jsonl", "--measure", "PSNR", "-w", "1").code == 0
-    assert len(records(folder / "r.txt")) == 4
 
 
 @pytest.mark.hard

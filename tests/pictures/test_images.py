@@ -14,7 +14,7 @@ from PIL import Image
 
 from agenticiqa.errors import ImageError, ImageFormatError, ImageNotFoundError, ImageTooLargeError, RegionError
 from agenticiqa.pictures.images import Box, LoadedImage, decode_image, load_image, png_bytes
-from agenticiqa.pictures.regions import check_regions, find_region, parse_region, read_region, region_from_mask
+from agenticiqa.pictures.regions import check_regions, find_region, parse_region
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.tools.metrics import METRICS
 from support.pictures import png_header_claiming, save, scene
@@ -310,32 +310,3 @@ def test_regions_are_found_by_name() -> None:
     """SC-29: article and case do not matter; an unknown name has no region."""
     assert find_region("Vehicle", {"the vehicle": [1, 2, 3, 4]}) == Box(1, 2, 3, 4)
     assert find_region("sky", {"vehicle": [1, 2, 3, 4]}) is None
-
-
-def test_a_mask_becomes_the_largest_box_inside_it(tmp_path):
-    Image.new("RGB", (200, 160)).save(tmp_path / "picture.png")
-    mask = np.zeros((160, 200), np.uint8)
-    mask[40:120, 60:140] = 255
-    mask[60:64, 140:190] = 255
-    Image.fromarray(mask).save(tmp_path / "mask.png")
-    name, box = read_region(f"vehicle={tmp_path / 'mask.png'}", tmp_path / "picture.png", ImageLimits())
-    assert name == "vehicle"
-    assert box.as_list() == pytest.approx([60, 40, 80, 80], abs=4)
-    assert read_region("vehicle=1,2,3,4", tmp_path / "picture.png", ImageLimits())[1].as_list() == [1, 2, 3, 4]
-
-
-def test_a_ragged_mask_becomes_the_box_around_it_and_says_so(tmp_path, caplog):
-    Image.new("RGB", (200, 160)).save(tmp_path / "picture.png")
-    mask = np.eye(160, 200, dtype=np.uint8) * 255
-    Image.fromarray(mask).save(tmp_path / "mask.png")
-    box = region_from_mask(tmp_path / "mask.png", tmp_path / "picture.png", ImageLimits())
-    assert box.as_list() == [0, 0, 160, 160]
-    assert "box around its mask" in caplog.text
-
-
-@pytest.mark.parametrize(("size", "message"), [((200, 160), "marks nothing"), ((20, 16), "20×16")])
-def test_a_mask_that_cannot_be_used_is_refused(tmp_path, size, message):
-    Image.new("RGB", (200, 160)).save(tmp_path / "picture.png")
-    Image.new("L", size).save(tmp_path / "mask.png")
-    with pytest.raises(RegionError, match=message):
-        region_from_mask(tmp_path / "mask.png", tmp_path / "picture.png", ImageLimits())

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from agenticiqa import AgenticIQA
 from agenticiqa.api.comparison import compare_pictures
-from agenticiqa.cli.main import build_app
 from agenticiqa.errors import ImageTooLargeError
 from agenticiqa.nodes.results import Assessment, Comparison
-from agenticiqa.pictures.regions import read_region
 from agenticiqa.reports import comparison
 from agenticiqa.reports.assessment import NO_PICTURES, notebook_view, render_report, report_item
 from agenticiqa.reports.comparison import open_pictures
@@ -65,13 +61,6 @@ def test_maps(result: Assessment, tmp_path: Path):
         write_maps(result, assessor.tools, MapFolder(tmp_path / "maps"), TOO_SMALL)
 
 
-def test_regions(picture: Path, tmp_path: Path):
-    mask = save(tmp_path / "mask.png", np.full_like(scene(), 255))
-    assert read_region(f"all={mask}", picture, LARGE_ENOUGH)[0] == "all"
-    with pytest.raises(ImageTooLargeError):
-        read_region(f"all={mask}", picture, TOO_SMALL)
-
-
 def test_comparisons(compared: Comparison, tmp_path: Path):
     assert "data:image/jpeg" in comparison.render_page(compared, LARGE_ENOUGH)
     assert "data:image/jpeg" not in comparison.render_page(compared, TOO_SMALL)
@@ -87,13 +76,3 @@ def test_pictures_in_replies_of_the_mcp_server(result: Assessment, compared: Com
         _map_content(result, TOO_SMALL)
     with pytest.raises(ImageTooLargeError):
         _difference_content(Path(compared.image_a), Path(compared.image_b), None, TOO_SMALL)
-
-
-def test_a_configuration_reaches_the_mask_of_a_region(picture: Path, tmp_path: Path):
-    (tmp_path / "configs").mkdir()
-    (tmp_path / "configs" / "pipeline.yaml").write_text("images: {max_pixels: 1000}\n", encoding="utf-8")
-    mask = save(tmp_path / "mask.png", np.full_like(scene(), 255))
-    given = ["assess", str(picture), "--region", f"all={mask}", "--config", str(tmp_path / "configs")]
-    done = CliRunner().invoke(build_app(["assess"]), given)
-    assert done.exit_code != 0
-    assert "pixels" in str(done.exception or done.output)

@@ -16,15 +16,21 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from agenticiqa.batch.engines.base import Engine, ThreadEngine, serve
-from agenticiqa.batch.engines.processes import ProcessEngine
+from agenticiqa.batch.engines.base import Engine, ThreadEngine
+from agenticiqa.batch.engines.processes import ProcessEngine, serve
 from agenticiqa.batch.manifest import open_manifest
 from agenticiqa.batch.preparing import BatchRequest, prepare_job
-from agenticiqa.batch.results import without_volatile
 from agenticiqa.batch.runner import Batch, BatchSummary
 from agenticiqa.batch.work import BatchJob, SampleWorker, Task
 
 TOOLS = ("PSNR", "SSIM")
+VOLATILE = (
+    "metadata.timings",
+    "metadata.call_log[].seconds",
+    "executor_evidence.tool_logs[].seconds",
+    "measurements[].seconds",
+)
+"""All that differs between two runs of the same batch, apart from what a cache or a model's mood changes."""
 
 
 def make_pictures(folder: Path, count: int = 4) -> None:
@@ -92,6 +98,26 @@ def run_faulty_batch(manifest: str, output: str) -> None:
 
 def records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def without_volatile(record: dict[str, Any]) -> dict[str, Any]:
+    """A result without what :data:`VOLATILE` names, for comparing two runs."""
+    copy: dict[str, Any] = json.loads(json.dumps(record))
+    for path in VOLATILE:
+        _remove(copy, path.split("."))
+    return copy
+
+
+def _remove(value: Any, path: list[str]) -> None:
+    if not isinstance(value, dict):
+        return
+    name, *rest = path
+    if not rest:
+        value.pop(name, None)
+        return
+    inner = value.get(name.removesuffix("[]"))
+    for each in (inner or []) if name.endswith("[]") else [inner]:
+        _remove(each, rest)
 
 
 def settled(path: Path) -> list[str]:

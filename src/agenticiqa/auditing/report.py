@@ -235,7 +235,7 @@ class AuditReport:
         return {row["path"]: best[position] for position, row in enumerate(self) if position in best}
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """All rows as .csv, .jsonl or .parquet; lines of JSON keep findings with their reasons."""
+        """All rows as .csv or .jsonl; lines of JSON keep findings with their reasons."""
         target = Path(fspath(path))
         form = format_of(target)
         refuse_to_replace(target, overwrite=overwrite)

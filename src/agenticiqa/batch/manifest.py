@@ -11,8 +11,7 @@ import re
 import shutil
 import sqlite3
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,7 +39,6 @@ from agenticiqa.pictures.formats import (
 from agenticiqa.pictures.regions import parse_region
 from agenticiqa.runtime.files import ScratchFolder
 
-KNOWN_FIELDS = frozenset(Sample.model_fields) - {"carried"}
 # Halves of characters, and the end of a C string: no file name or question holds them.
 _NO_TEXT = re.compile("[\ud800-\udfff\0]")
 
@@ -64,25 +62,15 @@ def resolved_path(path: str, base: str) -> str:
 
 def sample_from_row(row: Mapping[str, Any], base: str) -> Sample:
     """The sample a row describes; ManifestError says what is wrong with it."""
-    values = {key: value for key, value in row.items() if value is not None and value != ""}
-    image = _text(values, "image_path")
-    if image is None:
+    known = {key: read(row[key], key) for key, read in _FIELDS.items() if row.get(key) not in (None, "")}
+    if "image_path" not in known:
         raise ManifestError("image_path is missing.")
-    known: dict[str, Any] = {
-        # Of several questions about one picture without ids, all but the first get numbers: see manifest_checks.py.
-        "sample_id": _text(values, "sample_id") or without_credentials(image),
-        "image_path": resolved_path(image, base),
-        "query": _text(values, "query"),
-        "answer": _text(values, "answer"),
-        "task_type": _text(values, "task_type"),
-        "mos": _number(values, "mos"),
-        "options": _options(values.get("options")),
-        "regions": _regions(values.get("regions")),
-    }
-    _check_answer(known["answer"], known["options"], known["query"])
-    reference = _text(values, "reference_path")
-    known["reference_path"] = resolved_path(reference, base) if reference else None
-    carried = {key: value for key, value in row.items() if key not in KNOWN_FIELDS}
+    # Of several questions about one picture without ids, all but the first get numbers: see manifest_checks.py.
+    known.setdefault("sample_id", without_credentials(known["image_path"]))
+    for key in known.keys() & {"image_path", "reference_path"}:
+        known[key] = resolved_path(known[key], base)
+    _check_answer(known.get("answer"), known.get("options"), known.get("query"))
+    carried = {key: value for key, value in row.items() if key not in _FIELDS}
     try:
         return Sample(**known, carried=carried)
     except ValidationError as error:
@@ -90,10 +78,7 @@ def sample_from_row(row: Mapping[str, Any], base: str) -> Sample:
         raise ManifestError(f"{problems}.") from None
 
 
-def _text(values: Mapping[str, Any], key: str) -> str | None:
-    value = values.get(key)
-    if value is None:
-        return None
+def _text(value: Any, key: str) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise ManifestError(f"{key} is {json.dumps(value)}, which is not text.")
     text = str(value)
@@ -102,27 +87,22 @@ def _text(values: Mapping[str, Any], key: str) -> str | None:
     return text
 
 
-def _number(values: Mapping[str, Any], key: str) -> float | None:
-    value = values.get(key)
-    if value is None:
-        return None
+def _number(value: Any, key: str) -> float:
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ManifestError(f"{key} is {value!r}, which is not a number.") from None
+        number = math.nan if isinstance(value, bool) else float(value)
     except OverflowError:
         raise ManifestError(f"{key} is too large a number.") from None
-    if isinstance(value, bool) or not math.isfinite(number):
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
         raise ManifestError(f"{key} is {value!r}, which is not a number.")
     return number
 
 
-def _options(value: Any) -> list[str] | None:
+def _options(value: Any, key: str) -> list[str]:
     """A list, a JSON list as text, or texts divided by bars: ``A. blur|B. noise``."""
-    if value is None:
-        return None
     if isinstance(value, str):
-        value = _decoded(value, "options") if value.lstrip().startswith("[") else value.split("|")
+        value = _decoded(value, key) if value.lstrip().startswith("[") else value.split("|")
     if not isinstance(value, list) or not all(isinstance(each, (str, int, float)) for each in value):
         raise ManifestError("options are neither a list of texts nor texts divided by '|'.")
     options = [str(each).strip() for each in value]
@@ -141,20 +121,27 @@ def _check_answer(answer: str | None, given: list[str] | None, query: str | None
         raise ManifestError(f"answer is {answer!r}, which is none of the options {list(options.values())}.")
 
 
-def _regions(value: Any) -> dict[str, list[int]] | None:
+def _regions(value: Any, key: str) -> dict[str, list[int]] | None:
     """An object of boxes, the same as JSON text, or ``NAME=x,y,width,height`` divided by semicolons."""
-    if value is None:
-        return None
     try:
         if isinstance(value, str) and not value.lstrip().startswith("{"):
             return {name: box.as_list() for name, box in map(parse_region, value.split(";"))}
-        boxes = _decoded(value, "regions") if isinstance(value, str) else value
+        boxes = _decoded(value, key) if isinstance(value, str) else value
         if not isinstance(boxes, dict) or not all(isinstance(box, list) for box in boxes.values()):
             raise ManifestError('regions are not an object of the form {"NAME": [x, y, width, height]}.')
         pairs = [parse_region(f"{name}={','.join(map(str, box))}") for name, box in boxes.items()]
     except RegionError as error:
         raise ManifestError(f"regions: {error}") from None
     return {name: box.as_list() for name, box in pairs} or None
+
+
+_FIELDS: Mapping[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(("sample_id", "image_path", "query", "reference_path", "answer", "task_type"), _text),
+    "mos": _number,
+    "options": _options,
+    "regions": _regions,
+}
+"""How each known column is read; any other is carried along."""
 
 
 def _decoded(text: str | bytes, key: str = "") -> Any:
@@ -228,26 +215,46 @@ class Row:
         return {"line": self.line, "record": self.record, "base": self.base}
 
 
-class Manifest(ABC):
+Records = Iterator[tuple[int, Record]]
+"""Rows with the numbers of their lines."""
+
+
+class Manifest:
     """Samples in a fixed order; may be read any number of times."""
 
-    def __init__(self, name: str, base: str = "", *, file: Path | None = None, skipped: Skipped | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        base: str,
+        records: Callable[[], Records],
+        *,
+        file: Path | None = None,
+        skipped: Skipped | None = None,
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
         self.name = name
         self.file = file
         """The file that the rows are read from, where it is the user's own."""
         self.skipped = skipped or Skipped()
         """Files that stand beside the samples' pictures and are none of them."""
-        self._base = base
+        self.close = close
+        self._base, self._records = base, records
 
     def rows(self) -> Iterator[Row]:
         for line, record in self._records():
             yield Row(line, record, self._base)
 
-    @abstractmethod
-    def _records(self) -> Iterator[tuple[int, Record]]: ...
 
-    @abstractmethod
-    def close(self) -> None: ...
+class RowsManifest(Manifest):
+    """Rows that are in memory already."""
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        found = list(rows)
+        super().__init__("the list", "", lambda: enumerate(found, 1))
+        self._count = len(found)
+
+    def __len__(self) -> int:
+        return self._count
 
 
 def open_manifest(*sources: str) -> Manifest:
@@ -256,11 +263,11 @@ def open_manifest(*sources: str) -> Manifest:
         return stream
     path, skipped = Path(sources[0]), Skipped()
     if len(sources) == 1 and path.is_dir():
-        return PicturesManifest(pictures_below(path, skipped), sources[0], str(path), skipped=skipped, in_order=False)
+        return _of_pictures(pictures_below(path, skipped), sources[0], str(path), skipped, order="path")
     if len(sources) == 1 and path.is_file() and not _is_picture(path):
-        return FileManifest(path, sources[0], str(path.parent))
+        return _of_file(path, sources[0], str(path.parent))
     name = sources[0] if len(sources) == 1 else f"the {len(sources)} inputs"
-    return PicturesManifest(_pictures_of(sources, skipped), name, skipped=skipped)
+    return _of_pictures(_pictures_of(sources, skipped), name, "", skipped, order="rowid")
 
 
 def _stream(source: str) -> Manifest | None:
@@ -300,52 +307,30 @@ def _is_picture(path: Path) -> bool:
         return path.suffix.lower() not in MANIFEST_SUFFIXES and b"\0" in file.read(SNIFFED)
 
 
-def _spooled(stream: IO[bytes], name: str, base: str) -> FileManifest:
+def _spooled(stream: IO[bytes], name: str, base: str) -> Manifest:
     """A copy on disk: the rows are read twice, once to check them and once to work on them."""
     folder = ScratchFolder("manifest")
     copy = folder.path / "rows"
     with copy.open("wb") as file:
         shutil.copyfileobj(stream, file)
-    return FileManifest(copy, name, base, scratch=folder)
+    return _of_file(copy, name, base, scratch=folder)
 
 
-class PicturesManifest(Manifest):
-    """Pictures by their paths. Each stands once, and its path is also its id; sorted where they come in no order."""
+def _of_pictures(
+    paths: Iterable[str], name: str, base: str, skipped: Skipped, *, order: Literal["rowid", "path"]
+) -> Manifest:
+    """Pictures by their paths. Each stands once, and its path is also its id."""
+    # An empty name makes a database on disk that is gone once it is closed.
+    database = sqlite3.connect("", check_same_thread=False)
+    database.execute("CREATE TABLE paths (path TEXT UNIQUE)")
+    database.executemany("INSERT OR IGNORE INTO paths VALUES (?)", ((as_text(path),) for path in paths))
 
-    def __init__(
-        self, paths: Iterable[str], name: str, base: str = "", *, skipped: Skipped, in_order: bool = True
-    ) -> None:
-        super().__init__(name, base, skipped=skipped)
-        self._order = "rowid" if in_order else "path"
-        # An empty name makes a database on disk that is gone once it is closed.
-        self._paths = sqlite3.connect("", check_same_thread=False)
-        self._paths.execute("CREATE TABLE paths (path TEXT UNIQUE)")
-        self._paths.executemany("INSERT OR IGNORE INTO paths VALUES (?)", ((as_text(path),) for path in paths))
-
-    def _records(self) -> Iterator[tuple[int, Record]]:
-        with closing(self._paths.execute(f"SELECT path FROM paths ORDER BY {self._order}")) as cursor:  # noqa: S608 - a word of ours
+    def records() -> Records:
+        with closing(database.execute(f"SELECT path FROM paths ORDER BY {order}")) as cursor:  # noqa: S608 - a word of ours
             for number, (path,) in enumerate(cursor, 1):
                 yield number, {"sample_id": without_credentials(path), "image_path": path}
 
-    def close(self) -> None:
-        self._paths.close()
-
-
-class RowsManifest(Manifest):
-    """Rows that are in memory already."""
-
-    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        super().__init__("the list")
-        self._rows = list(rows)
-
-    def _records(self) -> Iterator[tuple[int, Record]]:
-        return enumerate(self._rows, 1)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def close(self) -> None:
-        self._rows = []
+    return Manifest(name, base, records, skipped=skipped, close=database.close)
 
 
 # --- Manifest files ---
@@ -356,32 +341,23 @@ Format = Literal["jsonl", "csv", "paths"]
 MANIFEST_SUFFIXES: dict[str, Format] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
 
 
-class FileManifest(Manifest):
-    """A JSONL or CSV file, or a list of paths."""
+def _of_file(path: Path, name: str, base: str, *, scratch: ScratchFolder | None = None) -> Manifest:
+    """A JSONL or CSV file, or a list of paths; in ``scratch`` where it is a copy."""
+    read = _READERS[_format_of(path, name, base)]
+    seen: list[tuple[int, int]] = []
 
-    def __init__(self, path: Path, name: str, base: str, *, scratch: ScratchFolder | None = None) -> None:
-        super().__init__(name, base, file=None if scratch else path)
-        self._path = path
-        self._scratch = scratch
-        self._format = _format_of(path, name, base)
-        self._seen: tuple[int, int] | None = None
+    def records() -> Records:
+        with path.open("rb") as file:
+            found = os.fstat(file.fileno())
+            seen.append((found.st_size, found.st_mtime_ns))
+            # Rows are counted once and worked on later: they must stay what they were.
+            if seen[-1] != seen[0]:
+                raise ManifestError(f"{name} was changed while it was being worked on.", hint="Start again.")
+            yield from read(file, name)
 
-    def _records(self) -> Iterator[tuple[int, Record]]:
-        with self._path.open("rb") as file:
-            self._refuse_change(file)
-            yield from _READERS[self._format](file, self.name)
-
-    def _refuse_change(self, file: IO[bytes]) -> None:
-        """Rows are counted once and worked on later: they must stay what they were."""
-        found = os.fstat(file.fileno())
-        seen = (found.st_size, found.st_mtime_ns)
-        if self._seen not in (None, seen):
-            raise ManifestError(f"{self.name} was changed while it was being worked on.", hint="Start again.")
-        self._seen = seen
-
-    def close(self) -> None:
-        if self._scratch is not None:
-            self._scratch.close()
+    if scratch is not None:
+        return Manifest(name, base, records, close=scratch.close)
+    return Manifest(name, base, records, file=path)
 
 
 def _format_of(path: Path, name: str, base: str) -> Format:
@@ -398,14 +374,14 @@ def _format_of(path: Path, name: str, base: str) -> Format:
     return "csv" if "image_path" in first or has_columns else "paths"
 
 
-def _json_records(file: IO[bytes], _: str) -> Iterator[tuple[int, Record]]:
+def _json_records(file: IO[bytes], _: str) -> Records:
     for number, raw in enumerate(file, 1):
         text = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
         if text.strip():
             yield number, text
 
 
-def _csv_records(file: IO[bytes], name: str) -> Iterator[tuple[int, Record]]:
+def _csv_records(file: IO[bytes], name: str) -> Records:
     csv.field_size_limit(LONGEST_CELL)
     with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
         reader = csv.reader(text, strict=True)
@@ -426,7 +402,7 @@ def _csv_records(file: IO[bytes], name: str) -> Iterator[tuple[int, Record]]:
                 yield line, f"{len(cells)} cells, but the header names {len(columns)} columns."
 
 
-def _path_records(file: IO[bytes], _: str) -> Iterator[tuple[int, Record]]:
+def _path_records(file: IO[bytes], _: str) -> Records:
     for number, path in enumerate(listed_paths(file), 1):
         yield number, {"image_path": as_text(path)}
 

@@ -1,4 +1,4 @@
-"""Where results go and in which form: lines of JSON, or a table of them as CSV or Parquet.
+"""Where results go and in which form: lines of JSON, or a table of them as CSV.
 
 A row has what people filter by in columns of its own, and everything nested as JSON text.
 """
@@ -11,13 +11,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 from agenticiqa.batch.results import read_results
-from agenticiqa.errors import MissingExtraError, OutputError
+from agenticiqa.errors import OutputError
 from agenticiqa.runtime.files import atomic_file, locked
 
 Rows = Callable[[], Iterable[Mapping[str, Any]]]
@@ -63,76 +61,11 @@ def whole_text(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def column_names(names: Iterable[str]) -> list[str]:
-    """sample_id first, then in the order in which columns were met."""
-    return sorted(dict.fromkeys(names), key=lambda name: name != "sample_id")
+# --- Where results go and in which form, by the name of the output ---
 
 
-# --- A table as Parquet: written row group by row group, so that memory does not grow with it ---
-
-
-EXTRA = "parquet"
-ROWS_PER_GROUP = 5000
-# From the narrowest to the widest: a column takes the widest kind that occurs in it.
-_KINDS = ("null", "bool", "int", "float", "text")
-_FITTED: Mapping[str, Callable[[Any], Any]] = {"bool": bool, "int": int, "float": float, "text": json.dumps}
-
-
-def check_installed() -> None:
-    if find_spec("pyarrow") is None:
-        raise MissingExtraError("A .parquet file needs pyarrow.", hint=f"pip install 'agenticiqa[{EXTRA}]'")
-
-
-def write_parquet(rows: Rows, target: Path) -> None:
-    """The whole table or nothing."""
-    check_installed()
-    import pyarrow as arrow
-    from pyarrow.parquet import ParquetWriter
-
-    kinds = _column_kinds(rows)
-    types = {"bool": arrow.bool_(), "int": arrow.int64(), "float": arrow.float64()}
-    schema = arrow.schema([(name, types.get(kinds[name], arrow.string())) for name in column_names(kinds)])
-    left = iter(rows())
-    with atomic_file(target) as file, ParquetWriter(file, schema) as writer:
-        while group := list(islice(left, ROWS_PER_GROUP)):
-            fitted = [{name: _fitted(value, kinds[name]) for name, value in row.items()} for row in group]
-            writer.write_table(arrow.Table.from_pylist(fitted, schema=schema))
-
-
-def _column_kinds(rows: Rows) -> dict[str, str]:
-    kinds: dict[str, str] = {}
-    for row in rows():
-        for name, value in row.items():
-            kinds[name] = max(kinds.get(name, "null"), _kind(value), key=_KINDS.index)
-    return kinds
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int):
-        return "int" if -(2**63) <= value < 2**63 else "text"
-    return "float" if isinstance(value, float) else "text"
-
-
-def _fitted(value: Any, kind: str) -> Any:
-    """The value as its column wants it: a column with texts and numbers is text."""
-    return value if value is None or isinstance(value, str) else _FITTED[kind](value)
-
-
-# --- Where results go and in which form, by the name of the output: JSON Lines, CSV or Parquet ---
-
-
-Format = Literal["jsonl", "csv", "parquet"]
-FORMATS: dict[str, Format] = {
-    "": "jsonl",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".parquet": "parquet",
-}
+Format = Literal["jsonl", "csv"]
+FORMATS: dict[str, Format] = {"": "jsonl", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
 
 
 def format_of(path: Path) -> Format:
@@ -142,9 +75,7 @@ def format_of(path: Path) -> Format:
     """
     ending = path.suffix.lower()
     if ending not in FORMATS:
-        raise OutputError(
-            f"{str(path)!r}: results are not written as {ending}.", hint="Name it .jsonl, .csv or .parquet."
-        )
+        raise OutputError(f"{str(path)!r}: results are not written as {ending}.", hint="Name it .jsonl or .csv.")
     return FORMATS[ending]
 
 
@@ -155,58 +86,44 @@ class BatchOutput:
     A table can be written only as a whole: its lines stay beside it, for --resume.
     """
 
-    path: Path
-    format: Format
+    lines: Path
+    table: Path | None
+    """The file that is made of the lines, where they are not the result themselves."""
 
     @classmethod
-    def named(cls, path: Path, given: Format | None = None) -> BatchOutput:
-        return cls(path, given or format_of(path))
-
-    @property
-    def lines(self) -> Path:
-        return self.path if self.format == "jsonl" else self.path.with_name(self.path.name + ".jsonl")
-
-    @property
-    def table(self) -> Path | None:
-        """The file that is made of the lines, where they are not the result themselves."""
-        return None if self.format == "jsonl" else self.path
+    def named(cls, path: Path) -> BatchOutput:
+        return cls(path, None) if format_of(path) == "jsonl" else cls(path.with_name(path.name + ".jsonl"), path)
 
     @contextmanager
     def held(self, *, resume: bool, overwrite: bool) -> Iterator[None]:
         """Refuses what cannot be written before anything is spent; makes the table once the block ends well."""
-        if self.format == "jsonl":
+        if self.table is None:
             # The batch looks after its lines itself.
             yield
             return
-        if self.format == "parquet":
-            check_installed()
-        if self.path.exists() and not (resume or overwrite):
+        if self.table.exists() and not (resume or overwrite):
             raise OutputError(
-                f"{str(self.path)!r} is there already.", hint="--resume continues it, --overwrite starts afresh."
+                f"{str(self.table)!r} is there already.", hint="--resume continues it, --overwrite starts afresh."
             )
-        with locked(self.path):
+        with locked(self.table):
             yield
-            write_table(flat_rows(self.lines), self.path, self.format)
+            write_table(flat_rows(self.lines), self.table, "csv")
 
 
 def write_table(rows: Rows, target: Path, form: Format) -> None:
     """The rows as a file of this form, whole or not at all."""
-    if form == "parquet":
-        write_parquet(rows, target)
-    elif form == "csv":
-        columns = column_names(name for row in rows() for name in row)
-        with atomic_file(target) as file:
-            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-            writer = csv.writer(text)
-            writer.writerow(columns)
-            writer.writerows([_csv_cell(row.get(name)) for name in columns] for row in rows())
-            # Whoever opened the file closes it.
-            text.detach()
-    else:
-        with atomic_file(target) as file:
+    with atomic_file(target) as file:
+        if form == "jsonl":
             for row in rows():
                 file.write(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
-
-
-def _csv_cell(value: Any) -> Any:
-    return str(value).lower() if isinstance(value, bool) else value
+            return
+        # sample_id first, then in the order in which columns were met.
+        met = dict.fromkeys(name for row in rows() for name in row)
+        columns = sorted(met, key=lambda name: name != "sample_id")
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        writer = csv.DictWriter(text, columns)
+        writer.writeheader()
+        for row in rows():
+            writer.writerow({name: str(each).lower() if isinstance(each, bool) else each for name, each in row.items()})
+        # Whoever opened the file closes it.
+        text.detach()

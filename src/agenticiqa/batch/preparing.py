@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,14 @@ def prepare_job(request: BatchRequest) -> BatchJob:
     else:
         tools, choices = (), backends_of(settings)
     remote = asks_elsewhere({role: choice.backend for role, choice in choices.items()})
-    _check_limits(request.limits, remote=remote)
+    # A limit that limits nothing would be noticed only on the bill.
+    unknown = sorted({*request.limits.requests, *request.limits.tokens} - {"*", *provider_names()})
+    if unknown:
+        raise ConfigError(
+            f"There is no provider {unknown[0]!r} to limit.", hint=f"Known: {', '.join(provider_names())}."
+        )
+    if (request.limits.requests or request.limits.tokens) and not remote:
+        raise ConfigError("Nothing here asks a remote model: --rpm and --tpm would have no effect.")
     use_cache = remote if request.use_cache is None else request.use_cache
     return BatchJob(
         settings=_for_many(settings, request, use_cache=use_cache, remote=remote),
@@ -98,31 +106,14 @@ def _conditions(pipeline: PipelineSettings, *, measures_only: bool) -> tuple[str
         found += [f"prompts {read_prompts(pipeline.prompts, SHIPPED).sha256}"] if pipeline.prompts else []
         found += [f"allow {name}" for name in sorted(pipeline.tools.allow)]
         found += [f"deny {name}" for name in sorted(pipeline.tools.deny)]
-    if pipeline.tools.calibrations:
-        found.append(f"calibrations {_curves(pipeline.tools.calibrations)}")
+    curves = pipeline.tools.calibrations
+    if curves:
+        try:
+            which = hashlib.sha256(curves.read_bytes()).hexdigest() if isinstance(curves, Path) else curves
+        except OSError as error:
+            raise ConfigError(f"The calibration file {str(curves)!r} cannot be read ({error}).") from None
+        found.append(f"calibrations {which}")
     return tuple(found)
-
-
-def _curves(calibrations: str | Path) -> str:
-    """Which curves turn values into scores; a file's by what it holds."""
-    if isinstance(calibrations, str):
-        return calibrations
-    try:
-        return hashlib.sha256(calibrations.read_bytes()).hexdigest()
-    except OSError as error:
-        raise ConfigError(f"The calibration file {str(calibrations)!r} cannot be read ({error}).") from None
-
-
-def _check_limits(limits: RateLimits, *, remote: bool) -> None:
-    """A limit that limits nothing would be noticed only on the bill."""
-    named = {*limits.requests, *limits.tokens} - {"*"}
-    unknown = sorted(named - set(provider_names()))
-    if unknown:
-        raise ConfigError(
-            f"There is no provider {unknown[0]!r} to limit.", hint=f"Known: {', '.join(provider_names())}."
-        )
-    if (limits.requests or limits.tokens) and not remote:
-        raise ConfigError("Nothing here asks a remote model: --rpm and --tpm would have no effect.")
 
 
 def replaced_backends(job: BatchJob) -> list[str]:
@@ -165,20 +156,10 @@ def default_workers(job: BatchJob) -> int:
     return usable_cores()
 
 
-def engine_factory(
-    job: BatchJob, *, engine: str = "local", workers: int | None = None, address: str | None = None
-) -> Callable[[], Engine]:
+def engine_factory(job: BatchJob, workers: int | None = None) -> Callable[[], Engine]:
     """Makes the engine once it is known that there is work."""
-    count = workers or default_workers(job)
-    if engine == "ray":
-        from agenticiqa.batch.engines.ray import RayEngine
-
-        return lambda: RayEngine(job, count, address=address)
-    if address is not None:
-        raise ConfigError("--address is for --engine ray.")
-    if asks_elsewhere(job.backends):
-        return lambda: ThreadEngine(job, count)
-    return lambda: ProcessEngine(job, count)
+    engine = ThreadEngine if asks_elsewhere(job.backends) else ProcessEngine
+    return partial(engine, job, workers or default_workers(job))
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-
-from tenacity import RetryCallState
+from functools import cache
+from itertools import count
 
 from agenticiqa.errors import BackendError, BackendUnavailableError, ConfigError, RateLimitError
 from agenticiqa.models.backends import BackendName, create_vlm_client, find_provider
-from agenticiqa.models.faults import attempts, failure_of
 from agenticiqa.runtime.config import Settings
 from agenticiqa.runtime.stopping import pause
 from agenticiqa.vlm_client import (
@@ -51,12 +50,10 @@ class RateLimits:
     requests: Mapping[str, float] = field(default_factory=dict)
     tokens: Mapping[str, float] = field(default_factory=dict)
 
-    def shared_by(self, count: int) -> RateLimits:
-        """Each one's share, for workers that cannot see each other."""
-        return RateLimits(
-            {name: limit / count for name, limit in self.requests.items()},
-            {name: limit / count for name, limit in self.tokens.items()},
-        )
+    def of(self, provider: str) -> tuple[float | None, float | None]:
+        """Requests and tokens that one provider may be asked for in a minute; None: any number."""
+        requests, tokens = (table.get(provider, table.get("*")) for table in (self.requests, self.tokens))
+        return requests, tokens
 
 
 def parse_limit(text: str | None) -> dict[str, float]:
@@ -147,22 +144,6 @@ class ProviderLimit:
             self._paused_until = max(self._paused_until, self._clock() + seconds)
 
 
-class ProviderLimits:
-    """The pace of every provider, made when first asked for."""
-
-    def __init__(self, limits: RateLimits) -> None:
-        self._limits = limits
-        self._made: dict[str, ProviderLimit] = {}
-        self._lock = threading.Lock()
-
-    def of(self, provider: str) -> ProviderLimit:
-        with self._lock:
-            if provider not in self._made:
-                tables = (self._limits.requests, self._limits.tokens)
-                self._made[provider] = ProviderLimit(*(table.get(provider, table.get("*")) for table in tables))
-            return self._made[provider]
-
-
 class SampleClock:
     """How long a sample has been worked on, not counting the time it waited for its provider's limits."""
 
@@ -219,12 +200,27 @@ class LimitedClient(RichVLMClient):
         return self._client.typed_backend_for(asked)
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        retrying = attempts(stop=self._enough, wait=_own_wait, sleep=self._sleep, before_sleep=self._before_sleep)
-        reply = retrying(self._once, request)
-        return replace(reply, transport_attempts=retrying.statistics["attempt_number"])
+        for attempt in count(1):
+            try:
+                return replace(self._once(request), transport_attempts=attempt)
+            except BackendError as error:
+                # Being told to slow down is no failure: a batch has time.
+                patient = isinstance(error, RateLimitError)
+                most = max(self._retries, RATE_LIMIT_RETRIES) if patient else self._retries
+                if not error.retryable or attempt > most:
+                    raise
+                logger.warning("%s: attempt %d failed: %s", self.backend, attempt, error)
+                seconds = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (attempt - 1))
+                if isinstance(error, RateLimitError):
+                    # All callers of the provider wait, this one too.
+                    self._limit.pause(error.retry_after or seconds)
+                else:
+                    self._sleep(seconds)
+        raise AssertionError("attempts do not end")
 
     def _once(self, request: ModelRequest) -> ModelReply:
-        assumed = _assumed_tokens(request)
+        text = len(request.full_prompt) / CHARS_PER_TOKEN
+        assumed = text + TOKENS_PER_PICTURE * len(request.images) + request.max_tokens / 4
         clock = current_clock.get()
         with clock.waiting() if clock else nullcontext():
             self._limit.wait(assumed)
@@ -236,59 +232,32 @@ class LimitedClient(RichVLMClient):
         self._limit.settle(assumed, reply.usage)
         return reply
 
-    def _enough(self, state: RetryCallState) -> bool:
-        # Being told to slow down is no failure: a batch has time.
-        patient = isinstance(failure_of(state), RateLimitError)
-        return state.attempt_number > (max(self._retries, RATE_LIMIT_RETRIES) if patient else self._retries)
-
-    def _before_sleep(self, state: RetryCallState) -> None:
-        error = failure_of(state)
-        logger.warning("%s: attempt %d failed: %s", self.backend, state.attempt_number, error)
-        if isinstance(error, RateLimitError):
-            self._limit.pause(error.retry_after or _backoff(state))
-
     def close(self) -> None:
         self._client.close()
 
 
-def _backoff(state: RetryCallState) -> float:
-    return min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (state.attempt_number - 1))
-
-
-def _own_wait(state: RetryCallState) -> float:
-    """Seconds until the next attempt; for a provider that wants to be left alone, its limit does the waiting."""
-    return 0.0 if isinstance(failure_of(state), RateLimitError) else _backoff(state)
-
-
-def _assumed_tokens(request: ModelRequest) -> float:
-    text = len(request.full_prompt) / CHARS_PER_TOKEN
-    return text + TOKENS_PER_PICTURE * len(request.images) + request.max_tokens / 4
-
-
-def limited_clients(settings: Settings, backends: Mapping[str, str], limits: ProviderLimits) -> dict[str, VLMClient]:
+def limited_clients(settings: Settings, backends: Mapping[str, str], limits: RateLimits) -> dict[str, VLMClient]:
     """A client for each role and each fallback; remote ones keep the pace of their provider."""
-    made: dict[str, VLMClient] = {}
+    paces: dict[str, ProviderLimit] = {}
+
+    @cache
+    def client(backend: str) -> VLMClient:
+        name = BackendName.parse(backend).provider
+        if find_provider(name).local:
+            return create_vlm_client(backend, settings)
+        provider = settings.provider(name)
+        # Every request passes the limiter, so the limiter is who repeats them.
+        once = {**settings.providers, name: provider.changed(max_retries=0)}
+        pace = paces.setdefault(name, ProviderLimit(*limits.of(name)))
+        return LimitedClient(create_vlm_client(backend, settings.changed(providers=once)), pace, provider.max_retries)
+
     clients: dict[str, VLMClient] = {}
     for role, backend in backends.items():
-        clients[role] = _client(backend, settings, limits, made)
+        clients[role] = client(backend)
         fallback = settings.role(role).fallback_backend
         if fallback and fallback != backend:
             try:
-                clients[f"{role}.fallback"] = _client(fallback, settings, limits, made)
+                clients[f"{role}.fallback"] = client(fallback)
             except BackendUnavailableError as error:
                 logger.debug("The %s has no fallback: %s", role, error)
     return clients
-
-
-def _client(backend: str, settings: Settings, limits: ProviderLimits, made: dict[str, VLMClient]) -> VLMClient:
-    if backend not in made:
-        name = BackendName.parse(backend).provider
-        if find_provider(name).local:
-            made[backend] = create_vlm_client(backend, settings)
-        else:
-            provider = settings.provider(name)
-            # Every request passes the limiter, so the limiter is who repeats them.
-            once = {**settings.providers, name: provider.changed(max_retries=0)}
-            client = create_vlm_client(backend, settings.changed(providers=once))
-            made[backend] = LimitedClient(client, limits.of(name), provider.max_retries)
-    return made[backend]

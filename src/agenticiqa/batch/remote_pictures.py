@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import IO, Any
 
 from agenticiqa.errors import (
+    AgenticIQAError,
     ImageError,
     ImageNotFoundError,
     ImageTooLargeError,
@@ -61,33 +62,25 @@ def picture_at(path: str) -> GivenPicture:
 def _fetched(url: str, max_bytes: int) -> bytes:
     found = bytearray()
     with open_remote(url) as source:
-        while chunk := _read(url, source):
+        while chunk := source.read(CHUNK):
             found += chunk
             if len(found) > max_bytes:
                 raise ImageTooLargeError(f"{url!r} has more bytes than the limit of {max_bytes:,}.")
     return bytes(found)
 
 
-def _read(url: str, source: IO[bytes]) -> bytes:
-    try:
-        return source.read(CHUNK)
-    except Exception as error:
-        # As with opening: whatever a storage raises means that the file cannot be had.
-        raise ImageError(f"{url!r} cannot be read: {type(error).__name__}: {error}.") from error
-
-
 @contextmanager
 def open_remote(url: str) -> Iterator[IO[bytes]]:
-    """The bytes behind an address; whatever goes wrong there becomes one of our errors."""
-    stream: Any
+    """The bytes behind an address; whatever goes wrong with opening or reading them becomes one of our errors."""
     try:
         # Kept by name: once it is forgotten, an archive around the file is closed.
-        opened = _fsspec().open(url, "rb")
-        stream = opened.open()
+        opened: Any = _fsspec().open(url, "rb")
+        with opened.open() as stream:
+            yield stream
+    except AgenticIQAError:
+        raise
     except FileNotFoundError:
         raise ImageNotFoundError(f"There is no file {url!r}.") from None
-    except MissingExtraError:
-        raise
     except ImportError as error:
         raise MissingExtraError(
             f"{url!r} cannot be opened: {error}.", hint=f"pip install 'agenticiqa[{EXTRA}]'"
@@ -95,11 +88,9 @@ def open_remote(url: str) -> Iterator[IO[bytes]]:
     except Exception as error:
         # Every storage has its own exceptions; all of them mean that the file cannot be had.
         raise ImageError(
-            f"{url!r} cannot be opened: {type(error).__name__}: {error}.",
+            f"{url!r} cannot be read: {type(error).__name__}: {error}.",
             hint="Check the address and this machine's credentials for it.",
         ) from error
-    with stream:
-        yield stream
 
 
 def _fsspec() -> ModuleType:

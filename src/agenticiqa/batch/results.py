@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -16,13 +16,6 @@ from pydantic_core import to_json
 from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import OutputError
 
-VOLATILE = (
-    "metadata.timings",
-    "metadata.call_log[].seconds",
-    "executor_evidence.tool_logs[].seconds",
-    "measurements[].seconds",
-)
-"""All that differs between two runs of the same batch, apart from what a cache or a model's mood changes."""
 RECORDED_FIELDS = ("mos", "answer", "task_type")
 _STRICT = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
@@ -64,36 +57,11 @@ def _in_fixed_order(result: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**result, **ordered_parts} if ordered_parts else result
 
 
-def without_volatile(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A result without what :data:`VOLATILE` names, for comparing two runs.
-
-    >>> without_volatile({"metadata": {"timings": {"total": 1.5}, "calls": 5}})
-    {'metadata': {'calls': 5}}
-    """
-    copy: dict[str, Any] = json.loads(json.dumps(record))
-    for path in VOLATILE:
-        _remove(copy, path.split("."))
-    return copy
-
-
-def _remove(value: Any, path: list[str]) -> None:
-    if not isinstance(value, dict):
-        return
-    name, *rest = path
-    if not rest:
-        value.pop(name, None)
-        return
-    inner = value.get(name.removesuffix("[]"))
-    for each in (inner or []) if name.endswith("[]") else [inner]:
-        _remove(each, rest)
-
-
 # --- The results on disk ---
 
 
 FREE_SPACE = "Free some space, then run the same command with --resume: nothing that was written is lost."
 FLUSH_EVERY_S = 5.0
-COPY_CHUNK = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -111,8 +79,11 @@ def read_results(path: Path) -> Iterator[StoredLine]:
         size = os.fstat(file.fileno()).st_size
         offset = 0
         for number, raw in enumerate(file, 1):
-            record = _parsed(raw)
-            if record is not None:
+            try:
+                record = json.loads(raw) if raw.endswith(b"\n") else None
+            except ValueError:
+                record = None
+            if isinstance(record, dict) and "sample_id" in record and "status" in record:
                 yield StoredLine(offset, len(raw), record)
             elif offset + len(raw) < size:
                 raise OutputError(
@@ -161,7 +132,10 @@ class ResultsFile:
             os.ftruncate(self._file, start)
             raise OutputError(f"{str(self.path)!r} cannot be written: {error.strerror}.", hint=FREE_SPACE) from error
         self._size += len(line)
-        self._flush_now_and_then()
+        # After a power cut at most some seconds are missing; waiting for the disk at every line would be slow.
+        if time.monotonic() - self._flushed_at > FLUSH_EVERY_S:
+            os.fsync(self._file)
+            self._flushed_at = time.monotonic()
         return start
 
     def read(self, start: int, length: int) -> bytes:
@@ -169,25 +143,23 @@ class ResultsFile:
         os.lseek(self._file, start, os.SEEK_SET)
         return os.read(self._file, length)
 
-    def _flush_now_and_then(self) -> None:
-        """After a power cut at most some seconds are missing; waiting for the disk at every line would be slow."""
-        if time.monotonic() - self._flushed_at > FLUSH_EVERY_S:
-            os.fsync(self._file)
-            self._flushed_at = time.monotonic()
-
-    def put_in_order(self, spans: Iterable[tuple[int, int]]) -> None:
-        """Keep exactly these (offset, length) pieces, in this order."""
-        pieces = _joined(spans)
-        first = next(pieces, None)
-        second = next(pieces, None)
-        if second is None and first in (None, (0, self._size)):
-            if first is None and self._size:
-                os.ftruncate(self._file, 0)
-                self._size = 0
-            os.fsync(self._file)
-            return
+    def put_in_order(self, spans: Callable[[], Iterable[tuple[int, int]]]) -> None:
+        """Keep exactly these (start, length) pieces, in this order; ``spans`` names them as often as it is asked."""
+        end = 0
+        for start, length in spans():
+            if start != end:
+                break
+            end += length
+        else:
+            if end == self._size:
+                os.fsync(self._file)
+                return
         try:
-            self._write_ordering(piece for group in ([first, second], pieces) for piece in group if piece)
+            with self._ordering.open("wb") as target:
+                for start, length in spans():
+                    target.write(self.read(start, length))
+                target.flush()
+                os.fsync(target.fileno())
             self._ordering.replace(self.path)
         except OSError as error:
             self._ordering.unlink(missing_ok=True)
@@ -198,45 +170,5 @@ class ResultsFile:
         self._file = self._open()
         self._size = os.fstat(self._file).st_size
 
-    def _write_ordering(self, pieces: Iterable[tuple[int, int]]) -> None:
-        with self.path.open("rb") as source, self._ordering.open("wb") as target:
-            for offset, length in pieces:
-                source.seek(offset)
-                left = length
-                while left:
-                    chunk = source.read(min(left, COPY_CHUNK))
-                    target.write(chunk)
-                    left -= len(chunk)
-            target.flush()
-            os.fsync(target.fileno())
-
     def close(self) -> None:
         os.close(self._file)
-
-
-def _joined(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Neighbours as one piece: a file that is in order already is a single one.
-
-    >>> list(_joined([(0, 5), (5, 2), (9, 1)]))
-    [(0, 7), (9, 1)]
-    """
-    current: tuple[int, int] | None = None
-    for offset, length in spans:
-        if current and current[0] + current[1] == offset:
-            current = (current[0], current[1] + length)
-            continue
-        if current:
-            yield current
-        current = (offset, length)
-    if current:
-        yield current
-
-
-def _parsed(raw: bytes) -> dict[str, Any] | None:
-    if not raw.endswith(b"\n"):
-        return None
-    try:
-        record = json.loads(raw)
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) and "sample_id" in record and "status" in record else None

@@ -1,21 +1,25 @@
-"""Runs a batch: hands out samples, keeps their results, counts what was done and what it cost."""
+"""Runs a batch: hands out samples, keeps their results, counts what was done and what it cost.
+
+Resuming is all here. ``Batch.run`` refuses an output that holds results unless it is told to resume or to overwrite;
+``_Run.note_earlier_results`` reads what is there into the ledger; ``_Run._tasks`` leaves out what has an answer, so
+failed samples are tried again; at the end the file is put into the manifest's order, which drops replaced lines.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import accumulate, islice, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from agenticiqa.batch.engines.base import Engine
-from agenticiqa.batch.ledger import FAILED, Ledger
 from agenticiqa.batch.manifest import Manifest
-from agenticiqa.batch.manifest_checks import Checked, SampleRange, check_manifest
+from agenticiqa.batch.manifest_checks import FAILED, Ledger, SampleRange, check_manifest
 from agenticiqa.batch.results import ResultsFile
 from agenticiqa.batch.work import BatchJob, SampleOutcome, Task
 from agenticiqa.errors import OutputError
@@ -23,7 +27,6 @@ from agenticiqa.pictures.formats import Skipped
 from agenticiqa.runtime.files import locked
 
 StopReason = Literal["interrupted", "budget"]
-RATE_WINDOW_S = 60.0
 
 
 @dataclass
@@ -40,7 +43,6 @@ class Tally:
     cost_usd: float = 0.0
     cost_known: bool = True
     started: float = field(default_factory=time.monotonic)
-    _recent: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=512), repr=False)
 
     def add(self, outcome: SampleOutcome) -> None:
         self.done[outcome.status] += 1
@@ -51,7 +53,6 @@ class Tally:
             self.cost_known = False
         else:
             self.cost_usd += outcome.cost_usd
-        self._recent.append((time.monotonic(), self.worked))
 
     @property
     def worked(self) -> int:
@@ -67,14 +68,8 @@ class Tally:
 
     @property
     def rate(self) -> float:
-        """Samples per second over the last minute or the last few hundred samples, whichever is shorter."""
-        now = time.monotonic()
-        while len(self._recent) > 2 and now - self._recent[0][0] > RATE_WINDOW_S:
-            self._recent.popleft()
-        if len(self._recent) < 2:
-            return self.worked / self.seconds if self.seconds else 0.0
-        since, before = self._recent[0]
-        return (self.worked - before) / (now - since) if now > since else 0.0
+        """Samples per second."""
+        return self.worked / self.seconds if self.seconds else 0.0
 
     @property
     def seconds_left(self) -> float | None:
@@ -113,30 +108,6 @@ class BatchSummary:
 
     def as_dict(self) -> dict[str, Any]:
         return {**self.__dict__, "skipped": self.skipped.as_dict(), "exit_code": self.exit_code}
-
-
-def summarize(
-    tally: Tally, ledger: Ledger, bounds: tuple[int, int], output: str, stopped: StopReason | None, skipped: Skipped
-) -> BatchSummary:
-    counts = ledger.counts(*bounds)
-    failed = list(ledger.failed(*bounds))
-    return BatchSummary(
-        output=output,
-        total=tally.total,
-        ok=counts.get("ok", 0),
-        partial=counts.get("partial", 0),
-        failed=counts.get(FAILED, 0),
-        not_done=counts.get(None, 0),
-        done_earlier=tally.earlier,
-        errors=dict(Counter(kind for _, kind in failed).most_common()),
-        failed_ids=[sample_id for sample_id, _ in failed],
-        calls=tally.calls,
-        cost_usd=round(tally.cost_usd, 6) if tally.cost_known else None,
-        seconds=round(tally.seconds, 3),
-        samples_per_second=round(tally.worked / tally.seconds, 3) if tally.seconds else 0.0,
-        stopped=stopped,
-        skipped=skipped,
-    )
 
 
 # --- Run a batch ---
@@ -181,57 +152,20 @@ class Batch:
 
     def run(self) -> BatchSummary:
         """Work through the selected samples. Raises before anything is spent when manifest or output are unfit."""
-        with locked(self.output), _temporary_files_that_fit():
+        with locked(self.output):
             refuse_unasked_overwriting(self.output, told=self.resume or self.overwrite)
             written = [path for path in (self.output, self.table) if path is not None]
-            checked = check_manifest(self.manifest, self.job, outputs=written)
             try:
-                checked.refuse_problems(self.manifest.name, self.manifest.skipped)
-                return self._run(checked)
-            finally:
-                checked.ledger.close()
-
-    def _run(self, checked: Checked) -> BatchSummary:
-        ledger = checked.ledger
-        bounds = self.selection.bounds(ledger.count)
-        results = ResultsFile(self.output, fresh=self.overwrite and not self.resume)
-        try:
-            tally = Tally(total=bounds[1] - bounds[0])
-            spent = self._note_earlier_results(results, ledger)
-            counts = ledger.counts(*bounds)
-            tally.earlier = counts.get("ok", 0) + counts.get("partial", 0)
-            run = _Run(self, ledger, results, tally, bounds, spent)
-            stopped = run.work_through() if tally.earlier < tally.total else None
-            if self.stream is None:
-                results.put_in_order(ledger.spans())
-            self.on_progress(tally)
-            return summarize(tally, ledger, bounds, str(self.output), stopped, self.manifest.skipped)
-        finally:
-            results.close()
-
-    def _note_earlier_results(self, results: ResultsFile, ledger: Ledger) -> float:
-        """Note what earlier runs left, and return what it cost."""
-        spent = 0.0
-        for line in results.stored():
-            record = line.record
-            entry = ledger.find(str(record["sample_id"]))
-            if entry is None:
+                checked = check_manifest(self.manifest, self.job, outputs=written)
+                with closing(checked.ledger) as ledger:
+                    checked.refuse_problems(self.manifest.name, self.manifest.skipped)
+                    bounds = self.selection.bounds(ledger.count)
+                    with closing(ResultsFile(self.output, fresh=self.overwrite and not self.resume)) as results:
+                        return _Run(self, ledger, results, bounds, Tally(total=bounds[1] - bounds[0])).run()
+            except sqlite3.Error as error:
                 raise OutputError(
-                    f"{str(self.output)!r} holds the sample {record['sample_id']!r}, "
-                    f"which {self.manifest.name} has not.",
-                    hint="Choose another --output for this manifest.",
-                )
-            about: dict[str, Any] = record.get("metadata") or {}
-            if about.get("run_id") != entry.run_id:
-                raise OutputError(
-                    f"The result of {entry.sample_id!r} in {str(self.output)!r} answers another question, "
-                    "or was made with another backend, replan limit or set of tools.",
-                    hint="Use the same settings as before, choose another --output, or --overwrite.",
-                )
-            found = (line.offset, line.length, str(record["status"]), about.get("error_kind"), entry.position)
-            ledger.note_results([found])
-            spent += about.get("cost_usd") or 0.0
-        return spent
+                    f"The folder for temporary files cannot be used: {error}.", hint="Make room there, or set TMPDIR."
+                ) from error
 
 
 def refuse_unasked_overwriting(output: Path, *, told: bool) -> None:
@@ -245,16 +179,6 @@ def refuse_unasked_overwriting(output: Path, *, told: bool) -> None:
         )
 
 
-@contextmanager
-def _temporary_files_that_fit() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise OutputError(
-            f"The folder for temporary files cannot be used: {error}.", hint="Make room there, or set TMPDIR."
-        ) from error
-
-
 @dataclass
 class _Run:
     """The part of a batch that works."""
@@ -262,13 +186,63 @@ class _Run:
     batch: Batch
     ledger: Ledger
     results: ResultsFile
-    tally: Tally
     bounds: tuple[int, int]
-    spent_before: float
+    tally: Tally
+    spent_before: float = 0.0
     in_flight: int = 0
     streamed: int = 0
 
-    def work_through(self) -> StopReason | None:
+    def run(self) -> BatchSummary:
+        self.note_earlier_results()
+        stopped = self._work_through() if self.tally.earlier < self.tally.total else None
+        if self.batch.stream is None:
+            self.results.put_in_order(self.ledger.spans)
+        self.batch.on_progress(self.tally)
+        tally, counts = self.tally, self.ledger.counts(*self.bounds)
+        failed = list(self.ledger.failed(*self.bounds))
+        return BatchSummary(
+            output=str(self.batch.output),
+            total=tally.total,
+            ok=counts.get("ok", 0),
+            partial=counts.get("partial", 0),
+            failed=counts.get(FAILED, 0),
+            not_done=counts.get(None, 0),
+            done_earlier=tally.earlier,
+            errors=dict(Counter(kind for _, kind in failed).most_common()),
+            failed_ids=[sample_id for sample_id, _ in failed],
+            calls=tally.calls,
+            cost_usd=round(tally.cost_usd, 6) if tally.cost_known else None,
+            seconds=round(tally.seconds, 3),
+            samples_per_second=round(tally.rate, 3),
+            stopped=stopped,
+            skipped=self.batch.manifest.skipped,
+        )
+
+    def note_earlier_results(self) -> None:
+        """What earlier runs left, and what it cost; results that answer something else are refused."""
+        output = str(self.batch.output)
+        for line in self.results.stored():
+            record = line.record
+            entry = self.ledger.find(str(record["sample_id"]))
+            if entry is None:
+                raise OutputError(
+                    f"{output!r} holds the sample {record['sample_id']!r}, which {self.batch.manifest.name} has not.",
+                    hint="Choose another --output for this manifest.",
+                )
+            about: dict[str, Any] = record.get("metadata") or {}
+            if about.get("run_id") != entry.run_id:
+                raise OutputError(
+                    f"The result of {entry.sample_id!r} in {output!r} answers another question, "
+                    "or was made with another backend, replan limit or set of tools.",
+                    hint="Use the same settings as before, choose another --output, or --overwrite.",
+                )
+            found = (line.offset, line.length, str(record["status"]), about.get("error_kind"), entry.position)
+            self.ledger.note_results([found])
+            self.spent_before += about.get("cost_usd") or 0.0
+        counts = self.ledger.counts(*self.bounds)
+        self.tally.earlier = counts.get("ok", 0) + counts.get("partial", 0)
+
+    def _work_through(self) -> StopReason | None:
         with closing(self.batch.make_engine()) as engine, closing(self._tasks()) as tasks:
             while True:
                 while self.in_flight < engine.slots and self._may_start() and (task := next(tasks, None)):
@@ -302,13 +276,10 @@ class _Run:
         for outcome in outcomes:
             self.tally.add(outcome)
         if self.batch.stream is not None:
-            self._stream_new_lines(self.batch.stream)
-
-    def _stream_new_lines(self, stream: BinaryIO) -> None:
-        for start, length in self.ledger.spans_from(self.bounds[0] + self.streamed):
-            stream.write(self.results.read(start, length))
-            self.streamed += 1
-        stream.flush()
+            for begin, length in self.ledger.spans_from(self.bounds[0] + self.streamed):
+                self.batch.stream.write(self.results.read(begin, length))
+                self.streamed += 1
+            self.batch.stream.flush()
 
     def _may_start(self) -> bool:
         if self.batch.stop.asked:

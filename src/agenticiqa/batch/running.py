@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import weakref
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
+from agenticiqa.api.arguments import in_thread
 from agenticiqa.api.measure import dataframe
 from agenticiqa.batch.manifest import Manifest, RowsManifest, open_manifest
 from agenticiqa.batch.outputs import BatchOutput, flat_rows
@@ -23,8 +22,6 @@ from agenticiqa.pictures.inputs import Align
 from agenticiqa.runtime.files import ScratchFolder
 from agenticiqa.state import RunMode, known_parts
 
-P = ParamSpec("P")
-T = TypeVar("T")
 PicturePath = str | PathLike[str]
 Pictures = PicturePath | Iterable[PicturePath | Mapping[str, Any]]
 """A manifest, a folder, a pattern or a picture; or a list of paths and of rows with the columns of a manifest."""
@@ -57,13 +54,19 @@ def run_batch(  # noqa: PLR0913 - each says what it is
 ) -> BatchResults:
     """Assess many pictures, or with ``tools`` measure them. A picture that fails says why and stops no other.
 
-    ``query`` is the question of rows that bring none. ``output`` names a .jsonl, .csv or .parquet file; with
+    ``query`` is the question of rows that bring none. ``output`` names a .jsonl or .csv file; with
     ``resume`` what succeeded there is kept and the rest is done, with ``overwrite`` all is done anew. Without
     ``output`` nothing is written but temporary files, which go with the results; ``use_cache`` keeps replies and
     scores in the home folder. ``workers`` are processes of this machine, or threads where a remote model does the work.
 
     Raises before anything is spent when a row, a tool, a backend or the output cannot be used.
     """
+    if isinstance(tools, str):
+        raise ConfigError(f"tools={tools!r} is one text.", hint=f"Write tools=[{tools!r}].")
+    if tools and any(given is not None for given in (backend, query, max_replan_iterations, mode, without)):
+        raise ConfigError(
+            "With tools no model is asked: backend, query, max_replan_iterations, mode and without have no effect."
+        )
     request = BatchRequest(
         backend=backend,
         config=Path(config_dir) if config_dir is not None else None,
@@ -72,32 +75,34 @@ def run_batch(  # noqa: PLR0913 - each says what it is
         mode=mode,
         without=None if without is None else tuple(known_parts(without)),
         profile=profile,
-        tools=_checked_tools(tools, backend, query, max_replan_iterations, mode, without),
+        tools=tuple(tools),
         align=align,
         timeout_s=timeout_s,
         limits=RateLimits(_by_provider(requests_per_minute), _by_provider(tokens_per_minute)),
         use_cache=use_cache,
     )
     job = replace(prepare_job(request), leaves_nothing=not use_cache)
+    count = workers or default_workers(job)
     manifest: Manifest
     if isinstance(pictures, (str, PathLike)):
         manifest = open_manifest(fspath(pictures))
     else:
-        manifest = RowsManifest(_row(each) for each in pictures)
+        rows = (each if isinstance(each, Mapping) else {"image_path": each} for each in pictures)
+        manifest = RowsManifest(
+            {key: fspath(value) if isinstance(value, PathLike) else value for key, value in row.items()} for row in rows
+        )
+        count = max(1, min(count, len(manifest)))
     if output is not None:
         temporary, target = None, BatchOutput.named(Path(output))
     else:
         temporary = ScratchFolder("batch")
-        target = BatchOutput(temporary.path / "results.jsonl", "jsonl")
-    count = workers or default_workers(job)
-    if isinstance(manifest, RowsManifest):
-        count = max(1, min(count, len(manifest)))
+        target = BatchOutput.named(temporary.path / "results.jsonl")
     batch = Batch(
         manifest=manifest,
         job=job,
         output=target.lines,
         table=target.table,
-        make_engine=engine_factory(job, workers=count),
+        make_engine=engine_factory(job, count),
         resume=resume and not overwrite,
         overwrite=overwrite,
         budget_usd=budget_usd,
@@ -116,19 +121,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
     return BatchResults(target.lines, summary, temporary)
 
 
-def _in_thread(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """The same function for programs with an event loop."""
-
-    @wraps(function)
-    async def threaded(*args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.to_thread(function, *args, **kwargs)
-
-    threaded.__name__ = threaded.__qualname__ = f"a{function.__name__}"
-    threaded.__doc__ = f":func:`{function.__name__}` for programs with an event loop."
-    return threaded
-
-
-arun_batch = _in_thread(run_batch)
+arun_batch = in_thread(run_batch)
 
 
 class BatchResults:
@@ -173,16 +166,6 @@ class BatchResults:
         return f"<BatchResults: {self}>"
 
 
-def _checked_tools(tools: Sequence[str], *of_agents: object) -> tuple[str, ...]:
-    if isinstance(tools, str):
-        raise ConfigError(f"tools={tools!r} is one text.", hint=f"Write tools=[{tools!r}].")
-    if tools and any(given is not None for given in of_agents):
-        raise ConfigError(
-            "With tools no model is asked: backend, query, max_replan_iterations, mode and without have no effect."
-        )
-    return tuple(tools)
-
-
 def _by_provider(limit: PerMinute | None) -> dict[str, float]:
     if limit is None:
         return {}
@@ -191,9 +174,3 @@ def _by_provider(limit: PerMinute | None) -> dict[str, float]:
         if not 0 < number < float("inf"):
             raise ConfigError(f"{number!r} is no limit for {name}.", hint="Give a number above 0.")
     return limits
-
-
-def _row(picture: PicturePath | Mapping[str, Any]) -> Mapping[str, Any]:
-    if not isinstance(picture, Mapping):
-        return {"image_path": fspath(picture)}
-    return {key: fspath(value) if isinstance(value, PathLike) else value for key, value in picture.items()}

@@ -7,36 +7,38 @@ import json
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from agenticiqa._version import __version__
 from agenticiqa.api.measure import Measurer, Pair
 from agenticiqa.batch.manifest import Row
-from agenticiqa.batch.rate_limits import ProviderLimits, RateLimits, limited_clients
+from agenticiqa.batch.rate_limits import RateLimits, limited_clients
 from agenticiqa.batch.remote_pictures import is_url, picture_at
 from agenticiqa.batch.results import result_line
 from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import AgenticIQAError, ManifestError, without_credentials
 from agenticiqa.nodes.ablation import calls_per_pass
-from agenticiqa.pictures.images import Box, LoadedImage
+from agenticiqa.pictures.images import Box
 from agenticiqa.pictures.inputs import Align
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import Settings
-from agenticiqa.runtime.memory import process_budget
+from agenticiqa.runtime.memory import MemoryBudget, process_budget
 from agenticiqa.runtime.stopping import Cancelled
 from agenticiqa.tools.registry import default_registry
 from agenticiqa.vocabulary import DEFAULT_QUERY
 
 if TYPE_CHECKING:
-    from agenticiqa.api.assessor import AgenticIQA
     from agenticiqa.models.backends import BackendChoice
 
 
 logger = logging.getLogger(__name__)
 
+SampleWork = Callable[[Sample, str], dict[str, Any]]
+"""Makes the result of a sample, which is known by its run id."""
 ERROR = "error"
 MEASURED = ("tool", "region", "raw", "calibrated", "higher_is_better", "seconds", "error")
 """What a result keeps of each measurement."""
@@ -65,14 +67,14 @@ def measure_sample(measurer: Measurer, sample: Sample, run_id: str) -> dict[str,
             "error_kind": "tool" if errors else None,
             "timings": {"total": round(time.perf_counter() - started, 4)},
             "versions": {"agenticiqa": __version__},
-            **_facts("image", test),
-            **(_facts("reference", reference) if reference else {}),
+            **{
+                f"{name}_{fact}": getattr(picture, fact)
+                for name, picture in (("image", test), ("reference", reference))
+                if picture
+                for fact in ("sha256", "size", "notes")
+            },
         },
     }
-
-
-def _facts(name: str, picture: LoadedImage) -> dict[str, Any]:
-    return {f"{name}_sha256": picture.sha256, f"{name}_size": picture.size, f"{name}_notes": picture.notes}
 
 
 # --- What is done with one sample ---
@@ -80,7 +82,7 @@ def _facts(name: str, picture: LoadedImage) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class BatchJob:
-    """What every sample of a batch is put through. Small, so that it can travel to other processes and machines."""
+    """What every sample of a batch is put through. Small, so that it can travel to other processes."""
 
     settings: Settings
     choices: Mapping[str, BackendChoice]
@@ -120,7 +122,8 @@ class BatchJob:
     def run_id(self, sample: Sample) -> str:
         """The same for the same question under the same conditions; another one as soon as any of them changes."""
         asked = sample.model_dump(include={"sample_id", "query", "options", "regions"})
-        pictures = [_whole(path) for path in (sample.image_path, sample.reference_path)]
+        paths = (sample.image_path, sample.reference_path)
+        pictures = [path if path is None or is_url(path) else os.path.abspath(path) for path in paths]
         if self.audit is not None:
             conditions: list[Any] = ["audit", self.audit, _auditing().AUDIT_VERSION]
         elif self.measures_only:
@@ -133,10 +136,6 @@ class BatchJob:
         conditions += [list(self.conditions)] if self.conditions else []
         text = json.dumps([asked, pictures, conditions], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]
-
-
-def _whole(path: str | None) -> str | None:
-    return path if path is None or is_url(path) else os.path.abspath(path)
 
 
 @dataclass(frozen=True)
@@ -189,23 +188,61 @@ def _auditing() -> Any:
 class SampleWorker:
     """Does the work; loads models and tools once and keeps them."""
 
-    def __init__(self, job: BatchJob, limits: ProviderLimits | None = None) -> None:
+    def __init__(self, job: BatchJob, *, limited: bool = False) -> None:
+        """``limited``: requests keep the job's limits, which holds only where one worker makes all of them."""
         self._job = job
-        self._assessor: AgenticIQA | None = None
-        self._measurer: Measurer | None = None
-        self._auditor: Any = None
+        self._closing: list[Callable[[], None]] = []
+        budget = process_budget(job.settings.pipeline.memory)
         if job.audit is not None:
-            pipeline = job.settings.pipeline
-            self._auditor = _auditing().Auditor(job.audit, pipeline.images, process_budget(pipeline.memory))
-        elif job.measures_only:
-            self._measurer = _measurer(job)
+            self._work: SampleWork = _auditing().Auditor(job.audit, job.settings.pipeline.images, budget).audit
+        elif job.tools:
+            self._work = self._measuring(budget)
         else:
-            self._assessor = _assessor(job, limits)
+            self._work = self._assessing(limited)
+
+    def _measuring(self, budget: MemoryBudget) -> SampleWork:
+        pipeline = self._job.settings.pipeline
+        registry = default_registry(pipeline.tools)
+        scores: DiskCache | None = None
+        if pipeline.cache.enabled:
+            scores = open_cache(self._job.settings.cache_folder, pipeline.cache.size_limit_mb)
+        if scores is not None:
+            self._closing.append(scores.close)
+        tools = [registry.find(name) for name in self._job.tools]
+        measurer = Measurer(tools, pipeline.tools, pipeline.images, scores, self._job.align, memory=budget)
+        return partial(measure_sample, measurer)
+
+    def _assessing(self, limited: bool) -> SampleWork:
+        from agenticiqa.api.assessor import AgenticIQA
+
+        job = self._job
+        clients = limited_clients(job.settings, job.backends, job.limits) if limited else None
+        assessor = AgenticIQA(settings=job.settings, clients=clients, record=not job.leaves_nothing)
+        assessor.keep_backend_choices(job.choices)
+        self._closing.append(assessor.close)
+
+        def assess(sample: Sample, run_id: str) -> dict[str, Any]:
+            found = assessor.assess(
+                picture_at(sample.image_path),
+                sample.query or job.query,
+                reference=picture_at(sample.reference_path) if sample.reference_path else None,
+                options=sample.options,
+                regions=sample.regions,
+                align=job.align,
+                run_id=run_id,
+            )
+            return found.model_dump(mode="json")
+
+        return assess
 
     def work(self, task: Task) -> SampleOutcome:
         """The sample's result; whatever goes wrong with it stays with it."""
         try:
-            return _answered(task, self._result(task))
+            result = self._result(task)
+            status, about = result["status"], result["metadata"]
+            kind = about["error_kind"] if status == ERROR else None
+            line = result_line(task.sample, result)
+            return SampleOutcome(task.position, line, status, kind, about.get("calls", 0), about.get("cost_usd", 0.0))
         except Cancelled:
             raise
         except AgenticIQAError as error:
@@ -216,55 +253,15 @@ class SampleWorker:
             return failure(self._job, task, InternalError(f"{type(error).__name__}: {error}"))
 
     def _result(self, task: Task) -> dict[str, Any]:
-        sample = task.sample
-        if self._auditor is not None:
-            audited: dict[str, Any] = self._auditor.audit(sample, task.run_id)
-            return audited
-        if self._measurer is not None:
-            return measure_sample(self._measurer, sample, task.run_id)
-        if self._assessor is None:
-            raise AssertionError("a worker assesses, measures or audits")
-        assessment = self._assessor.assess(
-            picture_at(sample.image_path),
-            sample.query or self._job.query,
-            reference=picture_at(sample.reference_path) if sample.reference_path else None,
-            options=sample.options,
-            regions=sample.regions,
-            align=self._job.align,
-            run_id=task.run_id,
-        )
-        return assessment.model_dump(mode="json")
+        return self._work(task.sample, task.run_id)
 
     def close(self) -> None:
-        if self._assessor is not None:
-            self._assessor.close()
-        if self._measurer is not None and self._measurer.cache is not None:
-            self._measurer.cache.close()
-
-
-def _answered(task: Task, result: dict[str, Any]) -> SampleOutcome:
-    about = result["metadata"]
-    return SampleOutcome(
-        task.position,
-        result_line(task.sample, result),
-        result["status"],
-        about["error_kind"] if result["status"] == ERROR else None,
-        about.get("calls", 0),
-        about.get("cost_usd", 0.0),
-    )
+        for close in self._closing:
+            close()
 
 
 class InternalError(AgenticIQAError):
     default_hint = "This is a defect of AgenticIQA; the log file has the details."
-
-
-def _assessor(job: BatchJob, limits: ProviderLimits | None) -> AgenticIQA:
-    from agenticiqa.api.assessor import AgenticIQA
-
-    clients = limited_clients(job.settings, job.backends, limits) if limits is not None else None
-    assessor = AgenticIQA(settings=job.settings, clients=clients, record=not job.leaves_nothing)
-    assessor.keep_backend_choices(job.choices)
-    return assessor
 
 
 def backends_of(settings: Settings) -> dict[str, BackendChoice]:
@@ -273,14 +270,3 @@ def backends_of(settings: Settings) -> dict[str, BackendChoice]:
 
     choices = choose_backends(settings)
     return {role: usable(choices[role]) for role in calls_per_pass(settings.pipeline.mode, settings.pipeline.without)}
-
-
-def _measurer(job: BatchJob) -> Measurer:
-    pipeline = job.settings.pipeline
-    registry = default_registry(pipeline.tools)
-    scores: DiskCache | None = None
-    if pipeline.cache.enabled:
-        scores = open_cache(job.settings.cache_folder, pipeline.cache.size_limit_mb)
-    tools = [registry.find(name) for name in job.tools]
-    budget = process_budget(pipeline.memory)
-    return Measurer(tools, pipeline.tools, pipeline.images, scores, job.align, memory=budget)

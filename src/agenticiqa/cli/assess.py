@@ -284,21 +284,17 @@ def assess(
     """Answer a question about a picture: rate it, explain it, choose an option."""
     from agenticiqa.batch.remote_pictures import picture_at
     from agenticiqa.pictures.formats import STANDARD_INPUT
-    from agenticiqa.pictures.regions import parse_region, read_region
+    from agenticiqa.pictures.regions import parse_region
 
     options.choose_one(json=json_output, quiet=quiet)
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
     left_out = options.parts_left_out(without)
-    inputs = [image, reference, *options.mask_files(region)]
+    inputs = [image, reference]
     options.check_outputs(report, inputs=inputs, overwrite=overwrite)
     silent = quiet or json_output
     with assessing(backend, config, quiet=quiet, no_cache=no_cache, memory=memory, profile=profile) as assessor:
-        # Of a picture that is scaled, regions count in its reference's pixels.
-        masked = Path(reference if reference and align == "resize" else image)
-        # A mask is compared with the picture's size, which only a file gives before the run.
-        known = masked.is_file()
-        boxes = [read_region(it, masked, assessor.limits) if known else parse_region(it) for it in region or []]
+        boxes = [parse_region(text) for text in region or []]
         regions = {name: box.as_list() for name, box in boxes}
         if len(regions) < len(boxes):
             raise typer.BadParameter("two --region options have the same name.")

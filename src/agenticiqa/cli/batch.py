@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from agenticiqa.batch.runner import BatchSummary, StopSwitch, Tally
     from agenticiqa.batch.work import BatchJob
 
-Format = Literal["jsonl", "csv", "parquet"]
 PLAIN_LINE_EVERY_S = 10.0
 
 
@@ -116,10 +115,7 @@ def batch(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where results go: .jsonl, .csv or .parquet; - prints JSON Lines."),
-    ] = None,
-    output_format: Annotated[
-        Format | None, typer.Option("--format", help="The form of the output, whatever its name says.")
+        typer.Option("--output", "-o", help="Where results go: .jsonl or .csv; - prints JSON Lines."),
     ] = None,
     resume: options.ResumeOption = False,
     overwrite: options.OverwriteOption = False,
@@ -132,15 +128,12 @@ def batch(
     without: options.WithoutOption = None,
     profile: options.ProfileOption = None,
     workers: options.WorkersOption = None,
-    engine: Annotated[Literal["local", "ray"], typer.Option(help="What does the work.")] = "local",
-    address: Annotated[str | None, typer.Option(help="The Ray cluster; default: one made here.")] = None,
     rpm: options.RpmOption = None,
     tpm: options.TpmOption = None,
     timeout: options.TimeoutOption = 600.0,
     budget_usd: Annotated[
         float | None, typer.Option(callback=finite, min=0, help="Start nothing that would probably exceed this.")
     ] = None,
-    max_samples: Annotated[int | None, typer.Option(min=1, help="At most so many samples.")] = None,
     sample_range: Annotated[str | None, typer.Option(help="FIRST:LAST, counted from 0, LAST left out.")] = None,
     memory: options.MemoryOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, estimate calls and cost.")] = False,
@@ -161,7 +154,7 @@ def batch(
     from agenticiqa.runtime.files import ScratchFolder
 
     options.choose_one(resume=resume, overwrite=overwrite)
-    place = None if dry_run else _output(output, output_format, resume=resume, overwrite=overwrite, json=json_output)
+    place = None if dry_run else _output(output, resume=resume, overwrite=overwrite, json=json_output)
     of_agents = {"backend": backend, "query": query, "max-replan": max_replan, "mode": mode, "without": without}
     useless = [name for name, value in of_agents.items() if value is not None]
     if measure is not None and useless:
@@ -184,7 +177,7 @@ def batch(
     job = prepare_job(request)
     for note in replaced_backends(job):
         say(f"Warning: {note}")
-    selection = SampleRange.parse(sample_range, max_samples)
+    selection = SampleRange.parse(sample_range)
     with ExitStack() as stack:
         manifest = open_manifest(*sources)
         stack.callback(manifest.close)
@@ -203,7 +196,7 @@ def batch(
                 job=job,
                 output=lines,
                 table=table,
-                make_engine=engine_factory(job, engine=engine, workers=workers, address=address),
+                make_engine=engine_factory(job, workers),
                 selection=selection,
                 resume=resume,
                 overwrite=overwrite,
@@ -220,9 +213,7 @@ def batch(
     raise typer.Exit(summary.exit_code)
 
 
-def _output(
-    output: Path | None, output_format: Format | None, *, resume: bool, overwrite: bool, json: bool
-) -> BatchOutput | BinaryIO:
+def _output(output: Path | None, *, resume: bool, overwrite: bool, json: bool) -> BatchOutput | BinaryIO:
     """The file for the results, or a stream: standard output, a pipe, a device."""
     from agenticiqa.batch.outputs import BatchOutput
     from agenticiqa.runtime.files import is_stream
@@ -230,11 +221,10 @@ def _output(
     if output is None:
         raise typer.BadParameter("--output is missing: name the file for the results, or - for standard output.")
     if output != STANDARD_OUTPUT and not is_stream(output):
-        return BatchOutput.named(output, output_format)
-    if resume or overwrite or json or output_format not in (None, "jsonl"):
+        return BatchOutput.named(output)
+    if resume or overwrite or json:
         raise typer.BadParameter(
-            f"--output {output} prints JSON Lines: --resume, --overwrite and other formats need a file, "
-            "--json the same place."
+            f"--output {output} prints JSON Lines: --resume and --overwrite need a file, --json the same place."
         )
     return output_stream(output)
 
@@ -330,9 +320,7 @@ TOLD_EVERY_S = 10.0
 
 def audit(
     source: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder, with its subfolders; or a pattern.")],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="All pictures as .csv, .jsonl or .parquet.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="All pictures as .csv or .jsonl.")] = None,
     sheet: Annotated[Path | None, typer.Option(help="A contact sheet (.html) to look through in a browser.")] = None,
     thumbnails: Annotated[
         Literal["embedded", "folder"] | None,
@@ -359,7 +347,7 @@ def audit(
     from agenticiqa.auditing.findings import checked_names
     from agenticiqa.auditing.report import check_link_folder
     from agenticiqa.auditing.running import AuditRequest, run_audit
-    from agenticiqa.batch.outputs import check_installed, format_of
+    from agenticiqa.batch.outputs import format_of
     from agenticiqa.batch.runner import StopSwitch
     from agenticiqa.runtime.files import is_stream
 
@@ -370,8 +358,8 @@ def audit(
     replace = resume or overwrite
     # Whatever cannot be written is refused before anything is spent.
     options.check_outputs(output, sheet, inputs=[source], overwrite=replace)
-    if output is not None and format_of(output) == "parquet":
-        check_installed()
+    if output is not None:
+        format_of(output)
     if sheet is not None and sheet.suffix.lower() not in (".html", ".htm"):
         raise typer.BadParameter("--sheet is a page: name it .html.")
     if link_best is not None:

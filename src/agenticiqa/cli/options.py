@@ -50,11 +50,6 @@ def numbers(option: str, text: str, example: str) -> list[float]:
     return found
 
 
-def mask_files(regions: list[str] | None) -> list[str]:
-    """What stands behind NAME= of each --region; a box is no file, and matches none."""
-    return [text.partition("=")[2] for text in regions or []]
-
-
 def finite(value: float | None) -> float | None:
     """For options that take a number: every comparison with "nan" is false, so that a limit would let all pass."""
     if value is not None and not math.isfinite(value):
@@ -73,9 +68,7 @@ def parts_left_out(words: str | None) -> tuple[Part, ...] | None:
 
 
 ReferenceOption = Annotated[Path | None, typer.Option("--reference", "-r", help="How the picture should look.")]
-RegionsOption = Annotated[
-    list[str] | None, typer.Option("--region", help="Where an object is: NAME=x,y,width,height, or NAME=mask.png.")
-]
+RegionsOption = Annotated[list[str] | None, typer.Option("--region", help="Where an object is: NAME=x,y,width,height.")]
 BackendOption = Annotated[
     str | None, typer.Option("--backend", "-b", help="Model for all agents, for example openai.gpt-4o.")
 ]

@@ -236,7 +236,7 @@ def measure(
     align: options.AlignOption = "none",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where measurements go: .jsonl, .csv or .parquet; - prints JSON Lines."),
+        typer.Option("--output", "-o", help="Where measurements go: .jsonl or .csv; - prints JSON Lines."),
     ] = None,
     json_output: options.JsonOption = False,
     maps: options.MapsOption = None,
@@ -253,7 +253,7 @@ def measure(
 
     from agenticiqa.api.measure import Measurer, choose_tools, find_pairs
     from agenticiqa.batch.outputs import format_of, write_table
-    from agenticiqa.pictures.regions import read_region
+    from agenticiqa.pictures.regions import parse_region
     from agenticiqa.runtime.config import load_settings
     from agenticiqa.tools.maps import MapFolder
     from agenticiqa.tools.registry import default_registry
@@ -264,16 +264,14 @@ def measure(
     table = None if output in (None, STANDARD_OUTPUT) else format_of(output)
     pairing = find_pairs(images, reference)
     pictures = [each for pair in pairing.pairs for each in (pair.image, pair.reference) if each is not None]
-    inputs = [*(picture.name for picture in pictures), *options.mask_files(region)]
+    inputs = [picture.name for picture in pictures]
     options.check_outputs(output if table else None, inputs=inputs, overwrite=overwrite)
     folder = MapFolder(maps, inputs=inputs, overwrite=overwrite) if maps else None
     settings = load_settings(config, {"pipeline.memory": memory})
     registry = default_registry(settings.pipeline.tools)
     chosen = choose_tools(registry, tool, all_tools=all_tools, has_reference=reference is not None)
     measurer = Measurer.configured(settings, chosen, cached=not no_cache, align=align, maps=folder)
-    # A mask is compared with the first picture; a box that leaves another one is that picture's error.
-    first = [Path(pair.image.name) for pair in pairing.pairs[:1]]
-    regions = dict(read_region(text, picture, measurer.limits) for picture in first for text in region or [])
+    regions = dict(map(parse_region, region or []))
     if folder is not None:
         names = [pair.image.name for pair in pairing.pairs]
         folder.refuse_taken(names, [each.name for each in measurer.tools], list(regions) or [None])

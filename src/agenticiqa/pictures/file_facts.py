@@ -13,7 +13,7 @@ from typing import Any
 from PIL import ExifTags, Image
 
 from agenticiqa.errors import ImageError
-from agenticiqa.pictures.camera_files import is_heic, open_heic
+from agenticiqa.pictures.formats import is_heic, open_heic
 from agenticiqa.pictures.images import load_image, opened_picture
 from agenticiqa.runtime.config import ImageLimits
 

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import TypeVar
 
 import cv2
 import numpy as np
@@ -34,16 +34,19 @@ from agenticiqa.errors import (
     ImageTooLargeError,
     RegionError,
 )
-from agenticiqa.pictures.camera_files import (
+from agenticiqa.pictures.formats import (
+    CAMERA_RAW,
     DEVELOPED,
+    HEIF,
     RawFile,
     deep_heic,
     is_camera_raw,
     is_heic,
     is_raw_inside_tiff,
     open_heic,
+    readable_by_pillow,
+    readable_names,
 )
-from agenticiqa.pictures.formats import CAMERA_RAW, HEIF, readable_by_pillow, readable_names
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.files import stat_or_none
 
@@ -180,8 +183,7 @@ class LoadedImage:
             return EncodedImage(self.data, SENDABLE_AS_IS[self.format])
         picture = self.pil
         if max_side is not None and not fits:
-            scale = max_side / max(width, height)
-            picture = _scaled(picture, scale)
+            picture = _scaled(picture, max_side / max(width, height))
         encoded = png_bytes(picture)
         while max_bytes is not None and len(encoded) > max_bytes and min(picture.size) > 1:
             # PNG size grows about linearly with the pixel count; aim a little below the limit.
@@ -315,15 +317,11 @@ def _open_with_pillow(data: bytes, limits: ImageLimits) -> Image.Image:
         if not answer or isinstance(answer, str):
             continue
         try:
-            return _within(limits, partial(_read_header, make, data))
+            return _within(limits, partial(make, io.BytesIO(data), ""))
         except (SyntaxError, IndexError, TypeError, struct.error):
             # Not its kind after all.
             continue
     raise UnidentifiedImageError("no reader takes it")
-
-
-def _read_header(make: Callable[[IO[bytes], str | bytes], Image.Image], data: bytes) -> Image.Image:
-    return make(io.BytesIO(data), "")
 
 
 def _within(limits: ImageLimits, read: Callable[[], T]) -> T:
@@ -368,7 +366,9 @@ def _normalised(opened: Image.Image, data: bytes, path: str | None) -> LoadedIma
         )
     if frame.mode in ("CMYK", "YCCK"):
         notes.append("CMYK: converted to RGB without a colour profile")
-    if _has_transparency(frame):
+    may_shine_through = frame.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in frame.info
+    # Many programs write an alpha channel that is opaque all over.
+    if may_shine_through and int(np.asarray(frame.convert("RGBA").getchannel("A")).min()) < 255:
         backdrop = Image.new("RGBA", frame.size, (255, 255, 255, 255))
         frame = Image.alpha_composite(backdrop, frame.convert("RGBA"))
         notes.append("transparent: judged on a white background")
@@ -419,25 +419,16 @@ def _deep_colour(data: bytes, frame: Image.Image, orientation: int) -> npt.NDArr
     samples: npt.NDArray[np.uint16] = np.asarray(swapped, np.uint16)
     high_bytes = np.asarray(frame.convert("RGBA" if found.shape[2] == 4 else "RGB"))
     # Readers differ in whether they turn a picture upright by themselves.
-    for upright in (samples, UPRIGHT[orientation](samples) if orientation in UPRIGHT else samples):
+    for upright in (samples, UPRIGHT.get(orientation, np.asarray)(samples)):
         if upright.shape == high_bytes.shape and not np.any((upright >> 8).astype(np.uint8) != high_bytes):
-            return _deep_on_white(upright)
-    return None
-
-
-def _deep_on_white(samples: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint16]:
-    if samples.shape[2] == 3:
-        return np.ascontiguousarray(samples)
-    found = np.empty((*samples.shape[:2], 3), np.uint16)
+            break
+    else:
+        return None
+    if upright.shape[2] == 3:
+        return np.ascontiguousarray(upright)
+    on_white = np.empty((*upright.shape[:2], 3), np.uint16)
     # Row by row: all at once would take ten times the picture's own memory.
-    for row, out in zip(samples, found, strict=True):
+    for row, out in zip(upright, on_white, strict=True):
         alpha = row[..., 3:].astype(np.float64) / 65535
         out[:] = np.rint(row[..., :3] * alpha + 65535 * (1 - alpha))
-    return found
-
-
-def _has_transparency(frame: Image.Image) -> bool:
-    """Whether anything shines through; many programs write an alpha channel that is opaque all over."""
-    if frame.mode not in ("RGBA", "LA", "PA", "RGBa", "La") and "transparency" not in frame.info:
-        return False
-    return int(np.asarray(frame.convert("RGBA").getchannel("A")).min()) < 255
+    return on_white

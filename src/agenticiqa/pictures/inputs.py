@@ -77,9 +77,9 @@ def given_picture(value: object) -> GivenPicture:
     for kinds, made in _MAKERS:
         if isinstance(value, kinds):
             return made(value)
-    tensor = _as_array(value)
-    if tensor is not None:
-        return _from_array(tensor)
+    # Recognised without importing torch: whoever hands over a tensor has it.
+    if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
+        return _from_array(_channels_last(value.detach().cpu().numpy()))
     raise TypeError(
         f"A picture is a path, bytes, an open file, a PIL image, a NumPy array or a torch tensor, "
         f"not {type(value).__name__}."
@@ -122,12 +122,7 @@ def _from_pil(given: Image.Image) -> GivenPicture:
     # The samples alone do not tell a wide picture from a tall one, nor one palette from another.
     about = (picture.mode, picture.size, picture.getpalette(), picture.info.get("transparency"))
     name = _named(picture.tobytes(), repr(about))
-    return GivenPicture(
-        name,
-        lambda limits: decode_image(png_bytes(_storable(picture, name)), path=name, limits=limits),
-        in_memory=True,
-        peek=lambda _limits: picture.size,
-    )
+    return _encoded_later(name, lambda: png_bytes(_storable(picture, name)), picture.size)
 
 
 def _storable(picture: Image.Image, name: str) -> Image.Image:
@@ -149,11 +144,13 @@ def _storable(picture: Image.Image, name: str) -> Image.Image:
 def _from_array(samples: npt.NDArray[Any]) -> GivenPicture:
     name = _named(np.ascontiguousarray(samples).tobytes(), f"{samples.shape}{samples.dtype}")
     size = (samples.shape[1], samples.shape[0]) if samples.ndim > 1 else (1, 1)
+    return _encoded_later(name, lambda: _png_of(samples, name), size)
+
+
+def _encoded_later(name: str, encode: Callable[[], bytes], size: Size) -> GivenPicture:
+    """A picture in memory that becomes a file when it is opened."""
     return GivenPicture(
-        name,
-        lambda limits: decode_image(_png_of(samples, name), path=name, limits=limits),
-        in_memory=True,
-        peek=lambda _limits: size,
+        name, lambda limits: decode_image(encode(), path=name, limits=limits), in_memory=True, peek=lambda _: size
     )
 
 
@@ -173,14 +170,6 @@ _MAKERS: tuple[tuple[Any, Callable[[Any], GivenPicture]], ...] = (
 
 
 # --- arrays ---
-
-
-def _as_array(value: Any) -> npt.NDArray[Any] | None:
-    if type(value).__module__.partition(".")[0] != "torch" or not hasattr(value, "detach"):
-        return None
-    # Recognised without importing torch: whoever hands over a tensor has it.
-    samples: npt.NDArray[Any] = value.detach().cpu().numpy()
-    return _channels_last(samples)
 
 
 def _channels_last(samples: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -206,7 +195,13 @@ def _png_of(samples: npt.NDArray[Any], name: str) -> bytes:
     if samples.dtype == np.bool_:
         samples = samples.astype(np.uint8) * 255
     if np.issubdtype(samples.dtype, np.floating):
-        samples = _sixteen_bits(samples, name)
+        low, high = float(np.min(samples)), float(np.max(samples))
+        if not (np.isfinite(low) and np.isfinite(high)) or low < -1e-6 or high > 1 + 1e-6:
+            raise ImageFormatError(
+                f"The array {name} holds floats from {low:g} to {high:g}.",
+                hint="Floats run from 0 (black) to 1 (white).",
+            )
+        samples = np.asarray(np.rint(np.clip(samples, 0, 1) * 65535), np.uint16)
     if samples.dtype not in (np.uint8, np.uint16):
         raise ImageFormatError(
             f"The array {name} holds {samples.dtype} samples, whose white is not defined.",
@@ -220,15 +215,6 @@ def _encoded(samples: npt.NDArray[Any]) -> bytes:
     if samples.ndim == 3:
         samples = cv2.cvtColor(samples, cv2.COLOR_RGB2BGR if samples.shape[2] == 3 else cv2.COLOR_RGBA2BGRA)
     return cv2.imencode(".png", samples, [cv2.IMWRITE_PNG_COMPRESSION, 1])[1].tobytes()
-
-
-def _sixteen_bits(samples: npt.NDArray[Any], name: str) -> npt.NDArray[np.uint16]:
-    low, high = float(np.min(samples)), float(np.max(samples))
-    if not (np.isfinite(low) and np.isfinite(high)) or low < -1e-6 or high > 1 + 1e-6:
-        raise ImageFormatError(
-            f"The array {name} holds floats from {low:g} to {high:g}.", hint="Floats run from 0 (black) to 1 (white)."
-        )
-    return np.asarray(np.rint(np.clip(samples, 0, 1) * 65535), np.uint16)
 
 
 # --- Pictures of one size ---

@@ -1,30 +1,20 @@
 """From a name ("the vehicle") or a mask to pixels; and maps of quality drawn over them.
 
 A score filed under an object is computed on that object's region, or it is labelled as the whole picture's. Here a
-region is known when the user gave its box, or a mask that a box is made of.
+region is known when the user gave its box.
 """
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
 from agenticiqa.errors import RegionError
-from agenticiqa.pictures.images import Box, LoadedImage, load_image
-from agenticiqa.runtime.config import ImageLimits
-
-logger = logging.getLogger(__name__)
-
-MARKED = 128
-"""Mask pixels at least this bright belong to the object."""
-LEAST_OF_MASK = 0.4
-"""A box inside the mask stands for the object when it holds this share of the mask."""
+from agenticiqa.pictures.images import Box, LoadedImage
 
 _ARTICLE = re.compile(r"^(?:the|a|an|this|that)\s+", re.IGNORECASE)
 
@@ -39,44 +29,6 @@ def parse_region(text: str) -> tuple[str, Box]:
     if not separator or not name.strip():
         raise RegionError(f"{text!r} names no region.")
     return name.strip(), Box.parse(numbers)
-
-
-def read_region(text: str, picture: Path, limits: ImageLimits) -> tuple[str, Box]:
-    """``NAME=x,y,width,height``, or ``NAME=mask.png`` with a mask of the picture's size, white where the object is."""
-    name, separator, place = text.partition("=")
-    if separator and name.strip() and re.search("[^-0-9, ]", place):
-        return name.strip(), region_from_mask(Path(place.strip()), picture, limits, name.strip())
-    return parse_region(text)
-
-
-def region_from_mask(mask: Path, picture: Path, limits: ImageLimits, name: str = "region") -> Box:
-    """The box that a mask stands for: the largest one inside it, or the one around it where the mask is too ragged.
-
-    Which of the two was taken is logged, because the box around a mask holds other things too.
-    """
-    marks, size = load_image(mask, limits), load_image(picture, limits).size
-    if marks.size != size:
-        raise RegionError(
-            f"The mask {str(mask)!r} is {marks.size[0]}×{marks.size[1]} pixels, the picture {size[0]}×{size[1]}.",
-            hint="Give a mask of the picture's size, white where the object is.",
-        )
-    inside = np.asarray(marks.pil.convert("L")) >= MARKED
-    around = bounding_box(inside)
-    if around is None:
-        raise RegionError(f"The mask {str(mask)!r} marks nothing.", hint="Make it white where the object is.")
-    within, area = inner_box(inside), int(inside.sum())
-    if within and within.width * within.height >= LEAST_OF_MASK * area:
-        share = within.width * within.height / area
-        logger.warning("Region %r: judged in %s, which is %.0f %% of its mask", name, within.as_list(), 100 * share)
-        return within
-    share = area / (around.width * around.height)
-    logger.warning(
-        "Region %r: judged in the box around its mask, %s, which the mask fills by %.0f %%",
-        name,
-        around.as_list(),
-        100 * share,
-    )
-    return around
 
 
 def check_regions(regions: Mapping[str, Sequence[int]], image: LoadedImage) -> None:

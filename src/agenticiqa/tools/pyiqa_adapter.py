@@ -24,15 +24,7 @@ import numpy as np
 from agenticiqa.errors import ToolError, ToolUnavailableError
 from agenticiqa.runtime.config import PyiqaSettings
 from agenticiqa.runtime.files import write_atomic
-from agenticiqa.tools.metrics import (
-    Array,
-    FloatArray,
-    Measurement,
-    Metric,
-    MetricSpec,
-    Picture,
-    Views,
-)
+from agenticiqa.tools.metrics import Array, FloatArray, Measurement, Metric, MetricSpec, Picture, Views
 
 EXTRA = "pyiqa"
 LICENCE_NOTE = "pyiqa's licence (PolyForm Noncommercial 1.0.0) does not allow commercial use."
@@ -173,8 +165,11 @@ def _load(tool: str, settings: PyiqaSettings) -> Any:
     try:
         with _quiet():
             _import_torchvision()
-            pyiqa = importlib.import_module("pyiqa")
-            return pyiqa.create_metric(pyiqa_name(tool), device=_device(settings))
+            pyiqa, torch = importlib.import_module("pyiqa"), importlib.import_module("torch")
+            device = settings.device
+            if device == "auto":
+                device = "cuda" if torch.cuda.is_available() else "cpu"
+            return pyiqa.create_metric(pyiqa_name(tool), device=torch.device(device))
     except Exception as error:
         raise ToolUnavailableError(
             f"{tool} could not be loaded by pyiqa: {_words(error)}.",
@@ -195,13 +190,6 @@ def _use_folder(settings: PyiqaSettings) -> None:
     importlib.import_module("torch").hub.set_dir(folder)
     # Backbones that come from the Hugging Face hub have a folder of their own.
     os.environ.setdefault("HF_HOME", str(Path(folder) / "huggingface"))
-
-
-def _device(settings: PyiqaSettings) -> Any:
-    torch = importlib.import_module("torch")
-    if settings.device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return torch.device(settings.device)
 
 
 def _import_torchvision() -> None:

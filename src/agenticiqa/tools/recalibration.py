@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import cv2
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import pearsonr, spearmanr
 
-from agenticiqa.runtime.files import write_atomic
 from agenticiqa.tools.calibration import (
     HIGHEST,
     LOWEST,
@@ -141,34 +139,27 @@ def refit(tool: Tool, raw: Sequence[float], opinions: Sequence[float], groups: S
         return fit_calibration(x[rows], y[rows], value_range=tool.spec.range, higher_is_better=direction, source=source)
 
     calibration = fitted(np.ones(x.size, bool))
+    if tool.calibration:
+        before = CurveAgreement.of(tool.calibration.curve(x), y)
+    else:
+        before = CurveAgreement.of_raw(x if direction else -x, y)
     return Refit(
         tool=tool.name,
         calibration=calibration,
         raw=x,
         opinions=y,
-        before=_before(tool, x, y),
+        before=before,
         after=CurveAgreement.of(calibration.curve(x), y),
-        unseen=_unseen(x, y, _folds(groups), fitted),
+        unseen=_unseen(x, y, groups, fitted),
     )
 
 
-def _before(tool: Tool, x: Floats, y: Floats) -> CurveAgreement:
-    if tool.calibration:
-        return CurveAgreement.of(tool.calibration.curve(x), y)
-    return CurveAgreement.of_raw(x if tool.spec.higher_is_better else -x, y)
-
-
-def _folds(groups: Sequence[str]) -> npt.NDArray[np.intp]:
-    """Which fold each row belongs to; rows of one group share theirs."""
-    names, member = np.unique(np.asarray(groups), return_inverse=True)
-    order = np.random.default_rng(0).permutation(len(names))
-    return np.asarray(order[member] % FOLDS, np.intp)
-
-
 def _unseen(
-    x: Floats, y: Floats, folds: npt.NDArray[np.intp], fitted: Callable[[npt.NDArray[np.bool_]], Calibration]
+    x: Floats, y: Floats, groups: Sequence[str], fitted: Callable[[npt.NDArray[np.bool_]], Calibration]
 ) -> CurveAgreement | None:
     """Each fold scored by a curve fitted without it; None where the rest is too little to fit."""
+    names, member = np.unique(np.asarray(groups), return_inverse=True)
+    folds = np.random.default_rng(0).permutation(len(names))[member] % FOLDS
     if np.unique(folds).size < FOLDS:
         return None
     scores = np.empty_like(y)
@@ -185,52 +176,3 @@ def add_to_file(path: Path, tool: str, calibration: Calibration) -> None:
     kept = load_calibrations(path) if path.is_file() else {}
     path.parent.mkdir(parents=True, exist_ok=True)
     save_calibrations({**kept, tool: calibration}, path)
-
-
-# --- the plot --------------------------------------------------------------------------------------------
-
-_WIDTH, _HEIGHT, _MARGIN = 900, 640, 70
-_INK, _POINT, _OLD, _NEW = (40, 40, 40), (170, 140, 90), (150, 150, 150), (60, 60, 200)  # BGR
-
-
-def plot(fit: Refit, old: Calibration | None, path: Path) -> None:
-    """Opinions against raw values with the curve before (grey) and after (red), as PNG."""
-    canvas = np.full((_HEIGHT, _WIDTH, 3), 255, np.uint8)
-    low, high = float(fit.raw.min()), float(fit.raw.max())
-    _axes(canvas, fit.tool, low, high)
-    for raw, opinion in zip(fit.raw, fit.opinions, strict=True):
-        cv2.circle(canvas, _place(raw, opinion, low, high), 3, _POINT, -1, cv2.LINE_AA)
-    grid = np.linspace(low, high, 400)
-    for calibration, colour in ((old, _OLD), (fit.calibration, _NEW)):
-        if calibration is not None:
-            points = [_place(raw, score, low, high) for raw, score in zip(grid, calibration.curve(grid), strict=True)]
-            cv2.polylines(canvas, [np.array(points, np.int32)], False, colour, 2, cv2.LINE_AA)
-    done, encoded = cv2.imencode(".png", canvas)
-    if not done:
-        raise CalibrationError("The plot could not be encoded.", hint="")
-    write_atomic(path, encoded.tobytes())
-
-
-def _place(raw: float, opinion: float, low: float, high: float) -> tuple[int, int]:
-    across = (raw - low) / ((high - low) or 1.0)
-    up = (opinion - LOWEST) / (HIGHEST - LOWEST)
-    return (
-        round(_MARGIN + across * (_WIDTH - 2 * _MARGIN)),
-        round(_HEIGHT - _MARGIN - up * (_HEIGHT - 2 * _MARGIN)),
-    )
-
-
-def _axes(canvas: npt.NDArray[np.uint8], name: str, low: float, high: float) -> None:
-    cv2.rectangle(canvas, _place(low, HIGHEST, low, high), _place(high, LOWEST, low, high), _INK, 1)
-    for opinion in range(int(LOWEST), int(HIGHEST) + 1):
-        x, y = _place(low, opinion, low, high)
-        _write(canvas, str(opinion), (x - 22, y + 5))
-    for raw in np.linspace(low, high, 5):
-        x, y = _place(float(raw), LOWEST, low, high)
-        _write(canvas, f"{raw:.3g}", (x - 20, y + 24))
-    _write(canvas, f"{name}: raw value", (_WIDTH // 2 - 70, _HEIGHT - 18))
-    _write(canvas, "opinion 1..5    grey: curve before    red: fitted", (_MARGIN, _MARGIN - 24))
-
-
-def _write(canvas: npt.NDArray[np.uint8], text: str, at: tuple[int, int]) -> None:
-    cv2.putText(canvas, text, at, cv2.FONT_HERSHEY_SIMPLEX, 0.5, _INK, 1, cv2.LINE_AA)

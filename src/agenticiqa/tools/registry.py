@@ -95,15 +95,13 @@ class Tool:
     def describe(self) -> str:
         """One line for a model that chooses tools."""
         kind = "full-reference" if self.needs_reference else "no-reference"
-        strengths = ", ".join(map(self._strength, self.strengths)) or "no particular distortion"
-        return (
-            f"{self.name} ({kind}): good at {strengths}. {self.entry.description if self.entry else self.spec.variant}."
-        )
-
-    def _strength(self, category: str) -> str:
-        """A category, with the distortions in it at which the tool was found the best of its type."""
-        best = self.entry.best_at.get(category, ()) if self.entry else ()
-        return f"{category} (best at {', '.join(kind.replace('_', ' ') for kind in best)})" if best else category
+        strengths = []
+        for category in self.strengths:
+            best = self.entry.best_at.get(category, ()) if self.entry else ()
+            named = ", ".join(distortion.replace("_", " ") for distortion in best)
+            strengths.append(f"{category} (best at {named})" if best else category)
+        about = self.entry.description if self.entry else self.spec.variant
+        return f"{self.name} ({kind}): good at {', '.join(strengths) or 'no particular distortion'}. {about}."
 
     def takes(self, size: tuple[int, int] | None) -> bool:
         """Whether a picture of (width, height) is neither too small nor too large; None: nobody knows yet."""
@@ -261,11 +259,15 @@ def build_registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
     tools, unavailable = [], {}
     for entry in load_catalogue().values():
         found = availability(entry, settings, folder)
-        if found.ready:
-            metric = make_metric(entry, found.provider, settings, folder)
-            tools.append(Tool(metric, calibrations.get(entry.name) or _opinion_itself(metric.spec), entry))
-        else:
+        if not found.ready:
             unavailable[entry.name] = found.reason
+            continue
+        metric = make_metric(entry, found.provider, settings, folder)
+        calibration = calibrations.get(entry.name)
+        if calibration is None and metric.spec.unit.startswith("opinion"):
+            source = "the value is an opinion already"
+            calibration = Calibration((0.0, 1.0, 0.0, 1.0, 0.0), source, metric.spec.range, True)
+        tools.append(Tool(metric, calibration, entry))
     return _pool(settings, ToolRegistry([*tools, *_plug_ins()], unavailable))
 
 
@@ -308,13 +310,6 @@ def _pool(settings: ToolSettings, everything: ToolRegistry) -> ToolRegistry:
         )  # fmt: skip
     kept = [tool for tool in everything.all() if tool.name not in left_out]
     return ToolRegistry(kept, {**everything.unavailable, **left_out})
-
-
-def _opinion_itself(spec: MetricSpec) -> Calibration | None:
-    """A metric whose unit is opinion needs no curve."""
-    if not spec.unit.startswith("opinion"):
-        return None
-    return Calibration((0.0, 1.0, 0.0, 1.0, 0.0), "the value is an opinion already", spec.range, True)
 
 
 def _entry_points() -> Sequence[metadata.EntryPoint]:

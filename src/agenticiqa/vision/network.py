@@ -65,12 +65,6 @@ class Recent(Generic[Made]):
         return found
 
 
-def thread_limit() -> int:
-    """What OMP_NUM_THREADS allows, as other numeric libraries read it; 0 leaves the choice to ONNX Runtime."""
-    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    return int(first) if first.isdigit() else 0
-
-
 def open_session(
     data: bytes, threads: int = 0, weights: Mapping[str, NDArray[Any]] | None = None, *, keeps_memory: bool = True
 ) -> Any:
@@ -86,7 +80,9 @@ def open_session(
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or thread_limit()
+    # What OMP_NUM_THREADS allows, as other numeric libraries read it; 0 leaves the choice to ONNX Runtime.
+    allowed = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    options.intra_op_num_threads = threads or (int(allowed) if allowed.isdigit() else 0)
     options.log_severity_level = 3
     # Planning memory for each new size of picture costs a tenth of a second at the first look and gains nothing later.
     options.enable_mem_pattern = False
@@ -328,17 +324,12 @@ def _reduced(picture: Image.Image, scale: float) -> Bytes:
 
 def _windows(picture: Bytes) -> list[Bytes]:
     """Windows at native resolution, spread over the picture."""
-    height, width = picture.shape[:2]
-    places = [(_start(height, down), _start(width, across)) for down, across in WINDOW_PLACES]
-    return [picture[top : top + WINDOW, left : left + WINDOW] for top, left in places]
-
-
-def _start(side: int, sixths: int) -> int:
-    """
-    >>> _start(3000, 3), _start(300, 5)
-    (1372, 44)
-    """
-    return min(max(side * sixths // 6 - WINDOW // 2, 0), max(side - WINDOW, 0))
+    found = []
+    for place in WINDOW_PLACES:
+        sides = zip(picture.shape, place, strict=False)
+        top, left = (min(max(side * at // 6 - WINDOW // 2, 0), max(side - WINDOW, 0)) for side, at in sides)
+        found.append(picture[top : top + WINDOW, left : left + WINDOW])
+    return found
 
 
 def _padded(pixels: Bytes, cell: int) -> Bytes:

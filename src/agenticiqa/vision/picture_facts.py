@@ -71,22 +71,17 @@ class PictureFacts:
     @property
     def note(self) -> str | None:
         """What it is instead of a photograph, with the numbers that say so."""
-        content = self.content
-        if content == "blank":
-            return f"the picture is blank (its brightness varies by {self.deviation:.1f} of 255 levels): nothing shows"
-        if content == "noise":
-            return f"neighbouring pixels have nothing in common (correlation {self.agreement:.2f}): this is pure noise"
-        if content == "drawn":
-            return (
-                f"this is not a photograph ({self.flat_share:.0%} of it is exactly flat, {self.colours or 0:,} "
-                f"different colours: a screenshot or a drawing); {_TRAINED}"
-            )
-        if content == "page":
-            return (
-                f"this is not a photograph ({self.one_tone:.0%} of it has one tone, hardly any colour: a page of text "
-                f"or lines); {_TRAINED}"
-            )
-        return None
+        notes = {
+            "blank": f"the picture is blank (its brightness varies by {self.deviation:.1f} of 255 levels): "
+            "nothing shows",
+            "noise": f"neighbouring pixels have nothing in common (correlation {self.agreement:.2f}): "
+            "this is pure noise",
+            "drawn": f"this is not a photograph ({self.flat_share:.0%} of it is exactly flat, {self.colours or 0:,} "
+            f"different colours: a screenshot or a drawing); {_TRAINED}",
+            "page": f"this is not a photograph ({self.one_tone:.0%} of it has one tone, hardly any colour: a page of "
+            f"text or lines); {_TRAINED}",
+        }
+        return notes.get(self.content)
 
 
 def facts_of(picture: UInt8Image) -> PictureFacts:
@@ -110,6 +105,10 @@ def facts_of(picture: UInt8Image) -> PictureFacts:
     near = counts[max(0, mode - TONE_REACH) : mode + TONE_REACH + 1].sum() / luma.size
     neighbours = float(np.mean(centred[:, 1:] * centred[:, :-1])) if luma.shape[1] > 1 else variance
     flat_share = _flat_share(packed)
+    reached = np.cumsum(counts) / counts.sum()
+    darkest, lightest = np.searchsorted(reached, (OUTERMOST, 1 - OUTERMOST))
+    red, green, blue = rgb[..., 0], rgb[..., 1], rgb[..., 2]
+    largest, smallest = np.maximum(np.maximum(red, green), blue), np.minimum(np.minimum(red, green), blue)
     return PictureFacts(
         deviation=variance**0.5,
         agreement=neighbours / variance if variance else 1.0,
@@ -117,28 +116,11 @@ def facts_of(picture: UInt8Image) -> PictureFacts:
         plain_blocks=_plain_blocks(packed),
         colours=len(np.unique(packed)) if flat_share >= DRAWN_FLAT else None,
         one_tone=float(near),
-        colourfulness=_colourfulness(rgb),
+        colourfulness=float(np.mean(largest - smallest)),
         brightness=float(luma.mean()),
-        tonal_range=_tonal_range(counts),
+        tonal_range=float(lightest - darkest),
         clipped=clipped(rgb),
     )
-
-
-def _tonal_range(counts: npt.NDArray[np.int64]) -> float:
-    """Of how many pixels have each brightness.
-
-    >>> _tonal_range(np.bincount([20] * 30 + [90] * 940 + [200] * 30, minlength=256))
-    180.0
-    """
-    below = np.cumsum(counts) / counts.sum()
-    darkest, lightest = np.searchsorted(below, (OUTERMOST, 1 - OUTERMOST))
-    return float(lightest - darkest)
-
-
-def _colourfulness(rgb: UInt8Image) -> float:
-    red, green, blue = rgb[..., 0], rgb[..., 1], rgb[..., 2]
-    largest, smallest = np.maximum(np.maximum(red, green), blue), np.minimum(np.minimum(red, green), blue)
-    return float(np.mean(largest - smallest))
 
 
 def _flat_share(values: npt.NDArray[np.uint32]) -> float:

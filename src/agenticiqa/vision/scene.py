@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from agenticiqa.pictures.images import UInt8Image
-from agenticiqa.vision.network import Features, Floats, Judgement, Recent, Vision
+from agenticiqa.vision.network import Features, Floats, Recent, Vision
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
 from agenticiqa.vocabulary import flaws_meant, kind_titles, kinds_seen_as
 
@@ -81,28 +81,22 @@ class Scene:
 
     def read(self) -> Reading:
         """The reading of the whole picture."""
-        return self._reading(self.vision.judge(self.sight))
-
-    def score_map(self) -> Floats:
-        """The quality of every cell with its neighbours, rows × columns, 1 (bad) to 5."""
-        rows, columns = self.sight.cells.shape[:2]
-        return np.asarray(self.vision.map(self.sight).score.reshape(rows, columns), np.float32)
-
-    def _reading(self, judged: Judgement) -> Reading:
-        severities = judged.severities[0]
+        judged = self.vision.judge(self.sight)
+        severities = zip(self.vision.categories, judged.severities[0], strict=True)
         return Reading(
             score=float(judged.score[0]),
             level_probabilities=dict(zip(LEVELS, map(float, judged.levels[0]), strict=True)),
-            severity_probabilities={
-                name: tuple(map(float, severities[place])) for place, name in enumerate(self.vision.categories)
-            },
+            severity_probabilities={name: tuple(map(float, chances)) for name, chances in severities},
             kinds=dict(zip(self.vision.kinds, map(float, judged.kinds[0]), strict=True)),
             flaws=dict(zip(self.vision.flaws, map(float, judged.flaws[0]), strict=True)),
             sorts=dict(zip(self.vision.sorts, map(float, judged.sorts[0]), strict=True)),
             generated=float(judged.generated[0]),
         )
 
-    # --- finer kinds ---
+    def score_map(self) -> Floats:
+        """The quality of every cell with its neighbours, rows × columns, 1 (bad) to 5."""
+        rows, columns = self.sight.cells.shape[:2]
+        return np.asarray(self.vision.map(self.sight).score.reshape(rows, columns), np.float32)
 
     def _kinds_of(self, category: str, reading: Reading) -> dict[str, float]:
         own = [kind["name"] for kind in self.vision.about["kinds"] if kind["category"] == category]
@@ -237,11 +231,11 @@ def _exposed(reading: Reading, brightness: float, *, burnt: bool) -> Reading:
     total = sum(rest)
     shares = [chance / total for chance in rest] if total > 0 else [0.0, 0.0, 1.0, 0.0]
     there = max(1 - none, SURELY_THERE)
+    exposure = {_EXPOSURE: (1 - there, *(there * share for share in shares))}
     return replace(
         reading,
         flaws=reading.flaws | {flaw: SURELY_THERE},
-        severity_probabilities=reading.severity_probabilities
-        | {_EXPOSURE: (1 - there, *(there * share for share in shares))},
+        severity_probabilities=reading.severity_probabilities | exposure,
     )
 
 

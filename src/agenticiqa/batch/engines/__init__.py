@@ -1,1 +1,1 @@
-"""Who does the work: worker processes or Ray actors."""
+"""Who does the work: threads or worker processes."""

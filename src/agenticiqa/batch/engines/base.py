@@ -1,26 +1,17 @@
-"""What runs samples side by side: the interface of engines, the one of threads, and the inside of worker processes."""
+"""What runs samples side by side: the interface of engines, and the one of threads."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import queue
-import shutil
-import signal
-import tempfile
 import threading
-from collections import deque
-from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import connection
-from multiprocessing.connection import Connection
 from typing import Protocol
 
-from agenticiqa.batch.rate_limits import ProviderLimits, SampleClock, current_clock
+from agenticiqa.batch.rate_limits import SampleClock, current_clock
 from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task, failure
-from agenticiqa.errors import SampleTimeoutError, WorkerDiedError
+from agenticiqa.errors import SampleTimeoutError
 from agenticiqa.runtime.runs import INTERRUPTED
 from agenticiqa.runtime.stopping import Cancelled, stoppable
 
@@ -48,29 +39,6 @@ def overtime(job: BatchJob, task: Task) -> SampleOutcome:
     return failure(job, task, SampleTimeoutError(f"The sample took longer than {job.timeout_s:g} s."))
 
 
-class TaskQueue:
-    """Tasks that wait for a worker; one whose worker died waits for another, a few times."""
-
-    def __init__(self, job: BatchJob, tries: int) -> None:
-        self.waiting: deque[Task] = deque()
-        self._job = job
-        self._tries = tries
-        self._deaths: dict[int, int] = {}
-
-    def worker_died(self, task: Task, worker: str, how: str) -> list[SampleOutcome]:
-        """The sample's failure; none while it is tried again."""
-        deaths = self._deaths.pop(task.position, 0) + 1
-        if deaths < self._tries:
-            self._deaths[task.position] = deaths
-            self.waiting.appendleft(task)
-            return []
-        error = WorkerDiedError(f"The {worker} died {deaths} times on this sample (last: {how}).")
-        return [failure(self._job, task, error)]
-
-    def done(self, position: int) -> None:
-        self._deaths.pop(position, None)
-
-
 @dataclass
 class _Running:
     task: Task
@@ -84,7 +52,7 @@ class ThreadEngine:
     def __init__(self, job: BatchJob, workers: int) -> None:
         self.slots = workers
         self._job = job
-        self._worker = SampleWorker(job, ProviderLimits(job.limits))
+        self._worker = SampleWorker(job, limited=True)
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._outcomes: queue.SimpleQueue[SampleOutcome] = queue.SimpleQueue()
         self._running: dict[int, _Running] = {}
@@ -152,43 +120,3 @@ class ThreadEngine:
             still_working = bool(self._running)
         if not still_working:
             self._worker.close()
-
-
-# --- Inside a worker process ---
-
-
-READY = "ready"
-ABANDONED = 70
-"""The exit code of a worker whose runner is gone."""
-
-
-def serve(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
-    """Do tasks until the other end closes: the runner is done, or gone."""
-    import cv2
-
-    # Standard output is the runner's: whatever a tool or library prints here goes where messages go.
-    with suppress(OSError):
-        os.dup2(2, 1)
-    # Ctrl-C reaches every process of a terminal; the runner decides what happens then.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_the_runner, args=(scratch,), daemon=True, name="watch").start()
-    cv2.setNumThreads(threads)
-    tempfile.tempdir = scratch
-    worker = SampleWorker(job.with_tool_threads(threads))
-    with suppress(EOFError, OSError):
-        pipe.send(READY)
-        while True:
-            pipe.send(worker.work(pipe.recv()))
-    worker.close()
-    # The runner does this too, unless it was killed.
-    shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _end_with_the_runner(scratch: str) -> None:
-    """A sample that never ends must not outlive the runner: nobody would read its result, or stop it."""
-    runner = multiprocessing.parent_process()
-    if runner is None:
-        raise RuntimeError("a worker is started by a runner")
-    connection.wait([runner.sentinel])
-    shutil.rmtree(scratch, ignore_errors=True)
-    os._exit(ABANDONED)

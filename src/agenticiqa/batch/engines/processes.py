@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
+import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
@@ -21,14 +25,54 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
 
-from agenticiqa.batch.engines.base import READY, TaskQueue, overtime, serve
-from agenticiqa.batch.work import BatchJob, SampleOutcome, Task
+from agenticiqa.batch.engines.base import overtime
+from agenticiqa.batch.work import BatchJob, SampleOutcome, SampleWorker, Task, failure
 from agenticiqa.errors import ConfigError, WorkerDiedError
 from agenticiqa.runtime.files import ScratchFolder
 
-TRIES = 2
 FAILED_STARTS = 3
 LAST_WAIT_S = 2.0
+
+# --- Inside a worker process ---
+
+READY = "ready"
+ABANDONED = 70
+"""The exit code of a worker whose runner is gone."""
+
+
+def serve(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
+    """Do tasks until the other end closes: the runner is done, or gone."""
+    import cv2
+
+    # Standard output is the runner's: whatever a tool or library prints here goes where messages go.
+    with suppress(OSError):
+        os.dup2(2, 1)
+    # Ctrl-C reaches every process of a terminal; the runner decides what happens then.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_runner, args=(scratch,), daemon=True, name="watch").start()
+    cv2.setNumThreads(threads)
+    tempfile.tempdir = scratch
+    worker = SampleWorker(job.with_tool_threads(threads))
+    with suppress(EOFError, OSError):
+        pipe.send(READY)
+        while True:
+            pipe.send(worker.work(pipe.recv()))
+    worker.close()
+    # The runner does this too, unless it was killed.
+    shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _end_with_the_runner(scratch: str) -> None:
+    """A sample that never ends must not outlive the runner: nobody would read its result, or stop it."""
+    runner = multiprocessing.parent_process()
+    if runner is None:
+        raise RuntimeError("a worker is started by a runner")
+    connection.wait([runner.sentinel])
+    shutil.rmtree(scratch, ignore_errors=True)
+    os._exit(ABANDONED)
+
+
+# --- The processes, seen from the runner ---
 
 
 @dataclass(eq=False)
@@ -48,12 +92,14 @@ class ProcessEngine:
     target: Callable[[Connection, BatchJob, int, str], None] = staticmethod(serve)
     """What a worker process runs."""
 
-    def __init__(self, job: BatchJob, workers: int, threads_each: int | None = None) -> None:
+    def __init__(self, job: BatchJob, workers: int) -> None:
         # As many waiting here as are being worked on: the next one is handed out before results are written down.
         self.slots = 2 * workers
         self._job = job.with_memory_of_one(workers)
-        self._threads = threads_each or max(1, usable_cores() // workers)
-        self._queue = TaskQueue(job, TRIES)
+        self._threads = max(1, usable_cores() // workers)
+        self._waiting: deque[Task] = deque()
+        self._died_once: set[int] = set()
+        """Positions of samples on which a worker died: the second time they fail."""
         self._failed_starts = 0
         if sys.version_info < (3, 11):
             refuse_foreign_modules(Path.cwd())
@@ -67,8 +113,7 @@ class ProcessEngine:
         scratch = ScratchFolder("worker")
         arguments = (theirs, self._job, self._threads, str(scratch.path))
         process = self._context.Process(target=self.target, args=arguments, daemon=True)
-        variables = {**_thread_limits(self._threads), **_SAFE_PATH}
-        with _environment(variables), _interrupts_held_back(), _main_module_hidden():
+        with _surroundings(self._threads):
             process.start()
         theirs.close()
         return _Worker(process, ours, scratch)
@@ -76,7 +121,7 @@ class ProcessEngine:
     # --- tasks ---
 
     def submit(self, task: Task) -> None:
-        self._queue.waiting.append(task)
+        self._waiting.append(task)
 
     def finished(self, timeout_s: float) -> list[SampleOutcome]:
         self._hand_out()
@@ -93,14 +138,14 @@ class ProcessEngine:
 
     def _hand_out(self) -> None:
         for worker in self._workers:
-            if worker.ready and worker.task is None and self._queue.waiting:
+            if worker.ready and worker.task is None and self._waiting:
                 try:
                     # The worker waits for this, so it is read at once, however large it is.
-                    worker.pipe.send(self._queue.waiting[0])
+                    worker.pipe.send(self._waiting[0])
                 except OSError:
                     # It has died since; `finished` finds its pipe closed and replaces it.
                     continue
-                worker.task, worker.since = self._queue.waiting.popleft(), time.monotonic()
+                worker.task, worker.since = self._waiting.popleft(), time.monotonic()
 
     def _received(self, worker: _Worker, message: object) -> list[SampleOutcome]:
         if message == READY:
@@ -110,7 +155,7 @@ class ProcessEngine:
             raise TypeError(f"a worker sent {type(message).__name__}")
         worker.task = None
         self._failed_starts = 0
-        self._queue.done(message.position)
+        self._died_once.discard(message.position)
         return [message]
 
     # --- workers that end early ---
@@ -121,11 +166,17 @@ class ProcessEngine:
         if self._failed_starts >= FAILED_STARTS:
             raise WorkerDiedError("No worker process can be started.", hint="Its own messages stand above.")
         self._replace(worker)
-        if worker.task is None:
+        task = worker.task
+        if task is None:
+            return []
+        if task.position not in self._died_once:
+            self._died_once.add(task.position)
+            self._waiting.appendleft(task)
             return []
         code = worker.process.exitcode or 0
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return self._queue.worker_died(worker.task, "worker process", how)
+        error = WorkerDiedError(f"The worker process died twice on this sample (last: {how}).")
+        return [failure(self._job, task, error)]
 
     def _replace_overdue(self) -> list[SampleOutcome]:
         done = []
@@ -161,11 +212,6 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-# A new interpreter looks for its first modules in the working folder: a download that brings a multiprocessing.py would
-# have it run, with all keys in reach. The variable stops that.
-_SAFE_PATH = {"PYTHONSAFEPATH": "1"}
-
-
 def refuse_foreign_modules(folder: Path) -> None:
     """For Python 3.10, which does not know the variable: refuse a folder in which a worker would find foreign code."""
     for path in folder.iterdir():
@@ -177,32 +223,28 @@ def refuse_foreign_modules(folder: Path) -> None:
             )
 
 
-def _thread_limits(threads: int) -> dict[str, str]:
-    """Numeric libraries read these when they are loaded: workers together must not start more threads than cores."""
-    return dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
-
-
 @contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """For processes that are started inside; what the user has set stays."""
+def _surroundings(threads: int) -> Iterator[None]:
+    """For a process that is started inside: its environment, no program of the user's to run again, and no Ctrl-C."""
+    # Numeric libraries read these when they are loaded: workers together must not start more threads than cores.
+    variables = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
+    # A new interpreter looks for its first modules in the working folder: a download that brings a multiprocessing.py
+    # would have it run, with all keys in reach.
+    variables["PYTHONSAFEPATH"] = "1"
+    # What the user has set stays.
     new = {name: value for name, value in variables.items() if name not in os.environ}
-    os.environ.update(new)
-    try:
-        yield
-    finally:
-        for name in new:
-            del os.environ[name]
-
-
-@contextmanager
-def _main_module_hidden() -> Iterator[None]:
-    """A fresh interpreter would first run the user's program again, up to a guard that a short script has not."""
+    # A fresh interpreter would first run the user's program again, up to a guard that a short script has not.
     main = sys.modules["__main__"]
+    os.environ.update(new)
     sys.modules["__main__"] = ModuleType("__main__")
     try:
-        yield
+        # Inside: what it starts is a new interpreter too.
+        with _interrupts_held_back():
+            yield
     finally:
         sys.modules["__main__"] = main
+        for name in new:
+            del os.environ[name]
 
 
 @contextmanager

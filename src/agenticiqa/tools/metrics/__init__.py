@@ -16,6 +16,7 @@ from __future__ import annotations
 import importlib
 import threading
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from agenticiqa.tools.metrics.base import (
     Array,
@@ -24,6 +25,8 @@ from agenticiqa.tools.metrics.base import (
     Metric,
     MetricInputError,
     MetricSpec,
+    declarations,
+    declared,
 )
 from agenticiqa.tools.metrics.views import Picture, Views
 
@@ -39,43 +42,9 @@ __all__ = [
     "Views",
 ]
 
-_MODULES = {
-    "PSNR": "psnr",
-    "SSIM": "ssim",
-    "MS-SSIM": "ms_ssim",
-    "FSIM": "fsim",
-    "GMSD": "gmsd",
-    "VIF": "vif",
-    "VIFp": "vif_pixel",
-    "VSI": "vsi",
-    "NLPD": "nlpd",
-    "MDSI": "mdsi",
-    "HaarPSI": "haarpsi",
-    "PSNR-HVS-M": "psnr_hvs_m",
-    "CIEDE2000": "ciede2000",
-    "SSIMULACRA2": "ssimulacra2",
-    "NIQE": "niqe",
-    "BRISQUE": "brisque",
-    "PIQE": "piqe",
-    "sharpness": "sharpness",
-    "motion_blur": "motion_blur",
-    "noise": "noise",
-    "blockiness": "blockiness",
-    "ringing": "ringing",
-    "banding": "banding",
-    "clipping": "clipping",
-    "brightness": "brightness",
-    "contrast": "contrast",
-    "haze": "haze",
-    "colourfulness": "colourfulness",
-    "saturation": "saturation",
-    "colour_cast": "colour_cast",
-}
-
 
 class _LazyMetrics(Mapping[str, Metric]):
-    def __init__(self, modules: dict[str, str]) -> None:
-        self._modules = modules
+    def __init__(self) -> None:
         self._loaded: dict[str, Metric] = {}
         self._lock = threading.Lock()
 
@@ -84,7 +53,9 @@ class _LazyMetrics(Mapping[str, Metric]):
         with self._lock:
             if name not in self._loaded:
                 module = importlib.import_module(f"{__name__}.{module_name}")
-                self._loaded[name] = Metric(module.SPEC, module.measure, getattr(module, "make_map", None))
+                function = name.lower().replace("-", "_")
+                make_map = getattr(module, f"{function}_map", None)
+                self._loaded[name] = Metric(declared(name), getattr(module, function), make_map)
             return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -93,5 +64,9 @@ class _LazyMetrics(Mapping[str, Metric]):
     def __len__(self) -> int:
         return len(self._modules)
 
+    @cached_property
+    def _modules(self) -> dict[str, str]:
+        return {name: fields["module"] for name, fields in declarations().items() if "module" in fields}
 
-METRICS: Mapping[str, Metric] = _LazyMetrics(_MODULES)
+
+METRICS: Mapping[str, Metric] = _LazyMetrics()

@@ -1,7 +1,7 @@
 """What every metric declares about itself, what it returns, how it refuses a picture, and how it is stopped.
 
-A long measurement can be stopped between two tiles: the same idea as ``agenticiqa.runtime.stopping``, whose check is
-handed in here, because metrics import nothing of the rest.
+The declarations of our own metrics stand in ``metrics.yaml``. A long measurement can be stopped between two tiles: the
+same idea as ``agenticiqa.runtime.stopping``, whose check is handed in here, because metrics import nothing of the rest.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from agenticiqa._data import read_data
 
 _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("between_tiles", default=None)
 
@@ -111,6 +113,21 @@ class MetricSpec:
         """Whether large values of the map are good (similarities), rather than bad (errors)."""
         pointing = self.higher_is_better if self.map_higher_is_better is None else self.map_higher_is_better
         return bool(pointing)
+
+
+@cache
+def declarations() -> dict[str, dict[str, Any]]:
+    """``metrics.yaml``: for each metric of ours, its module, if it is here, and the fields of its declaration."""
+    found: dict[str, dict[str, Any]] = read_data("tools/metrics/metrics.yaml")
+    return found
+
+
+@cache
+def declared(name: str) -> MetricSpec:
+    """The declaration of one of our metrics; KeyError where there is no such metric."""
+    stored = {key: value for key, value in declarations()[name].items() if key != "module"}
+    fields: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in stored.items()}
+    return MetricSpec(name, **fields)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,26 +1,18 @@
-"""SSIM: structural similarity of luma."""
+"""SSIM: structural similarity of luma, at one scale and at five (MS-SSIM)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import gaussian, separable, strips, total
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, declared
+from agenticiqa.tools.metrics.filters import ZERO, gaussian, placed, separable, shrink, strips, total
 from agenticiqa.tools.metrics.views import Picture, Views
 
-SPEC = MetricSpec(
-    name="SSIM",
-    kind="FR",
-    range=(0.0, 1.0),
-    higher_is_better=True,
-    variant="BT.601 luma rounded to 0..255, 11×11 Gaussian window of sigma 1.5, window inside the picture "
-    "only, not downsampled, negative structure terms set to zero: equals pyiqa's ssim",
-    paper="Wang, Bovik, Sheikh and Simoncelli, Image quality assessment: from error visibility to structural "
-    "similarity, IEEE TIP, 2004",
-    good_at=("Blurs", "Noise", "Compression", "Contrast"),
-    minimum_size=(11, 11),
-    bytes_per_pixel=8,
-)
+# --- SSIM: structural similarity of luma ---
+
 
 WINDOW = gaussian(11, 1.5)
 REACH = WINDOW.size - 1
@@ -32,30 +24,34 @@ MIDDLE = np.float32(128)
 LEAST_STRUCTURE = np.float32(0)
 
 
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def ssim(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Mean structural similarity, 1 for equal pictures.
 
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
-    >>> round(measure(ramp, ramp).value, 6)
+    >>> round(ssim(ramp, ramp).value, 6)
     1.0
-    >>> measure(1 - ramp, ramp).value < 0.3
+    >>> ssim(1 - ramp, ramp).value < 0.3
     True
     """
-    views = Views.of(test, reference, SPEC)
+    views = Views.of(test, reference, declared("SSIM"))
     one, other = views.test.luma8(), views.reference.luma8()
     kept = np.empty((one.shape[0] - REACH, one.shape[1] - REACH), np.float32)
     similarity, structure = similarity_of(one, other, kept)
     return Measurement(similarity, map=kept, details={"structure": structure})
 
 
-def similarity_of(one: Array, other: Array, kept: FloatArray | None = None) -> tuple[float, float]:
-    """Mean similarity and the mean of its contrast-structure part; the map goes to ``kept`` if given."""
+def similarity_of(
+    one: Array, other: Array, kept: FloatArray | None = None, kept_structure: FloatArray | None = None
+) -> tuple[float, float]:
+    """Mean similarity and the mean of its contrast-structure part; their maps go to what is given for them."""
     height, width = one.shape[0] - REACH, one.shape[1] - REACH
     similarity_sum = structure_sum = 0.0
     inside = np.s_[REACH // 2 : -(REACH // 2), REACH // 2 : -(REACH // 2)]
     for start, stop in strips(height, width):
         luminance, structure = _terms(one[start : stop + REACH], other[start : stop + REACH])
         structure_sum += total(structure[inside])
+        if kept_structure is not None:
+            kept_structure[start:stop] = structure[inside]
         luminance *= structure
         similarity_sum += total(luminance[inside])
         if kept is not None:
@@ -68,14 +64,9 @@ def similarity_of(one: Array, other: Array, kept: FloatArray | None = None) -> t
 def maps_of(one: Array, other: Array) -> tuple[FloatArray, FloatArray]:
     """Similarity and its contrast-structure part at every place where the window fits."""
     shape = (one.shape[0] - REACH, one.shape[1] - REACH)
-    similarity, contrast = np.empty(shape, np.float32), np.empty(shape, np.float32)
-    inside = np.s_[REACH // 2 : -(REACH // 2), REACH // 2 : -(REACH // 2)]
-    for start, stop in strips(*shape):
-        luminance, structure = _terms(one[start : stop + REACH], other[start : stop + REACH])
-        contrast[start:stop] = structure[inside]
-        luminance *= structure
-        similarity[start:stop] = luminance[inside]
-    return similarity, contrast
+    similarity, structure = np.empty(shape, np.float32), np.empty(shape, np.float32)
+    similarity_of(one, other, similarity, structure)
+    return similarity, structure
 
 
 def _smooth(image: FloatArray) -> FloatArray:
@@ -117,3 +108,56 @@ def _terms(one: Array, other: Array) -> tuple[FloatArray, FloatArray]:
     mean_x += C1
     mean_x /= squares
     return mean_x, structure
+
+
+# --- MS-SSIM: structural similarity at five scales ---
+
+
+WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
+LAST = len(WEIGHTS) - 1
+
+
+def ms_ssim(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    """Multi-scale structural similarity, 1 for equal pictures.
+
+    >>> ramp = np.tile(np.linspace(0, 1, 176), (176, 1))
+    >>> round(ms_ssim(ramp, ramp).value, 6)
+    1.0
+    """
+    views = Views.of(test, reference, declared("MS-SSIM"))
+    value, details = 1.0, {}
+    for level, (one, other) in enumerate(_scales(views)):
+        similarity, structure = similarity_of(one, other)
+        term = similarity if level == LAST else structure
+        details[f"scale_{2**level}"] = term
+        value *= term ** WEIGHTS[level]
+    return Measurement(value, details=details)
+
+
+def ms_ssim_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
+    """The same product at every pixel; its mean is near the value, which multiplies means instead."""
+    views = Views.of(test, reference, declared("MS-SSIM"))
+    product = np.ones(views.size, np.float32)
+    for level, (one, other) in enumerate(_scales(views)):
+        similarity, structure = maps_of(one, other)
+        step = 2**level
+        term = placed(similarity if level == LAST else structure, views.size, step, (REACH // 2 + 0.5) * step - 0.5)
+        product *= term ** WEIGHTS[level]
+    return product
+
+
+def _scales(views: Views) -> Iterator[tuple[Array, Array]]:
+    """Test and reference, from their own size to the coarsest."""
+    one: Array = views.test.luma8()
+    other: Array = views.reference.luma8()
+    yield one, other
+    for _ in range(LAST):
+        one, other = _halved(one), _halved(other)
+        yield one, other
+
+
+def _halved(image: Array) -> FloatArray:
+    odd_rows, odd_columns = image.shape[0] % 2, image.shape[1] % 2
+    if odd_rows or odd_columns:
+        image = np.asarray(cv2.copyMakeBorder(image, odd_rows, odd_rows, odd_columns, odd_columns, ZERO, value=0))
+    return shrink(image, 2)

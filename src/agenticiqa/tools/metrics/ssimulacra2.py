@@ -5,41 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
-from agenticiqa.tools.metrics.ciede2000 import linear_of
-from agenticiqa.tools.metrics.filters import (
-    REPLICATE,
-    ZERO,
-    separable,
-    strips,
-    strips_with_halo,
-    transform_colours,
-)
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, declared, stored_parameters
+from agenticiqa.tools.metrics.colour import linear_of
+from agenticiqa.tools.metrics.filters import REPLICATE, ZERO, separable, strips, strips_with_halo, transform_colours
 from agenticiqa.tools.metrics.views import Picture, Views
 
 LOWEST = -1000.0
 Reader = Callable[[slice], FloatArray]
 
-SPEC = MetricSpec(
-    name="SSIMULACRA2",
-    kind="FR",
-    range=(LOWEST, 100.0),
-    higher_is_better=True,
-    variant="version 2.1 as in libjxl 0.11, with its truncated-cosine Gaussian of sigma 1.5, zero borders and "
-    "rule for small pictures; 90 is visually lossless, 70 high, 50 medium, 30 low quality, below 0 very strong "
-    "distortion (cut off at -1000)",
-    paper="Sneyers, SSIMULACRA 2, Cloudinary, 2022; filter after Charalampidis, Recursive implementation "
-    "of the Gaussian filter using truncated cosine functions, IEEE TSP, 2016",
-    good_at=("Compression", "Blurs", "Color distortions"),
-    minimum_size=(8, 8),
-    version="2",
-    bytes_per_pixel=9,
-)
 
 SCALES = 6
 SMALLEST_SIDE = 8
@@ -54,14 +31,14 @@ ABSORBANCE = (
 BIAS = 0.0037930732552754493
 
 
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def ssimulacra2(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """SSIMULACRA 2 score, 100 for equal pictures.
 
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
-    >>> measure(ramp, ramp).value
+    >>> ssimulacra2(ramp, ramp).value
     100.0
     """
-    views = Views.of(test, reference, SPEC)
+    views = Views.of(test, reference, declared("SSIMULACRA2"))
     one, other = _linear_reader(views.test), _linear_reader(views.reference)
     size = views.size
     norms = [_norms(one, other, size)]
@@ -79,17 +56,11 @@ def _linear_reader(picture: Picture) -> Reader:
     return lambda rows: linear_of(picture.rgb_rows(rows.start, rows.stop))
 
 
-@lru_cache(maxsize=1)
-def _weights() -> Array:
-    with np.load(Path(__file__).with_name("parameters") / "ssimulacra2.npz") as stored:
-        return np.asarray(stored["weights"])
-
-
 def _score(norms: Array) -> float:
     """Weights for channel, scale, norm (mean, then fourth), kind (structure, artefact, lost detail)."""
     ordered = norms.reshape(3, -1, 3, 2).swapaxes(2, 3).ravel()
     # Small pictures have fewer scales; libjxl then uses the first weights of its list, and so do we.
-    raw = float(ordered @ _weights()[: ordered.size]) * 0.9562382616834844
+    raw = float(ordered @ stored_parameters("ssimulacra2")["weights"][: ordered.size]) * 0.9562382616834844
     curved = 2.326765642916932 * raw - 0.020884521182843837 * raw**2 + 6.248496625763138e-05 * raw**3
     return 100.0 if curved <= 0 else max(LOWEST, 100.0 - 10.0 * curved**0.6276336467831387)
 

@@ -26,34 +26,23 @@ SMALLEST_SHARED, LARGEST_SHARED = 300_000, 40_000_000
 _PEAK = {np.dtype(np.uint8): 255.0, np.dtype(np.uint16): 65535.0}
 
 
-class _Slot:
-    """One shared value; its own lock, so that different values can be computed at the same time."""
-
-    __slots__ = ("filled", "lock", "value")
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.filled = False
-        self.value: object = None
-
-
 class Shared:
-    """A thread-safe memory of computed things."""
+    """A thread-safe memory of computed things; each has a lock, so that different ones can be computed at once."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._slots: dict[Hashable, _Slot] = {}
+        self._locks: dict[Hashable, threading.Lock] = {}
+        self._values: dict[Hashable, object] = {}
 
     def share(self, key: Hashable, make: Callable[[], T]) -> T:
         """The value under ``key``, computed by ``make`` the first time only."""
         checkpoint()
         with self._guard:
-            slot = self._slots.setdefault(key, _Slot())
-        with slot.lock:
-            if not slot.filled:
-                slot.value = make()
-                slot.filled = True
-        return cast("T", slot.value)
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self._values:
+                self._values[key] = make()
+            return cast("T", self._values[key])
 
 
 def _checked(pixels: Array, role: str) -> Array:
@@ -75,16 +64,6 @@ def _checked(pixels: Array, role: str) -> Array:
     if not np.issubdtype(array.dtype, np.floating):
         raise MetricInputError(f"the {role} picture has type {array.dtype}; give uint8, uint16 or float in [0, 1]")
     return np.ascontiguousarray(array, dtype=np.float32)
-
-
-def _explain_bad_floats(array: FloatArray, role: str) -> None:
-    if not np.isfinite(array).all():
-        raise MetricInputError(f"the {role} picture holds NaN or infinite values")
-    low, high = float(array.min()), float(array.max())
-    raise MetricInputError(
-        f"the {role} picture holds values from {low:g} to {high:g}; floats must lie in [0, 1] "
-        "(divide by 255, or clip what a restoration overshot)"
-    )
 
 
 class Picture(Shared):
@@ -123,7 +102,13 @@ class Picture(Shared):
         part = self._pixels[self._valid_rows : stop]
         # The extremes tell all three: both become NaN if there is one.
         if not (part.min() >= -1e-4 and part.max() <= 1.0001):
-            _explain_bad_floats(self._pixels, self._role)
+            if not np.isfinite(self._pixels).all():
+                raise MetricInputError(f"the {self._role} picture holds NaN or infinite values")
+            low, high = float(self._pixels.min()), float(self._pixels.max())
+            raise MetricInputError(
+                f"the {self._role} picture holds values from {low:g} to {high:g}; floats must lie in [0, 1] "
+                "(divide by 255, or clip what a restoration overshot)"
+            )
         self._valid_rows = stop
 
     @property
@@ -226,10 +211,6 @@ class Views(Shared):
             raise MetricInputError("no reference picture was given")
         return self._reference
 
-    @property
-    def has_reference(self) -> bool:
-        return self._reference is not None
-
     def on_both(self, work: Callable[[Picture], T]) -> tuple[T, T]:
         """``work`` on the test picture and on the reference: side by side where OpenCV may use several threads.
 
@@ -247,7 +228,3 @@ class Views(Shared):
     @property
     def size(self) -> tuple[int, int]:
         return self.test.size
-
-    @property
-    def both_grey(self) -> bool:
-        return self.test.is_grey and self.reference.is_grey

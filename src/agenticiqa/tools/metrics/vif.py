@@ -1,4 +1,4 @@
-"""VIF: visual information fidelity over a steerable pyramid."""
+"""VIF: visual information fidelity over a steerable pyramid, and on pixels instead of wavelets (VIFp)."""
 
 from __future__ import annotations
 
@@ -9,24 +9,14 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec, checkpoint, stored_parameters
-from agenticiqa.tools.metrics.filters import MIRROR, correlate, placed
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, checkpoint, declared, stored_parameters
+from agenticiqa.tools.metrics.filters import MIRROR, correlate, gaussian, placed, separable, smooth_valid, strips, total
 from agenticiqa.tools.metrics.views import Picture, Views
 
-SPEC = MetricSpec(
-    name="VIF",
-    kind="FR",
-    range=(0.0, 10.0),
-    higher_is_better=True,
-    variant="wavelet domain (steerable pyramid, 4 levels, 2 of 6 orientations, 3×3 vectors, visual noise "
-    "variance 0.4) on BT.601 luma rounded to 0..255: equals pyiqa's vif; above 1 when contrast was raised",
-    paper="Sheikh and Bovik, Image information and visual quality, IEEE TIP, 2006",
-    good_at=("Blurs", "Noise", "Compression", "Contrast"),
-    minimum_size=(128, 128),
-    map_range=(0.0, 1.0),
-    bytes_per_pixel=36,
-)
+# --- VIF: visual information fidelity over a steerable pyramid ---
 
+
+MOST = 10.0
 LEVELS = 4
 BLOCK = 3
 NOISE = 0.4
@@ -45,30 +35,30 @@ class _Band:
     """Blocks left out at each side, because the window does not fit there."""
 
 
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def vif(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Visual information fidelity (wavelet domain), 1 for equal pictures.
 
     >>> rng = np.random.default_rng(0)
     >>> picture = rng.random((128, 128))
-    >>> round(measure(picture, picture).value, 4)
+    >>> round(vif(picture, picture).value, 4)
     1.0
     """
-    views = Views.of(test, reference, SPEC)
+    views = Views.of(test, reference, declared("VIF"))
     seen, available = np.zeros(LEVELS), np.zeros(LEVELS)
     for band in _bands(views):
         seen[band.level] += band.seen.sum()
         available[band.level] += band.available.sum()
-    shares = np.minimum(SPEC.range[1], seen / (available + 1e-12))
+    shares = np.minimum(MOST, seen / (available + 1e-12))
     details = {f"level_{level + 1}": float(share) for level, share in enumerate(shares)}
     if available.sum() < 1e-9:
         # A reference without any structure carries no information to lose.
         return Measurement(1.0 if seen.sum() < 1e-9 else 0.0, details=details)
-    return Measurement(float(min(SPEC.range[1], seen.sum() / (available.sum() + 1e-12))), details=details)
+    return Measurement(float(min(MOST, seen.sum() / (available.sum() + 1e-12))), details=details)
 
 
-def make_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
+def vif_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
     """Share of the information that was kept at each pixel; 1 where the reference tells next to nothing."""
-    views = Views.of(test, reference, SPEC)
+    views = Views.of(test, reference, declared("VIF"))
     seen, available = np.zeros(views.size, np.float32), np.zeros(views.size, np.float32)
     for band in _bands(views):
         if band.seen.size == 0:
@@ -79,7 +69,11 @@ def make_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
         spread, offset = np.float32(1 / block**2), step + band.margin * block
         seen += placed(band.seen.astype(np.float32) * spread, views.size, block, offset)
         available += placed(band.available.astype(np.float32) * spread, views.size, block, offset)
-    little = np.float32(LITTLE) * available.mean() + TINY
+    return _kept_share(seen, available, TINY)
+
+
+def _kept_share(seen: FloatArray, available: FloatArray, tiny: np.float32) -> FloatArray:
+    little = np.float32(LITTLE) * available.mean() + tiny
     return np.asarray(np.minimum((seen + little) / (available + little), 1), np.float32)
 
 
@@ -180,3 +174,107 @@ def _vector_covariance(image: FloatArray) -> Array:
         sums += shifted.sum(axis=1, dtype=np.float64)
     count = height * width
     return np.asarray(total / count - np.outer(sums, sums) / count**2)
+
+
+# --- VIFp: visual information fidelity computed on pixels instead of wavelets ---
+
+
+PIXEL_NOISE = np.float32(2.0)
+PIXEL_TINY = np.float32(1e-8)
+MIDDLE = np.float32(128)
+SCALES = 4
+
+
+def vifp_map(test: Array | Views, reference: Array | None = None) -> FloatArray:
+    """Share of the information that was kept at each pixel; 1 where the reference tells next to nothing."""
+    views = Views.of(test, reference, declared("VIFp"))
+    seen, available = np.zeros(views.size, np.float32), np.zeros(views.size, np.float32)
+    offset = 0
+    for scale, (one, other, window) in enumerate(_scales(views)):
+        half, step = window.size // 2, 2**scale
+        # Halving leaves out what the window does not reach, at the step of the scale before.
+        offset += half * step // 2 if scale else 0
+        gain, variance = _gain(one, other, window)
+        spread, place = np.float32(1 / step**2), offset + half * step
+        inside = np.s_[half:-half, half:-half]
+        # A coarse scale spreads its information over more pixels.
+        seen += placed(np.log1p(gain)[inside] * spread, views.size, step, place)
+        available += placed(np.log1p(variance / PIXEL_NOISE)[inside] * spread, views.size, step, place)
+    return _kept_share(seen, available, PIXEL_TINY)
+
+
+def _scales(views: Views) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+    """Test, reference and window at each scale."""
+    # A constant offset changes no variance, and taking it off saves digits of float32.
+    one = views.test.luma() * np.float32(255) - MIDDLE
+    other = views.reference.luma() * np.float32(255) - MIDDLE
+    for scale in range(SCALES):
+        size = 2 ** (SCALES - scale) + 1
+        window = gaussian(size, size / 5)
+        if scale > 0:
+            one = np.ascontiguousarray(smooth_valid(one, window)[::2, ::2])
+            other = np.ascontiguousarray(smooth_valid(other, window)[::2, ::2])
+        yield one, other, window
+
+
+def vifp(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    """Visual information fidelity in the pixel domain, 1 for equal pictures.
+
+    >>> ramp = np.tile(np.linspace(0, 1, 64), (64, 1))
+    >>> round(vifp(ramp, ramp).value, 5)
+    1.0
+    """
+    views = Views.of(test, reference, declared("VIFp"))
+    seen = available = 0.0
+    details = {}
+    for scale, (one, other, window) in enumerate(_scales(views)):
+        scale_seen, scale_available = _pixel_information(one, other, window)
+        details[f"scale_{2**scale}"] = min((scale_seen + 1e-8) / (scale_available + 1e-8), MOST)
+        seen += scale_seen
+        available += scale_available
+    value = (seen + 1e-8) / (available + 1e-8)
+    return Measurement(min(value, MOST), details=details)
+
+
+def _pixel_information(one: FloatArray, other: FloatArray, window: FloatArray) -> tuple[float, float]:
+    """What the test picture and the reference tell about the scene, over the area where the window fits."""
+    reach = window.size - 1
+    seen = available = 0.0
+    half = reach // 2
+    inside = np.s_[half:-half, half:-half]
+    for start, stop in strips(one.shape[0] - reach, one.shape[1]):
+        x, y = one[start : stop + reach], other[start : stop + reach]
+        gain, variance = _gain(x, y, window)
+        seen += total(np.log1p(gain, out=gain)[inside])
+        variance *= 1 / PIXEL_NOISE
+        available += total(np.log1p(variance, out=variance)[inside])
+    return seen / math.log(10), available / math.log(10)
+
+
+def _gain(x: FloatArray, y: FloatArray, window: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Signal-to-noise ratio of what passes through the distortion, and the reference's own variance."""
+    mean_x, mean_y = separable(x, window, window), separable(y, window, window)
+    variance_x, variance_y = separable(x * x, window, window), separable(y * y, window, window)
+    covariance = separable(x * y, window, window)
+    covariance -= mean_x * mean_y
+    mean_x *= mean_x
+    mean_y *= mean_y
+    variance_x -= mean_x
+    variance_y -= mean_y
+    np.maximum(variance_x, 0, out=variance_x)
+    np.maximum(variance_y, 0, out=variance_y)
+
+    gain = np.add(variance_y, PIXEL_TINY, out=mean_y)
+    np.divide(covariance, gain, out=gain)
+    # Where the reference is flat or the gain negative, everything in the test picture is distortion.
+    usable = (variance_x >= PIXEL_TINY) & (variance_y >= PIXEL_TINY) & (covariance >= 0)
+    gain *= usable
+    covariance *= gain
+    left_over = np.subtract(variance_x, covariance, out=covariance)
+    np.maximum(left_over, PIXEL_TINY, out=left_over)
+    variance_y *= variance_y >= PIXEL_TINY
+    left_over += PIXEL_NOISE
+    gain *= gain
+    gain *= variance_y
+    gain /= left_over
+    return gain, variance_y

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, declared
 from agenticiqa.tools.metrics.filters import (
     LAB,
     REPLICATE,
@@ -21,20 +21,6 @@ from agenticiqa.tools.metrics.filters import (
 )
 from agenticiqa.tools.metrics.views import Picture, Views
 
-SPEC = MetricSpec(
-    name="VSI",
-    kind="FR",
-    range=(0.0, 1.0),
-    higher_is_better=True,
-    variant="SDSP saliency at 256×256 (Lab with D50 white), picture shrunk so that its short side is near "
-    "256 pixels: equals pyiqa's vsi",
-    paper="Zhang, Shen and Li, VSI: a visual saliency-induced index for perceptual image quality "
-    "assessment, IEEE TIP, 2014",
-    good_at=("Color distortions", "Blurs", "Noise", "Compression", "Contrast"),
-    minimum_size=(4, 4),
-    bytes_per_pixel=6,
-)
-
 LMN = ((0.06, 0.63, 0.27), (0.30, 0.04, -0.35), (0.34, -0.6, 0.17))
 C_SALIENCY, C_GRADIENT, C_COLOUR = 1.27, 386.0, 130.0
 GRADIENT_POWER, COLOUR_POWER = np.float32(0.4), 0.02
@@ -46,14 +32,14 @@ XYZ = np.array(
 D50 = np.array([0.9642119944211994, 1.0, 0.8251882845188288])
 
 
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def vsi(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Visual saliency-induced index, 1 for equal pictures.
 
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
-    >>> round(measure(ramp, ramp).value, 5)
+    >>> round(vsi(ramp, ramp).value, 5)
     1.0
     """
-    views = Views.of(test, reference, SPEC)
+    views = Views.of(test, reference, declared("VSI"))
     salient_one, gradient_one, lmn_one = _features(views.test)
     salient_other, gradient_other, lmn_other = _features(views.reference)
     found = similarity(salient_one, salient_other, C_SALIENCY)

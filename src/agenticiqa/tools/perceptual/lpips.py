@@ -14,8 +14,8 @@ import cv2
 import numpy as np
 
 from agenticiqa.errors import ToolError, ToolUnavailableError
-from agenticiqa.tools.metrics import Array, FloatArray, Measurement, MetricSpec, Picture, Views
-from agenticiqa.tools.metrics.base import checkpoint
+from agenticiqa.tools.metrics import Array, FloatArray, Measurement, Picture, Views
+from agenticiqa.tools.metrics.base import checkpoint, declared
 from agenticiqa.vision.network import open_session
 
 LOOK_S = 0.2
@@ -96,18 +96,7 @@ def _planes(rgb: FloatArray) -> FloatArray:
 
 GRAPH = Path(__file__).with_name("weights") / "lpips_alex.onnx"
 
-SPEC = MetricSpec(
-    name="LPIPS",
-    kind="FR",
-    range=(0.0, 1.0),
-    higher_is_better=False,
-    variant="version 0.1 on AlexNet at the picture's own size: equals the lpips package and pyiqa's lpips",
-    paper="Zhang, Isola, Efros, Shechtman and Wang, CVPR, 2018",
-    good_at=("Blurs", "Spatial distortions", "Compression"),
-    minimum_size=(32, 32),
-    bytes_per_pixel=160,
-    max_megapixels=50.0,
-)
+SPEC = declared("LPIPS")
 
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
@@ -115,12 +104,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
     views = Views.of(test, reference, SPEC)
     maps = [each[0, 0] for each in outputs(GRAPH, views)]
     details = {f"layer_{index + 1}": float(each.mean(dtype=np.float64)) for index, each in enumerate(maps)}
-    return Measurement(sum(details.values()), map=_enlarged(maps, views.size), details=details)
-
-
-def _enlarged(maps: list[FloatArray], size: tuple[int, int]) -> FloatArray:
-    height, width = size
-    total = np.zeros(size, np.float32)
+    local = np.zeros(views.size, np.float32)
     for each in maps:
-        total += np.asarray(cv2.resize(each, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
-    return total
+        local += np.asarray(cv2.resize(each, views.size[::-1], interpolation=cv2.INTER_LINEAR), np.float32)
+    return Measurement(sum(details.values()), map=local, details=details)

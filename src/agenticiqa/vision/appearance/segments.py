@@ -81,12 +81,14 @@ def find_segment(rgb: UInt8Image, wanted: Appearance, saliency: Floats | None = 
     _, labels, stats, centres = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=8)
     size = rgb.shape[0], rgb.shape[1]
     scale = size[1] / small.shape[1], size[0] / small.shape[0]
+    fitted = None if saliency is None else cv2.resize(saliency, mask.shape[::-1], interpolation=cv2.INTER_AREA)
     best, best_weight = 0, 0.0
     for part in range(1, len(stats)):
         share = float(stats[part, cv2.CC_STAT_AREA]) / mask.size
-        if share < SMALLEST or not _has_its_place(centres[part], size, scale, wanted):
+        x, y = float(centres[part][0]) * scale[0], float(centres[part][1]) * scale[1]
+        if share < SMALLEST or not _has_its_place(x, y, size[0], wanted):
             continue
-        weight = share * (0.5 + _mean_inside(saliency, labels == part))
+        weight = share * (0.5 + (float(fitted[labels == part].mean()) if fitted is not None else 0.5))
         if weight > best_weight:
             best, best_weight = part, weight
     return _segment(labels == best, total, scale, size) if best else None
@@ -108,21 +110,11 @@ def _looking_so(lab: Floats, wanted: Appearance) -> Mask:
     return np.asarray(cv2.morphologyEx(closed, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)) > 0)
 
 
-def _has_its_place(
-    centre: npt.NDArray[np.float64], size: tuple[int, int], scale: tuple[float, float], wanted: Appearance
-) -> bool:
-    x, y = float(centre[0]) * scale[0], float(centre[1]) * scale[1]
-    if wanted.where and (y < 0.4 * size[0] if wanted.where == "lower" else y > 0.6 * size[0]):
+def _has_its_place(x: float, y: float, height: int, wanted: Appearance) -> bool:
+    if wanted.where and (y < 0.4 * height if wanted.where == "lower" else y > 0.6 * height):
         return False
     side = wanted.side
     return side is None or (side.x <= x < side.x + side.width and side.y <= y < side.y + side.height)
-
-
-def _mean_inside(saliency: Floats | None, part: Mask) -> float:
-    if saliency is None:
-        return 0.5
-    fitted = cv2.resize(saliency, part.shape[::-1], interpolation=cv2.INTER_AREA)
-    return float(fitted[part].mean())
 
 
 def _segment(part: Mask, total: float, scale: tuple[float, float], size: tuple[int, int]) -> Segment:

@@ -30,12 +30,9 @@ def detail_strength(rgb: UInt8Image) -> float:
     Measured at the size at which a picture is looked at as a whole: single pixels of large photographs are soft.
     """
     detail = band_passed(luma(reduced(rgb, SHOWN)), 0.0, 1.5)
-    return 255 * float(np.percentile(np.sqrt(_by_cell(detail**2)), 95))
-
-
-def _by_cell(values: Floats) -> Floats:
-    height, width = (max(1, side // CELL) for side in values.shape)
-    return np.asarray(cv2.resize(values, (width, height), interpolation=cv2.INTER_AREA), np.float32)
+    height, width = (max(1, side // CELL) for side in detail.shape)
+    power = cv2.resize(detail**2, (width, height), interpolation=cv2.INTER_AREA)
+    return 255 * float(np.percentile(np.sqrt(power), 95))
 
 
 @dataclass(frozen=True)

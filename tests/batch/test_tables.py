@@ -1,14 +1,12 @@
-"""Results as Parquet."""
+"""Results as a table."""
 
 from __future__ import annotations
 
+import csv
 import json
+from pathlib import Path
 
-import pyarrow.parquet
-import pytest
-
-from agenticiqa.batch import outputs as parquet
-from agenticiqa.batch.outputs import flat_rows, write_parquet
+from agenticiqa.batch.outputs import flat_rows, write_table
 from support.batches import write_jsonl
 
 ROWS = [
@@ -36,32 +34,34 @@ ROWS = [
 ]
 
 
+def table_of(tmp_path: Path, *records: dict[str, object]) -> list[dict[str, str]]:
+    lines = write_jsonl(tmp_path / "r.jsonl", records)
+    write_table(flat_rows(lines), tmp_path / "r.csv", "csv")
+    with (tmp_path / "r.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 def test_halves_of_characters_become_question_marks(tmp_path):
     """A line of JSON can hold them: in a message of somebody's tool, say."""
     row = {"sample_id": "1", "status": "ok", "error": "\ud800!", "x\udfff": ["\ud800"]}
     row |= {"summarizer_result": {"final_answer": "\ud800"}, "measurements": [{"tool": "T", "region": "\ud800"}]}
-    write_parquet(flat_rows(write_jsonl(tmp_path / "r.jsonl", [row])), tmp_path / "r.parquet")
-    (read,) = pyarrow.parquet.read_table(tmp_path / "r.parquet").to_pylist()
+    (read,) = table_of(tmp_path, row)
     assert (read["error"], read["x?"], read["final_answer"], "T@?" in read) == ("?!", '["?"]', "?", True)
 
 
-@pytest.mark.parametrize("rows_per_group", [1, 1000])
-def test_columns_and_types(tmp_path, monkeypatch, rows_per_group):
-    monkeypatch.setattr(parquet, "ROWS_PER_GROUP", rows_per_group)
-    lines = write_jsonl(tmp_path / "r.jsonl", ROWS)
-    write_parquet(flat_rows(lines), tmp_path / "r.parquet")
-    table = pyarrow.parquet.read_table(tmp_path / "r.parquet")
-    columns = table.to_pydict()
-    assert table.column_names[0] == "sample_id"
+def test_columns(tmp_path):
+    rows = table_of(tmp_path, *ROWS)
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    assert next(iter(columns)) == "sample_id"
     assert columns["sample_id"] == ["1", "2", "3"]
-    assert columns["final_answer"] == ["B", None, None]
-    assert columns["result_quality_score"] == [4.25, None, None]
-    assert columns["quality_score"] == ["mine", None, None]
-    assert columns["error_kind"] == [None, "rate_limit", None]
-    assert columns["fold"] == [1.0, 2.5, None]
-    assert columns["mixed"] == ["1", "two", None]
-    assert columns["big"] == [str(2**70), None, None]
-    assert columns["PSNR@car"] == [None, None, 30.5]
+    assert columns["final_answer"] == ["B", "", ""]
+    assert columns["result_quality_score"] == ["4.25", "", ""]
+    assert columns["quality_score"] == ["mine", "", ""]
+    assert columns["error_kind"] == ["", "rate_limit", ""]
+    assert columns["fold"] == ["1", "2.5", ""]
+    assert columns["mixed"] == ["1", "two", ""]
+    assert columns["big"] == [str(2**70), "", ""]
+    assert columns["PSNR@car"] == ["", "", "30.5"]
     assert json.loads(columns["tags"][1]) == ["a", "b"]
     assert json.loads(columns["metadata"][0]) == ROWS[0]["metadata"]
-    assert [path.name for path in tmp_path.iterdir() if "parquet" in path.name] == ["r.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.csv", "r.jsonl"]

@@ -1,29 +1,19 @@
-"""CIEDE2000: the colour difference of each pixel, and its mean."""
+"""Colour: the difference of two pictures (CIEDE2000), and how colourful, saturated and tinted one is."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import cv2
 import numpy as np
 
-from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, MetricSpec
-from agenticiqa.tools.metrics.filters import LAB, magnitude, strips, total, transform_colours
+from agenticiqa.tools.metrics.base import Array, FloatArray, Measurement, declared
+from agenticiqa.tools.metrics.filters import LAB, channel_extremes, magnitude, strips, total, transform_colours
 from agenticiqa.tools.metrics.views import Picture, Views
 
-SPEC = MetricSpec(
-    name="CIEDE2000",
-    kind="FR",
-    range=(0.0, 200.0),
-    higher_is_better=False,
-    variant="mean over all pixels; sRGB to CIE Lab with D65 white (2 degrees), kL = kC = kH = 1; about 1 is "
-    "just noticeable; equals scikit-image's deltaE_ciede2000",
-    paper="Sharma, Wu and Dalal, The CIEDE2000 color-difference formula: implementation notes, Color "
-    "Research and Application, 2005",
-    good_at=("Color distortions", "Brightness change", "Contrast"),
-    unit="delta E",
-    bytes_per_pixel=6,
-)
+# --- CIEDE2000: the colour difference of each pixel, and its mean ---
+
 
 # sRGB primaries (IEC 61966-2-1), each row divided by the D65 white point.
 XYZ = np.array(
@@ -34,15 +24,15 @@ DEGREE = np.float32(np.pi / 180)
 POWER_25_7 = np.float32(25.0**7)
 
 
-def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+def ciede2000(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Mean colour difference, 0 for equal pictures.
 
     >>> red, blue = np.zeros((4, 4, 3)), np.zeros((4, 4, 3))
     >>> red[..., 0], blue[..., 2] = 1, 1
-    >>> round(measure(red, blue).value, 2)
+    >>> round(ciede2000(red, blue).value, 2)
     52.88
     """
-    views = Views.of(test, reference, SPEC)
+    views = Views.of(test, reference, declared("CIEDE2000"))
     kept = np.empty(views.size, np.float32)
     for start, stop in strips(*views.size):
         one = lab_of(views.test.rgb_rows(start, stop))
@@ -86,7 +76,8 @@ def difference(one: FloatArray, other: FloatArray) -> FloatArray:
     chroma_one, chroma_other = magnitude(a_one, b_one), magnitude(a_other, b_other)
     hue_one, hue_other = _hue(a_one, b_one), _hue(a_other, b_other)
 
-    lightness = _lightness_term(light_one, light_other)
+    offset = ((light_one + light_other) * np.float32(0.5) - 50) ** 2
+    lightness = (light_other - light_one) / (1 + np.float32(0.015) * offset / np.sqrt(20 + offset))
     chroma_sum = chroma_one + chroma_other
     mean_chroma = chroma_sum * np.float32(0.5)
     chroma = (chroma_other - chroma_one) / (1 + np.float32(0.045) * mean_chroma)
@@ -141,7 +132,78 @@ def _hue(a: FloatArray, b: FloatArray) -> FloatArray:
     return hue
 
 
-def _lightness_term(one: FloatArray, other: FloatArray) -> FloatArray:
-    offset = ((one + other) * np.float32(0.5) - 50) ** 2
-    scale = 1 + np.float32(0.015) * offset / np.sqrt(20 + offset)
-    return np.asarray((other - one) / scale, np.float32)
+# --- Colourfulness probe ---
+
+
+def colourfulness(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    """Hasler and Süsstrunk's M3.
+
+    >>> colourfulness(np.full((4, 4, 3), 0.3)).value
+    0.0
+    """
+    means, spread = _means_and_spread(Views.of(test, reference, declared("colourfulness")).test, _opponents)
+    offset = math.hypot(*means)
+    return Measurement(spread + 0.3 * offset, details={"spread": spread, "offset": offset})
+
+
+def _opponents(rgb: FloatArray) -> tuple[FloatArray, FloatArray]:
+    rgb = rgb * np.float32(255)
+    red, green, blue = rgb[..., 0], rgb[..., 1], rgb[..., 2]
+    return red - green, (red + green) * np.float32(0.5) - blue
+
+
+def _means_and_spread(
+    picture: Picture, planes_of: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+) -> tuple[Array, float]:
+    """Means of the two planes that are made of a picture's colours, and how far both together spread around them."""
+    sums = np.zeros((2, 2))
+    for start, stop in strips(*picture.size):
+        for index, plane in enumerate(planes_of(picture.rgb_rows(start, stop))):
+            sums[index] += plane.sum(dtype=np.float64), np.square(plane).sum(dtype=np.float64)
+    means, squares = (sums / (picture.height * picture.width)).T
+    return means, math.sqrt(float(np.maximum(squares - means**2, 0).sum()))
+
+
+# --- Saturation probe ---
+
+
+def saturation(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    """Mean saturation, 0 for grey, 1 for pure colours.
+
+    >>> saturation(np.array([[[1.0, 0.0, 0.0]]])).value
+    1.0
+    """
+    picture = Views.of(test, reference, declared("saturation")).test
+    spread = value = 0.0
+    for start, stop in strips(*picture.size):
+        rgb = np.clip(picture.rgb_rows(start, stop), 0, 1)
+        high, low = channel_extremes(rgb)
+        value += total(high)
+        spread += total(high) - total(low)
+    # Saturation is (max - min) / max; weighted by max, the mean becomes a ratio of sums.
+    return Measurement(min(1.0, spread / value) if value > 0 else 0.0)
+
+
+# --- Colour cast probe: which way the picture as a whole leans ---
+
+
+def colour_cast(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    """Distance of the mean colour from grey.
+
+    >>> round(colour_cast(np.full((4, 4, 3), 0.5)).value, 2)
+    0.0
+    """
+    means, spread = _means_and_spread(Views.of(test, reference, declared("colour_cast")).test, _a_and_b)
+    distance = math.hypot(*means)
+    details = {
+        "a": float(means[0]),
+        "b": float(means[1]),
+        "hue_degrees": math.degrees(math.atan2(means[1], means[0])) % 360,
+        "cast_factor": distance / max(spread, 1.0),
+    }
+    return Measurement(distance, details=details)
+
+
+def _a_and_b(rgb: FloatArray) -> tuple[FloatArray, FloatArray]:
+    lab = lab_of(np.clip(rgb, 0, 1))
+    return lab[..., 1], lab[..., 2]

@@ -1,0 +1,101 @@
+"""Probes of light: mean luminance, contrast, what is blown out or crushed, haze."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from agenticiqa.tools.metrics.base import Array, Measurement, declared
+from agenticiqa.tools.metrics.filters import channel_extremes, strips, total
+from agenticiqa.tools.metrics.views import Picture, Views
+
+# --- Brightness probe: mean luminance ---
+
+
+def brightness(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    """Mean luma in 8-bit levels.
+
+    >>> brightness(np.ones((4, 4, 3))).value
+    255.0
+    """
+    picture = Views.of(test, reference, declared("brightness")).test
+    counts = np.zeros(256, np.int64)
+    luma_sum = 0.0
+    for start, stop in strips(*picture.size):
+        luma = picture.luma_rows(start, stop)
+        luma_sum += total(luma)
+        levels = np.clip(np.rint(luma * 255), 0, 255).astype(np.uint8)
+        counts += np.bincount(levels.ravel(), minlength=256)
+    pixels = picture.height * picture.width
+    reached = np.cumsum(counts) / pixels
+    percentiles = {f"percentile_{p}": float(np.searchsorted(reached, p / 100)) for p in (5, 50, 95)}
+    return Measurement(float(np.clip(255 * luma_sum / pixels, 0, 255)), details=percentiles)
+
+
+# --- Contrast probe: how far luma spreads around its mean ---
+
+
+def contrast(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    """RMS contrast.
+
+    >>> contrast(np.array([[0.0, 1.0]])).value
+    0.5
+    """
+    luma = Views.of(test, reference, declared("contrast")).test.luma()
+    low, high = (float(value) for value in np.percentile(luma[:: 1 + luma.shape[0] // 1024], (1, 99)))
+    both = high + low
+    return Measurement(
+        min(0.5, float(luma.std(dtype=np.float64))),
+        details={"tonal_range": high - low, "michelson": (high - low) / both if both > 0 else 0.0},
+    )
+
+
+# --- Clipping probe: how much of the picture is blown out or crushed ---
+
+
+WHITE, BLACK = 252.5 / 255, 2.5 / 255
+
+
+def clipping(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    """Percent of pixels without detail at either end; the map marks them +1 (white) and -1 (black).
+
+    >>> clipping(np.array([[0.0, 1.0, 0.5, 0.5]])).value
+    50.0
+    """
+    picture = Views.of(test, reference, declared("clipping")).test
+    kept = np.zeros(picture.size, np.float32)
+    one_channel = 0
+    for start, stop in strips(*picture.size):
+        rgb = picture.rgb_rows(start, stop)
+        high, low = channel_extremes(rgb)
+        kept[start:stop] = (low >= WHITE).astype(np.float32) - (high <= BLACK)
+        one_channel += int(np.count_nonzero(high >= WHITE))
+    pixels = kept.size
+    highlights = 100 * int(np.count_nonzero(kept > 0)) / pixels
+    shadows = 100 * int(np.count_nonzero(kept < 0)) / pixels
+    details = {
+        "highlights": highlights,
+        "shadows": shadows,
+        "any_channel_highlights": 100 * one_channel / pixels,
+    }
+    return Measurement(highlights + shadows, map=kept, details=details)
+
+
+# --- Haze probe: how bright the darkest nearby colour is ---
+
+
+REACH = 15
+
+
+def haze(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
+    """Mean dark channel.
+
+    >>> haze(np.zeros((20, 20, 3))).value
+    0.0
+    """
+    rgb = Views.of(test, reference, declared("haze")).test.rgb()
+    darkest = np.minimum(np.minimum(rgb[..., 0], rgb[..., 1]), rgb[..., 2])
+    kernel = np.ones((REACH, REACH), np.uint8)
+    dark_channel = np.asarray(cv2.erode(darkest, kernel), np.float32)
+    mean = float(np.clip(dark_channel.mean(dtype=np.float64), 0, 1))
+    return Measurement(mean, map=dark_channel)
