@@ -1,5 +1,6 @@
 """How well questions are read, through the product: property, part, form, direction, and the ends of options.
 
+    export PYTHONPATH=benchmarks/accuracy:training/reader
     python benchmarks/accuracy/reading.py tests/data/fresh_questions.txt   # lines as in training/reader/lessons
     python benchmarks/accuracy/reading.py DATA/questions/questions.jsonl --half odd
 
@@ -11,12 +12,9 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[2] / "training" / "reader")]
 
 from generate import written
 from labels import shared_form

@@ -206,7 +206,6 @@ def test_ask_explain_needs_no_picture(run):
     assert "sky" in out
     assert "'No': 0% noise" in out
     meaning = run("ask", "explain", "Is it sharp but noisy?", "--json").json
-    assert (meaning["property"], meaning["form"], meaning["language"]) == ("sharp", "yes_no", "English")
-    assert [each["property"] for each in meaning["statements"]] == ["sharp", "noisy"]
-    assert "outside the field" in run("ask", "explain", "Write me a poem").out
-    assert run("ask", "explain", "Is it a screenshot?", "--json").json["value"] == "screenshot"
+    assert (meaning["property"], meaning["form"]) == ("sharp", "yes_no")
+    assert 0.5 < meaning["chances"]["property"] <= 1
+    assert "not about how it looks" in run("ask", "explain", "Write me a poem").out

@@ -156,7 +156,7 @@ def test_the_scale_that_was_asked_for_is_answered(ask, query, scale):
 
 
 def test_stars_as_a_question(ask):
-    assert ask("How many stars would you give it?").answer == "4 of 5 stars"
+    assert ask("How many stars would you give it?").asked_scale == "4 of 5 stars"
 
 
 def test_an_unknown_metric_is_remarked_upon(ask):

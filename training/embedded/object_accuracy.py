@@ -24,8 +24,8 @@ from training.embedded import splits
 from training.embedded.choice_accuracy import wilson
 from training.embedded.region_accuracy import DAMAGE, says_yes
 
-from agenticiqa.embedded.parts import LABELS, parse_part
 from agenticiqa.embedded.looking import Looker
+from agenticiqa.embedded.parts import LABELS, parse_part
 from agenticiqa.embedded.places import locate
 from agenticiqa.pictures.images import LoadedImage, UInt8Image, decode_image, png_bytes
 from agenticiqa.research.distortions import distort

@@ -22,10 +22,10 @@ from training.embedded import splits
 from training.embedded.choice_accuracy import wilson
 
 from agenticiqa.embedded.answering.yes_no import said_yes_of
-from agenticiqa.embedded.parts import parse_part
-from agenticiqa.embedded.question import understand
 from agenticiqa.embedded.looking import Look, Looker
+from agenticiqa.embedded.parts import parse_part
 from agenticiqa.embedded.places import STANDS_OUT, locate
+from agenticiqa.embedded.question import understand
 from agenticiqa.pictures.images import LoadedImage, decode_image, png_bytes
 from agenticiqa.research.distortions import distort
 from agenticiqa.vision.locators import load_locators

@@ -482,16 +482,15 @@ def main() -> None:
             options += pairs
             lesson["options"] = [pair["option"] for pair in pairs]
     made += statements(maker)
-    test_words = {case["query"].lower().strip(" ?.!") for case in odd}
+    fresh = (Path(__file__).resolve().parents[2] / "tests" / "data" / "fresh_questions.txt").read_text(encoding="utf-8")
+    apart = [case["query"] for case in odd] + [line.split("|")[0].strip() for line in fresh.splitlines()]
+    test_words = {text.lower().strip(" ?.!") for text in apart}
     before = len(made) + len(hand)
     made, hand, options = (
         [row for row in rows if row["q"].lower().strip(" ?.!") not in test_words] for rows in (made, hand, options)
     )
-    print(f"{before - len(made) - len(hand)} lessons dropped that stand word for word in the test half")
+    print(f"{before - len(made) - len(hand)} lessons dropped that stand word for word among the test questions")
     tagged = [case | tags.get(case["id"], {}) for case in even]
-    beside = {row["q"]: row["options"] for row in made + hand + shared if row.get("options")}
-    for pair in options:
-        pair["others"] = beside.get(pair["q"], [])
     for name, rows in (
         ("made", made), ("hand", hand), ("shared", shared), ("options", options), ("even", tagged), ("test", odd),
     ):  # fmt: skip

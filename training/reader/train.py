@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import hashlib
 import json
 import math
 import random
@@ -82,16 +81,6 @@ def with_part(text: str, span: list[int], part: str) -> tuple[str, list[list[int
     return text[: span[0]] + part + text[span[1] :], [[span[0], span[0] + len(part)], None]
 
 
-SIBLINGS = False
-
-
-def shown(option: str, others: Sequence[str] | None, source: random.Random | None = None) -> str:
-    """An option as the network is shown it beside its question; with SIBLINGS those beside it follow."""
-    if not SIBLINGS or not others or (source and source.random() < 0.2):
-        return option
-    return f"{option} | {offered(source.sample(others, len(others)) if source else others)}"
-
-
 def offered(options: Sequence[str]) -> str:
     """Options as the network is shown them beside their question."""
     return " / ".join(options)
@@ -117,7 +106,7 @@ class Batches:
                 text, spans = with_part(text, spans[0], source.choice(parts))
             if source.random() < 0.5:
                 text, spans = roughened(text, spans, source)
-            beside = row.get("option") and shown(row["option"], row.get("others"), source)
+            beside = row.get("option")
             if not pair and row.get("options") and source.random() < 0.6:
                 beside = offered(source.sample(row["options"], len(row["options"])))
             code = self.tokenizer.encode(text, beside) if beside else self.tokenizer.encode(text)
@@ -260,7 +249,7 @@ def read_one(run: Any, tokenizer: Tokenizer, text: str, options: list[str] | Non
     second, _ = span_of(made["spans"][0], code, text, 1) if first else (None, 0.0)
     amounts, forced = {}, {}
     for option in options or ():
-        amount = run(tokenizer.encode(text, shown(option, options)))[OUTPUTS.index("amount")][0]
+        amount = run(tokenizer.encode(text, option))[OUTPUTS.index("amount")][0]
         forced[option] = float(1 / (1 + np.exp(-amount[0])))
         amounts[option] = forced[option] if amount[1] > 0 else None
     return {
@@ -319,9 +308,7 @@ def figures(rows: list[Row], run: Any, tokenizer: Tokenizer, wrong: list[Row] | 
 def pair_figures(pairs: list[Row], run: Any, tokenizer: Tokenizer) -> dict[str, list[int]]:
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for row in pairs:
-        amount, says = run(tokenizer.encode(row["q"], shown(row["option"], row.get("others"))))[
-            OUTPUTS.index("amount")
-        ][0]
+        amount, says = run(tokenizer.encode(row["q"], row["option"]))[OUTPUTS.index("amount")][0]
         counts["option claims an amount"][0] += int((says > 0) == (row["amount"] is not None))
         counts["option claims an amount"][1] += 1
         if row["amount"] is not None and abs(row["amount"] - 0.5) > 0.2:
@@ -351,8 +338,8 @@ def on_test(
     """
     plain = re.compile(r"^(yes|no)\W*$", re.IGNORECASE)
     unknown = re.compile(
-        r"can'?t|cannot|not sure|don'?t know|no idea|there (is|are) no|no such|hard to|impossible|not (in|there|visible)|none of",
-        re.I,
+        r"can'?t|cannot|not sure|don'?t know|no idea|there (is|are) no|no such|hard to|impossible|not (in|there)|none",
+        re.IGNORECASE,
     )
     ends: dict[str, list[int]] = defaultdict(lambda: [0, 0])
 
@@ -364,9 +351,11 @@ def on_test(
             if found := plain.match(option):
                 amounts[option] = yes if found[1].lower() == "yes" else 1 - yes
         if rule and made["form"] in {"yes_no", "degree", "rate", "either_or", "good_enough", "describe"}:
-            for option in amounts:
-                if amounts[option] is None and not unknown.search(option):
-                    amounts[option] = made["forced"][option]
+            amounts |= {
+                option: made["forced"][option]
+                for option, amount in amounts.items()
+                if amount is None and not unknown.search(option)
+            }
         name, sign = shared_property(case)
         means = {option.lower(): amount for option, amount in (case["axis"] or {}).items()}.get(
             "yes", case.get("yes_means")
@@ -443,12 +432,9 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=8e-5)
     parser.add_argument("--repeat", type=int, default=2, help="how often hand-written questions are seen once more")
     parser.add_argument("--own", type=float, default=0.6, help="share of hand-written pairs among the pairs")
-    parser.add_argument("--siblings", action="store_true", help="show an option together with the other ones")
     parser.add_argument("--tiny", action="store_true", help="two steps and few questions, to see that it runs")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    global SIBLINGS
-    SIBLINGS = given.siblings
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     tokenizer = Tokenizer.from_file(str(given.encoder / "tokenizer.json"))
     batches = Batches(tokenizer, device)
