@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
+from agenticiqa.answers import asks_for_rating
 from agenticiqa.embedded import findings, steps
 from agenticiqa.embedded.advising import advice_for
 from agenticiqa.embedded.answering.chances import names_bound
@@ -44,6 +45,8 @@ from agenticiqa.vocabulary import GLOBAL
 SMALLEST_SIDE = 32
 
 
+SURE = 0.6
+_OPEN = ("rate", "degree", "describe")
 _RATES = re.compile(r"\b(?:rat(?:e|ing)|scor(?:e|ing)|grade|assess|judge|evaluate|quality)\b", re.IGNORECASE)
 
 
@@ -64,7 +67,12 @@ class EmbeddedBackend(TypedBackend):
         asked = self._asked
         if asked.options:
             return read_question(asked.question, asked.options, has_reference=asked.has_reference)
-        return understand(asked.query, has_reference=asked.has_reference)
+        found = understand(asked.query, has_reference=asked.has_reference)
+        meaning = found.meaning
+        if meaning.chances.get("property", 1.0) < SURE and meaning.form in _OPEN and asks_for_rating(asked.query):
+            # Where the reader is in doubt, a request in the words of a rating is one.
+            return replace(found, meaning=replace(meaning, property="quality", form="rate", chances={}))
+        return found
 
     def prefetch(self) -> None:
         self._look_for(GLOBAL)

@@ -109,6 +109,11 @@ class Meaning:
         return -1 if self.end < 0 else 1
 
     @cached_property
+    def compares(self) -> bool:
+        """Whether parts or places are set against each other."""
+        return self.form in ("compare", "where") or (self.form in ("degree", "describe") and len(self.parts) > 1)
+
+    @cached_property
     def is_unsure(self) -> bool:
         return self.chances.get("property", 1.0) < UNSURE
 
@@ -237,7 +242,9 @@ def _option(meaning: Meaning, letter: str, text: str, amount: float | None) -> O
             return replace(found, property=known.name, amount=round(amount, 3), claim=known.value_in(text))
     elif known is not None and meaning.form in ("yes_no", "good_enough") and (_YES.match(text) or _NO.match(text)):
         return replace(found, property=known.name, amount=float(bool(_YES.match(text))))
-    found = replace(found, claim=_common_claim(text, meaning.form) or (known.value_in(text) if known else None))
+    found = replace(
+        found, claim=_common_claim(text, compares=meaning.compares) or (known.value_in(text) if known else None)
+    )
     if found.claim is None and meaning.form in ("where", "compare"):
         named = parse_part(f"{text[:1].lower()}{text[1:]}")
         part = next((each for each in meaning.parts if each.noun == named.noun), named)
@@ -253,8 +260,8 @@ def _amounts_of(amounts: Sequence[float], claims: Sequence[float]) -> list[float
     return [amount if chance > (0.1 if most else 0.5) else None for amount, chance in zip(amounts, claims, strict=True)]
 
 
-def _common_claim(text: str, form: Form) -> str | None:
-    if _SAME.search(text) and form in ("compare", "where"):
+def _common_claim(text: str, *, compares: bool) -> str | None:
+    if compares and _SAME.search(text):
         return "same"
     return "none" if _NONE.search(text) else "all" if _ALL.search(text) else None
 
@@ -263,8 +270,8 @@ def _common_claim(text: str, form: Form) -> str | None:
 def own_claim(text: str) -> tuple[str, int] | None:
     """The property that a text names by itself, and the end it claims.
 
-    >>> own_claim("Motion blur"), own_claim("Too dark"), own_claim("A lonely cactus")
-    (('motion_blurred', 1), ('underexposed', 1), None)
+    >>> own_claim("Motion blur"), own_claim("Too dark"), own_claim("Not in focus")
+    (('motion_blurred', 1), ('underexposed', 1), ('in_focus', -1))
     """
     read = question_reader().read(text)
     name = max(read.properties, key=lambda each: read.properties[each])

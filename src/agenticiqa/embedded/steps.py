@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from agenticiqa.embedded.answering import options, words
 from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, SeenEvidence
+from agenticiqa.embedded.answering.yes_no import claims
 from agenticiqa.embedded.findings import Finder, tool_sentences
 from agenticiqa.embedded.parts import Part
 from agenticiqa.embedded.properties import properties
@@ -42,7 +43,7 @@ def plan_for(question: ParsedQuestion, *, has_reference: bool) -> PlannerOutput:
             "query_type": "IQA" if technical else "Other",
             "query_scope": scope or GLOBAL,
             "distortion_source": "Explicit" if categories else "Inferred",
-            "distortions": dict.fromkeys(scope or [GLOBAL], categories) if categories else None,
+            "distortions": _by_part(meaning, scope, categories) if categories else None,
             "reference_mode": "Full-Reference" if has_reference else "No-Reference",
             "required_tool": list(question.tools) or None,
             # Nothing for other tasks; tools where one is named, or where no region is.
@@ -54,6 +55,14 @@ def plan_for(question: ParsedQuestion, *, has_reference: bool) -> PlannerOutput:
             ),
         }
     )
+
+
+def _by_part(meaning: Meaning, scope: list[str], categories: list[str]) -> dict[str, list[str]]:
+    """The categories of each part: "Is the sky noisy and the bridge blurry?" asks another of each."""
+    own = {part: properties()[claim.property].category for claim in claims(meaning) for part in claim.parts}
+    if scope and set(own) == set(scope) and all(own.values()):
+        return {part: [str(category)] for part, category in own.items()}
+    return dict.fromkeys(scope or [GLOBAL], categories)
 
 
 def scope_of(meaning: Meaning) -> list[Part]:

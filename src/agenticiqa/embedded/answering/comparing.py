@@ -195,7 +195,7 @@ def _logistic(lead: float) -> float:
 def option_weights(problem: AnswerProblem) -> Found:
     """Options that name places or parts."""
     found, asked = Found(), problem.asked or property_named("flaw")
-    if problem.meaning.form == "compare" and (said := _first_beside_second(problem)) is not None:
+    if problem.meaning.form != "where" and (said := _first_beside_second(problem)) is not None:
         return said
     amounts: dict[str, float] = {}
     for option in problem.meaning.options:

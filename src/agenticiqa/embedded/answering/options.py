@@ -113,15 +113,22 @@ def _chances(problem: AnswerProblem, weights: Weights) -> dict[str, float]:
 
 def _weights(problem: AnswerProblem) -> Weights:
     meaning, asked = problem.meaning, problem.asked
-    if meaning.form in ("where", "compare"):
+    if meaning.compares:
         found = comparing.option_weights(problem)
         weights = Weights(doubts=found.doubts)
         for letter, (weight, sentence) in found.weights.items():
             weights.known[letter], weights.sentences[letter] = weight, (sentence,) if sentence else ()
-        if weights.known or (meaning.form == "compare" and found.doubts):
+        if weights.known or (meaning.form != "where" and found.doubts):
             return weights
     on_scale = {o.letter: o.amount for o in meaning.options if o.property == meaning.property and o.amount is not None}
-    if asked is None or len(on_scale) < 2 or len(set(on_scale.values())) < 2 or _differ_in_kind(problem, on_scale):
+    values = {option.claim for option in meaning.options} & set(asked.values.values() if asked else ())
+    if (
+        asked is None
+        or len(values) > 1
+        or len(on_scale) < 2
+        or len(set(on_scale.values())) < 2
+        or _differ_in_kind(problem, on_scale)
+    ):
         return _of_claims(problem)
     if meaning.form in ("yes_no", "good_enough") and all(not 0.3 < amount < 0.7 for amount in on_scale.values()):
         return _of_yes_no(problem, on_scale)

@@ -47,6 +47,8 @@ class Claim:
 
     property: str
     end: int
+    parts: tuple[str, ...] = ()
+    """The parts that it is said of, where the question says different things of different parts."""
 
 
 def answer(problem: AnswerProblem) -> EmbeddedAnswer:
@@ -87,7 +89,11 @@ def claims(meaning: Meaning) -> tuple[Claim, ...]:
         return ()
     first = Claim(meaning.property, meaning.polarity)
     clauses = _CLAUSE.split(meaning.text)
-    said = [Claim(*found) for clause in clauses if len(clauses) > 1 and (found := own_claim(clause))]
+    said = []
+    for clause in clauses if len(clauses) > 1 else ():
+        parts = tuple(part.name for part in meaning.parts if part.name.casefold() in clause.casefold())
+        if found := own_claim(clause):
+            said.append(Claim(*found, parts if len(meaning.parts) > 1 else ()))
     if len({each.property for each in said}) < 2 or first.property not in {each.property for each in said}:
         return (first,)
     return tuple({each.property: each for each in reversed(said)}.values())[::-1]
@@ -95,7 +101,7 @@ def claims(meaning: Meaning) -> tuple[Claim, ...]:
 
 def _of_claim(problem: AnswerProblem, claim: Claim) -> Weighed | None:
     """What is said of several parts holds if it holds of each."""
-    found = [_of_part(problem, claim, part) for part in problem.parts]
+    found = [_of_part(problem, claim, part) for part in claim.parts or problem.parts]
     known = [each for each in found if each is not None]
     if len(known) < len(found):
         return None
