@@ -18,6 +18,7 @@ import numpy as np
 from PIL import Image
 
 from agenticiqa.api.assessor import AgenticIQA
+from agenticiqa.embedded.answering.pictures import AskedLead, asked_lead
 from agenticiqa.errors import AgenticIQAError, ImageError
 from agenticiqa.nodes.results import Assessment, Comparison, Side, ToolComparison, Winner
 from agenticiqa.nodes.run_context import PipelineEvent
@@ -108,9 +109,12 @@ def compare_pictures(
         except AgenticIQAError as error:
             found.error = str(error)
             return found
+        lead = None if query == DEFAULT_QUERY else asked_lead(query, pictures.a, pictures.b)
         for side, picture in pictures.sides:
             listener = None if on_event is None else partial(on_event, side)
-            result = assessor.assess(picture, query, reference=pictures.reference, on_event=listener)
+            # "Which is brighter?" is a question about the two, not about either.
+            own = query if lead is None else DEFAULT_QUERY
+            result = assessor.assess(picture, own, reference=pictures.reference, on_event=listener)
             setattr(found, side.lower(), result)
             _account(found)
             if result.status == "error":
@@ -123,6 +127,8 @@ def compare_pictures(
             return found
         found.tools = _measured(assessor, pictures, found, memory)
         _decide(found, pictures)
+        if lead is not None and found.status != "error":
+            _decide_as_asked(found, lead)
         return found
 
 
@@ -255,6 +261,21 @@ def _decide(found: Comparison, pictures: Pictures) -> None:
         found.places, found.map_shows = difference.places(), difference.shows
     found.verdict = _verdict(found, row.calibrated_a, row.calibrated_b, found.confidence)
     found.reasons = [*_findings(found), *_losses(pictures), *_agreement(found), *_where(found)]
+
+
+def _decide_as_asked(found: Comparison, lead: AskedLead) -> None:
+    """The verdict on what was asked; which of the two is better on the whole becomes a reason."""
+    chance, overall = lead.chance_a, found.verdict
+    found.winner = "tie" if max(chance, 1 - chance) < CALL_FROM else "A" if chance > 0.5 else "B"
+    found.confidence, found.chance_a = as_reported(max(chance, 1 - chance)), as_reported(chance)
+    found.decided_by = lead.asked.title
+    if found.winner == "tie":
+        found.verdict = f"Neither is clearly {lead.word}."
+    else:
+        found.verdict = f"{found.winner} is {lead.word}."
+    found.reasons = [*lead.reasons(), f"On the whole: {overall}"]
+    if lead.a.guess or lead.b.guess:
+        found.notes.append(f"What is said of {lead.asked.title} is a guess.")
 
 
 def _show_one_scene(a: UInt8Image, b: UInt8Image) -> bool:

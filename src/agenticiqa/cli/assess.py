@@ -362,6 +362,10 @@ def compare(
     a: Annotated[Path, typer.Argument(help="One picture.", metavar="A")],
     b: Annotated[Path, typer.Argument(help="The other picture.", metavar="B")],
     reference: Annotated[Path | None, typer.Option("--reference", "-r", help="How both should look.")] = None,
+    query: Annotated[
+        str,
+        typer.Option("--query", "-q", help="What to compare by, such as 'Which is sharper?'; else quality."),
+    ] = DEFAULT_QUERY,
     backend: options.BackendOption = None,
     map_file: Annotated[
         Path | None,
@@ -391,7 +395,7 @@ def compare(
         step_lines(quiet=silent) as listener,
     ):
         on_event = None if listener is None else lambda side, event: listener(event, prefix=side)
-        found = compare_pictures(assessor, a, b, reference=reference, on_event=on_event)
+        found = compare_pictures(assessor, a, b, reference=reference, query=query, on_event=on_event)
     if json_output:
         print_json(found.model_dump(mode="json"))
     elif found.status == "error":

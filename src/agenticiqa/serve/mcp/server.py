@@ -201,6 +201,7 @@ class _Verbs:
         image_a: Picture,
         image_b: Picture,
         reference: Reference = None,
+        query: Annotated[str, Field(description="What to compare by, such as 'Which is sharper?'.")] = DEFAULT_QUERY,
         include_map: Annotated[bool, Field(description="Also return a picture of where they differ.")] = False,
     ) -> Annotated[CallToolResult, replies.CompareReply]:
         """Say which of two pictures is better, how sure that is, and why."""
@@ -210,7 +211,7 @@ class _Verbs:
             found = await _in_thread(
                 ctx,
                 lambda listen: compare_pictures(
-                    self.assessor, a, b, reference=original, on_event=lambda _side, event: listen(event)
+                    self.assessor, a, b, reference=original, query=query, on_event=lambda _side, event: listen(event)
                 ),
                 passes=2,
             )
