@@ -56,12 +56,12 @@ def split_question(text: str) -> tuple[str, dict[str, str]]:
     if marks := _option_marks(text):
         options = {_letter(mark): option for mark, option in _with_texts(marks, text)}
         return text[: marks[0].start()].strip(), options
-    # Short alternatives between slashes behind the question mark.
-    question, mark, tail = text.rpartition("?")
+    # Short alternatives between slashes behind the question mark, or behind a colon where there is none.
+    question, mark, tail = text.rpartition("?" if "?" in text else ": ")
     parts = [part.strip() for part in tail.split("/")]
     short = all(part and len(part.split()) <= MAX_SLASHED_WORDS for part in parts)
     if mark and short and 2 <= len(parts) <= MAX_OPTIONS:
-        return f"{question}?".strip(), dict(zip(ascii_uppercase, parts, strict=False))
+        return f"{question}{mark}".strip(), dict(zip(ascii_uppercase, parts, strict=False))
     return text.strip(), {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -107,7 +108,8 @@ def _finding(severity: str, kind: str) -> str:
 def print_assessment(console: Console, result: Assessment) -> None:
     """Answer, score, reasons and the evidence table."""
     console.print(Panel(_headline(result), title="Answer", title_align="left", expand=False))
-    console.print(escape(result.reasoning), highlight=False)
+    if rest := result.reasoning.removeprefix(f"{result.answer}.").strip():
+        console.print(escape(rest), highlight=False)
     # An answer that is advice says it already; a question about colours or the file did not ask for any.
     about_quality = result.plan is None or result.plan.query_type == "IQA"
     if result.advice and about_quality and result.advice[0].do != result.answer:
@@ -123,6 +125,10 @@ def print_assessment(console: Console, result: Assessment) -> None:
                 console.print(f"[dim]•[/] {escape(line)}", highlight=False)
         notes += [*evidence.errors, *(log.note for log in evidence.tool_logs if log.note)]
     used = (result.summarizer_result and result.summarizer_result.used_evidence) or {}
+    told = json.dumps(evidence.model_dump(mode="json"), ensure_ascii=False) if evidence else ""
+    for line in used.get("measured", []):
+        if line.rstrip(".") not in told and not line.startswith("Measured: "):
+            console.print(f"[dim]•[/] {escape(line)}", highlight=False)
     for note in dict.fromkeys([*notes, *used.get("evidence_gaps", []), *result.metadata.get("image_notes", [])]):
         console.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
     console.print(f"[dim]{escape(_footer(result))}[/]", highlight=False)

@@ -47,6 +47,10 @@ SMALLEST_SIDE = 32
 
 SURE = 0.6
 _OPEN = ("rate", "degree", "describe")
+_PICTURE = re.compile(
+    r"\W*(?:(?:the|this|my|a)\s+)?(?:\S*\.(?:jpe?g|png|webp|tiff?|heic)|photo|picture|image|pic|shot|quality)?\W*",
+    re.IGNORECASE,
+)
 _RATES = re.compile(r"\b(?:rat(?:e|ing)|scor(?:e|ing)|grade|assess|judge|evaluate|quality)\b", re.IGNORECASE)
 
 
@@ -81,7 +85,7 @@ class EmbeddedBackend(TypedBackend):
         meaning = self._question.meaning
         if self._question.tools and not _RATES.search(meaning.text):
             return "explanation"  # the value of a tool is asked for, or a question to answer with it
-        whole = meaning.form == "describe" and meaning.property == "quality"
+        whole = meaning.property in (None, "quality") and bool(_PICTURE.fullmatch(meaning.text.strip()))
         return (
             "scoring"
             if not self._asked.options and (whole or (meaning.form == "rate" and not names_bound(meaning.text)))

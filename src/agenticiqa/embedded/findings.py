@@ -25,15 +25,21 @@ def finding(category: str, look: Look) -> str:
     """What is wrong, in the words that people use: "Very blurry: its edges are soft."; "No visible noise."."""
     severity = look.severity_name(category)
     if severity == "none":
-        return f"No visible {NAMES[category]}."
+        return _SOUND.get(category, f"No visible {NAMES[category]}.")
     title, share = look.scene.likeliest_kind(category, look.reading)
     called = _CALLED.get(title or "", _CALLED[category]) if share >= CLEAR_SHARE else _CALLED[category]
     why = reason(category, look.measures, found=True)
     meant = ", perhaps on purpose" if severity == "slight" and category in MAY_BE_MEANT else ""
-    words = f"{_HOW[severity]} {called}".strip()
+    how = "far" if called.startswith("too ") and severity in ("severe", "extreme") else _HOW[severity]
+    words = f"{how} {called}".strip()
     return f"{words[0].upper()}{words[1:]}{meant}{f': {why}' if why else ''}."
 
 
+_SOUND = {
+    "Brightness change": "The exposure looks right.",
+    "Contrast": "The contrast looks right.",
+    "Color distortions": "The colours look right.",
+}
 _HOW = {"slight": "a little", "moderate": "", "severe": "very", "extreme": "extremely"}
 # By category, and by the titles of its finer kinds and flaws.
 _CALLED = {

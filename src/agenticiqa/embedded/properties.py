@@ -34,6 +34,8 @@ class Property:
     papers: Mapping[str, float] = field(default_factory=dict)
     """From a size of paper to the amount it stands for."""
     sentence: str = ""
+    fix: str = ""
+    """What helps against its bad end, whatever the cause."""
 
     @property
     def is_general(self) -> bool:
@@ -89,4 +91,5 @@ def _property(name: str, entry: dict[str, Any]) -> Property:
         values=values,
         papers=entry.get("papers", {}),
         sentence=entry["sentence"],
+        fix=entry.get("fix", ""),
     )

@@ -310,6 +310,9 @@ _OPENING = re.compile(
     re.I,
 )
 _MOST_WORDS = 5
+_ADVERBS = frozenset(
+    {"too", "a", "bit", "very", "rather", "quite", "slightly", "little", "just", "over", "under", "well"}
+)
 
 
 def alternatives(text: str, parts: Sequence[Part] = ()) -> tuple[str, str] | None:
@@ -324,9 +327,14 @@ def alternatives(text: str, parts: Sequence[Part] = ()) -> tuple[str, str] | Non
     before = _ENDS_SIDE.split(text[: found.start()])[-1].strip()
     for part in parts:
         before = re.sub(rf"^.*?\b{re.escape(part.name)}\b", "", before, flags=re.I).strip()
-    before = " ".join(_OPENING.sub("", before).split()[-_MOST_WORDS:])
     after = _OPENING.sub("", _ENDS_SIDE.split(text[found.end() :])[0].strip())
     after = " ".join(after.split()[:_MOST_WORDS])
+    # As many words as the other side has, with the adverbs before them.
+    words, wanted = _OPENING.sub("", before).split(), max(1, len(after.split()))
+    start = max(0, len(words) - wanted)
+    while start > 0 and words[start - 1].casefold() in _ADVERBS:
+        start -= 1
+    before = " ".join(words[start:])
     return (before, after) if before and after else None
 
 

@@ -156,8 +156,10 @@ class AnswerForm:
         reasoning = verdict.reasoning
         if verdict.doubt and verdict.doubt not in reasoning:
             reasoning = f"{verdict.doubt} {reasoning}"
+        # Of a letter it is known which; words are the backend's own ("Yes, on the whole").
+        lettered = self.mode == "scoring" or bool(self.options)
         return ParsedAnswer(
-            self.canonical(verdict.answer, reasoning),
+            self.canonical(verdict.answer, reasoning) if lettered else verdict.answer,
             reasoning,
             logprobs or None,
             tuple(verdict.advice),

@@ -127,7 +127,7 @@ def test_bounds(query, answer):
 
 def test_a_part_that_was_not_found_is_said_first():
     found = asked("Is the unicorn noisy?", MadeEvidence({"noisy": at(0.0)}))
-    assert found.text == "No"
+    assert found.text == "No, on the whole ('unicorn' not found)"
     assert found.verdict().reasoning.count("'unicorn'") == 1
     assert found.doubts == ()
 

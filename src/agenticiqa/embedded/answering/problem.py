@@ -10,18 +10,19 @@ from functools import cached_property
 
 from agenticiqa.embedded.advising import advice_for
 from agenticiqa.embedded.findings import Finder
-from agenticiqa.embedded.parts import singular
+from agenticiqa.embedded.parts import Part, singular
 from agenticiqa.embedded.properties import Property, properties
 from agenticiqa.embedded.question import Meaning
 from agenticiqa.embedded.readings.base import PropertyReading, reader_of
 from agenticiqa.state import Advice
+from agenticiqa.vision.locators import load_locators
 from agenticiqa.vision.quality_map import WorstPlace, quality_map, worst_place
 from agenticiqa.vlm_client import Verdict
 from agenticiqa.vocabulary import GLOBAL, UNABLE_TO_DETERMINE, same_name
 
 CLOSE = 0.1
 """Answers whose chances lie nearer together than this are a close call."""
-OTHER_MODELS = "A vision-language model may know more (see `agenticiqa backends list`)."
+OTHER_MODELS = "A vision-language model could tell more."
 WHAT_CAN_BE_ASKED = (
     "Ask me how the picture looks: sharpness, light, colours, noise, compression, composition, what is wrong with it, "
     "or how good it is."
@@ -54,6 +55,10 @@ class Evidence(ABC):
     @abstractmethod
     def advice(self) -> Sequence[Advice]:
         """What to do about the picture, what matters most first."""
+
+    def faces(self) -> int:
+        """How many faces were found."""
+        return 0
 
     def is_guess(self, part: str) -> bool:  # noqa: ARG002 - most readings are of parts that are known
         """Whether what was taken for a part is only perhaps it."""
@@ -92,6 +97,9 @@ class SeenEvidence(Evidence):
 
     def advice(self) -> Sequence[Advice]:
         return advice_for(self._find(GLOBAL).look, thorough=True)
+
+    def faces(self) -> int:
+        return len(load_locators().faces(self._find(GLOBAL).look.image.rgb))
 
     def is_guess(self, part: str) -> bool:
         return self._find(part).guess
@@ -142,7 +150,13 @@ class AnswerProblem:
     @cached_property
     def parts(self) -> tuple[str, ...]:
         """The parts asked about by name; the whole picture where none is."""
-        return self.marked or tuple(part.name for part in self.meaning.parts) or (GLOBAL,)
+        named = [name for part in self.meaning.parts for name in self._each(part)]
+        return self.marked or tuple(named) or (GLOBAL,)
+
+    def _each(self, part: Part) -> list[str]:
+        """Of faces every one is asked about, of other things what stands for them all."""
+        faces = self.evidence.faces() if part.name.casefold().endswith("faces") else 0
+        return [f"face {number} of {faces}" for number in range(1, faces + 1)] if faces > 1 else [part.name]
 
     @property
     def subject(self) -> str:
@@ -155,12 +169,12 @@ class AnswerProblem:
     def missing_parts(self, parts: Sequence[str] | None = None) -> tuple[str, ...]:
         """One sentence for each part that was not found, or only perhaps."""
         doubted = [p for p in parts or self.parts if not self.evidence.located(p) or self.evidence.is_guess(p)]
-        notes = (self.evidence.note(part) or _not_found(part) for part in doubted)
+        notes = ((self.evidence.note(part) or _not_found(part)).partition(" (pip ")[0] for part in doubted)
         return tuple(f"{note[0].upper()}{note[1:]}." for note in notes)
 
     def notes(self) -> tuple[str, ...]:
         """How the parts that were found were found, and what is to be said of the picture."""
-        found = (self.evidence.note(part) for part in self.parts if self.evidence.located(part))
+        found = (self.evidence.note(part) for part in self.parts)
         return tuple(f"{note[0].upper()}{note[1:]}." for note in found if note)
 
 
@@ -182,11 +196,13 @@ def subject_of(part: str) -> str:
 
 def statement(problem: AnswerProblem, asked: Property, end: int, *, because: str = "") -> str:
     """What is said of the part asked about: "The sky is noisy: its smooth areas show grain."."""
+    if problem.subject.endswith(" are"):
+        because = because.replace("its ", "their ").replace("it is ", "they are ")
     return f"{problem.subject} {asked.word(end)}{f': {because}' if because else ''}."
 
 
 def guessed(asked: Property) -> str:
-    return f"What is said of {asked.title} is a guess: it rests on hints, not on a reading that was checked."
+    return f"Take what is said of {asked.title} as a guess."
 
 
 def unread(asked: Property | None) -> EmbeddedAnswer:

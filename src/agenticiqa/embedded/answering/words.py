@@ -25,7 +25,7 @@ from agenticiqa.embedded.properties import Property
 from agenticiqa.embedded.question import own_claim
 from agenticiqa.embedded.readings.base import PLACES, PropertyReading
 from agenticiqa.vision.scene import LEVELS
-from agenticiqa.vocabulary import LEVEL_LETTERS, UNABLE_TO_DETERMINE
+from agenticiqa.vocabulary import GLOBAL, LEVEL_LETTERS, UNABLE_TO_DETERMINE
 
 COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "gray", "black", "white")
 _ASKS_COLOUR = re.compile(r"\bcolou?rs?\b|\bhues?\b", re.IGNORECASE)
@@ -145,7 +145,7 @@ def _amount(problem: AnswerProblem, asked: Property, told: PropertyReading) -> s
         # No damage at all is the plain good word; less of it than that is said by the bad one.
         end, steps = (end, 2) if steps == len(PLACES) - 1 else (-end, len(PLACES) - 1 - steps)
     word = asked.word(end)
-    adverb = _HOW_MUCH[steps]
+    adverb = "far" if word.startswith("too ") and steps > 2 else _HOW_MUCH[steps]
     return f"{adverb} {word}".capitalize() if adverb != "rather" else word.capitalize()
 
 
@@ -232,6 +232,12 @@ def why(problem: AnswerProblem) -> EmbeddedAnswer:
         return unread(asked)
     end = problem.meaning.polarity
     so = claim_chance(told, asked, end)
+    behind = problem.told("background_blurred", GLOBAL)
+    if asked.name in ("sharp", "in_focus") and end < 0 and "background" in problem.parts and behind:
+        apart = (
+            "The lens was focused on what is in front; with a shallow depth of field the rest blurs, often on purpose."
+        )
+        return EmbeddedAnswer("Shallow depth of field", (apart,), measured=(*told.measured, *behind.measured))
     if so is not None and so < 0.5:
         said = f"I do not find that: {statement(problem, asked, -end)[0].lower()}{statement(problem, asked, -end)[1:]}"
         return EmbeddedAnswer("It does not look so", (said, told.sentence), measured=told.measured)
@@ -254,9 +260,12 @@ def what_is_wrong(problem: AnswerProblem) -> EmbeddedAnswer:
 
 def advice(problem: AnswerProblem) -> EmbeddedAnswer:
     """What to do, the most important first."""
-    found = problem.evidence.advice()
+    found, asked = problem.evidence.advice(), problem.asked
     told = (problem.told(problem.meaning.property) if problem.meaning.property else None) or problem.told("flaw")
     measured = told.measured if told else ()
+    so = claim_chance(told, asked, asked.bad_end) if asked and told and asked.bad_end else None
+    if asked is not None and asked.fix and (so is None or so < 0.5 or not found):
+        return EmbeddedAnswer(asked.fix, (told.sentence,) if told else (), measured=measured)
     if not found:
         sentences = (told.sentence,) if told else ()
         return EmbeddedAnswer("Nothing to mend stands out", sentences, measured=measured)

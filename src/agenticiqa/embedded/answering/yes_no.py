@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from agenticiqa.embedded.answering import comparing
-from agenticiqa.embedded.answering.chances import bound_answer, said_chance
+from agenticiqa.embedded.answering.chances import bound_answer, claim_chance, is_damage, said_chance
 from agenticiqa.embedded.answering.problem import (
     AnswerProblem,
     EmbeddedAnswer,
@@ -59,6 +59,10 @@ def answer(problem: AnswerProblem) -> EmbeddedAnswer:
     chances = {YES: weighed.chance, NO: 1 - weighed.chance}
     text = YES if weighed.chance >= SAID else NO
     doubts = (*weighed.doubts, *close_call(chances))
+    missing = [part for part in problem.parts if not problem.evidence.located(part)]
+    if missing:
+        # A plain yes would be said of a thing that may not even be there.
+        text = f"{text}, on the whole ({' and '.join(map(repr, missing))} not found)"
     return EmbeddedAnswer(text, weighed.sentences, chances, doubts, measured=weighed.measured)
 
 
@@ -129,6 +133,8 @@ def _said(problem: AnswerProblem, asked: Property, end: int, told: PropertyReadi
     """The answer as a statement, with its reason; what reads in full already is said as it was read."""
     if asked.is_general or asked.name in ("printable", "resolution", "legible", "real", "level", "symmetric"):
         return told.sentence
+    if not is_damage(asked, told) and (claim_chance(told, asked, end) or 0.0) < SAID:
+        return f"{problem.subject} not {asked.word(-end)}."  # not bright is not yet dark
     return statement(problem, asked, end, because=told.because)
 
 
