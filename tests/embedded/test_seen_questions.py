@@ -196,3 +196,39 @@ def test_letter_level_and_score_agree(ask, picture):
 
 def test_a_tool_that_is_asked_for_gives_its_value(ask):
     assert ask("What is the BRISQUE of this image?").answer.startswith("BRISQUE ")
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("keep or delete?", "Keep"),
+        ("Is it too dark or fine?", "Fine"),
+        ("hazy because of the lens or the weather?", "It does not look so"),
+        ("what is wrong", "Nothing looks wrong"),
+        ("Whats wrong with this pic", "Nothing looks wrong"),
+        ("Can this be fixed in photoshop?", "Nothing to mend stands out"),
+        ("good enough for linkedin?", "Yes"),
+        ("would it work as a poster", "No"),
+        ("What mood does it have?", UNABLE),
+    ],
+)
+def test_everyday_questions_get_an_answer_of_their_form(ask, query, answer):
+    result = ask(query)
+    assert result.answer == answer
+    assert "could not find" not in result.reasoning
+
+
+def test_the_scale_asked_for_is_the_scale_answered(ask):
+    result = ask("Rate from 1 to 10")
+    assert result.asked_scale == f"{1 + (result.score - 1) / 4 * 9:.1f} of 10"
+
+
+def test_chances_of_what_cannot_be_seen_stay_low(ask):
+    result = ask("Which of these distortions do you see? Noise / Overexposure / Motion blur / Underexposure")
+    assert max(result.summarizer_result.used_evidence["option_probabilities"].values()) < 0.5
+
+
+def test_numbers_stand_beside_the_answer_and_not_in_it(ask):
+    result = ask("Is it blurry?")
+    assert not any(character.isdigit() for character in result.reasoning)
+    assert any("px wide" in line for line in result.summarizer_result.used_evidence["measured"])
