@@ -39,7 +39,7 @@ def test_a_batch_whose_reader_leaves_ends_at_once(command_line: CommandLine, man
     )
     assert ended.code == CLOSED, ended.err
     assert json.loads(ended.out)["status"] == "ok"
-    assert "Nobody reads standard output" in ended.err
+    assert "Standard output was closed by its reader" in ended.err
     assert DEFECT not in ended.err
 
 

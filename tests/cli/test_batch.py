@@ -234,7 +234,7 @@ def test_reader_that_has_seen_enough_ends_the_batch(environment, tmp_path, folde
     assert json.loads(process.stdout.readline())["sample_id"] == "s0"
     process.stdout.close()
     assert process.stderr is not None
-    assert "Nobody reads standard output" in process.stderr.read()
+    assert "Standard output was closed by its reader" in process.stderr.read()
     assert process.wait(timeout=60) == 141
 
 

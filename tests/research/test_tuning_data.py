@@ -164,6 +164,6 @@ def test_the_command_tells_what_it_wrote(command_line, tmp_path: Path, picture: 
     command = ("tuning-data", str(manifest), "--output", "data", "--scale", "1,5", "--held-out", "0")
     done = command_line(*command)
     assert "train.jsonl: 1 conversations (summarizer direct 1)" in done.out
-    assert "left out: 1 because nobody's opinion is known" in done.out
+    assert "left out: 1 because no opinion score is known" in done.out
     assert command_line(*command).code == 2
     assert command_line(*command, "--overwrite", "--json").code == 0

@@ -328,7 +328,7 @@ class AgenticIQA:
                         try:
                             yield event
                         except BaseException:
-                            # Whoever listens ends the run: the agent that works meanwhile is told, and not waited for.
+                            # The listener ends the run: the working agent is signalled and not waited for.
                             interrupted.set()
                             raise
             except AgenticIQAError as error:
@@ -416,7 +416,7 @@ def _last(events: Generator[PipelineEvent | Assessment, None, None], on_event: E
                 on_event(event)
             except BaseException as error:
                 ended = events.throw(error)
-                # A failure of ours is in the result, whoever met it; everything else was raised again.
+                # An AgenticIQAError is in the result; everything else was raised again.
                 if isinstance(ended, Assessment):
                     return ended
                 raise

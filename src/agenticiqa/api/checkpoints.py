@@ -40,7 +40,7 @@ class Checkpoints(SqliteSaver):
     ) -> RunnableConfig:
         with self._tried():
             return super().put(config, checkpoint, metadata, new_versions)
-        # What the next step refers to, as if it had been kept: nobody reads it during the run.
+        # What the next step refers to, as if it had been kept: it is not read during the run.
         return {"configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}}
 
     def put_writes(

@@ -167,7 +167,7 @@ class SampleOutcome:
 
 
 def failure(job: BatchJob, task: Task, error: AgenticIQAError) -> SampleOutcome:
-    """The result of a sample that nobody could finish."""
+    """The result of a sample that could not be finished."""
     sample = task.sample
     result: dict[str, Any] = {
         "status": ERROR,

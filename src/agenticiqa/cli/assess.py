@@ -404,7 +404,7 @@ def compare(
         raise typer.Exit(ExitCode.ERROR)
     if map_file is not None:
         if not write_difference(found, map_file, assessor.limits):
-            # Printed even if quiet: whoever asked for the file would look for it in vain.
+            # Printed even if quiet: the file was asked for.
             say(f"No map can be made of these pictures; {map_file} was not written.")
         elif not silent:
             say(f"Map: {map_file}")

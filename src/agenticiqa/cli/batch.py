@@ -91,7 +91,7 @@ def watched(stop: StopSwitch) -> Iterator[Callable[[Tally], None]]:
 
     with (
         progress_display(error_console()) as show,
-        # Whoever asked gets the summary and the exit code, whatever is pressed meanwhile.
+        # The summary and the exit code follow even if Ctrl-C is pressed again.
         on_signals([signal.SIGINT, signal.SIGTERM], ask, then_ignored=lambda: stop.asked > 0),
         redirect_stdout(sys.stderr),
     ):

@@ -135,7 +135,7 @@ def add_key(
         typer.Option(
             "--role",
             help="What it may do, one for each: assess (also measure and compare), batch, admin (metrics, deleting "
-            "anybody's runs). Default: assess and batch.",
+            "any owner's runs). Default: assess and batch.",
             show_default=False,
         ),
     ] = None,

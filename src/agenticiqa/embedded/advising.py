@@ -33,7 +33,7 @@ LEAST_STOPS, MOST_STOPS = 2 / 3, 4.0
 CLIPPED_PERCENT = 1.0
 SHORTEST_SMEAR, LONGEST_SMEAR = 4.0, 64.0
 LEAST_SLOPE, MOST_SLOPE = 1.0, 12.0
-"""Degrees: less nobody notices, more is meant."""
+"""Degrees: less is not noticeable, more is intended."""
 MADE_LIGHT = frozenset({"Brightness change", "Contrast", "Color distortions"})
 """How light and colourful a screen or a drawing is, its maker decided: no camera is to blame."""
 FULL_BLACK, FULL_WHITE = 20, 235

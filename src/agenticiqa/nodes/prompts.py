@@ -65,7 +65,7 @@ class PromptTemplate:
         unknown = sorted(own.used_fields() - {*self.fields})
         if unknown:
             raise ConfigError(
-                f"{where} has a field {{{unknown[0]}}} that nobody fills in.",
+                f"{where} has a field {{{unknown[0]}}} that is not filled in.",
                 hint=f"Fields of {self.name}: {', '.join(f'{{{name}}}' for name in self.fields)}.",
             )
         missing = [name for name in self.needed if name not in own.used_fields()]

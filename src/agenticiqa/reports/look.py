@@ -84,7 +84,7 @@ def models_of(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def in_notebook(content: str) -> str:
-    """Ready HTML inside somebody else's page: the style is kept to this part of it."""
+    """HTML to embed in another page: the style is scoped to this part of it."""
     scoped = style().replace(":root {", "& {").replace("body {", "& {").replace("@page { margin: 16mm 14mm; }", "")
     return f'<div class="agenticiqa"><style>.agenticiqa {{ {scoped} }}</style>{content}</div>'
 
@@ -93,7 +93,7 @@ def in_notebook(content: str) -> str:
 
 
 def shown_name(path: str) -> str:
-    r"""A file without its folders: reports travel, and folders tell where somebody works.
+    r"""A file without its folders: reports are shared, and folder names can be private.
 
     >>> shown_name("/home/ada/shoot/a.jpg"), shown_name("C:\\shoot\\a.jpg"), shown_name("a.jpg")
     ('a.jpg', 'a.jpg', 'a.jpg')

@@ -120,7 +120,7 @@ def _read_line(line: Any, where: str, score: str, truth: str) -> Result:
     status = line.get("status")
     if status not in ("ok", "partial", "error"):
         raise EvaluationError(f"{where} has the status {status!r}.", hint="It must be ok, partial or error.")
-    # Where a part has another form than a batch writes, nobody further on could say whose fault that is.
+    # A part of another form than a batch writes is refused here, where the line is still known.
     for path in _OBJECTS:
         if not isinstance(_at(line, path), (Mapping, type(None))):
             raise EvaluationError(f"{where}: {'.'.join(path)} is no object.", hint=_GIVE)

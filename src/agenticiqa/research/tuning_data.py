@@ -189,7 +189,7 @@ def _answer(line: Mapping[str, Any]) -> dict[str, str]:
 
 TRAIN, HELD_OUT, FACTS = "train.jsonl", "held_out.jsonl", "tuning_data.json"
 
-NOT_JUDGED = "nobody's opinion is known"
+NOT_JUDGED = "no opinion score is known"
 NOT_RIGHT = "the answer is not people's"
 NOT_COMPLETE = "the run is incomplete"
 NO_PICTURE = "a picture is not a file here"
@@ -206,7 +206,7 @@ class TuningChoices:
     """How far, in levels, a rating may be from people's opinion."""
     held_out: float = 0.1
     unjudged: bool = False
-    """Also take runs that nobody judged."""
+    """Also take runs without an opinion score or a right answer."""
 
 
 @dataclass
@@ -254,7 +254,9 @@ def build_tuning_data(
         (built.held_out if held_out else built.train).update(f"{each.role} {each.step}" for each in told)
     if not lines[TRAIN]:
         why = ", ".join(f"{reason} ({count})" for reason, count in built.left_out.items()) or "the files are empty"
-        raise EvaluationError(f"Nothing is left to train on: {why}.", hint="--unjudged takes runs that nobody judged.")
+        raise EvaluationError(
+            f"Nothing is left to train on: {why}.", hint="--unjudged also takes runs without a known answer."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in lines.items():
         write_atomic(folder / name, "".join(content))
@@ -301,7 +303,7 @@ def _holds_results(source: Path) -> bool:
 
 
 def _problem_of_run(result: Result, choices: TuningChoices) -> str | None:
-    """Why a run teaches nothing: unfinished, judged by nobody, or not of people's opinion."""
+    """Why a run is left out: unfinished, without a known answer, or different from it."""
     if result.status != "ok":
         return NOT_COMPLETE
     if result.is_choice:

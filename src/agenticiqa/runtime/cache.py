@@ -1,6 +1,6 @@
 """A disk cache for model replies and tool scores.
 
-Values are JSON, never pickles: a cache folder that somebody else can write must not be able to run code.
+Values are JSON, never pickles: a cache folder that others can write must not be able to run code.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class DiskCache:
             # Everything in the one file that is private; large values would get files of their own.
             disk_min_file_size=sys.maxsize,
         )
-        # For whoever forgets to close it: SQLite leaves its log beside the file of an open connection.
+        # In case close() is never called: SQLite leaves its log beside the file of an open connection.
         weakref.finalize(self, self._cache.close)
 
     def get(self, key: str) -> Any | None:

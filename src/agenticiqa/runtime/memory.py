@@ -22,7 +22,7 @@ from agenticiqa.runtime.stopping import checkpoint
 
 MEGABYTE = 1024 * 1024
 SHARE = 0.7
-"""Of what the machine or its container gives, where nobody said otherwise."""
+"""The default share of the memory of the machine or its container."""
 OWN_BYTES = 700 * MEGABYTE
 """What the program itself takes: libraries, the embedded model, caches (measured in docs/running/service.md)."""
 LOOK_S = 0.2
@@ -86,7 +86,7 @@ def _group_limits(root: Path) -> Iterator[int]:
 
 
 class MemoryBudget:
-    """What all work of this process may take together; whoever came first gets first."""
+    """The memory that all work of this process may take together, given out first come, first served."""
 
     def __init__(self, total: int) -> None:
         self.total = total

@@ -1,4 +1,4 @@
-"""How work is told to stop: whoever starts it says how to find out, the work asks between two steps."""
+"""Cooperative cancellation: the caller installs a check, the work calls it between two steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("agenticiqa_stop_chec
 
 
 class Cancelled(Exception):  # noqa: N818 - a signal to unwind, not a failure
-    """Ends work that nobody waits for any more: a check or a listener raises it. ``status`` goes on record."""
+    """Raised by a check or a listener to end the work. ``status`` is recorded."""
 
     def __init__(self, status: str = "cancelled") -> None:
         super().__init__(status)

@@ -145,7 +145,7 @@ def catalogue_names() -> list[str]:
 
 
 def default_tools(purpose: Purpose, *, has_reference: bool) -> list[str]:
-    """What runs when nobody names a tool.
+    """The tools that run when none is named.
 
     >>> default_tools("measure_image", has_reference=False)
     ['AIQA_NR', 'NIQE']

@@ -104,7 +104,7 @@ class Tool:
         return f"{self.name} ({kind}): good at {', '.join(strengths) or 'no particular distortion'}. {about}."
 
     def takes(self, size: tuple[int, int] | None) -> bool:
-        """Whether a picture of (width, height) is neither too small nor too large; None: nobody knows yet."""
+        """Whether a picture of (width, height) is neither too small nor too large; None: not known yet."""
         if size is None:
             return True
         height, width = self.spec.minimum_size
@@ -183,7 +183,7 @@ class ToolRegistry:
         raise ToolUnavailableError(f"There is no tool {name!r} here.{suggestion}", hint=hint, client_hint=hint)
 
     def named_in(self, text: str) -> list[str]:
-        """Tools that a text names, also those that cannot run here: whoever names one is told why.
+        """Tools that a text names, also those that cannot run here, so that the reason can be reported.
 
         Probes are named like ordinary words ("noise"), so they do not count here.
         """
@@ -224,7 +224,7 @@ def default_registry(settings: ToolSettings | None = None) -> ToolRegistry:
 
 
 class _DefaultRegistry(ToolRegistry):
-    """Looks up what runs here when somebody asks for a tool: a question that needs none imports no metric."""
+    """Finds out what runs here on first use: a question that needs no tool imports no metric."""
 
     def __init__(self, settings: ToolSettings, folder: Path) -> None:
         self._settings, self._folder = settings, folder
@@ -293,7 +293,7 @@ def _pool(settings: ToolSettings, everything: ToolRegistry) -> ToolRegistry:
     for name in (*settings.allow, *settings.deny):
         if tool_key(name) not in known:
             raise ConfigError(
-                f"tools.allow or tools.deny names {name!r}, which nobody knows.",
+                f"tools.allow or tools.deny names the unknown tool {name!r}.",
                 hint="`agenticiqa tools list` names all.",
             )
     allowed, denied = {*map(tool_key, settings.allow)}, {*map(tool_key, settings.deny)}

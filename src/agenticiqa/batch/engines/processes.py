@@ -63,7 +63,7 @@ def serve(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
 
 
 def _end_with_the_runner(scratch: str) -> None:
-    """A sample that never ends must not outlive the runner: nobody would read its result, or stop it."""
+    """End this process when the runner dies, so that a sample that never ends does not outlive it."""
     runner = multiprocessing.parent_process()
     if runner is None:
         raise RuntimeError("a worker is started by a runner")

@@ -119,7 +119,7 @@ def reproduce(
 
 
 def refuse_foreign(files: list[Path], table: str) -> None:
-    """Tables are written again and again, over those of an earlier run and over nobody else's files."""
+    """Refuse to overwrite files that an earlier run did not write."""
     there = [file for file in files if file.exists()]
     try:
         ours = json.loads(files[-1].read_text(encoding="utf-8"))["table"] == table

@@ -158,7 +158,7 @@ def remark(outcomes: Sequence[Outcome]) -> str:
 
 
 def _about_training(outcomes: Sequence[Outcome]) -> list[str]:
-    """Our own model has learnt from a part of one set: whoever counts all of it is told."""
+    """A note where results include pictures that the embedded model was trained on."""
     learnt = [each.cell for each in outcomes if each.cell.judged.name in TRAINED_ON and each.file]
     own = [cell.judged for cell in learnt if cell.method.name in ("AIQA_NR", "embedded")]
     if all(judged.selection.only for judged in own):

@@ -46,7 +46,7 @@ class AppState:
         self.keys = KeyFile(service.api_keys_file) if service.api_keys_file else None
         if self.keys is not None and not any(record.is_active for record in self.keys.records()):
             raise ConfigError(
-                f"There is no active key in {str(self.keys.path)!r}: nobody could get in.",
+                f"There is no active key in {str(self.keys.path)!r}: every request would be refused.",
                 hint="Make one with `agenticiqa serve keys add NAME --api-keys-file FILE`.",
             )
         self.key_rates = KeyRates()
@@ -168,7 +168,7 @@ State = Annotated[AppState, Depends(_app_state)]
 
 
 async def own_job(state: AppState, job_id: str, owner: str | None, kinds: Collection[str], noun: str) -> JobRow:
-    """The record of a job of one of these kinds, if it is this owner's; None: whoever's it is."""
+    """The record of a job of one of these kinds, if it is this owner's; an ``owner`` of None means any."""
     row = await asyncio.to_thread(state.record.find, job_id, owner)
     if row is None or row.kind not in kinds:
         raise ServiceError(404, f"{noun}_not_found", f"You have no {noun} of this id.")
@@ -183,7 +183,7 @@ def stored_pictures(request: dict[str, Any]) -> dict[str, StoredPicture]:
 
 
 def kept_picture(state: AppState, owner: str, kept: str) -> StoredPicture:
-    """A picture of somebody's earlier work, named ``id/name``: of a run, or by its sample of a batch.
+    """A picture of an owner's earlier work, named ``id/name``: of a run, or by its sample of a batch.
 
     Raises LookupError where there is none.
     """

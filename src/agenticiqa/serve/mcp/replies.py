@@ -40,7 +40,7 @@ class PictureStore:
         self._lock = threading.Lock()
 
     def allowed_folders(self) -> str:
-        """In words, for whoever uses the server."""
+        """In words, for the server's users."""
         if self._allowed_roots is None:
             return f"Paths must lie in the client's roots, or in {Path.cwd()} where it names none."
         if not self._allowed_roots:
@@ -57,7 +57,7 @@ class PictureStore:
         finally:
             with self._lock:
                 self._held.subtract(held)
-                self._held += Counter()  # drops what nobody holds any more
+                self._held += Counter()  # drops what is no longer held
 
     def _file(self, given: str, held: list[Path], roots: Sequence[Path]) -> Path:
         text = given.strip()

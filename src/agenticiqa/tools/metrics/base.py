@@ -67,7 +67,7 @@ class MetricSpec:
     whose quantity has no good end (mean luminance, say).
 
     >>> MetricSpec(name="Toy", kind="FR", range=(0.0, 1.0), higher_is_better=True,
-    ...            variant="as printed", paper="nobody, 2000", good_at=("Blurs",)).minimum_size
+    ...            variant="as printed", paper="Doe, 2000", good_at=("Blurs",)).minimum_size
     (1, 1)
     """
 

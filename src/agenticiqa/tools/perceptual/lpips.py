@@ -41,7 +41,7 @@ def outputs(graph: Path, views: Views, weights: Path | None = None) -> list[Floa
         while not done.wait(LOOK_S):
             try:
                 checkpoint()
-            except Exception as error:  # noqa: BLE001 - whoever measures decides what ends a measurement
+            except Exception as error:  # noqa: BLE001 - the caller decides what ends a measurement
                 stopped_by.append(error)
                 options.terminate = True
                 return

@@ -27,7 +27,7 @@ TITLES = {
     "batches": "Batches",
     "audits": "Many pictures looked through",
     "catalogue": "What there is",
-    "operation": "For whoever runs the server",
+    "operation": "Operating the server",
 }
 ORDER = ("get", "post", "delete")
 _CODE = re.compile(r"`([^`]+)`")

@@ -214,7 +214,7 @@ async def audit_rows(state: State, row: Own) -> Response:
 
 
 async def _audit_by_pass(state: State, job_id: common.JobId, word: Pass) -> JobRow:
-    """The audit whose sheet's address this is part of: whoever was told the address may look."""
+    """The audit whose sheet's address this is part of; the address itself is the permission."""
     row = await asyncio.to_thread(state.record.find, job_id, None)
     known = str(row.request.get("pass", "")) if row is not None and row.kind == "audit" else ""
     if row is None or not known or not hmac.compare_digest(known.encode(), word.encode("utf-8", "replace")):

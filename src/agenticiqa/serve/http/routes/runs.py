@@ -86,7 +86,7 @@ async def cancel_run(state: State, row: common.OwnRun) -> Run:
 @router.delete(
     "/{run_id}",
     summary="Delete a run and its pictures",
-    description="A picture that another run shows too stays. A key with the role `admin` may delete anybody's run.",
+    description="A picture that another run shows too stays. A key with the role `admin` may delete any owner's run.",
     status_code=204,
 )
 async def delete_run_route(state: State, run_id: common.JobId, caller: AssessCaller) -> None:
@@ -132,7 +132,7 @@ async def _live(job: ServiceJob, seen: int) -> AsyncIterator[str]:
         before = len(job.events)
         await job.wait_for_news(HEARTBEAT_S)
         if len(job.events) == before and job.outcome is None:
-            # A comment keeps the connection open, and finds out whether anybody is there.
+            # A comment keeps the connection open, and detects a client that has gone.
             yield ": still here\n\n"
 
 

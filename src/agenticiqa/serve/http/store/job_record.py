@@ -153,7 +153,7 @@ class JobRecord:
         return bool(self._rows("SELECT * FROM jobs WHERE instr(request, ?) LIMIT 1", file_name))
 
     def find(self, job_id: str, owner: str | None) -> JobRow | None:
-        """A job by its whole id, if it is this owner's; None: whoever's it is."""
+        """A job by its whole id, if it is this owner's; an ``owner`` of None means any owner."""
         found = self._rows("SELECT * FROM jobs WHERE id=? AND owner=COALESCE(?, owner)", job_id, owner)
         return found[0] if found else None
 

@@ -158,7 +158,7 @@ class RequestReader:
         try:
             check_allowed(path, self.settings.allowed_roots)
             real = Path(path).resolve(strict=True)
-            # The last part was resolved a moment ago: if it is a link now, somebody is playing with it.
+            # The last part was resolved a moment ago: if it is a link now, it was replaced meanwhile.
             descriptor = os.open(real, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
             with os.fdopen(descriptor, "rb") as file:
                 if not real.is_file() or os.fstat(file.fileno()).st_size > self.settings.max_upload_bytes:

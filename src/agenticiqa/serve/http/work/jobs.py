@@ -5,7 +5,7 @@ the time goes into ONNX Runtime and NumPy, which let other threads run, and the 
 
 What a run needs of memory is known before it starts. Small runs have memory of their own and start whenever a worker
 is free. Large ones share the rest: they have workers of their own, at a lower priority of the processor, and wait for
-each other. So nobody's large pictures keep other people's small ones waiting.
+each other. So large pictures do not keep other users' small ones waiting.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class ServiceJob:
             raise Cancelled(_STOPPED[self.stop_reason][0])
 
     def report(self, event: str, data: dict[str, Any]) -> None:
-        """Report a step to whoever listens."""
+        """Report a step to the listeners."""
         self.checkpoint()
         self.loop.call_soon_threadsafe(self.add_event, event, data)
 
@@ -144,7 +144,7 @@ Drawn = TypeVar("Drawn")
 
 
 class Lane:
-    """Jobs that wait, taken in turn from everybody who has some."""
+    """Waiting jobs, taken round-robin from their owners."""
 
     def __init__(self) -> None:
         self._waiting: list[ServiceJob] = []
@@ -170,7 +170,7 @@ class Lane:
             return job
 
     def remove(self, job: ServiceJob) -> bool:
-        """Take out a job that nobody wants any more; False where a worker has it already."""
+        """Take out a cancelled job; False where a worker has it already."""
         with self._changed:
             waits = job in self._waiting
             if waits:
@@ -305,7 +305,7 @@ class JobQueue:
         return self.taken >= self._places
 
     def check_room(self, owner: str, most: int | None = None) -> None:
-        """Refuse, with when to come back, somebody for whom there is no place; ``most`` is the owner's own limit."""
+        """Raise ServiceError, with when to retry, if the queue has no place; ``most`` is the owner's own limit."""
         if self.draining:
             raise ServiceError(503, "stopping", "The server is stopping.", retry_s=5)
         if self.is_full:
@@ -460,7 +460,7 @@ class JobQueue:
         job.status = outcome.status
         job.outcome = outcome
         if outcome.seconds is not None and not self._is_large(job):
-            # Large runs take much longer and keep nobody else waiting.
+            # Large runs take much longer and do not keep others waiting.
             self._usual_s += 0.2 * (outcome.seconds - self._usual_s)
         job.done.set()
         job.announce()
