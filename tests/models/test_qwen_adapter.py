@@ -27,8 +27,8 @@ def test_results_and_cache_tell_adapters_apart(tmp_path: Path) -> None:
         for folder in (None, one, two)
     ]
     assert len({client.identity for client in clients}) == 3
-    assert clients[0].told_as == "model"
-    assert clients[1].told_as == f"model + mine@{adapter_at(one).sha256[:12]}"
+    assert clients[0].display_name == "model"
+    assert clients[1].display_name == f"model + mine@{adapter_at(one).sha256[:12]}"
 
 
 def test_what_is_no_adapter_is_refused(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from typing_extensions import Unpack
 
 from agenticiqa.api.arguments import AssessOptions, in_thread, spelled_out
-from agenticiqa.api.interrupts import telling
+from agenticiqa.api.interrupts import set_on_interrupt
 from agenticiqa.api.run_result import Recorder, assessment_from
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, HomeFullError
 from agenticiqa.models.backends import BackendChoice
@@ -210,7 +210,7 @@ class AgenticIQA:
             return Assessment.model_validate(record.result)
         self._record.keep(lambda store: store.begin_again(record.id))
         state, settings = self._recorded(record)
-        return _last(self._carry_out(record.id, state, {}, settings, resume=True), on_event)
+        return _last(self._run_steps(record.id, state, {}, settings, resume=True), on_event)
 
     def replay(self, run_id: str, *, on_event: EventListener | None = None) -> tuple[RunRecord, Assessment]:
         """Ask the recorded question again; returns the old record and the new result."""
@@ -259,9 +259,9 @@ class AgenticIQA:
         self, run_id: str, state: AgenticIQAState, pictures: Mapping[str, GivenPicture], settings: Settings
     ) -> Generator[PipelineEvent | Assessment, None, None]:
         self._record.keep(lambda store: store.begin(run_id, {**state, NAMED_BACKENDS: settings.named_backends}))
-        return self._carry_out(run_id, state, pictures, settings, resume=False)
+        return self._run_steps(run_id, state, pictures, settings, resume=False)
 
-    def _carry_out(
+    def _run_steps(
         self,
         run_id: str,
         state: AgenticIQAState,
@@ -313,13 +313,13 @@ class AgenticIQA:
         with context.timed("total"), run_id_for_logs(context.run_id), stoppable(check):
             try:
                 with ExitStack() as admitted:
-                    with telling(interrupted):
+                    with set_on_interrupt(interrupted):
                         admitted.enter_context(self._admitted(state, context))
                         self._check(state, context)
                         events = self._events(state, context, resume=resume)
                     while True:
                         # Only while it works: between two events the program is the caller's.
-                        with telling(interrupted):
+                        with set_on_interrupt(interrupted):
                             event = next(events, None)
                         if event is None:
                             return reached

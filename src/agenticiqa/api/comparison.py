@@ -35,9 +35,9 @@ from agenticiqa.vocabulary import DEFAULT_QUERY, SEVERITIES, damage_in_words
 
 SideListener = Callable[[Side, PipelineEvent], None]
 
-CALL_FROM = 0.65
+MIN_WIN_PROBABILITY = 0.65
 """Below this chance a lead is called a tie."""
-SUREST = 0.999
+MAX_PROBABILITY = 0.999
 """The curve was checked on some 1,500 pairs of its far end: of a chance beyond this, they say nothing."""
 SAME_POINTS = 0.05
 """Calibrated scores closer than this count as equal."""
@@ -47,7 +47,7 @@ ONE_SCENE_FROM = 0.75
 """Correlation of two pictures at 32×32 pixels: of versions of one photograph hardly any lie below, however damaged, and
 of photographs of different scenes one pair in three hundred above."""
 PLACES_NAMED = 2
-DISSENTERS_NAMED = 3
+MAX_DISSENTING_TOOLS = 3
 
 
 class Reliability(NamedTuple):
@@ -76,7 +76,7 @@ def as_reported(chance: float) -> float:
     >>> as_reported(0.93456), as_reported(0.9999999), as_reported(0.0000001)
     (0.9346, 0.999, 0.001)
     """
-    return round(min(max(chance, 1 - SUREST), SUREST), 4)
+    return round(min(max(chance, 1 - MAX_PROBABILITY), MAX_PROBABILITY), 4)
 
 
 # --- assessing both ---
@@ -247,7 +247,7 @@ def _decide(found: Comparison, pictures: Pictures) -> None:
         sizes = " and ".join(f"{width}×{height}" for width, height in (pictures.a.size, pictures.b.size))
         found.notes.append(f"The pictures differ in size ({sizes}): each is judged as it is, without a map.")
     found.status = "partial" if incomplete else "ok"
-    found.winner = "tie" if max(chance, 1 - chance) < CALL_FROM else "A" if chance > 0.5 else "B"
+    found.winner = "tie" if max(chance, 1 - chance) < MIN_WIN_PROBABILITY else "A" if chance > 0.5 else "B"
     found.confidence, found.chance_a = as_reported(max(chance, 1 - chance)), as_reported(chance)
     found.decided_by, found.score_a, found.score_b = wanted.tool, row.calibrated_a, row.calibrated_b
     difference = difference_of(pictures)
@@ -336,7 +336,7 @@ def _agreement(found: Comparison) -> list[str]:
     against = [numbers[row.tool] for row in others if row.better not in (found.winner, "tie")]
     named = f" ({'; '.join(agreeing)})" if agreeing else ""
     lines = [f"{len(agreeing)} of {len(others)} other tools agree{named}."]
-    return [*lines, f"Against it: {'; '.join(against[:DISSENTERS_NAMED])}."] if against else lines
+    return [*lines, f"Against it: {'; '.join(against[:MAX_DISSENTING_TOOLS])}."] if against else lines
 
 
 def _where(found: Comparison) -> list[str]:

@@ -126,9 +126,9 @@ def choose_tools(
     fitting = [tool for tool in registry.all() if has_reference or not tool.needs_reference]
     if all_tools:
         return fitting
-    usual = [tool for tool in fitting if tool.needs_reference == has_reference and tool.calibration]
+    typical = [tool for tool in fitting if tool.needs_reference == has_reference and tool.calibration]
     # Networks are slow and refuse large pictures: they run when named, or with all tools.
-    return [tool for tool in usual if tool.spec.max_megapixels is None] or usual or fitting
+    return [tool for tool in typical if tool.spec.max_megapixels is None] or typical or fitting
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,8 @@ class Measurer:
     def need(self, sizes: Sequence[Size]) -> int:
         """Bytes; tools that need more than there will ever be are refused one by one, but the pictures must fit."""
         resize, maps = self.align == "resize", len(self.tools) if self._with_maps else 0
-        usual = measuring_need(sizes, self.tools, resize=resize, maps=maps).usual
-        return max(measuring_need(sizes, (), resize=resize).least, min(usual, self.memory.largest))
+        typical = measuring_need(sizes, self.tools, resize=resize, maps=maps).typical
+        return max(measuring_need(sizes, (), resize=resize).least, min(typical, self.memory.largest))
 
     @property
     def _with_maps(self) -> bool:

@@ -103,7 +103,7 @@ def run_audit(request: AuditRequest) -> Audited:
         choices={},
         audit="quick" if request.quick else "full",
         timeout_s=request.timeout_s,
-        leaves_nothing=True,
+        no_trace=True,
     )
     if isinstance(request.pictures, (str, PathLike)):
         named = fspath(request.pictures)

@@ -81,7 +81,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
         limits=RateLimits(_by_provider(requests_per_minute), _by_provider(tokens_per_minute)),
         use_cache=use_cache,
     )
-    job = replace(prepare_job(request), leaves_nothing=not use_cache)
+    job = replace(prepare_job(request), no_trace=not use_cache)
     count = workers or default_workers(job)
     manifest: Manifest
     if isinstance(pictures, (str, PathLike)):

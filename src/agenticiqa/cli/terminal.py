@@ -187,7 +187,7 @@ def print_error(message: str) -> None:
     error_console().print(Text.assemble(("Error: ", "bold red"), printable(message)), highlight=False, soft_wrap=True)
 
 
-def say(line: str) -> None:
+def print_message(line: str) -> None:
     """A line on standard error, as it is: brackets are no markup, and a path is not broken in two."""
     error_console().print(line, highlight=False, markup=False, soft_wrap=True)
 

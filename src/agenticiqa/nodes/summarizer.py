@@ -140,11 +140,11 @@ class _Summary:
         return self._conclude(answered)
 
     def _request(self) -> ModelRequest:
-        scores, told = self.evidence.quality_scores, self._distortions()
+        scores, distortions = self.evidence.quality_scores, self._distortions()
         notes = dict.fromkeys(log.note for log in self.evidence.tool_logs if log.note)
         fields = {
             "options": self.form.options_section(),
-            "distortion_analysis": json.dumps(told, ensure_ascii=False) if told else "",
+            "distortion_analysis": json.dumps(distortions, ensure_ascii=False) if distortions else "",
             "tool_response": json.dumps(scores, ensure_ascii=False) if scores else "",
             "notes": "\n\n".join(f"Note: {note}." for note in notes) if scores else "",
             "fused_tools": self._fused_tools() if self.mode == "scoring" and self.tool_scores else "",

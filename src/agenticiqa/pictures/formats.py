@@ -296,8 +296,8 @@ class RawFile:
         self._opened.close()
 
     def _unreadable(self, error: Exception) -> ImageFormatError:
-        said = error.args[0] if error.args else error
-        words = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+        detail = error.args[0] if error.args else error
+        words = detail.decode(errors="replace") if isinstance(detail, bytes) else str(detail)
         return ImageFormatError(
             f"{self._name} is no camera raw file that LibRaw can read ({words}).",
             hint="Give a complete file, or develop it and give a TIFF.",

@@ -83,12 +83,12 @@ def picture_article(item: ReportItem) -> str:
     about = "; ".join([shown_name(result.image_path), *notes])
     parts = [f'<div class="head"><h2>{escape(result.query)}</h2>{quiet(about)}{_pictures(item)}</div>']
     if result.status == "error" or result.summarizer_result is None:
-        told = without_folders(result.error or "", result.image_path, result.reference_path)
-        parts.append(f"<p><strong>No answer.</strong> {escape(told)}</p>")
+        text = without_folders(result.error or "", result.image_path, result.reference_path)
+        parts.append(f"<p><strong>No answer.</strong> {escape(text)}</p>")
     else:
         used = result.summarizer_result.used_evidence or {}
-        told = without_folders(result.reasoning, result.image_path, result.reference_path)
-        parts += [_answer(result, used.get("options", {})), f"<p>{escape(told)}</p>"]
+        text = without_folders(result.reasoning, result.image_path, result.reference_path)
+        parts += [_answer(result, used.get("options", {})), f"<p>{escape(text)}</p>"]
         if result.score is not None:
             scale = score_scale(result.score, result.score_interval)
             parts.append(f'<div class="charts">{scale}{fusion_chart(used.get("fusion"))}</div>')

@@ -169,11 +169,11 @@ def notebook_view(found: Comparison, limits: ImageLimits) -> str:
 
 def _verdict(found: Comparison, limits: ImageLimits, side: int = SHOWN_SIDE) -> str:
     names = f"A: {shown_name(found.image_a)}; B: {shown_name(found.image_b)}"
-    told = found.error or "" if found.status == "error" else found.verdict
-    told = escape(without_folders(told, found.image_a, found.image_b, found.reference_path))
+    text = found.error or "" if found.status == "error" else found.verdict
+    text = escape(without_folders(text, found.image_a, found.image_b, found.reference_path))
     if found.status == "error":
-        return f"<article><h2>No verdict</h2>{quiet(names)}<p>{told}</p></article>"
-    head = f"<h2>{told}</h2>{quiet(names)}{_figures(found, limits, side)}{_chance(found)}"
+        return f"<article><h2>No verdict</h2>{quiet(names)}<p>{text}</p></article>"
+    head = f"<h2>{text}</h2>{quiet(names)}{_figures(found, limits, side)}{_chance(found)}"
     reasons = "".join(f"<li>{escape(line)}</li>" for line in [*found.reasons, *found.notes])
     rows = [
         (

@@ -86,27 +86,27 @@ class ConversationBuilder:
         """The conversations of a finished run, by its line of a result file."""
         state = _state_of(line)
         if (line.get("metadata") or {}).get("mode") == "direct":
-            return self._told(direct_node, state, {"SummaryReply": _answer(line)}, "direct")
+            return self._replay(direct_node, state, {"SummaryReply": _answer(line)}, "direct")
         plan = PlannerOutput.model_validate(line["plan"])
         evidence = ExecutorOutput.model_validate(line["executor_evidence"])
-        told: list[Conversation] = []
+        conversations: list[Conversation] = []
         # What was asked on later passes, with which gap, is not on record: of those runs only the answer can be told.
         if not (line.get("metadata") or {}).get("replans"):
             # A plan with parts left out on purpose is none to learn.
             if not {*state.get("without", [])} - {"fusion", "replan"}:
-                told += self._told(planner_node, state, {"PlanReply": _plan(plan)})
+                conversations += self._replay(planner_node, state, {"PlanReply": _plan(plan)})
             # Measuring again would cost time and tell nothing.
             unmeasured = plan.model_copy(update={"plan": plan.plan.model_copy(update={"tool_execution": False})})
-            told += self._told(executor_node, {**state, "plan": unmeasured}, _evidence(evidence))
+            conversations += self._replay(executor_node, {**state, "plan": unmeasured}, _evidence(evidence))
         ready: AgenticIQAState = {**state, "plan": plan, "executor_evidence": evidence}
-        return told + self._told(summarizer_node, ready, {"SummaryReply": _answer(line)})
+        return conversations + self._replay(summarizer_node, ready, {"SummaryReply": _answer(line)})
 
     def asked_directly(self, line: Mapping[str, Any], answer: str, reasoning: str) -> list[Conversation]:
         """The bare model's conversation about a question whose right answer is known."""
         reply = {"final_answer": answer, "quality_reasoning": reasoning}
-        return self._told(direct_node, _state_of(line), {"SummaryReply": reply}, "direct")
+        return self._replay(direct_node, _state_of(line), {"SummaryReply": reply}, "direct")
 
-    def _told(
+    def _replay(
         self, node: Any, state: AgenticIQAState, replies: Mapping[str, Any], step: str | None = None
     ) -> list[Conversation]:
         client = _Recorded(replies)
@@ -118,7 +118,7 @@ class ConversationBuilder:
         failures = [update.get("error"), result.error if result else None, *(evidence.errors if evidence else [])]
         if any(failures):
             failure = next(filter(None, failures))
-            raise ReplayError(f"The run cannot be told again: {failure}", hint="Is its configuration in force?")
+            raise ReplayError(f"The run cannot be replayed: {failure}", hint="Is its configuration in force?")
         found = []
         for kind, (request, text) in client.asked.items():
             messages = chat_messages(request, [item.label for item in request.images], with_schema=False)
@@ -193,7 +193,7 @@ NOT_JUDGED = "no opinion score is known"
 NOT_RIGHT = "the answer is not people's"
 NOT_COMPLETE = "the run is incomplete"
 NO_PICTURE = "a picture is not a file here"
-NOT_RETOLD = "the run cannot be told again under this configuration"
+NOT_REPLAYABLE = "the run cannot be replayed under this configuration"
 
 
 @dataclass(frozen=True)
@@ -244,14 +244,16 @@ def build_tuning_data(
             built.left_out[answer if isinstance(answer, str) else NO_PICTURE] += 1
             continue
         try:
-            told = builder.asked_directly(line, *answer) if answer else builder.conversations_of(line)
+            conversations = builder.asked_directly(line, *answer) if answer else builder.conversations_of(line)
         except AgenticIQAError:
-            built.left_out[NOT_RETOLD] += 1
+            built.left_out[NOT_REPLAYABLE] += 1
             continue
         held_out = _share(pictures[-1].name) < choices.held_out
         images = [str(path.resolve()) for path in pictures]
-        lines[HELD_OUT if held_out else TRAIN] += [each.as_line(images, str(line["sample_id"])) for each in told]
-        (built.held_out if held_out else built.train).update(f"{each.role} {each.step}" for each in told)
+        lines[HELD_OUT if held_out else TRAIN] += [
+            each.as_line(images, str(line["sample_id"])) for each in conversations
+        ]
+        (built.held_out if held_out else built.train).update(f"{each.role} {each.step}" for each in conversations)
     if not lines[TRAIN]:
         why = ", ".join(f"{reason} ({count})" for reason, count in built.left_out.items()) or "the files are empty"
         raise EvaluationError(

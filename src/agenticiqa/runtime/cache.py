@@ -23,7 +23,7 @@ from agenticiqa.runtime.files import make_private
 logger = logging.getLogger(__name__)
 
 # A folder that cannot be written, a database that is damaged or locked.
-_TROUBLE = (OSError, sqlite3.Error, diskcache.Timeout)
+_STORAGE_ERRORS = (OSError, sqlite3.Error, diskcache.Timeout)
 
 
 def content_key(kind: str, parts: Mapping[str, Any]) -> str:
@@ -57,14 +57,14 @@ class DiskCache:
     def get(self, key: str) -> Any | None:
         try:
             return self._cache.get(key)
-        except (*_TROUBLE, ValueError, zlib.error) as error:
+        except (*_STORAGE_ERRORS, ValueError, zlib.error) as error:
             logger.warning("The cache could not be read (%s); computing afresh", error)
             return None
 
     def put(self, key: str, value: Any) -> None:
         try:
             self._cache.set(key, value)
-        except _TROUBLE as error:
+        except _STORAGE_ERRORS as error:
             logger.warning("The cache could not be written (%s)", error)
 
     def close(self) -> None:
@@ -76,6 +76,6 @@ def open_cache(folder: Path, size_limit_mb: int) -> DiskCache | None:
     """The cache in ``folder``, or None with a warning where the folder cannot be used."""
     try:
         return DiskCache(folder, size_limit_mb)
-    except _TROUBLE as error:
+    except _STORAGE_ERRORS as error:
         logger.warning("No cache: %s cannot be used (%s)", folder, error)
         return None

@@ -60,7 +60,7 @@ class _Strict(BaseModel):
 
 
 @contextmanager
-def _told_by_pydantic() -> Iterator[None]:
+def _as_validation_error() -> Iterator[None]:
     """A ConfigError inside becomes one of a model's problems, reported with its key and line like the others."""
     try:
         yield
@@ -218,19 +218,19 @@ class PipelineSettings(_Strict):
     @field_validator("without", mode="before")
     @classmethod
     def _known_parts(cls, value: Any) -> Any:
-        with _told_by_pydantic():
+        with _as_validation_error():
             return tuple(known_parts(value or ()))
 
     @model_validator(mode="after")
     def _parts_to_leave_out(self) -> PipelineSettings:
-        with _told_by_pydantic():
+        with _as_validation_error():
             check_mode(self.mode, self.without)
         return self
 
     @field_validator("memory", mode="before")
     @classmethod
     def _as_bytes(cls, value: Any) -> Any:
-        with _told_by_pydantic():
+        with _as_validation_error():
             return None if value is None else parse_size(str(value))
 
 
@@ -360,8 +360,8 @@ def _checked(layers: list[Layer]) -> Settings:
         values = yaml.safe_load(_packaged(f"profile_{profile}.yaml"))
         layers = [*layers[:-2], Layer(f"profile {profile}", values), *layers[-2:]]
     explicit = {role for role in ROLES for layer in layers[-2:] if layer.has(role, "backend")}
-    theirs = [layer for layer in layers if not layer.name.startswith(_PACKAGED)]
-    chosen = {role for role in ROLES for layer in theirs if layer.has(role, "backend")}
+    user_layers = [layer for layer in layers if not layer.name.startswith(_PACKAGED)]
+    chosen = {role for role in ROLES for layer in user_layers if layer.has(role, "backend")}
     try:
         return Settings.model_validate({**_merged(layers), "chosen_explicitly": explicit, "chosen": chosen})
     except ValidationError as error:
@@ -407,7 +407,7 @@ def _files_in(folder: Path) -> list[Path]:
     return [file for name in FILES if (file := folder / name).is_file()]
 
 
-_told: set[Path] = set()
+_warned_of: set[Path] = set()
 """Files that a warning of this process has spoken of already."""
 
 
@@ -422,8 +422,8 @@ def _warn_of_working_folder() -> None:
         model = PipelineSettings if file.name == PIPELINE_FILE else Settings
         keys = re.findall(rb"^(\w+)\s*:", content, re.MULTILINE)
         is_ours = bool(keys) and all(key.decode() in model.model_fields for key in keys)
-        if is_ours and content != _packaged(file.name).encode() and file.resolve() not in _told:
-            _told.add(file.resolve())
+        if is_ours and content != _packaged(file.name).encode() and file.resolve() not in _warned_of:
+            _warned_of.add(file.resolve())
             logger.warning("%s is not used: name its folder with --config %s.", file, WORKING_FOLDER)
 
 

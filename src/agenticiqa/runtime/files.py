@@ -24,7 +24,7 @@ from filelock import FileLock, Timeout
 
 from agenticiqa.errors import OutputError
 
-LOOK_AGAIN_S = 0.02
+POLL_INTERVAL_S = 0.02
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def locked(output: Path, *, wait_s: float = 0.0) -> Iterator[None]:
     file = output.with_name(output.name + ".lock")
     lock = FileLock(file)
     try:
-        lock.acquire(timeout=wait_s, poll_interval=LOOK_AGAIN_S)
+        lock.acquire(timeout=wait_s, poll_interval=POLL_INTERVAL_S)
     except Timeout:
         raise OutputError(
             f"Another process is writing {str(output)!r}.", hint="Wait for it, stop it, or choose another --output."

@@ -25,7 +25,7 @@ SHARE = 0.7
 """The default share of the memory of the machine or its container."""
 OWN_BYTES = 700 * MEGABYTE
 """What the program itself takes: libraries, the embedded model, caches (measured in docs/running/service.md)."""
-LOOK_S = 0.2
+POLL_INTERVAL_S = 0.2
 """How often work that waits for memory looks whether it was told to stop."""
 
 _UNITS = {"": 1, "K": 1024, "M": MEGABYTE, "G": 1024 * MEGABYTE, "T": 1024 * 1024 * MEGABYTE}
@@ -127,7 +127,7 @@ class MemoryBudget:
             self._turns.append(turn)
             try:
                 while self._turns[0] is not turn or (self._taken and self._taken + need > self.largest):
-                    self._changed.wait(LOOK_S)
+                    self._changed.wait(POLL_INTERVAL_S)
                     checkpoint()
                 self._taken += need
             finally:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-LOOK_S = 0.1
+POLL_INTERVAL_S = 0.1
 """How often a wait asks whether to go on."""
 
 _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("agenticiqa_stop_check", default=None)
@@ -58,11 +58,11 @@ def checkpoint() -> None:
 
 
 def pause(seconds: float) -> None:
-    """Sleep for so long, with a :func:`checkpoint` at least every :data:`LOOK_S` seconds and one at the end."""
+    """Sleep, with a :func:`checkpoint` at least every :data:`POLL_INTERVAL_S` seconds and one at the end."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         checkpoint()
-        time.sleep(min(left, LOOK_S))
+        time.sleep(min(left, POLL_INTERVAL_S))
     checkpoint()
 
 
@@ -86,7 +86,7 @@ def run_cancellable(call: Callable[[], T], seconds: float, name: str) -> T:
 
     threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True, name=name).start()
     end = time.monotonic() + seconds
-    while not wait([future], max(0.0, min(LOOK_S, end - time.monotonic()))).done:
+    while not wait([future], max(0.0, min(POLL_INTERVAL_S, end - time.monotonic()))).done:
         checkpoint()
         if time.monotonic() >= end:
             raise OverdueError

@@ -235,7 +235,7 @@ def _check(name: str, provider: Provider, settings: ToolSettings, folder: Path) 
     return "ready", f"runs in pyiqa {version}. {pyiqa_adapter.LICENCE_NOTE}"
 
 
-def has_memory_hungry_tools(folder: Path) -> bool:
+def has_memory_intensive_tools(folder: Path) -> bool:
     """Whether networks can run here that were not made to be lean: those of pyiqa, and DISTS."""
     return find_spec("pyiqa") is not None or perceptual_weights("DISTS", folder).is_file()
 

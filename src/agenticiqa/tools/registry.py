@@ -24,7 +24,7 @@ from agenticiqa.tools.catalogue import (
     CatalogueEntry,
     availability,
     catalogue_names,
-    has_memory_hungry_tools,
+    has_memory_intensive_tools,
     load_catalogue,
     make_metric,
     same_tool,
@@ -37,7 +37,7 @@ from agenticiqa.vocabulary import CATEGORIES
 logger = logging.getLogger(__name__)
 
 ENTRY_POINT_GROUP = "agenticiqa.tools"
-LEAN_BYTES = 200
+LOW_MEMORY_BYTES = 200
 """Per pixel: what every tool that travels with this package is content with."""
 OVERALL = "all"
 """The catalogue's key for agreement over all distortions together."""
@@ -128,8 +128,8 @@ class Tool:
         overall = agreement.get(OVERALL, 0.0)
         followed = (agreement.get(distortion, overall) + overall) / 2
         specialist = self.entry is not None and distortion in self.entry.specialist_for
-        stranger = self.spec.kind == "probe" and not declared
-        return (-wins, -specialist, stranger, -round(followed / UNCERTAINTY), -overall, -declared)
+        undeclared_probe = self.spec.kind == "probe" and not declared
+        return (-wins, -specialist, undeclared_probe, -round(followed / UNCERTAINTY), -overall, -declared)
 
 
 class ToolRegistry:
@@ -148,9 +148,9 @@ class ToolRegistry:
         return {name: reason for name, reason in self._given_unavailable.items() if tool_key(name) not in self._tools}
 
     @property
-    def are_lean(self) -> bool:
-        """Whether no tool here needs more than ``LEAN_BYTES`` for a pixel."""
-        return all(tool.spec.bytes_per_pixel <= LEAN_BYTES for tool in self.all())
+    def are_low_memory(self) -> bool:
+        """Whether no tool here needs more than ``LOW_MEMORY_BYTES`` for a pixel."""
+        return all(tool.spec.bytes_per_pixel <= LOW_MEMORY_BYTES for tool in self.all())
 
     def known_names(self) -> list[str]:
         """Of all tools, whether or not they can run here."""
@@ -242,9 +242,9 @@ class _DefaultRegistry(ToolRegistry):
         return self._built.unavailable
 
     @property
-    def are_lean(self) -> bool:
+    def are_low_memory(self) -> bool:
         # Known without importing a metric: only what was installed or fetched on top is hungry.
-        return not has_memory_hungry_tools(self._folder) and not _entry_points()
+        return not has_memory_intensive_tools(self._folder) and not _entry_points()
 
     def known_names(self) -> list[str]:
         return [*catalogue_names(), *(point.name for point in _entry_points())]

@@ -117,6 +117,6 @@ class ThreadEngine:
         for _ in range(self.slots):
             self._tasks.put(None)
         with self._lock:
-            still_working = bool(self._running)
-        if not still_working:
+            busy = bool(self._running)
+        if not busy:
             self._worker.close()

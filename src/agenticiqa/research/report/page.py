@@ -234,11 +234,11 @@ def _cases(results: list[Result], count: int) -> dict[str, list[Case]]:
         found["Furthest from people"] = [
             Case(
                 result,
-                f"rank {place} of {len(both)} by score, {theirs} by people "
+                f"rank {place} of {len(both)} by score, {opinion_rank} by people "
                 f"(score {result.score:.2f}, opinion {result.truth:.4g})",
             )
-            for place, theirs, result in sorted(ranks, key=lambda rank: -abs(rank[0] - rank[1]))[:count]
-            if place != theirs
+            for place, opinion_rank, result in sorted(ranks, key=lambda rank: -abs(rank[0] - rank[1]))[:count]
+            if place != opinion_rank
         ]
     return {title: own for title, own in found.items() if own}
 

@@ -67,8 +67,8 @@ class StudyTable:
             own = [each for each in self.outcomes if each.cell.method == method]
             if own:
                 cells = [self._cell(own, judged, name) for judged, name in self.columns]
-                said = mark(method, own, self.published, paper_profile=self.paper_profile)
-                last = "; ".join(text for text in (said, remark(own)) if text)
+                marking = mark(method, own, self.published, paper_profile=self.paper_profile)
+                last = "; ".join(text for text in (marking, remark(own)) if text)
                 rows.append([method.label, *cells, *_expenses(own, calls=ablates), last])
         last_column = "Remarks" if ablates else "Beside the paper"
         return Table(study.title, ["Method", *titles, *expenses, last_column], rows, list(self._notes()))
@@ -159,8 +159,8 @@ def remark(outcomes: Sequence[Outcome]) -> str:
 
 def _about_training(outcomes: Sequence[Outcome]) -> list[str]:
     """A note where results include pictures that the embedded model was trained on."""
-    learnt = [each.cell for each in outcomes if each.cell.judged.name in TRAINED_ON and each.file]
-    own = [cell.judged for cell in learnt if cell.method.name in ("AIQA_NR", "embedded")]
+    trained_on = [each.cell for each in outcomes if each.cell.judged.name in TRAINED_ON and each.file]
+    own = [cell.judged for cell in trained_on if cell.method.name in ("AIQA_NR", "embedded")]
     if all(judged.selection.only for judged in own):
         return []
     names = ", ".join(dict.fromkeys(judged.title for judged in own))

@@ -112,7 +112,7 @@ class AppState:
         oldest_kept = datetime.now(tz=timezone.utc) - timedelta(days=self.settings.keep_runs_days)
         gone = self.record.forget_ended_before(oldest_kept)
         if gone:
-            self._forget_what_was_kept(gone)
+            self._delete_stored_files(gone)
             logger.info("Forgot %d runs that ended before %s", len(gone), oldest_kept.date())
         return len(gone)
 
@@ -126,12 +126,12 @@ class AppState:
 
         def delete() -> None:
             self.record.delete(row.id)
-            self._forget_what_was_kept([row])
+            self._delete_stored_files([row])
 
         await asyncio.to_thread(delete)
         logger.info("Deleted %s %s", row.kind, row.id)
 
-    def _forget_what_was_kept(self, gone: Sequence[JobRow]) -> None:
+    def _delete_stored_files(self, gone: Sequence[JobRow]) -> None:
         """Remove results, the package's own records, and pictures that no other run shows."""
         own_runs, pictures = [], set()
         for row in gone:

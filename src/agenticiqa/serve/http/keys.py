@@ -31,7 +31,7 @@ PREFIX = "aiqa"
 WAIT_S = 10.0
 Role = Literal["assess", "batch", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
-USUAL_ROLES: tuple[Role, ...] = ("assess", "batch")
+DEFAULT_ROLES: tuple[Role, ...] = ("assess", "batch")
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # Compared with when no key has the id, so that an unknown id takes as long as a wrong secret.
 _UNKNOWN_KEY = hashlib.sha256(b"unknown").hexdigest()
@@ -96,7 +96,7 @@ class KeyFile:
         self,
         name: str,
         *,
-        roles: Collection[str] = USUAL_ROLES,
+        roles: Collection[str] = DEFAULT_ROLES,
         days: float | None = None,
         at_once: int | None = None,
         per_minute: int | None = None,
@@ -193,6 +193,6 @@ class KeyRates:
         moments = [each for each in self._moments.get(owner, ()) if each > now - MINUTE]
         if len(moments) >= per_minute:
             wait = max(1, math.ceil(moments[0] + MINUTE - now))
-            told = f"This key may ask {per_minute} times a minute. Try again in {wait} seconds."
-            raise ServiceError(429, "too_often", told, retry_s=wait)
+            message = f"This key may ask {per_minute} times a minute. Try again in {wait} seconds."
+            raise ServiceError(429, "too_often", message, retry_s=wait)
         self._moments[owner] = [*moments, now]

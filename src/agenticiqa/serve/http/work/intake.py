@@ -55,8 +55,8 @@ def body_kind(request: Request) -> Literal["json", "form"]:
     if kind == "multipart/form-data":
         return "form"
     taken = {"Accept-Post": "application/json, multipart/form-data"}
-    told = "Send application/json or multipart/form-data."
-    raise ServiceError(415, "unsupported_media_type", told, headers=taken)
+    message = "Send application/json or multipart/form-data."
+    raise ServiceError(415, "unsupported_media_type", message, headers=taken)
 
 
 @contextmanager
@@ -148,8 +148,8 @@ class RequestReader:
                 found = earlier(source.kept)
                 return found.name, found.path.read_bytes()
             except (LookupError, OSError):
-                told = f"{name}: this picture is no longer kept here. Send it again."
-                raise ServiceError(422, "picture_gone", told) from None
+                message = f"{name}: this picture is no longer kept here. Send it again."
+                raise ServiceError(422, "picture_gone", message) from None
         return display_name(source.path), self._read_allowed(name, source.path or "")
 
     def _read_allowed(self, name: str, path: str) -> bytes:

@@ -37,7 +37,7 @@ StopReason = Literal["cancelled", "client_left", "timed_out", "interrupted"]
 Work = Callable[["ServiceJob"], JobOutcome]
 """What a job does: its result and how that counts (``ok``, ``partial`` or ``error``)."""
 RUNNING = "running"
-LAST_WORD_S = 5.0
+CLOSING_TIMEOUT_S = 5.0
 """How long a stopping server waits for running jobs to reach their next step."""
 MOST_RETRY_S = 60
 KEY_SHARE = 0.5
@@ -76,7 +76,7 @@ class ServiceJob:
     outcome: JobOutcome | None = None
     events: list[dict[str, Any]] = field(default_factory=list, repr=False)
     done: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
-    _news: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    _new_event: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
     # --- from the worker's thread ---
 
@@ -101,13 +101,13 @@ class ServiceJob:
         self.announce()
 
     def announce(self) -> None:
-        self._news.set()
-        self._news = asyncio.Event()
+        self._new_event.set()
+        self._new_event = asyncio.Event()
 
-    async def wait_for_news(self, seconds: float) -> None:
+    async def wait_for_event(self, seconds: float) -> None:
         """Until something happened, or the time is over."""
         with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._news.wait(), seconds)
+            await asyncio.wait_for(self._new_event.wait(), seconds)
 
     def stop(self, reason: StopReason) -> None:
         if self.stop_reason is None and self.outcome is None:
@@ -128,7 +128,7 @@ def _events_so_far(job: ServiceJob) -> list[dict[str, Any]]:
     events: Future[list[dict[str, Any]]] = Future()
     job.loop.call_soon_threadsafe(lambda: events.set_result(list(job.events)))
     try:
-        return events.result(LAST_WORD_S)
+        return events.result(CLOSING_TIMEOUT_S)
     except FutureTimeoutError:
         return list(job.events)
 
@@ -386,7 +386,7 @@ class JobQueue:
         await self._until_idle(grace_s)
         for job in self.active:
             job.stop("interrupted")
-        await self._until_idle(LAST_WORD_S)
+        await self._until_idle(CLOSING_TIMEOUT_S)
         for job in self.active:
             # Its thread is inside a long step and ends with the process.
             await self._end_stopped(job, "interrupted")
