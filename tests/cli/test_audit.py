@@ -77,7 +77,7 @@ def test_a_build_fails_on_what_was_found(command_line, shoot):
 
 
 def test_progress_of_the_comparison(command_line, shoot, monkeypatch):
-    monkeypatch.setattr("agenticiqa.cli.batch.TOLD_EVERY_S", 0.0)
+    monkeypatch.setattr("agenticiqa.cli.batch.GROUPING_REPORT_EVERY_S", 0.0)
     assert "0 of 4 pairs compared" in command_line("audit", shoot, "--quick").err
 
 
