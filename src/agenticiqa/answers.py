@@ -43,7 +43,6 @@ def parse_options(text: str) -> dict[str, str]:
 
 
 def question_without_options(text: str) -> str:
-    """The question alone."""
     return split_question(text)[0]
 
 
@@ -87,9 +86,7 @@ def _letter(mark: re.Match[str]) -> str:
 
 
 def _with_texts(marks: Sequence[re.Match[str]], text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Each mark with the text up to the next one, without what belongs to the list rather than to the option: commas,
-    the next bullet, a closing bracket.
-    """
+    """Each mark with the text up to the next one, without punctuation and brackets of the list."""
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=False):
         option = re.sub(r"[\s,;]*(?:\n\s*[-*•])?\s*$", "", text[mark.end() : end].strip())
         unopened = option.endswith(")") and option.count(")") > option.count("(")

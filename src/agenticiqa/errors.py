@@ -75,7 +75,6 @@ class AgenticIQAError(Exception):
 
     @property
     def message(self) -> str:
-        """What happened."""
         if not self.operator_detail or _FOR_CLIENT.get():
             return self._message
         return f"{self._message.removesuffix('.')}: {self.operator_detail}."

@@ -56,16 +56,25 @@ class RunInterrupted(KeyboardInterrupt):
 
 
 class AgenticIQA:
-    """Assesses pictures with one configuration; keeps clients, cache and record open between questions.
+    """Assesses pictures with one configuration; keeps clients, cache and run records open between questions.
 
-    ``record=False`` writes nothing to disk: no run record, no cache, no log. Otherwise all three live in the home
-    folder (docs/running/configuration.md); a home that cannot be written costs them, with a warning, never the answer.
+    Args:
+        backend: The model for all roles; by default the configured one, or the embedded model.
+        profile: ``"paper"`` takes the conditions of the AgenticIQA paper: its tools, calibrations and thresholds.
+        settings: Ready settings, instead of ``config_dir``, ``overrides`` and ``profile``.
+        config_dir: A folder with configuration files (docs/running/configuration.md).
+        overrides: Settings by dotted name, such as ``{"pipeline.tools.max_workers": 2}``.
+        clients: Ready clients by role (``planner``, ``executor``, ``summarizer``).
+        tools: The tools to measure with, instead of all that run here.
+        only_allowed_roots: Refuse pictures outside ``allowed_roots``, for programs that take paths from users.
+        record: Keep run records, cache and log in the home folder; False writes nothing to disk.
+    Raises:
+        ConfigError: The configuration cannot be used, or the arguments contradict each other.
 
-    ``profile="paper"`` takes the conditions of the AgenticIQA paper: its tools, printed calibrations and thresholds.
-
-    Parameters beyond the configuration are for callers that bring their own parts: ``clients`` maps a role
-    (``planner``, ``executor``, ``summarizer``) to a ready client, ``tools`` replaces the measuring tools. A program
-    that takes paths from strangers sets ``only_allowed_roots``: pictures outside ``allowed_roots`` are then refused.
+    >>> from PIL import Image
+    >>> with AgenticIQA("embedded", record=False) as assessor:
+    ...     assessor.assess(Image.new("RGB", (96, 96), "grey")).status
+    'ok'
     """
 
     def __init__(
@@ -133,11 +142,19 @@ class AgenticIQA:
         return self.settings.pipeline.images
 
     def open_picture(self, image: PictureInput) -> LoadedImage:
-        """Decode a picture under the same limits, and from the same folders, as a run would."""
+        """Decode a picture under the limits, and from the folders, that apply to a run.
+
+        Raises:
+            ImageError: It cannot be read, or is refused.
+        """
         return self._given(image).open(self.limits)
 
     def picture_size(self, image: PictureInput) -> Size:
-        """(width, height), from the header where that is possible, under the same conditions."""
+        """(width, height), from the header where that is possible.
+
+        Raises:
+            ImageError: It cannot be read, or is refused.
+        """
         given = self._given(image)
         return given.peek(self.limits) if given.peek else given.open(self.limits).size
 
@@ -155,13 +172,13 @@ class AgenticIQA:
     ) -> Assessment:
         """Answer one question about one picture.
 
-        A reference has the picture's size; ``align="resize"`` scales the picture to it, and regions then count in the
-        reference's pixels. ``mode="direct"`` asks the model alone; ``without`` leaves parts of the agents' work out
-        (``planner``, ``executor``, ``tools``, ``detection``, ``analysis``, ``fusion``, ``replan``). Where they are not
-        given, the configuration's count.
-
-        Arguments of a wrong kind raise. Whatever goes wrong with a picture or a model is in the result, whose status is
-        then ``error``.
+        Args:
+            run_id: The id to record the run under; by default a new one.
+            image, query, on_event, options: As for :func:`agenticiqa.assess`. Values left out are the configured ones.
+        Returns:
+            The answer with its evidence. A picture or model that fails gives the status ``error``, not an exception.
+        Raises:
+            TypeError: An argument is unknown or of a wrong type.
         """
         return _last(self._start(image, query, options, run_id), on_event)
 
@@ -174,9 +191,9 @@ class AgenticIQA:
         run_id: str | None = None,
         **options: Unpack[AssessOptions],
     ) -> Generator[PipelineEvent | Assessment, None, None]:
-        """:meth:`assess` as it happens: every step of the agents, and last the result.
+        """Run :meth:`assess`, and yield every step of the agents as it ends, last the result.
 
-        Closing the generator interrupts the run; it can be resumed.
+        Closing the generator interrupts the run; :meth:`resume` continues it.
         """
         return self._start(image, query, options, run_id)
 
@@ -189,7 +206,10 @@ class AgenticIQA:
         query: str = DEFAULT_QUERY,
         on_event: SideListener | None = None,
     ) -> Comparison:
-        """Which of two pictures is better, how sure that is, where they differ, and why."""
+        """Find out which of two pictures is better; arguments and result as for :func:`agenticiqa.compare`.
+
+        ``on_event`` is called with the side, A or B, and every step of its assessment.
+        """
         from agenticiqa.api.comparison import compare_pictures
 
         return compare_pictures(self, image_a, image_b, reference=reference, query=query, on_event=on_event)
@@ -201,9 +221,15 @@ class AgenticIQA:
     # --- recorded runs ---
 
     def resume(self, run_id: str, *, on_event: EventListener | None = None) -> Assessment:
-        """Continue an interrupted run at the node where it stopped; try a failed one again; return an answered one.
+        """Continue an interrupted run at the node where it stopped; repeat a failed one; return an answered one.
 
-        Where its backends were named, it goes on with those, unless this assessor's were named as well.
+        Args:
+            run_id: The run's id, or an unambiguous beginning of it.
+            on_event: Called with every step.
+        Returns:
+            The result. The run keeps the backends that were named for it, unless this assessor names its own.
+        Raises:
+            RunNotFoundError: There is no such run.
         """
         record = self.runs.find(run_id)
         if record.result is not None and record.status != "error":
@@ -213,16 +239,22 @@ class AgenticIQA:
         return _last(self._run_steps(record.id, state, {}, settings, resume=True), on_event)
 
     def replay(self, run_id: str, *, on_event: EventListener | None = None) -> tuple[RunRecord, Assessment]:
-        """Ask the recorded question again; returns the old record and the new result."""
+        """Ask the question of a recorded run again.
+
+        Args:
+            run_id: The run's id, or an unambiguous beginning of it.
+            on_event: Called with every step.
+        Returns:
+            The old record and the new result.
+        Raises:
+            RunNotFoundError: There is no such run.
+        """
         record = self.runs.find(run_id)
         state, settings = self._recorded(record)
         return record, _last(self._begin(new_run_id(), state, {}, settings), on_event)
 
     def _recorded(self, record: RunRecord) -> tuple[AgenticIQAState, Settings]:
-        """What was asked, and under which settings it is asked again.
-
-        A picture goes where it was sent, or where it is told now.
-        """
+        """The recorded question, and the settings to ask it again under."""
         asked = dict(record.request)
         named = asked.pop(NAMED_BACKENDS, None) or {}
         return cast("AgenticIQAState", asked), self.settings.with_backends({**named, **self.settings.named_backends})

@@ -130,10 +130,7 @@ def compare_pictures(
 def _opened(
     assessor: AgenticIQA, a: GivenPicture, b: GivenPicture, original: GivenPicture | None
 ) -> Iterator[tuple[Pictures, int]]:
-    """What is compared, decoded once and before any model is asked; and memory for all of it.
-
-    That is for all pictures at once and whatever tool one of the two assessments chooses.
-    """
+    """Both pictures and the reference, decoded once, with memory reserved for all of the comparison."""
     sizes = [assessor.picture_size(original)] if original else []
     for side, given in (("A", a), ("B", b)):
         with _named(side):
@@ -163,7 +160,6 @@ def _named(side: str) -> Iterator[None]:
 
 
 def _account(found: Comparison) -> None:
-    """What the assessments so far took."""
     about = [result.metadata for result in (found.a, found.b) if result]
     costs: list[Any] = [each.get("cost_usd") for each in about]
     found.metadata = {

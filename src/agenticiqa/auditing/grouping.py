@@ -130,7 +130,6 @@ def _join(sets: list[list[int]], one: int, other: int) -> None:
 
 
 def _several(sets: list[list[int]]) -> list[list[int]]:
-    """Sets of more than one, in order."""
     return sorted(sorted(members) for members in {id(each): each for each in sets}.values() if len(members) > 1)
 
 

@@ -71,7 +71,6 @@ class Property:
 
 @cache
 def properties() -> dict[str, Property]:
-    """Every property by its name."""
     return {name: _property(name, entry) for name, entry in read_data("embedded/properties.yaml").items()}
 
 

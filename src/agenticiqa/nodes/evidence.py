@@ -208,10 +208,7 @@ def _place(name: str, question: str) -> int | None:
 
 
 def _only_one(plan: PlannerOutput, question: str, regions: Regions) -> list[str]:
-    """The one region there is, where neither it nor anything else is named.
-
-    A region that is to be left out is named, and so is the picture in "Rate the picture".
-    """
+    """The one region there is, where neither it nor anything else is named."""
     if len(regions) != 1 or plan.scope_names != [GLOBAL] or _WHOLE.search(question):
         return []
     return [name for name in regions if without_article(name) not in question.casefold()]

@@ -206,7 +206,6 @@ class _Summary:
         return {"summarizer_result": result, "error": None, **self._iteration_update(gap)}
 
     def _fused(self, answered: Answered[ParsedAnswer], reasoning: list[str]) -> tuple[float | None, str]:
-        """The fused score of a rating, and the answer."""
         logprobs, letter = answered.value.logprobs, answered.value.answer
         if self.mode != "scoring":
             if logprobs:
@@ -287,10 +286,7 @@ class _Summary:
         }
 
     def _failure(self, error: AgenticIQAError) -> dict[str, Any]:
-        """A result that says that there is no answer; on a replan the earlier pass's answer is kept instead.
-
-        A model that could not be reached is, unlike a bad reply, the run's error too.
-        """
+        """A result without an answer; on a replan, the earlier pass's answer."""
         self.context.error_kind = error.kind
         if isinstance(error, BadResponseError):
             reasoning, detail = PARSING_FAILED, f"the model's full output: {error.output}"

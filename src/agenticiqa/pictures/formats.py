@@ -87,7 +87,6 @@ def _pillow_reads() -> frozenset[str]:
 
 @cache
 def readable() -> tuple[PictureFormat, ...]:
-    """The formats that open here."""
     return tuple(each for each in FORMATS if each.opens_here)
 
 
@@ -305,7 +304,6 @@ class RawFile:
 
 
 def _reader(code: str, name: str) -> Any:
-    """The module that reads such files."""
     wanted = find_format(code)
     try:
         return import_module(str(wanted.module))

@@ -50,14 +50,12 @@ class ReportItem:
 
 
 def render_report(items: Iterable[ReportItem], title: str = "AgenticIQA report") -> str:
-    """The page as text."""
     shown = list(items)
     models = [model for item in shown for model in models_of(item.result.metadata)]
     return page(title, "\n".join(picture_article(item) for item in shown), models)
 
 
 def notebook_view(result: Assessment, limits: ImageLimits) -> str:
-    """A result inside a notebook's page."""
     return in_notebook(picture_article(replace(report_item(result, limits), side=NOTEBOOK_SIDE)))
 
 
@@ -72,7 +70,6 @@ def report_item(result: Assessment, limits: ImageLimits) -> ReportItem:
 
 
 def write_report(path: Path, items: Iterable[ReportItem], title: str = "AgenticIQA report") -> None:
-    """Write the page whole or not at all."""
     write_atomic(path, render_report(items, title))
 
 

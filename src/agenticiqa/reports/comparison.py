@@ -127,7 +127,6 @@ def _map(metric: str, picture: LoadedImage, other: LoadedImage) -> Floats:
 def open_pictures(
     image_a: Path | str, image_b: Path | str, reference: Path | str | None, limits: ImageLimits
 ) -> Pictures:
-    """Decode what is compared."""
     a, b = (load_image(path, limits) for path in (image_a, image_b))
     return Pictures(a, b, load_image(reference, limits) if reference else None)
 
@@ -150,7 +149,6 @@ def write_difference(found: Comparison, path: Path, limits: ImageLimits) -> bool
 
 
 def write_page(found: Comparison, path: Path, limits: ImageLimits) -> None:
-    """Write the page whole or not at all."""
     write_atomic(path, render_page(found, limits).encode("utf-8"))
 
 

@@ -42,7 +42,6 @@ def colours() -> str:
 
 @cache
 def style() -> str:
-    """The stylesheet of all reports."""
     return colours() + resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")
 
 
@@ -166,5 +165,4 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def quiet(words: str) -> str:
-    """A line in small, grey letters."""
     return f'<p class="dim">{escape(words)}</p>'

@@ -187,7 +187,6 @@ def refuse_unknown_score(file: ResultFile, judged: Iterable[Result]) -> None:
 
 
 def sum_or_none(amounts: Iterable[float | None]) -> float | None:
-    """Their sum; None where one is unknown."""
     known = list(amounts)
     return None if None in known else float(sum(amount for amount in known if amount is not None))
 

@@ -74,7 +74,6 @@ def kendall(x: Floats, y: Floats, axis: int = -1) -> Floats:
 
 
 def root_mean_square(x: Floats, y: Floats, axis: int = -1) -> Floats:
-    """Root of the mean squared difference."""
     return np.asarray(np.sqrt(np.square(x - y).mean(axis=axis)))
 
 

@@ -276,9 +276,7 @@ def _share(name: str) -> float:
 def _candidates(
     sources: Iterable[Path], choices: TuningChoices
 ) -> Iterator[tuple[Mapping[str, Any], tuple[str, str] | str | None]]:
-    """Lines, each with the right letter and its words (of a manifest), with None (of a run that was right), or with why
-    it is left out.
-    """
+    """Lines, each with the right letter and its words, with None (the run was right), or with why it is left out."""
     for source in sources:
         if _holds_results(source):
             for result in read_results(source).results:
@@ -335,7 +333,6 @@ def _known_level(line: Mapping[str, Any], choices: TuningChoices) -> tuple[str, 
 
 
 def _opinion(mos: Any, choices: TuningChoices) -> float | None:
-    """On the levels 1..5."""
     if choices.scale is None or not isinstance(mos, (int, float)):
         return None
     worst, best = choices.scale

@@ -103,7 +103,6 @@ class MemoryBudget:
 
     @property
     def taken(self) -> int:
-        """What is held now."""
         return self._taken
 
     def check(self, need: int, what: str) -> None:

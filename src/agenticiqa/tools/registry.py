@@ -47,7 +47,15 @@ UNCERTAINTY = 0.02
 
 @dataclass(frozen=True)
 class Tool:
-    """A metric and, where it measures quality rather than a mere quantity, its way to the 1..5 scale."""
+    """A metric and, where it measures quality rather than a quantity, its calibration to the 1..5 scale.
+
+    Args:
+        metric: What measures.
+        calibration: The curve from raw values to 1..5; None for a probe.
+        entry: What the catalogue says about it; None for a plug-in's tool.
+    Raises:
+        ToolError: ``metric.spec.good_at`` names an unknown category of distortion.
+    """
 
     metric: Metric
     calibration: Calibration | None = None
@@ -163,11 +171,15 @@ class ToolRegistry:
         return list(self._tools.values())
 
     def get(self, name: str) -> Tool | None:
-        """The tool if it runs here."""
+        """The tool of this name, or None where it is unknown or cannot run here."""
         return self._tools.get(tool_key(name))
 
     def find(self, name: str) -> Tool:
-        """The tool a user or model means; case, hyphens and underscores do not matter."""
+        """The tool of this name; case, hyphens and underscores do not matter.
+
+        Raises:
+            ToolUnavailableError: It is unknown, or cannot run here; the message says why.
+        """
         tool = self.get(name)
         if tool is not None:
             return tool
@@ -207,7 +219,18 @@ class ToolRegistry:
         return sorted(same_type, key=lambda tool: tool.rank(distortion))
 
     def best_for(self, distortion: str, *, has_reference: bool, size: tuple[int, int] | None = None) -> Tool:
-        """The catalogue's own choice."""
+        """The tool that ranks first for a distortion.
+
+        Args:
+            distortion: A category such as ``"Blurs"``.
+            has_reference: Whether full-reference tools can run.
+            size: (width, height) of the picture; None where it is not known.
+        Raises:
+            ToolUnavailableError: No tool can run on this picture.
+
+        >>> default_registry().best_for("Blurs", has_reference=True).type
+        'FR'
+        """
         ranked = self.ranked_for(distortion, has_reference=has_reference, size=size)
         if not ranked:
             raise ToolUnavailableError("No measuring tool can run on this picture.")
@@ -286,7 +309,6 @@ def _calibrations(settings: ToolSettings) -> dict[str, Calibration]:
 
 
 def _pool(settings: ToolSettings, everything: ToolRegistry) -> ToolRegistry:
-    """The tools that the settings let run."""
     if not settings.allow and not settings.deny:
         return everything
     known = {tool_key(name): name for name in everything.known_names()}

@@ -341,5 +341,4 @@ def _padded(pixels: Bytes, cell: int) -> Bytes:
 
 @loaded_once
 def load_vision() -> Vision:
-    """The shipped model."""
     return Vision(WEIGHTS)

@@ -80,7 +80,6 @@ class Scene:
         return cls(vision, *seen)
 
     def read(self) -> Reading:
-        """The reading of the whole picture."""
         judged = self.vision.judge(self.sight)
         severities = zip(self.vision.categories, judged.severities[0], strict=True)
         return Reading(

@@ -57,7 +57,6 @@ def doublings(value: float, unit: float) -> float:
 
 
 def pixels_of(look: Look) -> UInt8Image:
-    """The part that is looked at."""
     rgb = look.image.rgb
     return rgb if look.box is None else rgb[look.box.rows, look.box.columns]
 
@@ -144,5 +143,4 @@ def _load_readers() -> None:
 
 
 def word_at(words: tuple[str, ...], amount: float) -> str:
-    """The word of the nearest place."""
     return words[min(len(words) - 1, int(amount * (len(words) - 1) + 0.5))]

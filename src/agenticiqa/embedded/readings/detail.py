@@ -18,7 +18,6 @@ from agenticiqa.embedded.looking import Look
 from agenticiqa.embedded.measures import reason
 from agenticiqa.embedded.readings.base import (
     PropertyReading,
-    Reader,
     chance_above,
     chances_at,
     doublings,
@@ -121,10 +120,6 @@ def damage_reading(look: Look, damage: Damage) -> PropertyReading:
     )
 
 
-def _reader(damage: Damage) -> Reader:
-    return partial(damage_reading, damage=damage)
-
-
 def _focus(look: Look, damage: Damage) -> dict[str, float]:
     """Of a part: beside others, how much of it is in focus says more than its blur alone."""
     return {"in_focus": look.in_focus} if damage.category == "Blurs" and look.box is not None else {}
@@ -135,7 +130,7 @@ _OWN_READERS = frozenset({"in_focus", "motion_blurred", "fringed", "overexposed"
 
 for _name, _damage in READ.items():
     if _name not in _OWN_READERS:
-        reader(_name)(_reader(_damage))
+        reader(_name)(partial(damage_reading, damage=_damage))
 
 
 # --- Fine structure ---

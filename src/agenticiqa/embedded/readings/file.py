@@ -290,10 +290,7 @@ def _lines_of_letters(stands_out: npt.NDArray[Any], light: npt.NDArray[Any]) -> 
 
 
 def _stands_in_a_line(at: int, places: npt.NDArray[Any], stats: npt.NDArray[Any], centres: npt.NDArray[Any]) -> bool:
-    """At least four others of like height beside it whose feet stand on the same line to a pixel or two.
-
-    Leaves and bricks are as large as each other too, but do not stand on a line.
-    """
+    """Whether at least four others of like height stand on the same line, to a pixel or two."""
     height = stats[:, cv2.CC_STAT_HEIGHT]
     feet = stats[:, cv2.CC_STAT_TOP] + height
     beside = np.abs(centres[places, 0] - centres[at, 0]) < 5 * height[at]

@@ -38,7 +38,6 @@ _COLOUR_WORDS = ("No colour", "Muted colours", "Moderate colours", "Strong colou
 
 @reader("colourful")
 def colourful(look: Look) -> PropertyReading | None:
-    """By degree."""
     strength = look.measures.value("colourfulness")
     if strength is None:
         return None
@@ -169,7 +168,6 @@ _CONTRAST_WORDS = ("Hardly any contrast", "Low contrast", "Ordinary contrast", "
 
 
 def brightness_reading(look: Look) -> PropertyReading:
-    """The mean lightness of the part."""
     mean = float(lightness(reduced(pixels_of(look), SIDE)).mean())
     amount = placed(mean, BRIGHTNESS)
     word = word_at(_BRIGHT_WORDS, amount)
@@ -324,7 +322,6 @@ def mood(look: Look) -> PropertyReading:
 
 @reader("cosy")
 def cosy(look: Look) -> PropertyReading:
-    """Warm in colour, not glaring."""
     seen = _Impression(look)
     return PropertyReading(
         f"By light and colour alone a guess: {seen.words}.",
@@ -335,7 +332,6 @@ def cosy(look: Look) -> PropertyReading:
 
 @reader("dreamy")
 def dreamy(look: Look) -> PropertyReading:
-    """Light and soft."""
     seen = _Impression(look)
     return PropertyReading(
         f"By light and colour alone a guess: {seen.words}.",

@@ -82,10 +82,7 @@ def samples_data(
 
 
 def _facts_of(result: Result) -> list[Any]:
-    """In the order of the columns, after picture and name.
-
-    An answer stands with the score on the scale that the question asks for: "B (8.2 of 10)".
-    """
+    """The cells of a row, after picture and name."""
     summary = (result.line.get("summarizer_result") or {}) if result.status != "error" else {}
     answer, asked = summary.get("final_answer"), (summary.get("used_evidence") or {}).get("asked_scale")
     answer = f"{answer} ({asked})" if asked else answer

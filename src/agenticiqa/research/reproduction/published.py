@@ -71,7 +71,6 @@ def _published() -> dict[str, Any]:
 
 
 def source() -> str:
-    """Where the figures are printed."""
     return str(_published()["source"])
 
 

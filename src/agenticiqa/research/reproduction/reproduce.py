@@ -184,7 +184,6 @@ def _versions() -> list[str]:
 
 
 def hardware() -> str:
-    """The machine in one line."""
     # Linux names the processor in a file; elsewhere Python's own answer has to do.
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines() if cpuinfo.is_file() else []

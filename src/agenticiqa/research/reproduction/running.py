@@ -100,7 +100,6 @@ def forecast(cells: Sequence[Cell], conditions: Conditions) -> list[Forecast]:
 
 
 def lines_in(path: Path) -> int:
-    """How many lines a file has."""
     with path.open("rb") as stream:
         return sum(1 for _ in stream)
 

@@ -51,7 +51,6 @@ class StudyTable:
     paper_profile: bool
 
     def table(self) -> Table:
-        """The whole table with its notes."""
         study = self.study
         titles = [f"{judged.title} {name}" if study.table in _FIGURES else name for judged, name in self.columns]
         ablates = study.table == "ablations"
@@ -79,7 +78,6 @@ class StudyTable:
 
     @cached_property
     def columns(self) -> list[tuple[JudgedSet, str]]:
-        """Each is a set and one of its figures."""
         study = self.study
         if study.table in _FIGURES:
             return [(judged, name) for judged in study.sets for name in _FIGURES[study.table][judged.asks_questions]]

@@ -88,7 +88,6 @@ class AppState:
             self.room.note_full()
 
     def files_in_use(self) -> frozenset[Path]:
-        """Pictures of work that has not ended."""
         return frozenset().union(*(job.holds for job in (*self.queue.active, *self.batch_queue.active)))
 
     def is_short_of_room(self) -> bool:
@@ -222,10 +221,7 @@ Caller = Annotated[KeyRecord, Depends(_caller)]
 
 
 def _with_role(role: Role, *, for_work: bool = False) -> Callable[[AppState, KeyRecord], Awaitable[KeyRecord]]:
-    """A dependency: callers of this role; ``for_work``, only those for whom there is a place and who ask not too often.
-
-    It is asked before a body is read.
-    """
+    """A dependency, resolved before the body is read: callers of this role; ``for_work``, within their limits."""
 
     async def checked(state: State, caller: Caller) -> KeyRecord:
         if role not in caller.roles:

@@ -56,7 +56,6 @@ class KeyRecord:
 
     @property
     def owner(self) -> str:
-        """Whom runs made with it belong to."""
         return f"key:{self.id}" if self.id else self.name
 
     @property
@@ -188,7 +187,6 @@ class KeyRates:
         self._moments: dict[str, list[float]] = {}
 
     def count(self, owner: str, per_minute: int) -> None:
-        """Note a request, or refuse it."""
         now = time.monotonic()
         moments = [each for each in self._moments.get(owner, ()) if each > now - MINUTE]
         if len(moments) >= per_minute:

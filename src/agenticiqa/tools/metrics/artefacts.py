@@ -27,7 +27,6 @@ def noise(test: Array | Views, reference: Array | Picture | None = None) -> Meas
         ``value`` in 8-bit levels; ``details``: ``sigma_red``, ``sigma_green``, ``sigma_blue`` or ``sigma_luma``.
     Raises:
         MetricInputError: The pixels are invalid or too few.
-
     >>> rng = np.random.default_rng(0)
     >>> flat = 0.5 + rng.normal(0, 10 / 255, (128, 128, 3))
     >>> 9.5 < noise(flat.clip(0, 1)).value < 10.5
@@ -92,7 +91,6 @@ def blockiness(test: Array | Views, reference: Array | Picture | None = None) ->
         ``value``: relative excess of the steps on the grid; ``details``: ``across``, ``down`` and the grid.
     Raises:
         MetricInputError: The pixels are invalid or too few.
-
     >>> blocks = np.kron(np.random.default_rng(0).random((8, 8)) * 0.04, np.ones((8, 8)))
     >>> blockiness(blocks).value > 5
     True
@@ -133,7 +131,6 @@ def ringing(test: Array | Views, reference: Array | Picture | None = None) -> Me
         ``value`` in 8-bit levels; ``details``: ``beside_edges`` and ``elsewhere``.
     Raises:
         MetricInputError: The pixels are invalid or too few.
-
     >>> step = np.zeros((64, 64)); step[:, 32:] = 1
     >>> ringing(step).value
     0.0
@@ -176,7 +173,6 @@ def banding(test: Array | Views, reference: Array | Picture | None = None) -> Me
         ``value`` in percent; ``details``: ``grey_levels_used``.
     Raises:
         MetricInputError: The pixels are invalid or too few.
-
     >>> staircase = np.tile(np.repeat(np.arange(8), 8) * 8 / 255, (64, 1))
     >>> banding(staircase).value > 5
     True

@@ -105,7 +105,6 @@ class MetricSpec:
 
     @property
     def map_ends(self) -> tuple[float, float]:
-        """The ends between which the map runs."""
         return self.map_range or self.range
 
     @property

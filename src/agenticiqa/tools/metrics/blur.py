@@ -29,7 +29,6 @@ def sharpness(test: Array | Views, reference: Array | Picture | None = None) -> 
         ``value`` in pixels; ``details``: edge widths across and down, ``edges``, ``laplacian_variance``.
     Raises:
         MetricInputError: The pixels are invalid or too few.
-
     >>> step = np.zeros((32, 32)); step[:, 16:] = 1
     >>> sharpness(step).value
     1.0
@@ -107,7 +106,6 @@ def motion_blur(test: Array | Views, reference: Array | Picture | None = None) -
         ``value`` in pixels; ``details``: ``degrees`` to the horizontal and ``directionality``, 0 to 1.
     Raises:
         MetricInputError: The pixels are invalid or too few.
-
     >>> motion_blur(np.zeros((64, 64))).value
     0.0
     """

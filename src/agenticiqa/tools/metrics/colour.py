@@ -33,7 +33,6 @@ def ciede2000(test: Array | Views, reference: Array | Picture | None = None) -> 
         ``value``: mean Delta E 2000, 0 for equal pictures; ``map``: Delta E of each pixel.
     Raises:
         MetricInputError: The pixels are invalid, too few, or of two sizes.
-
     >>> red, blue = np.zeros((4, 4, 3)), np.zeros((4, 4, 3))
     >>> red[..., 0], blue[..., 2] = 1, 1
     >>> round(ciede2000(red, blue).value, 2)
@@ -151,7 +150,6 @@ def colourfulness(test: Array | Views, reference: Array | Picture | None = None)
         ``value``: 0 for grey; ``details``: ``spread`` and ``offset``.
     Raises:
         MetricInputError: The pixels are invalid or too few.
-
     >>> colourfulness(np.full((4, 4, 3), 0.3)).value
     0.0
     """
@@ -190,7 +188,6 @@ def saturation(test: Array | Views, reference: Array | Picture | None = None) ->
         ``value``, 0 to 1.
     Raises:
         MetricInputError: The pixels are invalid or too few.
-
     >>> saturation(np.array([[[1.0, 0.0, 0.0]]])).value
     1.0
     """
@@ -217,7 +214,6 @@ def colour_cast(test: Array | Views, reference: Array | Picture | None = None) -
         ``value`` in units of CIE Lab; ``details``: ``cast_factor``, ``hue_degrees`` and more.
     Raises:
         MetricInputError: The pixels are invalid or too few.
-
     >>> round(colour_cast(np.full((4, 4, 3), 0.5)).value, 2)
     0.0
     """

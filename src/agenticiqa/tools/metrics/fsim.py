@@ -45,7 +45,6 @@ def fsim(test: Array | Views, reference: Array | Picture | None = None) -> Measu
         ``value``, 0 to 1 (equal pictures); ``map``: local similarity.
     Raises:
         MetricInputError: The pixels are invalid, too few, or of two sizes.
-
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> round(fsim(ramp, ramp).value, 5)
     1.0

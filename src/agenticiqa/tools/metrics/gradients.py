@@ -43,7 +43,6 @@ def gmsd(test: Array | Views, reference: Array | Picture | None = None) -> Measu
         ``value``: 0 for equal pictures; ``map``: gradient similarity; ``details``: ``mean_similarity``.
     Raises:
         MetricInputError: The pixels are invalid, too few, or of two sizes.
-
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> round(gmsd(ramp, ramp).value, 9)
     0.0
@@ -93,7 +92,6 @@ def mdsi(test: Array | Views, reference: Array | Picture | None = None) -> Measu
         ``value``: 0 for equal pictures; ``map``: combined similarity.
     Raises:
         MetricInputError: The pixels are invalid, too few, or of two sizes.
-
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> mdsi(ramp, ramp).value
     0.0
@@ -159,7 +157,6 @@ def haarpsi(test: Array | Views, reference: Array | Picture | None = None) -> Me
         ``value``, 0 to 1 (equal pictures); ``map``: local similarity.
     Raises:
         MetricInputError: The pixels are invalid, too few, or of two sizes.
-
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> round(haarpsi(ramp, ramp).value, 4)
     1.0
@@ -263,7 +260,6 @@ def nlpd(test: Array | Views, reference: Array | Picture | None = None) -> Measu
         ``value``: 0 for equal pictures; ``details``: ``band_0`` and so on, the distance of each band.
     Raises:
         MetricInputError: The pixels are invalid, too few, or of two sizes.
-
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> nlpd(ramp, ramp).value
     0.0

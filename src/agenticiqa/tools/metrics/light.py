@@ -21,7 +21,6 @@ def brightness(test: Array | Views, reference: Array | Picture | None = None) ->
         ``value``, 0 to 255; ``details``: percentiles of luma.
     Raises:
         MetricInputError: The pixels are invalid or too few.
-
     >>> brightness(np.ones((4, 4, 3))).value
     255.0
     """
@@ -51,7 +50,6 @@ def contrast(test: Array | Views, reference: Array | Picture | None = None) -> M
         ``value``, 0 to 0.5; ``details``: ``tonal_range`` and ``michelson``.
     Raises:
         MetricInputError: The pixels are invalid or too few.
-
     >>> contrast(np.array([[0.0, 1.0]])).value
     0.5
     """
@@ -79,7 +77,6 @@ def clipping(test: Array | Views, reference: Array | Picture | None = None) -> M
         ``value`` in percent; ``map``: +1 white, -1 black; ``details``: ``highlights``, ``shadows`` and more.
     Raises:
         MetricInputError: The pixels are invalid or too few.
-
     >>> clipping(np.array([[0.0, 1.0, 0.5, 0.5]])).value
     50.0
     """
@@ -117,7 +114,6 @@ def haze(test: Array | Views, reference: Array | Picture | None = None) -> Measu
         ``value``, 0 to 1 (a white veil); ``map``: the dark channel.
     Raises:
         MetricInputError: The pixels are invalid or too few.
-
     >>> haze(np.zeros((20, 20, 3))).value
     0.0
     """

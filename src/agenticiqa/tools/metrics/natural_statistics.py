@@ -189,7 +189,6 @@ def niqe(test: Array | Views, reference: Array | Picture | None = None) -> Measu
         ``value``, 0 (natural) to 100; ``details``: ``blocks``, how many were counted.
     Raises:
         MetricInputError: The pixels are invalid, too few, or without texture.
-
     >>> rng = np.random.default_rng(0)
     >>> niqe(rng.random((192, 192))).value > 10
     True
@@ -249,7 +248,6 @@ def brisque(test: Array | Views, reference: Array | Picture | None = None) -> Me
         ``value``: lower is better, mostly 0 to 100.
     Raises:
         MetricInputError: The pixels are invalid, too few, or without texture.
-
     >>> rng = np.random.default_rng(0)
     >>> brisque(rng.random((64, 64))).value > 30
     True
@@ -315,7 +313,6 @@ def piqe(test: Array | Views, reference: Array | Picture | None = None) -> Measu
         ``value``, 0 (best) to 100; ``map``: score of each 16×16 block; ``details``: shares of blocks.
     Raises:
         MetricInputError: The pixels are invalid or too few.
-
     >>> piqe(np.zeros((32, 32))).value
     100.0
     """

@@ -29,7 +29,6 @@ def psnr(test: Array | Views, reference: Array | Picture | None = None) -> Measu
         ``value`` in dB, 0 to 100 (equal pictures); ``details``: ``mse``.
     Raises:
         MetricInputError: The pixels are invalid, too few, or of two sizes.
-
     >>> grey = np.full((8, 8, 3), 0.5)
     >>> round(psnr(grey + 0.1, grey).value, 4)
     20.0
@@ -105,7 +104,6 @@ def psnr_hvs_m(test: Array | Views, reference: Array | Picture | None = None) ->
         ``value`` in dB, 0 to 100 (equal pictures); ``map``: visible error of each 8×8 block; ``details``: ``psnr_hvs``.
     Raises:
         MetricInputError: The pixels are invalid, too few, or of two sizes.
-
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> psnr_hvs_m(ramp, ramp).value
     100.0

@@ -33,7 +33,6 @@ def ssim(test: Array | Views, reference: Array | Picture | None = None) -> Measu
         ``value``, 0 to 1 (equal pictures); ``map``: similarity where the window fits; ``details``: ``structure``.
     Raises:
         MetricInputError: The pixels are invalid, too few, or of two sizes.
-
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> round(ssim(ramp, ramp).value, 6)
     1.0
@@ -133,7 +132,6 @@ def ms_ssim(test: Array | Views, reference: Array | Picture | None = None) -> Me
         ``value``, 0 to 1 (equal pictures); ``details``: ``scale_1`` to ``scale_16``, the term of each scale.
     Raises:
         MetricInputError: The pixels are invalid, too few, or of two sizes.
-
     >>> ramp = np.tile(np.linspace(0, 1, 176), (176, 1))
     >>> round(ms_ssim(ramp, ramp).value, 6)
     1.0

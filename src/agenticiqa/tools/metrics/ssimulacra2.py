@@ -40,7 +40,6 @@ def ssimulacra2(test: Array | Views, reference: Array | Picture | None = None) -
         ``value``: 100 for equal pictures, falling without limit, below 0 for the worst.
     Raises:
         MetricInputError: The pixels are invalid, too few, or of two sizes.
-
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> ssimulacra2(ramp, ramp).value
     100.0

@@ -44,7 +44,6 @@ def vif(test: Array | Views, reference: Array | Picture | None = None) -> Measur
         ``value``: 1 for equal pictures, above 1 where contrast was enhanced; ``details``: ``level_1`` and so on.
     Raises:
         MetricInputError: The pixels are invalid, too few, or of two sizes.
-
     >>> rng = np.random.default_rng(0)
     >>> picture = rng.random((128, 128))
     >>> round(vif(picture, picture).value, 4)
@@ -233,7 +232,6 @@ def vifp(test: Array | Views, reference: Array | Picture | None = None) -> Measu
         ``value``: 1 for equal pictures, above 1 where contrast was enhanced; ``details``: ``scale_1`` and so on.
     Raises:
         MetricInputError: The pixels are invalid, too few, or of two sizes.
-
     >>> ramp = np.tile(np.linspace(0, 1, 64), (64, 1))
     >>> round(vifp(ramp, ramp).value, 5)
     1.0

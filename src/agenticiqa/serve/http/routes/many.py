@@ -36,10 +36,6 @@ _KINDS = {"batches": "batch", "audits": "audit"}
 # --- both kinds ---
 
 
-def _address(row: JobRow) -> str:
-    return f"/v1/{'audits' if row.kind == 'audit' else 'batches'}/{row.id}"
-
-
 async def _find(request: Request, state: AppState, job_id: str, owner: str | None) -> JobRow:
     kind = _KINDS[request.url.path.split("/")[2]]
     return await own_job(state, job_id, owner, (kind,), kind)
@@ -58,7 +54,7 @@ def _view(state: AppState, row: JobRow) -> BatchState:
     job = state.batch_queue.find(row.id)
     events = job.events if job is not None else row.events
     counted = [event["data"]["finished"] for event in events if event["event"] == "progress"]
-    here = _address(row)
+    here = f"/v1/{'audits' if row.kind == 'audit' else 'batches'}/{row.id}"
     results = "rows" if row.kind == "audit" else "results"
     links = {"self": here, results: f"{here}/{results}", "cancel": f"{here}/cancel"}
     if row.kind == "audit" and row.result is not None:

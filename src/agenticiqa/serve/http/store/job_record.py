@@ -102,7 +102,6 @@ class JobRecord:
             self._claim.close()
 
     def _write(self, statement: str, *values: Any) -> int:
-        """How many rows have changed."""
         with self._lock, self._connection:
             return self._connection.execute(statement, values).rowcount
 

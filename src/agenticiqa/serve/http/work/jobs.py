@@ -88,7 +88,6 @@ class ServiceJob:
             raise Cancelled(_STOPPED[self.stop_reason][0])
 
     def report(self, event: str, data: dict[str, Any]) -> None:
-        """Report a step to the listeners."""
         self.checkpoint()
         self.loop.call_soon_threadsafe(self.add_event, event, data)
 
