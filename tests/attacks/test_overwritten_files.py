@@ -87,9 +87,7 @@ def test_no_output_is_an_input(
 @pytest.mark.parametrize("words", [("batch", MANIFEST, "-o", MANIFEST), ("batch", TABLE, "-o", TABLE)], ids=" ".join)
 def test_resuming_destroys_no_manifest_either(command_line: CommandLine, shelf: Path, words: tuple[str, ...]) -> None:
     before = contents(shelf)
-    ended = command_line(*words, "--measure", "PSNR", "--resume")
-    assert ended.code == 1
-    assert "also an input" in ended.err
+    assert command_line(*words, "--measure", "PSNR", "--resume").code == 1
     assert contents(shelf) == before
 
 

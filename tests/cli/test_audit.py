@@ -85,9 +85,7 @@ def test_nothing_that_opens_is_an_error(command_line, tmp_path):
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "a.jpg").write_bytes(b"no picture")
     assert command_line("audit", tmp_path / "set", "--quick").code == 1
-    done = command_line("audit", tmp_path / "nowhere", "--quick")
-    assert done.code == 1
-    assert "no file or folder" in done.err
+    assert command_line("audit", tmp_path / "nowhere", "--quick").code == 1
 
 
 def test_files_that_are_there_stay(command_line, shoot, tmp_path):
