@@ -118,27 +118,27 @@ class AgenticIQA:
         self._graphs: dict[RunMode, Graph] = {}
 
     def keep_backend_choices(self, choices: Mapping[str, BackendChoice]) -> None:
-        """Use a choice of backends that was made for the same settings, instead of choosing again."""
+        """Take over backends by role that were chosen under the same settings."""
         self._choices.update(choices)
 
     @property
     def runs(self) -> RunStore:
-        """The record of runs; raises where there is none."""
+        """The run records. Raises RunNotFoundError where recording is off."""
         return self._record.store
 
     @property
     def home_full(self) -> HomeFullError | None:
-        """Why something about a run was not recorded, where there was no room for it."""
+        """The error of a run that could not be recorded because the disk is full; None otherwise."""
         return self._record.full
 
     @property
     def memory(self) -> MemoryBudget:
-        """What all runs of this process may take together."""
+        """The memory budget that all runs of this process share."""
         return process_budget(self.settings.pipeline.memory)
 
     @property
     def limits(self) -> ImageLimits:
-        """What is refused before a picture is decoded."""
+        """The limits on size and pixels that pictures are checked against before decoding."""
         return self.settings.pipeline.images
 
     def open_picture(self, image: PictureInput) -> LoadedImage:
@@ -260,7 +260,7 @@ class AgenticIQA:
         return cast("AgenticIQAState", asked), self.settings.with_backends({**named, **self.settings.named_backends})
 
     def forget(self, run_ids: Collection[str]) -> None:
-        """Remove runs from the record, with what is stored for resuming them."""
+        """Delete the records of these runs, with the checkpoints for resuming them."""
         self._record.forget(run_ids)
 
     # --- one run ---
@@ -423,7 +423,7 @@ class AgenticIQA:
             logger.warning("%s on the %s backend: %s", ", ".join(roles).capitalize(), choice.backend, choice.reason)
 
     def close(self) -> None:
-        """Let clients, cache and record go."""
+        """Close clients, cache and run records."""
         for client in self._made.values():
             client.close()
         self._made.clear()

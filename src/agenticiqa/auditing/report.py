@@ -202,11 +202,11 @@ class AuditReport:
         return self._summary.pictures
 
     def summary(self) -> AuditSummary:
-        """Counts of all findings; as text a table for a terminal."""
+        """Counts of all findings; ``str()`` of it is a table for a terminal."""
         return self._summary
 
     def to_rows(self) -> list[Row]:
-        """Flat rows, findings as one text."""
+        """One flat dictionary per picture; ``findings`` is one text."""
         return [table_row(row) for row in self]
 
     def to_dataframe(self) -> Any:
@@ -227,13 +227,13 @@ class AuditReport:
         return [row["path"] for row in self if wanted & row["findings"].keys()]
 
     def groups(self) -> dict[str, list[list[str]]]:
-        """Paths that belong together: ``exact``, ``near`` and ``bursts``."""
+        """Lists of paths that belong together, under ``exact``, ``near`` and ``bursts``."""
         paths = [row["path"] for row in self]
         found = {"exact": self._groups.exact, "near": self._groups.near, "bursts": self._groups.bursts}
         return {name: [[paths[place] for place in each] for each in sets] for name, sets in found.items()}
 
     def best_of_bursts(self) -> dict[str, str]:
-        """The shot to keep of each burst, and why."""
+        """The path of the shot to keep of each burst, with the reason."""
         best = self._groups.best
         return {row["path"]: best[position] for position, row in enumerate(self) if position in best}
 

@@ -158,11 +158,11 @@ class BatchResults:
         return self._summary.total - self._summary.not_done
 
     def summary(self) -> BatchSummary:
-        """How many have a result, which failed and why, what it cost."""
+        """Counts of results and failures by kind, ids of the failed, and the cost."""
         return self._summary
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Flat rows: answer, score, kind of error, cost and one column per tool, nested parts as JSON texts."""
+        """One flat dictionary per picture: answer, score, kind of error, cost, a column per tool; the rest as JSON."""
         return [dict(row) for row in flat_rows(self._lines)()]
 
     def to_dataframe(self) -> Any:

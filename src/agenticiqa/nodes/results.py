@@ -49,7 +49,7 @@ class Assessment(Result):
     """Those that are in no file, so that a notebook can show them; they are not stored with the result."""
 
     def keep_pictures(self, pictures: Mapping[str, GivenPicture]) -> None:
-        """Hold on to pictures that cannot be opened again by their names."""
+        """Keep pictures that are in no file, so that reports can show them."""
         self._pictures = {name: given for name, given in pictures.items() if not os.path.exists(name)}
 
     def open_picture(self, name: str, limits: ImageLimits) -> LoadedImage:
@@ -77,7 +77,7 @@ class Assessment(Result):
 
     @property
     def conflict(self) -> ScoreConflict | None:
-        """What tools and model read, where they contradict each other."""
+        """The scores of tools and model where they contradict each other; None otherwise."""
         return self._result().conflict
 
     @property
@@ -97,7 +97,7 @@ class Assessment(Result):
 
     @property
     def advice(self) -> list[Advice]:
-        """What to do about the picture, what matters most first; empty where nothing to mend was found."""
+        """What to do about the picture, most important first; empty where nothing was found to improve."""
         return self._result().advice
 
     def __str__(self) -> str:

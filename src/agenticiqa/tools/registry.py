@@ -81,7 +81,7 @@ class Tool:
 
     @property
     def is_predictable(self) -> bool:
-        """Our own code, whose time depends on the size of the picture alone; a plug-in may do anything."""
+        """Whether the time it takes depends on the size of the picture alone: native tools, not plug-ins."""
         return self.entry is not None and self.entry.providers[0] == "native"
 
     @property
@@ -96,7 +96,7 @@ class Tool:
 
     @property
     def strengths(self) -> tuple[str, ...]:
-        """Categories the tool is good at, those first at which it was found best."""
+        """The categories of distortion that the tool is good at, best first."""
         best = tuple(self.entry.best_at) if self.entry else ()
         return (*best, *(category for category in self.spec.good_at if category not in best))
 
@@ -112,7 +112,7 @@ class Tool:
         return f"{self.name} ({kind}): good at {', '.join(strengths) or 'no particular distortion'}. {about}."
 
     def takes(self, size: tuple[int, int] | None) -> bool:
-        """Whether a picture of (width, height) is neither too small nor too large; None: not known yet."""
+        """Whether a picture of this (width, height) can be measured; True where ``size`` is None."""
         if size is None:
             return True
         height, width = self.spec.minimum_size
@@ -161,7 +161,7 @@ class ToolRegistry:
         return all(tool.spec.bytes_per_pixel <= LOW_MEMORY_BYTES for tool in self.all())
 
     def known_names(self) -> list[str]:
-        """Of all tools, whether or not they can run here."""
+        """Names of all tools, whether or not they can run here."""
         return [*self.names(), *self.unavailable]
 
     def names(self) -> list[str]:
@@ -266,7 +266,7 @@ class _DefaultRegistry(ToolRegistry):
 
     @property
     def are_low_memory(self) -> bool:
-        # Known without importing a metric: only what was installed or fetched on top is hungry.
+        # Known without importing a metric: only installed or fetched tools need more.
         return not has_memory_intensive_tools(self._folder) and not _entry_points()
 
     def known_names(self) -> list[str]:
@@ -277,7 +277,7 @@ _registry = lru_cache(maxsize=8)(_DefaultRegistry)
 
 
 def build_registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
-    """Look up afresh what runs here."""
+    """A registry of what runs here now, without the cache of :func:`default_registry`."""
     calibrations = _calibrations(settings)
     tools, unavailable = [], {}
     for entry in load_catalogue().values():

@@ -90,7 +90,7 @@ class MetricSpec:
 
     bytes_per_pixel: float = 200
     """What measuring takes at its peak, beside the decoded pictures (`python benchmarks/speed/tool_memory.py`); the
-    default is that of a hungry tool."""
+    default is that of a memory-intensive tool."""
 
     max_megapixels: float | None = None
     """Larger pictures are refused, because measuring them would fill the memory. None: no limit of its own."""
@@ -131,7 +131,7 @@ def declared(name: str) -> MetricSpec:
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """One number, the map it was pooled from where there is one, and the parts that explain it."""
+    """A metric's value, its map where there is one, and named partial results in ``details``."""
 
     value: float
     map: FloatArray | None = None
