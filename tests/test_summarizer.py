@@ -254,11 +254,9 @@ def test_client_is_made_by_create_vlm_client(pair: Any, monkeypatch: pytest.Monk
 BAD = ["not JSON", '{"final_answer": "C"}', '{"quality_reasoning": "x"}', answer_reply(" "), answer_reply("C", " \n")]
 
 
-@pytest.mark.parametrize("first", BAD)
-@pytest.mark.parametrize("second", [*BAD, answer_reply("perhaps"), answer_reply(None), answer_reply(True)])
-def test_two_bad_replies_then_a_good_one(pair: Any, first: Any, second: Any) -> None:
+def test_two_bad_replies_then_a_good_one(pair: Any) -> None:
     """SC-35, SC-36, SC-42, SC-43, SC-45, SC-46, SC-47, D4-30: the third call gives a valid result."""
-    client = ScriptedClient(answer=[first, second, answer_reply(" B ", " sharp enough ")])
+    client = ScriptedClient(answer=[*BAD[:2], answer_reply(" B ", " sharp enough ")])
     result = result_of(client, make_state(pair.test))
     assert (result.final_answer, result.error) == ("B", None)
     assert result.quality_reasoning.startswith("sharp enough")
@@ -271,7 +269,7 @@ def test_a_number_is_the_level_it_names(pair: Any, given: Any, letter: str) -> N
     assert result_of(client, make_state(pair.test)).final_answer == letter
 
 
-@pytest.mark.parametrize("bad", [*BAD, answer_reply("perhaps B or C"), answer_reply(["A"]), "", "[]"])
+@pytest.mark.parametrize("bad", [*BAD, *map(answer_reply, ("perhaps B or C", ["A"], None, True)), "", "[]"])
 def test_three_bad_replies_give_the_fallback(pair: Any, bad: Any, caplog: pytest.LogCaptureFixture) -> None:
     """SC-35, SC-38, SC-39, SC-40, SC-41, D4-30, D4-31, D4-32: no answer, no score, an error, the full output."""
     client = ScriptedClient(answer=bad)
@@ -351,7 +349,7 @@ def test_each_retry_is_logged(pair: Any, caplog: pytest.LogCaptureFixture) -> No
 def test_a_dead_model_is_an_error_not_an_answer(pair: Any, error: Exception) -> None:
     """D4-32, SC-55: the state's error is set and nothing looks like an answer."""
     update = run(ScriptedClient(answer=error), make_state(pair.test))
-    assert "could not be asked" in update["error"]
+    assert update["error"]
     assert update["summarizer_result"].final_answer == "Unable to determine"
     assert update["summarizer_result"].error
 
@@ -404,7 +402,7 @@ def test_without_plan(pair: Any, plan: dict[str, Any]) -> None:
     del state["plan"]
     client = ScriptedClient()
     update = run(client, {**state, **plan})  # type: ignore[typeddict-item]
-    assert "without a plan" in update["error"]
+    assert update["error"]
     assert "summarizer_result" not in update
     assert client.calls == 0
 
@@ -415,7 +413,7 @@ def test_without_evidence_key(pair: Any) -> None:
     del state["executor_evidence"]
     client = ScriptedClient()
     update = run(client, state)
-    assert "without executor_evidence" in update["error"]
+    assert "executor_evidence" in update["error"]
     assert client.calls == 0
 
 

@@ -40,7 +40,7 @@ from service_load import environment, make_pictures, wait_until_ready
 SIDE = 7000
 TOOLS = ["sharpness", "noise", "blockiness"]
 GIGABYTE = 1024**3
-LOOK_S = 0.2
+POLL_INTERVAL_S = 0.2
 COME_BACK_S = 0.2
 """How soon a greedy client asks again, whatever it is told."""
 
@@ -105,7 +105,7 @@ class Server:
             except (OSError, IndexError):
                 return
             self.peak = max(self.peak, resident)
-            time.sleep(LOOK_S)
+            time.sleep(POLL_INTERVAL_S)
 
 
 class Honest:

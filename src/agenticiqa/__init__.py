@@ -40,7 +40,7 @@ __all__ = [
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # Importing the package must cost nothing: LangGraph alone takes most of a second. A name is imported when it is used.
-_OFFERED = {
+_EXPORTS = {
     "agenticiqa.api.assessor": "AgenticIQA",
     "agenticiqa.api.verbs": "aassess acompare ameasure assess compare measure stream",
     "agenticiqa.auditing.report": "AuditReport",
@@ -55,7 +55,7 @@ _OFFERED = {
     "agenticiqa.tools.registry": "Tool",
     "agenticiqa.vlm_client": "ModelReply ModelRequest Provider Readiness VLMClient",
 }
-_MODULES = {name: module for module, names in _OFFERED.items() for name in names.split()}
+_MODULES = {name: module for module, names in _EXPORTS.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

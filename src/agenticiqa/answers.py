@@ -43,7 +43,6 @@ def parse_options(text: str) -> dict[str, str]:
 
 
 def question_without_options(text: str) -> str:
-    """The question alone."""
     return split_question(text)[0]
 
 
@@ -87,9 +86,7 @@ def _letter(mark: re.Match[str]) -> str:
 
 
 def _with_texts(marks: Sequence[re.Match[str]], text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Each mark with the text up to the next one, without what belongs to the list rather than to the option: commas,
-    the next bullet, a closing bracket.
-    """
+    """Each mark with the text up to the next one, without punctuation and brackets of the list."""
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=False):
         option = re.sub(r"[\s,;]*(?:\n\s*[-*•])?\s*$", "", text[mark.end() : end].strip())
         unopened = option.endswith(")") and option.count(")") > option.count("(")
@@ -255,7 +252,7 @@ _RANGE = re.compile(
 _OUT_OF = re.compile(rf"\bout\s+of\s+(?:a\s+)?{_NUMBER}\b|(?<![\w/])/\s*(\d+)\b", re.IGNORECASE)
 _PERCENT = re.compile(r"%|\bper\s?cent(?:age)?\b", re.IGNORECASE)
 _STARS = re.compile(rf"\b(?:{_NUMBER}[\s-])?stars?\b", re.IGNORECASE)
-_OURS = (1.0, 5.0)
+_OWN_SCALE = (1.0, 5.0)
 
 
 @dataclass(frozen=True)
@@ -298,10 +295,10 @@ def asked_scale(query: str) -> Scale | None:
         return Scale(0, 100, "%")
     if found := _RANGE.search(query):
         low, high = sorted((_number(found[1]), _number(found[2])))
-        return Scale(low, high) if high > low and (low, high) != _OURS else None
+        return Scale(low, high) if high > low and (low, high) != _OWN_SCALE else None
     if found := _OUT_OF.search(query):
         high = _number(found[1] or found[2])
-        return Scale(0 if high >= 100 else 1, high) if high > 1 and high != _OURS[1] else None
+        return Scale(0 if high >= 100 else 1, high) if high > 1 and high != _OWN_SCALE[1] else None
     return None
 
 

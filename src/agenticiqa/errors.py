@@ -10,17 +10,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_TO_A_CLIENT: ContextVar[bool] = ContextVar("agenticiqa_errors_to_a_client", default=False)
+_FOR_CLIENT: ContextVar[bool] = ContextVar("agenticiqa_errors_to_a_client", default=False)
 
 
 @contextmanager
 def client_messages() -> Iterator[None]:
     """Inside, errors are worded for clients, who have no terminal here: without what only the operator can do."""
-    token = _TO_A_CLIENT.set(True)
+    token = _FOR_CLIENT.set(True)
     try:
         yield
     finally:
-        _TO_A_CLIENT.reset(token)
+        _FOR_CLIENT.reset(token)
 
 
 # One slash: what a path makes of an address. Two letters before it: a Windows drive has one.
@@ -75,8 +75,7 @@ class AgenticIQAError(Exception):
 
     @property
     def message(self) -> str:
-        """What happened."""
-        if not self.operator_detail or _TO_A_CLIENT.get():
+        if not self.operator_detail or _FOR_CLIENT.get():
             return self._message
         return f"{self._message.removesuffix('.')}: {self.operator_detail}."
 
@@ -85,7 +84,7 @@ class AgenticIQAError(Exception):
         self._message, self.operator_detail = text, ""
 
     def __str__(self) -> str:
-        hint = self.client_hint if _TO_A_CLIENT.get() and self.client_hint is not None else self.hint
+        hint = self.client_hint if _FOR_CLIENT.get() and self.client_hint is not None else self.hint
         return f"{self.message} {hint}".strip()
 
     @property

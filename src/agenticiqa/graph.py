@@ -168,10 +168,18 @@ def run_pipeline(  # noqa: PLR0913 - each says what it is
     graph: Graph | None = None,
     thread_id: str | None = None,
 ) -> AgenticIQAState:
-    """Answer one question about one picture and return the final state.
+    """Answer one question about one picture and return the final state of the graph.
 
-    Without a context of the caller's own, the configuration counts as everywhere: settings, cache, log file. The limit
-    of replans, mode and what is left out are the configured ones where none are given.
+    Args:
+        query, image_path, reference_path, options, regions, mode, without: As for :func:`agenticiqa.assess`.
+        max_replan_iterations: How often the agents may plan again. Values left out are the configured ones.
+        context: Settings, clients, tools and cache; by default those of the configuration.
+        graph: A compiled graph; by default that of the mode.
+        thread_id: The checkpointer's thread, where the graph has a checkpointer.
+    Returns:
+        The state with ``plan``, ``executor_evidence`` and ``summarizer_result``.
+    Raises:
+        AgenticIQAError: The picture, the configuration or a model fails.
     """
     used = context or configured_context()
     pipeline = used.settings.pipeline

@@ -279,7 +279,7 @@ class Provider:
 
 # --- names of the design documents that live in the providers' modules ---
 
-_ELSEWHERE = {
+_LAZY_EXPORTS = {
     "AnthropicVLMClient": "agenticiqa.models.anthropic",
     "OpenAIVLMClient": "agenticiqa.models.openai",
     **dict.fromkeys(("BackendChoice", "choose_backend", "create_vlm_client"), "agenticiqa.models.backends"),
@@ -287,6 +287,6 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ELSEWHERE:
+    if name not in _LAZY_EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_ELSEWHERE[name]), name)
+    return getattr(import_module(_LAZY_EXPORTS[name]), name)

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from agenticiqa import AgenticIQA
-from agenticiqa.embedded.looking import REMEMBERED, Looker
+from agenticiqa.embedded.looking import MAX_CACHED, Looker
 from agenticiqa.nodes import run_context
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.runtime.config import ROLES
@@ -55,13 +55,13 @@ def test_a_run_takes_its_pictures_with_it(pair, monkeypatch, no_collector):
 
 @pytest.mark.hard
 def test_fewer_large_pictures_are_remembered(tmp_path, monkeypatch):
-    monkeypatch.setattr("agenticiqa.embedded.looking.REMEMBERED_PIXELS", 2 * 64 * 64)
+    monkeypatch.setattr("agenticiqa.embedded.looking.MAX_CACHED_PIXELS", 2 * 64 * 64)
     looker = Looker(load_vision())
     seen = []
-    for number in range(2 * REMEMBERED):
+    for number in range(2 * MAX_CACHED):
         pixels = np.full((64, 64, 3), 10 * number, np.uint8)
         Image.fromarray(pixels).save(tmp_path / f"{number}.png")
         seen.append(looker.look(load_image(tmp_path / f"{number}.png")))
         assert looker.look(seen[-1].image) is seen[-1], "the newest one is remembered"
-    kept = [look for look in seen if any(look is each for each in looker._seen.values())]
+    kept = [look for look in seen if any(look is each for each in looker._cache.values())]
     assert kept == seen[-3:]

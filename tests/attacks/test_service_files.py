@@ -67,8 +67,7 @@ def test_a_full_disk_is_told_and_gone_when_there_is_room_again(
             client.post("/v1/batches", json={"samples": [{"sample_id": "1", "image": {"example": "dandelion"}}]}),
         ]
         for refused in refusals:
-            problem = is_problem(refused, 507, "storage_full")
-            assert "no room" in problem["detail"]
+            is_problem(refused, 507, "storage_full")
             assert "sqlite" not in refused.text
             assert refused.headers["retry-after"]
         unready = is_problem(client.get("/readyz"), 503, "not_ready")
@@ -115,7 +114,7 @@ def test_a_service_cannot_begin_without_room(tmp_path: Path, monkeypatch: pytest
         raise sqlite3.OperationalError("database or disk is full")
 
     monkeypatch.setattr("agenticiqa.serve.http.store.job_record.open_database", full)
-    with pytest.raises(HomeFullError, match="no room"):
+    with pytest.raises(HomeFullError):
         JobRecord(tmp_path / "service.sqlite")
 
 

@@ -125,14 +125,14 @@ def test_tables(report, tmp_path):
     assert table.set_index("path").loc["strip.png", "findings"] == "grayscale, odd_aspect_ratio"
     for name in ("a.csv", "a.jsonl"):
         report.save(tmp_path / name)
-        with pytest.raises(OutputError, match="there already"):
+        with pytest.raises(OutputError):
             report.save(tmp_path / name)
     assert list(pandas.read_csv(tmp_path / "a.csv")["path"]) == list(table["path"])
     assert list(pandas.read_csv(tmp_path / "a.csv")["width"].dropna()) == list(table["width"].dropna())
     lines = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
     assert len(lines) == 11
     assert lines == list(report)
-    with pytest.raises(OutputError, match="not written as"):
+    with pytest.raises(OutputError):
         report.save(tmp_path / "a.xlsx")
 
 
@@ -143,9 +143,9 @@ def test_links_and_nothing_else(report, shoot, tmp_path):
     assert linked == ["astronaut.png", "cat.png", "coffee_1.jpg", "strip.png"]
     assert (tmp_path / "best" / "cat.png").resolve() == (shoot / "cat.png").resolve()
     assert {path: path.stat().st_mtime_ns for path in shoot.rglob("*")} == before
-    with pytest.raises(OutputError, match="not empty"):
+    with pytest.raises(OutputError):
         report.link_best(tmp_path / "best")
-    with pytest.raises(OutputError, match="which is audited"):
+    with pytest.raises(OutputError):
         report.link_best(shoot / "best")
 
 
@@ -155,7 +155,7 @@ def test_a_list_of_pictures(shoot):
 
 
 def test_an_unknown_finding_is_an_error(report):
-    with pytest.raises(ConfigError, match="no finding 'blury'"):
+    with pytest.raises(ConfigError, match="blury"):
         report.with_finding("blury")
 
 

@@ -167,7 +167,7 @@ def test_limits_by_provider():
 
 @pytest.mark.parametrize("text", ["fast", "0", "-5", "openai=", "inf", "nan"])
 def test_unusable_limit(text):
-    with pytest.raises(ConfigError, match="not a limit"):
+    with pytest.raises(ConfigError):
         parse_limit(text)
 
 

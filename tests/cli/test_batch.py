@@ -101,7 +101,9 @@ def test_unusable_options(run, manifest, options, words):
 
 
 def test_output_is_needed(run, manifest):
-    assert "--output is missing" in run("batch", str(manifest)).err
+    done = run("batch", str(manifest))
+    assert done.code == 2
+    assert "--output" in done.err
 
 
 # --- with models ---
@@ -216,10 +218,9 @@ def test_results_on_standard_output_stand_in_the_order_of_the_manifest(run, mani
     done = run("batch", str(manifest), "-o", "-", "--measure", "PSNR", "--workers", "2")
     assert done.code == 0, done.err
     assert [json.loads(line)["sample_id"] for line in done.out.splitlines()] == ["s0", "s1", "s2", "s3"]
-    assert "4 of 4 samples have a result: the output" in done.err
     assert list(folder.iterdir()) == []
     for option in ("--resume", "--overwrite", "--json"):
-        assert "--output - prints JSON Lines" in run("batch", str(manifest), "-o", "-", option).err
+        assert run("batch", str(manifest), "-o", "-", option).code == 2
 
 
 @pytest.mark.hard
@@ -234,7 +235,7 @@ def test_reader_that_has_seen_enough_ends_the_batch(environment, tmp_path, folde
     assert json.loads(process.stdout.readline())["sample_id"] == "s0"
     process.stdout.close()
     assert process.stderr is not None
-    assert "Nobody reads standard output" in process.stderr.read()
+    assert "Standard output was closed by its reader" in process.stderr.read()
     assert process.wait(timeout=60) == 141
 
 
@@ -252,7 +253,7 @@ def test_csv_by_name_with_its_lines_beside_it(run, manifest, folder):
     ]
     lines = records(folder / "r.csv.jsonl")
     assert [float(row["PSNR"]) for row in rows[:4]] == [line["measurements"][0]["raw"] for line in lines[:4]]
-    assert "is there already" in run("batch", str(manifest), *options).err
+    assert run("batch", str(manifest), *options).code == 1
     (manifest.parent / "late.png").write_bytes((manifest.parent / "noisy0.png").read_bytes())
     assert run("batch", str(manifest), *options, "--resume", "--json").json["done_earlier"] == 4
     with (folder / "r.csv").open(newline="", encoding="utf-8") as file:

@@ -107,7 +107,7 @@ def test_tools_list_and_show(run):
     assert run("tools", "show", "ms_ssim", "--json").json["name"] == "MS-SSIM"
     done = run("tools", "show", "nonsense")
     assert done.code == 1
-    assert "Tools that run here" in done.err
+    assert "PSNR" in done.err
 
 
 def test_measure_json_has_the_documented_keys(run, pictures):
@@ -153,8 +153,8 @@ def test_measure_takes_patterns_and_lists_and_writes_what_the_output_s_name_says
         assert [float(row["raw"]) for row in csv.DictReader(file)][1] == pytest.approx(100)
     assert run("measure", *pictures, "--tool", "sharpness", "-o", "m.jsonl").code == 0
     assert len((folder / "m.jsonl").read_text().splitlines()) == 2
-    assert "contradict" in run("measure", *pictures, "--json", "-o", "m.csv").err
-    assert "not written as .txt" in run("measure", *pictures, "-o", "m.txt").err
+    assert run("measure", *pictures, "--json", "-o", "m.csv").code == 2
+    assert ".txt" in run("measure", *pictures, "-o", "m.txt").err
 
 
 def test_sizes_that_differ_are_refused_unless_resizing_was_asked_for(run, pictures, tmp_path: Path):

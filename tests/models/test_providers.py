@@ -158,7 +158,7 @@ def test_a_third_party_backend(plug_in):
 
 
 def test_a_plug_in_that_gives_something_else(plug_in):
-    with pytest.raises(BackendUnavailableError, match="does not give"):
+    with pytest.raises(BackendUnavailableError):
         find_provider("broken")
 
 

@@ -61,7 +61,7 @@ def test_an_unusable_reply_is_asked_for_again_and_then_no_answer(assessor, pair)
 def test_a_model_that_cannot_be_asked_is_an_error(assessor, pair) -> None:
     result = assessor(ScriptedClient(direct=RateLimitError("slow down"))).assess(pair.test, RATE, mode="direct")
     assert result.status == "error"
-    assert "slow down" in result.error
+    assert result.metadata["error_kind"] == "rate_limit"
 
 
 def test_the_embedded_backend_answers_directly(isolated, pair) -> None:

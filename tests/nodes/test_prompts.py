@@ -91,7 +91,7 @@ def test_a_batch_does_not_take_results_of_other_prompts(isolated, folder: Path, 
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [
-        ("scoring.txt", "Rate {picture}.\nUser:\n{query}", r"field \{picture\} that nobody fills in"),
+        ("scoring.txt", "Rate {picture}.\nUser:\n{query}", r"field \{picture\} that is not filled in"),
         ("scoring.txt", "Rate it.\nUser:\nGo on.", r"lacks the field \{query\}"),
         ("selection.txt", "Choose.\nUser:\n{query} {objects}", r"lacks the field \{tools\}"),
         ("scoring.txt", "User:\n{query}", "lacks a system text"),

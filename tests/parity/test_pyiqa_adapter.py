@@ -64,7 +64,7 @@ def test_unreachable_weights_are_explained(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr("torch.hub.urlopen", refuse)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     adapter = pyiqa_adapter.adapted("hyperiqa", spec("HyperIQA", "NR"), PyiqaSettings(device="cpu"))
-    with pytest.raises(ToolUnavailableError, match="could not be loaded by pyiqa") as caught:
+    with pytest.raises(ToolUnavailableError) as caught:
         adapter.measure(np.asarray(TEST))
     assert "tools fetch hyperiqa" in caught.value.hint
     assert not pyiqa_adapter.marker_path(tmp_path, "hyperiqa").exists()

@@ -137,5 +137,5 @@ def test_the_pipeline_runs_with_the_adapter_and_names_it(tuned, data: Path, tiny
 
 
 def test_a_folder_without_an_adapter_is_refused(tiny_qwen: Path, tmp_path: Path) -> None:
-    with pytest.raises(BackendUnavailableError, match="holds no adapter"):
+    with pytest.raises(BackendUnavailableError):
         QwenVLMClient("qwen2.5-vl-local", str(tiny_qwen), settings_with(tmp_path, tiny_qwen))

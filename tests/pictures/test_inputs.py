@@ -255,7 +255,7 @@ def test_several_pictures_in_one_tensor_are_not_one() -> None:
 )
 def test_samples_without_a_white_are_refused(kind: Any) -> None:
     given = given_picture(np.zeros((8, 8), kind))
-    with pytest.raises(ImageFormatError, match="white is not defined"):
+    with pytest.raises(ImageFormatError):
         given.open(LIMITS)
 
 
@@ -263,7 +263,7 @@ def test_samples_without_a_white_are_refused(kind: Any) -> None:
 def test_floats_out_of_range_are_refused(value: float) -> None:
     samples = np.full((8, 8, 3), 0.5)
     samples[3, 4, 1] = value
-    with pytest.raises(ImageFormatError, match="floats from") as caught:
+    with pytest.raises(ImageFormatError) as caught:
         opened(samples)
     assert "0 (black) to 1 (white)" in str(caught.value.hint)
 

@@ -66,7 +66,7 @@ def test_thumbnails_beside_the_page(tmp_path):
     assert "thumbnails-0" not in page
     assert (tmp_path / "sheet_thumbnails" / "0" / "0.jpg").read_bytes() == b"a small file"
     assert not (tmp_path / "sheet_thumbnails" / "0" / "1.jpg").exists()
-    with pytest.raises(OutputError, match="there already"):
+    with pytest.raises(OutputError):
         write(tmp_path / "sheet.html", pictures, thumbnails="folder")
 
 

@@ -172,12 +172,12 @@ def test_answers_are_compared_by_mcnemar(tmp_path):
 
 
 def test_other_samples_cannot_be_compared(tmp_path):
-    with pytest.raises(EvaluationError, match="no sample in common"):
+    with pytest.raises(EvaluationError):
         run(tmp_path, many(), [scored("z", 1.0, 1.0)])
 
 
 def test_other_opinions_cannot_be_compared(tmp_path):
-    with pytest.raises(EvaluationError, match="another opinion"):
+    with pytest.raises(EvaluationError):
         run(tmp_path, many(), [scored("s0", 1.0, 1.0)])
 
 

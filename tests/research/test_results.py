@@ -124,7 +124,7 @@ def test_broken_files_say_where(tmp_path, text, message):
 
 
 def test_a_file_that_is_not_there():
-    with pytest.raises(EvaluationError, match="cannot be read"):
+    with pytest.raises(EvaluationError):
         read_results("nowhere.jsonl")
 
 

@@ -121,7 +121,7 @@ def test_right_and_wrong_choices_and_runs_that_nobody_judged(tmp_path: Path, run
 def test_a_tool_that_does_not_run_here_cannot_be_told(tmp_path: Path, run_line) -> None:
     line, _ = run_line(mos=3.0)
     line["executor_evidence"]["selected_tools"] = {"Global": {"Blurs": "QAlign"}}
-    with pytest.raises(EvaluationError, match="cannot be told again"):
+    with pytest.raises(EvaluationError):
         build(tmp_path, line)
 
 
@@ -164,6 +164,6 @@ def test_the_command_tells_what_it_wrote(command_line, tmp_path: Path, picture: 
     command = ("tuning-data", str(manifest), "--output", "data", "--scale", "1,5", "--held-out", "0")
     done = command_line(*command)
     assert "train.jsonl: 1 conversations (summarizer direct 1)" in done.out
-    assert "left out: 1 because nobody's opinion is known" in done.out
+    assert "left out: 1 because no opinion score is known" in done.out
     assert command_line(*command).code == 2
     assert command_line(*command, "--overwrite", "--json").code == 0

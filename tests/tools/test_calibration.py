@@ -126,7 +126,7 @@ def test_a_malformed_file_is_a_typed_error(tmp_path: Path, text: str) -> None:
 
 
 def test_a_missing_file_is_a_typed_error(tmp_path: Path) -> None:
-    with pytest.raises(CalibrationError, match="cannot be read"):
+    with pytest.raises(CalibrationError):
         load_calibrations(tmp_path / "none.yaml")
 
 

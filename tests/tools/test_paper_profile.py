@@ -124,7 +124,7 @@ def test_a_pool_of_ones_own(tmp_path: Path) -> None:
     registry = build_registry(settings, tmp_path)
     assert sorted(registry.names()) == ["SSIM", "noise"]
     assert registry.unavailable["PSNR"] == "tools.deny names it"
-    with pytest.raises(ConfigError, match="'SSIMM', which nobody knows"):
+    with pytest.raises(ConfigError, match="unknown tool 'SSIMM'"):
         build_registry(ToolSettings(deny=("SSIMM",)), tmp_path)
 
 

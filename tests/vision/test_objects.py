@@ -159,7 +159,7 @@ def test_weights_that_opencv_cannot_read_are_refused(weights, monkeypatch):
         name, content = getattr(objects, place)[0], place.encode()
         (weights / name).write_bytes(content)
         monkeypatch.setattr(objects, place, (name, hashlib.sha256(content).hexdigest()))
-    with pytest.raises(BackendUnavailableError, match="cannot read the object detector") as caught:
+    with pytest.raises(BackendUnavailableError) as caught:
         load_detector()
     assert "Uninstall some-weights" in caught.value.hint
 

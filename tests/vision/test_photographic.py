@@ -9,7 +9,13 @@ import pytest
 
 from agenticiqa.vision.network import load_vision
 from agenticiqa.vision.picture_facts import facts_of
-from agenticiqa.vision.scene import MEANT, Reading, adjusted_by_facts, adjusted_by_focus, looks_blurred_by_focus
+from agenticiqa.vision.scene import (
+    INTENDED_BLUR_CHANCE,
+    Reading,
+    adjusted_by_facts,
+    adjusted_by_focus,
+    looks_blurred_by_focus,
+)
 from agenticiqa.vocabulary import CATEGORIES
 
 SOFT = (0.3, 0.4, 0.2, 0.1, 0.0)
@@ -31,8 +37,8 @@ def focus(sharp: int, rest: float) -> np.ndarray:
 def test_a_sharp_part_before_a_soft_rest_is_no_blur(reading):
     assert looks_blurred_by_focus(reading)
     found = adjusted_by_focus(reading, focus(6, 0.02))
-    assert found.presence("Blurs") == pytest.approx(MEANT)
-    assert max(found.flaws["out_of_focus"], found.flaws["blurry"]) <= MEANT
+    assert found.presence("Blurs") == pytest.approx(INTENDED_BLUR_CHANCE)
+    assert max(found.flaws["out_of_focus"], found.flaws["blurry"]) <= INTENDED_BLUR_CHANCE
     assert found.severity_probabilities["Blurs"][2] / found.severity_probabilities["Blurs"][1] == pytest.approx(0.5)
 
 

@@ -59,7 +59,7 @@ def spelled_out(function: F) -> F:
 
 
 def in_thread(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """The same function for programs with an event loop; a wrong argument raises when it is called."""
+    """A coroutine function that runs ``function`` in a thread; a wrong argument raises when it is called."""
     signature = inspect.signature(function)
 
     @wraps(function)
@@ -68,5 +68,5 @@ def in_thread(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
         return asyncio.to_thread(function, *args, **kwargs)
 
     call.__name__ = call.__qualname__ = f"a{function.__name__}"
-    call.__doc__ = f"``{function.__name__}`` for programs with an event loop."
+    call.__doc__ = f"``{function.__name__}`` as a coroutine: the same arguments, result and errors."
     return call

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from typing_extensions import Unpack
 
 from agenticiqa.api.arguments import AssessOptions, in_thread, spelled_out
-from agenticiqa.api.interrupts import telling
+from agenticiqa.api.interrupts import set_on_interrupt
 from agenticiqa.api.run_result import Recorder, assessment_from
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, HomeFullError
 from agenticiqa.models.backends import BackendChoice
@@ -56,16 +56,25 @@ class RunInterrupted(KeyboardInterrupt):
 
 
 class AgenticIQA:
-    """Assesses pictures with one configuration; keeps clients, cache and record open between questions.
+    """Assesses pictures with one configuration; keeps clients, cache and run records open between questions.
 
-    ``record=False`` writes nothing to disk: no run record, no cache, no log. Otherwise all three live in the home
-    folder (docs/running/configuration.md); a home that cannot be written costs them, with a warning, never the answer.
+    Args:
+        backend: The model for all roles; by default the configured one, or the embedded model.
+        profile: ``"paper"`` takes the conditions of the AgenticIQA paper: its tools, calibrations and thresholds.
+        settings: Ready settings, instead of ``config_dir``, ``overrides`` and ``profile``.
+        config_dir: A folder with configuration files (docs/running/configuration.md).
+        overrides: Settings by dotted name, such as ``{"pipeline.tools.max_workers": 2}``.
+        clients: Ready clients by role (``planner``, ``executor``, ``summarizer``).
+        tools: The tools to measure with, instead of all that run here.
+        only_allowed_roots: Refuse pictures outside ``allowed_roots``, for programs that take paths from users.
+        record: Keep run records, cache and log in the home folder; False writes nothing to disk.
+    Raises:
+        ConfigError: The configuration cannot be used, or the arguments contradict each other.
 
-    ``profile="paper"`` takes the conditions of the AgenticIQA paper: its tools, printed calibrations and thresholds.
-
-    Parameters beyond the configuration are for callers that bring their own parts: ``clients`` maps a role
-    (``planner``, ``executor``, ``summarizer``) to a ready client, ``tools`` replaces the measuring tools. A program
-    that takes paths from strangers sets ``only_allowed_roots``: pictures outside ``allowed_roots`` are then refused.
+    >>> from PIL import Image
+    >>> with AgenticIQA("embedded", record=False) as assessor:
+    ...     assessor.assess(Image.new("RGB", (96, 96), "grey")).status
+    'ok'
     """
 
     def __init__(
@@ -109,35 +118,43 @@ class AgenticIQA:
         self._graphs: dict[RunMode, Graph] = {}
 
     def keep_backend_choices(self, choices: Mapping[str, BackendChoice]) -> None:
-        """Use a choice of backends that was made for the same settings, instead of choosing again."""
+        """Take over backends by role that were chosen under the same settings."""
         self._choices.update(choices)
 
     @property
     def runs(self) -> RunStore:
-        """The record of runs; raises where there is none."""
+        """The run records. Raises RunNotFoundError where recording is off."""
         return self._record.store
 
     @property
     def home_full(self) -> HomeFullError | None:
-        """Why something about a run was not recorded, where there was no room for it."""
+        """The error of a run that could not be recorded because the disk is full; None otherwise."""
         return self._record.full
 
     @property
     def memory(self) -> MemoryBudget:
-        """What all runs of this process may take together."""
+        """The memory budget that all runs of this process share."""
         return process_budget(self.settings.pipeline.memory)
 
     @property
     def limits(self) -> ImageLimits:
-        """What is refused before a picture is decoded."""
+        """The limits on size and pixels that pictures are checked against before decoding."""
         return self.settings.pipeline.images
 
     def open_picture(self, image: PictureInput) -> LoadedImage:
-        """Decode a picture under the same limits, and from the same folders, as a run would."""
+        """Decode a picture under the limits, and from the folders, that apply to a run.
+
+        Raises:
+            ImageError: It cannot be read, or is refused.
+        """
         return self._given(image).open(self.limits)
 
     def picture_size(self, image: PictureInput) -> Size:
-        """(width, height), from the header where that is possible, under the same conditions."""
+        """(width, height), from the header where that is possible.
+
+        Raises:
+            ImageError: It cannot be read, or is refused.
+        """
         given = self._given(image)
         return given.peek(self.limits) if given.peek else given.open(self.limits).size
 
@@ -155,13 +172,13 @@ class AgenticIQA:
     ) -> Assessment:
         """Answer one question about one picture.
 
-        A reference has the picture's size; ``align="resize"`` scales the picture to it, and regions then count in the
-        reference's pixels. ``mode="direct"`` asks the model alone; ``without`` leaves parts of the agents' work out
-        (``planner``, ``executor``, ``tools``, ``detection``, ``analysis``, ``fusion``, ``replan``). Where they are not
-        given, the configuration's count.
-
-        Arguments of a wrong kind raise. Whatever goes wrong with a picture or a model is in the result, whose status is
-        then ``error``.
+        Args:
+            run_id: The id to record the run under; by default a new one.
+            image, query, on_event, options: As for :func:`agenticiqa.assess`. Values left out are the configured ones.
+        Returns:
+            The answer with its evidence. A picture or model that fails gives the status ``error``, not an exception.
+        Raises:
+            TypeError: An argument is unknown or of a wrong type.
         """
         return _last(self._start(image, query, options, run_id), on_event)
 
@@ -174,9 +191,9 @@ class AgenticIQA:
         run_id: str | None = None,
         **options: Unpack[AssessOptions],
     ) -> Generator[PipelineEvent | Assessment, None, None]:
-        """:meth:`assess` as it happens: every step of the agents, and last the result.
+        """Run :meth:`assess`, and yield every step of the agents as it ends, last the result.
 
-        Closing the generator interrupts the run; it can be resumed.
+        Closing the generator interrupts the run; :meth:`resume` continues it.
         """
         return self._start(image, query, options, run_id)
 
@@ -189,7 +206,10 @@ class AgenticIQA:
         query: str = DEFAULT_QUERY,
         on_event: SideListener | None = None,
     ) -> Comparison:
-        """Which of two pictures is better, how sure that is, where they differ, and why."""
+        """Find out which of two pictures is better; arguments and result as for :func:`agenticiqa.compare`.
+
+        ``on_event`` is called with the side, A or B, and every step of its assessment.
+        """
         from agenticiqa.api.comparison import compare_pictures
 
         return compare_pictures(self, image_a, image_b, reference=reference, query=query, on_event=on_event)
@@ -201,34 +221,46 @@ class AgenticIQA:
     # --- recorded runs ---
 
     def resume(self, run_id: str, *, on_event: EventListener | None = None) -> Assessment:
-        """Continue an interrupted run at the node where it stopped; try a failed one again; return an answered one.
+        """Continue an interrupted run at the node where it stopped; repeat a failed one; return an answered one.
 
-        Where its backends were named, it goes on with those, unless this assessor's were named as well.
+        Args:
+            run_id: The run's id, or an unambiguous beginning of it.
+            on_event: Called with every step.
+        Returns:
+            The result. The run keeps the backends that were named for it, unless this assessor names its own.
+        Raises:
+            RunNotFoundError: There is no such run.
         """
         record = self.runs.find(run_id)
         if record.result is not None and record.status != "error":
             return Assessment.model_validate(record.result)
         self._record.keep(lambda store: store.begin_again(record.id))
         state, settings = self._recorded(record)
-        return _last(self._carry_out(record.id, state, {}, settings, resume=True), on_event)
+        return _last(self._run_steps(record.id, state, {}, settings, resume=True), on_event)
 
     def replay(self, run_id: str, *, on_event: EventListener | None = None) -> tuple[RunRecord, Assessment]:
-        """Ask the recorded question again; returns the old record and the new result."""
+        """Ask the question of a recorded run again.
+
+        Args:
+            run_id: The run's id, or an unambiguous beginning of it.
+            on_event: Called with every step.
+        Returns:
+            The old record and the new result.
+        Raises:
+            RunNotFoundError: There is no such run.
+        """
         record = self.runs.find(run_id)
         state, settings = self._recorded(record)
         return record, _last(self._begin(new_run_id(), state, {}, settings), on_event)
 
     def _recorded(self, record: RunRecord) -> tuple[AgenticIQAState, Settings]:
-        """What was asked, and under which settings it is asked again.
-
-        A picture goes where it was sent, or where it is told now.
-        """
+        """The recorded question, and the settings to ask it again under."""
         asked = dict(record.request)
         named = asked.pop(NAMED_BACKENDS, None) or {}
         return cast("AgenticIQAState", asked), self.settings.with_backends({**named, **self.settings.named_backends})
 
     def forget(self, run_ids: Collection[str]) -> None:
-        """Remove runs from the record, with what is stored for resuming them."""
+        """Delete the records of these runs, with the checkpoints for resuming them."""
         self._record.forget(run_ids)
 
     # --- one run ---
@@ -259,9 +291,9 @@ class AgenticIQA:
         self, run_id: str, state: AgenticIQAState, pictures: Mapping[str, GivenPicture], settings: Settings
     ) -> Generator[PipelineEvent | Assessment, None, None]:
         self._record.keep(lambda store: store.begin(run_id, {**state, NAMED_BACKENDS: settings.named_backends}))
-        return self._carry_out(run_id, state, pictures, settings, resume=False)
+        return self._run_steps(run_id, state, pictures, settings, resume=False)
 
-    def _carry_out(
+    def _run_steps(
         self,
         run_id: str,
         state: AgenticIQAState,
@@ -313,13 +345,13 @@ class AgenticIQA:
         with context.timed("total"), run_id_for_logs(context.run_id), stoppable(check):
             try:
                 with ExitStack() as admitted:
-                    with telling(interrupted):
+                    with set_on_interrupt(interrupted):
                         admitted.enter_context(self._admitted(state, context))
                         self._check(state, context)
                         events = self._events(state, context, resume=resume)
                     while True:
                         # Only while it works: between two events the program is the caller's.
-                        with telling(interrupted):
+                        with set_on_interrupt(interrupted):
                             event = next(events, None)
                         if event is None:
                             return reached
@@ -328,7 +360,7 @@ class AgenticIQA:
                         try:
                             yield event
                         except BaseException:
-                            # Whoever listens ends the run: the agent that works meanwhile is told, and not waited for.
+                            # The listener ends the run: the working agent is signalled and not waited for.
                             interrupted.set()
                             raise
             except AgenticIQAError as error:
@@ -391,7 +423,7 @@ class AgenticIQA:
             logger.warning("%s on the %s backend: %s", ", ".join(roles).capitalize(), choice.backend, choice.reason)
 
     def close(self) -> None:
-        """Let clients, cache and record go."""
+        """Close clients, cache and run records."""
         for client in self._made.values():
             client.close()
         self._made.clear()
@@ -416,7 +448,7 @@ def _last(events: Generator[PipelineEvent | Assessment, None, None], on_event: E
                 on_event(event)
             except BaseException as error:
                 ended = events.throw(error)
-                # A failure of ours is in the result, whoever met it; everything else was raised again.
+                # An AgenticIQAError is in the result; everything else was raised again.
                 if isinstance(ended, Assessment):
                     return ended
                 raise

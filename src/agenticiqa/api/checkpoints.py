@@ -25,7 +25,7 @@ class Checkpoints(SqliteSaver):
         self._on_trouble = on_trouble
 
     @contextmanager
-    def _tried(self) -> Iterator[None]:
+    def _best_effort(self) -> Iterator[None]:
         try:
             yield
         except (OSError, sqlite3.Error) as error:
@@ -38,17 +38,17 @@ class Checkpoints(SqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        with self._tried():
+        with self._best_effort():
             return super().put(config, checkpoint, metadata, new_versions)
-        # What the next step refers to, as if it had been kept: nobody reads it during the run.
+        # What the next step refers to, as if it had been kept: it is not read during the run.
         return {"configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}}
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        with self._tried():
+        with self._best_effort():
             super().put_writes(config, writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:
-        with self._tried():
+        with self._best_effort():
             super().delete_thread(thread_id)

@@ -36,9 +36,9 @@ from agenticiqa.vocabulary import DEFAULT_QUERY, SEVERITIES, damage_in_words
 
 SideListener = Callable[[Side, PipelineEvent], None]
 
-CALL_FROM = 0.65
+MIN_WIN_PROBABILITY = 0.65
 """Below this chance a lead is called a tie."""
-SUREST = 0.999
+MAX_PROBABILITY = 0.999
 """The curve was checked on some 1,500 pairs of its far end: of a chance beyond this, they say nothing."""
 SAME_POINTS = 0.05
 """Calibrated scores closer than this count as equal."""
@@ -48,7 +48,7 @@ ONE_SCENE_FROM = 0.75
 """Correlation of two pictures at 32×32 pixels: of versions of one photograph hardly any lie below, however damaged, and
 of photographs of different scenes one pair in three hundred above."""
 PLACES_NAMED = 2
-DISSENTERS_NAMED = 3
+MAX_DISSENTING_TOOLS = 3
 
 
 class Reliability(NamedTuple):
@@ -77,7 +77,7 @@ def as_reported(chance: float) -> float:
     >>> as_reported(0.93456), as_reported(0.9999999), as_reported(0.0000001)
     (0.9346, 0.999, 0.001)
     """
-    return round(min(max(chance, 1 - SUREST), SUREST), 4)
+    return round(min(max(chance, 1 - MAX_PROBABILITY), MAX_PROBABILITY), 4)
 
 
 # --- assessing both ---
@@ -136,10 +136,7 @@ def compare_pictures(
 def _opened(
     assessor: AgenticIQA, a: GivenPicture, b: GivenPicture, original: GivenPicture | None
 ) -> Iterator[tuple[Pictures, int]]:
-    """What is compared, decoded once and before any model is asked; and memory for all of it.
-
-    That is for all pictures at once and whatever tool one of the two assessments chooses.
-    """
+    """Both pictures and the reference, decoded once, with memory reserved for all of the comparison."""
     sizes = [assessor.picture_size(original)] if original else []
     for side, given in (("A", a), ("B", b)):
         with _named(side):
@@ -169,7 +166,6 @@ def _named(side: str) -> Iterator[None]:
 
 
 def _account(found: Comparison) -> None:
-    """What the assessments so far took."""
     about = [result.metadata for result in (found.a, found.b) if result]
     costs: list[Any] = [each.get("cost_usd") for each in about]
     found.metadata = {
@@ -253,7 +249,7 @@ def _decide(found: Comparison, pictures: Pictures) -> None:
         sizes = " and ".join(f"{width}×{height}" for width, height in (pictures.a.size, pictures.b.size))
         found.notes.append(f"The pictures differ in size ({sizes}): each is judged as it is, without a map.")
     found.status = "partial" if incomplete else "ok"
-    found.winner = "tie" if max(chance, 1 - chance) < CALL_FROM else "A" if chance > 0.5 else "B"
+    found.winner = "tie" if max(chance, 1 - chance) < MIN_WIN_PROBABILITY else "A" if chance > 0.5 else "B"
     found.confidence, found.chance_a = as_reported(max(chance, 1 - chance)), as_reported(chance)
     found.decided_by, found.score_a, found.score_b = wanted.tool, row.calibrated_a, row.calibrated_b
     difference = difference_of(pictures)
@@ -266,7 +262,7 @@ def _decide(found: Comparison, pictures: Pictures) -> None:
 def _decide_as_asked(found: Comparison, lead: AskedLead) -> None:
     """The verdict on what was asked; which of the two is better on the whole becomes a reason."""
     chance, overall = lead.chance_a, found.verdict
-    found.winner = "tie" if max(chance, 1 - chance) < CALL_FROM else "A" if chance > 0.5 else "B"
+    found.winner = "tie" if max(chance, 1 - chance) < MIN_WIN_PROBABILITY else "A" if chance > 0.5 else "B"
     found.confidence, found.chance_a = as_reported(max(chance, 1 - chance)), as_reported(chance)
     found.decided_by = lead.asked.title
     if found.winner == "tie":
@@ -357,7 +353,7 @@ def _agreement(found: Comparison) -> list[str]:
     against = [numbers[row.tool] for row in others if row.better not in (found.winner, "tie")]
     named = f" ({'; '.join(agreeing)})" if agreeing else ""
     lines = [f"{len(agreeing)} of {len(others)} other tools agree{named}."]
-    return [*lines, f"Against it: {'; '.join(against[:DISSENTERS_NAMED])}."] if against else lines
+    return [*lines, f"Against it: {'; '.join(against[:MAX_DISSENTING_TOOLS])}."] if against else lines
 
 
 def _where(found: Comparison) -> list[str]:

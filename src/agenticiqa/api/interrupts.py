@@ -33,7 +33,7 @@ def on_signals(
 
 
 @contextmanager
-def telling(interrupted: threading.Event) -> Iterator[None]:
+def set_on_interrupt(interrupted: threading.Event) -> Iterator[None]:
     """Ctrl-C still raises KeyboardInterrupt inside; the work's other threads learn of it by the event.
 
     Only where Python's own handler is in place: a program with one of its own decides itself.
@@ -42,9 +42,9 @@ def telling(interrupted: threading.Event) -> Iterator[None]:
         yield
         return
 
-    def tell(number: int, frame: FrameType | None) -> None:
+    def on_interrupt(number: int, frame: FrameType | None) -> None:
         interrupted.set()
         signal.default_int_handler(number, frame)
 
-    with on_signals([signal.SIGINT], tell):
+    with on_signals([signal.SIGINT], on_interrupt):
         yield

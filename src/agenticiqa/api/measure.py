@@ -126,9 +126,9 @@ def choose_tools(
     fitting = [tool for tool in registry.all() if has_reference or not tool.needs_reference]
     if all_tools:
         return fitting
-    usual = [tool for tool in fitting if tool.needs_reference == has_reference and tool.calibration]
+    typical = [tool for tool in fitting if tool.needs_reference == has_reference and tool.calibration]
     # Networks are slow and refuse large pictures: they run when named, or with all tools.
-    return [tool for tool in usual if tool.spec.max_megapixels is None] or usual or fitting
+    return [tool for tool in typical if tool.spec.max_megapixels is None] or typical or fitting
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,8 @@ class Measurer:
     def need(self, sizes: Sequence[Size]) -> int:
         """Bytes; tools that need more than there will ever be are refused one by one, but the pictures must fit."""
         resize, maps = self.align == "resize", len(self.tools) if self._with_maps else 0
-        usual = measuring_need(sizes, self.tools, resize=resize, maps=maps).usual
-        return max(measuring_need(sizes, (), resize=resize).least, min(usual, self.memory.largest))
+        typical = measuring_need(sizes, self.tools, resize=resize, maps=maps).typical
+        return max(measuring_need(sizes, (), resize=resize).least, min(typical, self.memory.largest))
 
     @property
     def _with_maps(self) -> bool:
@@ -246,7 +246,11 @@ class Measurements(list[Record]):
         return ", ".join(f"{each.tool} {each.error or format(each.raw or 0.0, '.4g')}" for each in self)
 
     def __getitem__(self, key: Any) -> Any:
-        """By place like any list, or by the name of a tool."""
+        """By index or slice like any list, or by the name of a tool.
+
+        Raises:
+            KeyError: No tool of this name was run.
+        """
         if not isinstance(key, str):
             return super().__getitem__(key)
         found = [each for each in self if same_tool(each.tool, key)]
@@ -255,12 +259,20 @@ class Measurements(list[Record]):
         return found[0]
 
     def to_row(self) -> dict[str, Any]:
-        """One flat record: the raw value of every tool under its name."""
+        """One flat record: the raw value of every tool under its name.
+
+        >>> Measurements([Record("a.png", "NIQE", "NR", raw=3.2)]).to_row()
+        {'image_path': 'a.png', 'NIQE': 3.2}
+        """
         raw = {f"{each.tool}@{each.region}" if each.region else each.tool: each.raw for each in self}
         return {"image_path": self[0].image if self else None, **raw}
 
     def to_dataframe(self) -> Any:
-        """A pandas DataFrame with one row per tool and region."""
+        """A pandas DataFrame with one row per tool and region.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
         return dataframe([each.as_dict() for each in self])
 
 
@@ -283,10 +295,26 @@ def measure(
     align: Align = "none",
     maps: bool = False,
 ) -> Measurements:
-    """Measure one picture without any model: the tools named, all that run here, or the usual ones.
+    """Measure one picture with tools alone; no model is asked.
 
-    ``maps`` keeps each tool's map, where it has one, in its record. A tool that is not there raises; a picture that
-    cannot be measured is in the records.
+    Args:
+        image: The picture, in any form that :func:`agenticiqa.assess` takes.
+        reference: The undistorted picture; without one only no-reference tools run.
+        tools: Names of tools; by default those suited to a picture with or without a reference.
+        all_tools: Run every tool that is available here.
+        regions: Boxes (x, y, width, height) to measure instead of the whole picture, by name.
+        align: ``"resize"`` scales the picture to the reference; ``"none"`` refuses another size.
+        maps: Keep each tool's map in its record.
+    Returns:
+        A record for every tool and region; one that failed has ``error`` set.
+    Raises:
+        ToolUnavailableError: A named tool is unknown or cannot run here.
+        ConfigError: The configuration cannot be used.
+
+    >>> import numpy as np
+    >>> black, white = np.zeros((32, 32), np.uint8), np.full((32, 32), 255, np.uint8)
+    >>> measure(black, reference=white, tools=["PSNR"])["psnr"].raw
+    0.0
     """
     settings = load_settings()
     registry = default_registry(settings.pipeline.tools)

@@ -32,11 +32,27 @@ def assess(
 ) -> Assessment:
     """Answer one question about one picture.
 
-    ``mode="direct"`` asks the model alone; ``without`` leaves parts of the agents' work out, for ablations
-    (docs/evaluating/evaluation.md).
+    Args:
+        image: A path, bytes, an open file, a Pillow image, or an array or tensor of pixels.
+        query: The question; by default, a rating of the overall quality.
+        backend: The model, such as ``openai.gpt-4o``; by default the configured one, or the embedded model.
+        on_event: Called with every step of the agents.
+        reference: The undistorted picture of the same size.
+        options: The answers to choose from, if the question does not hold them.
+        regions: Boxes (x, y, width, height) by the names that the question uses.
+        max_replan_iterations: How often the agents may plan again.
+        align: ``"resize"`` scales the picture to the reference; ``"none"`` refuses another size.
+        mode: ``"direct"`` asks the model alone, without tools.
+        without: Parts of the agents' work to leave out, for ablations (docs/evaluating/evaluation.md).
+    Returns:
+        The answer with its evidence. A picture or model that fails gives the status ``error``, not an exception.
+    Raises:
+        ConfigError: The configuration cannot be used.
+        TypeError: An argument is unknown or of a wrong type.
 
-    Arguments of a wrong kind raise. Whatever goes wrong with a picture or a model is in the result, whose status is
-    then ``error``.
+    >>> from PIL import Image
+    >>> assess(Image.linear_gradient("L"), "Rate the quality.", backend="embedded").score is None
+    False
     """
     with AgenticIQA(backend, record=False) as assessor:
         return assessor.assess(image, query, on_event=on_event, **options)
@@ -46,7 +62,15 @@ def assess(
 def stream(
     image: PictureInput, query: str = DEFAULT_QUERY, *, backend: str | None = None, **options: Unpack[AssessOptions]
 ) -> Generator[PipelineEvent | Assessment, None, None]:
-    """:func:`assess` as it happens: every step of the agents, and last the result."""
+    """Run :func:`assess`, and yield every step of the agents as it ends.
+
+    Args:
+        image, query, backend, options: As for :func:`assess`.
+    Yields:
+        :class:`PipelineEvent` for each step, and last the :class:`Assessment`.
+    Raises:
+        ConfigError: The configuration cannot be used.
+    """
     with AgenticIQA(backend, record=False) as assessor:
         yield from assessor.stream(image, query, **options)
 
@@ -59,7 +83,23 @@ def compare(
     query: str = DEFAULT_QUERY,
     backend: str | None = None,
 ) -> Comparison:
-    """Which of two pictures is better, how sure that is, where they differ, and why."""
+    """Find out which of two pictures is better, how sure that is, where they differ, and why.
+
+    Args:
+        image_a, image_b: Pictures, given in any form that :func:`assess` takes.
+        reference: The undistorted picture, of the same size as both.
+        query: The question that each picture is assessed with.
+        backend: The model, as for :func:`assess`.
+    Returns:
+        The winner with its probability. A picture that fails gives the status ``error``, not an exception.
+    Raises:
+        ConfigError: The configuration cannot be used.
+
+    >>> from PIL import Image
+    >>> grey = Image.new("RGB", (96, 96), "grey")
+    >>> compare(grey, grey, backend="embedded").winner
+    'tie'
+    """
     with AgenticIQA(backend, record=False) as assessor:
         return assessor.compare(image_a, image_b, reference=reference, query=query)
 

@@ -21,7 +21,7 @@ from agenticiqa.pictures.likeness import SIDE, SmallView, fingerprints_of
 from agenticiqa.score_fusion import ScoreFusion
 from agenticiqa.vision.network import load_vision
 from agenticiqa.vision.picture_facts import BLANK_DEVIATION
-from agenticiqa.vision.scene import FLAW_IS_THERE, Scene
+from agenticiqa.vision.scene import FLAW_THRESHOLD, Scene
 from agenticiqa.vocabulary import SEVERITIES
 
 MEANINGS = {
@@ -267,7 +267,7 @@ def _findings(look: Look) -> Findings:
     for flaw, name in _BY_FLAW.items():
         # Facts may have ruled out the category since.
         chance = min(reading.flaws[flaw], reading.presence(look.scene.vision.flaws[flaw]))
-        if chance > FLAW_IS_THERE:
+        if chance > FLAW_THRESHOLD:
             found[name] = f"seen with a chance of {chance:.0%}"
     if reading.score < POOR:
         found["poor"] = f"score {reading.score:.1f} of 5"

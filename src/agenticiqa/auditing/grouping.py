@@ -19,7 +19,7 @@ ONE_STOP = 2 ** (1 / 2.2)
 """Ratio of brightness from which two pictures are rather two exposures than one that was brightened."""
 SAME_EXPOSURE = 2 ** (1 / 6 / 2.2)
 """Ratio of brightness up to which they were exposed alike: half of a third of a stop, the smallest step of cameras."""
-ANOTHER_CURVE = 0.03
+TONE_CURVE_DIFFERENCE = 0.03
 """Departure of tones from a mere brightening, from which two pictures are two exposures; 99 % of copies lie below."""
 SAME_SCENE = 0.85
 """Likeness from which two pictures of unknown time show one scene; of different scenes hardly any is above 0.8."""
@@ -130,7 +130,6 @@ def _join(sets: list[list[int]], one: int, other: int) -> None:
 
 
 def _several(sets: list[list[int]]) -> list[list[int]]:
-    """Sets of more than one, in order."""
     return sorted(sorted(members) for members in {id(each): each for each in sets}.values() if len(members) > 1)
 
 
@@ -142,17 +141,17 @@ def relation(one: Entry, other: Entry, view: Views) -> str | None:
     match = matched(view(one), view(other))
     if between is not None and between > SAME_MOMENT_S:
         return "scene" if match.likeness >= SAME_SCENE_AT_ONCE else None
-    if match.likeness >= SAME_SHOT and not _exposed_otherwise(one, other, match):
+    if match.likeness >= SAME_SHOT and not _differs_in_exposure(one, other, match):
         return "shot"
     return "scene" if match.likeness >= (SAME_SCENE if between is None else SAME_SCENE_AT_ONCE) else None
 
 
-def _exposed_otherwise(one: Entry, other: Entry, match: Match) -> bool:
+def _differs_in_exposure(one: Entry, other: Entry, match: Match) -> bool:
     """Much brighter, or brighter in another way than a file is brightened."""
     darker, brighter = sorted((one.brightness, other.brightness))
     if brighter <= SAME_EXPOSURE * darker:
         return False
-    return brighter > ONE_STOP * darker or tone_departure(match) > ANOTHER_CURVE
+    return brighter > ONE_STOP * darker or tone_departure(match) > TONE_CURVE_DIFFERENCE
 
 
 def _pairs(originals: Sequence[Entry]) -> Iterator[tuple[int, int]]:

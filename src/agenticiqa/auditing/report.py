@@ -35,7 +35,6 @@ Row = dict[str, Any]
 
 
 def audit_row(record: Mapping[str, Any], place: GroupPlace) -> Row:
-    """The row of one picture, from its record and its place among the others."""
     picture: Mapping[str, Any] = record.get("picture") or {}
     found: Findings = dict(picture.get("findings") or {})
     if not picture:
@@ -61,7 +60,6 @@ def audit_row(record: Mapping[str, Any], place: GroupPlace) -> Row:
 
 
 def table_row(row: Mapping[str, Any]) -> Row:
-    """The same with texts and numbers only."""
     return {**row, "findings": ", ".join(row["findings"])}
 
 
@@ -204,38 +202,50 @@ class AuditReport:
         return self._summary.pictures
 
     def summary(self) -> AuditSummary:
-        """Counts of all findings; as text a table for a terminal."""
+        """Counts of all findings; ``str()`` of it is a table for a terminal."""
         return self._summary
 
     def to_rows(self) -> list[Row]:
-        """Flat rows, findings as one text."""
+        """One flat dictionary per picture; ``findings`` is one text."""
         return [table_row(row) for row in self]
 
     def to_dataframe(self) -> Any:
-        """:meth:`to_rows` as a pandas table."""
+        """:meth:`to_rows` as a pandas DataFrame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
         return dataframe(self.to_rows())
 
     def with_finding(self, *names: str) -> list[str]:
         """Paths of the pictures with any of these findings.
 
-        Raises where a name is none of :data:`agenticiqa.auditing.findings.NAMES`.
+        Raises:
+            ConfigError: A name is none of :data:`agenticiqa.auditing.findings.NAMES`.
         """
         wanted = set(checked_names(names))
         return [row["path"] for row in self if wanted & row["findings"].keys()]
 
     def groups(self) -> dict[str, list[list[str]]]:
-        """Paths that belong together: ``exact``, ``near`` and ``bursts``."""
+        """Lists of paths that belong together, under ``exact``, ``near`` and ``bursts``."""
         paths = [row["path"] for row in self]
         found = {"exact": self._groups.exact, "near": self._groups.near, "bursts": self._groups.bursts}
         return {name: [[paths[place] for place in each] for each in sets] for name, sets in found.items()}
 
     def best_of_bursts(self) -> dict[str, str]:
-        """The shot to keep of each burst, and why."""
+        """The path of the shot to keep of each burst, with the reason."""
         best = self._groups.best
         return {row["path"]: best[position] for position, row in enumerate(self) if position in best}
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """All rows as .csv or .jsonl; lines of JSON keep findings with their reasons."""
+        """Write all rows.
+
+        Args:
+            path: A file ending in .csv or .jsonl; JSON Lines keep findings with their reasons.
+            overwrite: Replace a file that exists.
+        Raises:
+            OutputError: The file exists or cannot be written, or has another ending.
+        """
         target = Path(fspath(path))
         form = format_of(target)
         refuse_to_replace(target, overwrite=overwrite)
@@ -249,7 +259,16 @@ class AuditReport:
         thumbnails: Thumbnails | None = None,
         overwrite: bool = False,
     ) -> None:
-        """A page with all pictures, to look through in a browser; see docs/many-pictures/audit.md."""
+        """Write an HTML page with all pictures (docs/many-pictures/audit.md).
+
+        Args:
+            path: The page.
+            links: Where its buttons lead, when a server shows it.
+            thumbnails: How the small pictures are stored.
+            overwrite: Replace a page that exists.
+        Raises:
+            OutputError: The page exists or cannot be written.
+        """
         target = Path(fspath(path))
         refuse_to_replace(target, overwrite=overwrite)
         try:
@@ -268,7 +287,13 @@ class AuditReport:
         )
 
     def link_best(self, folder: str | PathLike[str]) -> int:
-        """Link every picture that is worth keeping into a new folder; how many. Nothing else is touched."""
+        """Link every picture worth keeping into a new folder.
+
+        Returns:
+            How many links were made.
+        Raises:
+            OutputError: The folder is not empty, lies within the audited one, or cannot be written.
+        """
         return link_pictures((row["path"] for row in self if row["keep"]), self._source, Path(fspath(folder)))
 
     def sheet_pictures(self) -> Iterator[SheetPicture]:

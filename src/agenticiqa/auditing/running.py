@@ -70,12 +70,21 @@ def audit(
     workers: int | None = None,
     on_progress: ProgressListener | None = None,
 ) -> AuditReport:
-    """Look through a folder (or a list of pictures): findings, duplicates, bursts, and what to keep.
+    """Examine a folder (or a list of pictures): findings, duplicates, bursts, and what to keep.
 
-    ``quick`` leaves out the vision model: no score and no sort of picture, but every check that needs neither.
-    ``records`` names a file that keeps what was found picture by picture: with ``resume`` an audit that was killed
-    continues, and pictures that were added or changed since are looked at anew. Without it nothing is left on disk.
-    ``report.summary()`` is for people, ``report.to_dataframe()`` for programs.
+    Args:
+        pictures: A folder, a manifest, or paths.
+        quick: Leave out the vision model: no score and no kind of picture, but every other check.
+        records: A file that keeps the findings picture by picture; by default nothing stays on disk.
+        resume: Continue what ``records`` holds; pictures added or changed since are examined anew.
+        overwrite: Start ``records`` anew.
+        workers: Processes or threads; by default as many as there are cores.
+        on_progress: Called with the counts so far.
+    Returns:
+        A report: ``summary()`` for people, ``to_dataframe()`` for programs.
+    Raises:
+        ManifestError, ImageError: There is nothing to examine.
+        OutputError: ``records`` cannot be written.
     """
     request = AuditRequest(
         pictures,
@@ -103,7 +112,7 @@ def run_audit(request: AuditRequest) -> Audited:
         choices={},
         audit="quick" if request.quick else "full",
         timeout_s=request.timeout_s,
-        leaves_nothing=True,
+        no_trace=True,
     )
     if isinstance(request.pictures, (str, PathLike)):
         named = fspath(request.pictures)

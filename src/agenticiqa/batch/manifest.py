@@ -112,7 +112,7 @@ def _options(value: Any, key: str) -> list[str]:
 
 
 def _check_answer(answer: str | None, given: list[str] | None, query: str | None) -> None:
-    """A right answer that nobody can choose would only be noticed when everything is paid for."""
+    """Refuse a right answer that is not among the options, before anything is paid for."""
     try:
         options = lettered(given) if given else parse_options(query or "")
     except QueryError as error:
@@ -175,7 +175,7 @@ Record = bytes | Mapping[str, Any] | str
 
 @dataclass(frozen=True)
 class Row:
-    """One sample, or what is wrong with the line that should hold one; read when somebody asks."""
+    """One sample, or what is wrong with the line that should hold one; read on demand."""
 
     line: int
     record: Record

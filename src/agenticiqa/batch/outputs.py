@@ -125,5 +125,5 @@ def write_table(rows: Rows, target: Path, form: Format) -> None:
         writer.writeheader()
         for row in rows():
             writer.writerow({name: str(each).lower() if isinstance(each, bool) else each for name, each in row.items()})
-        # Whoever opened the file closes it.
+        # Closed by the caller that opened it.
         text.detach()

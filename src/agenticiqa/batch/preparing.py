@@ -75,7 +75,7 @@ def prepare_job(request: BatchRequest) -> BatchJob:
         choices: Mapping[str, BackendChoice] = {}
     else:
         tools, choices = (), backends_of(settings)
-    remote = asks_elsewhere({role: choice.backend for role, choice in choices.items()})
+    remote = uses_remote_backend({role: choice.backend for role, choice in choices.items()})
     # A limit that limits nothing would be noticed only on the bill.
     unknown = sorted({*request.limits.requests, *request.limits.tokens} - {"*", *provider_names()})
     if unknown:
@@ -142,14 +142,14 @@ def _for_many(settings: Settings, request: BatchRequest, *, use_cache: bool, rem
     return settings.changed(**changes)
 
 
-def asks_elsewhere(backends: Mapping[str, str]) -> bool:
+def uses_remote_backend(backends: Mapping[str, str]) -> bool:
     """Whether some role's model answers from elsewhere, where it costs money and has limits."""
     return any(not find_provider(BackendName.parse(backend).provider).local for backend in backends.values())
 
 
 def default_workers(job: BatchJob) -> int:
     """One for each core; more where workers mostly wait; one where each would fill a GPU."""
-    if asks_elsewhere(job.backends):
+    if uses_remote_backend(job.backends):
         return REMOTE_WORKERS
     if any(BackendName.parse(backend).provider == "qwen" for backend in job.backends.values()):
         return 1
@@ -158,7 +158,7 @@ def default_workers(job: BatchJob) -> int:
 
 def engine_factory(job: BatchJob, workers: int | None = None) -> Callable[[], Engine]:
     """Makes the engine once it is known that there is work."""
-    engine = ThreadEngine if asks_elsewhere(job.backends) else ProcessEngine
+    engine = ThreadEngine if uses_remote_backend(job.backends) else ProcessEngine
     return partial(engine, job, workers or default_workers(job))
 
 

@@ -52,7 +52,7 @@ def picture_at(path: str) -> GivenPicture:
     """A picture in a file or behind an address; messages name it as ``path`` does, wherever its bytes are."""
     if not is_url(path):
         return given_picture(path)
-    # Results, records and logs name it; what opens the address is nobody's business there.
+    # Results, records and logs name it; they must not show the credentials that open it.
     name = without_credentials(path)
     return GivenPicture(
         name, lambda limits: decode_image(_fetched(path, limits.max_bytes), path=name, limits=limits), in_memory=True

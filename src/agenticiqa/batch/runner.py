@@ -114,7 +114,7 @@ class BatchSummary:
 
 
 # How long the runner waits for a result before it looks at the clock, the stop switch and the progress display.
-LOOK_AROUND_S = 0.25
+POLL_INTERVAL_S = 0.25
 
 ProgressListener = Callable[[Tally], None]
 
@@ -153,7 +153,7 @@ class Batch:
     def run(self) -> BatchSummary:
         """Work through the selected samples. Raises before anything is spent when manifest or output are unfit."""
         with locked(self.output):
-            refuse_unasked_overwriting(self.output, told=self.resume or self.overwrite)
+            refuse_existing_results(self.output, allowed=self.resume or self.overwrite)
             written = [path for path in (self.output, self.table) if path is not None]
             try:
                 checked = check_manifest(self.manifest, self.job, outputs=written)
@@ -168,12 +168,12 @@ class Batch:
                 ) from error
 
 
-def refuse_unasked_overwriting(output: Path, *, told: bool) -> None:
+def refuse_existing_results(output: Path, *, allowed: bool) -> None:
     """Results that are there are continued or replaced only when that was ``told``."""
     if output.is_dir():
         raise OutputError(f"{str(output)!r} is a folder.", hint="Name a file with --output.")
     there = output.exists() and output.stat().st_size > 0
-    if there and not told:
+    if there and not allowed:
         raise OutputError(
             f"{str(output)!r} holds results already.", hint="--resume continues it, --overwrite starts afresh."
         )
@@ -250,7 +250,7 @@ class _Run:
                     self.in_flight += 1
                 if not self.in_flight or self.batch.stop.asked > 1:
                     break
-                if outcomes := engine.finished(LOOK_AROUND_S):
+                if outcomes := engine.finished(POLL_INTERVAL_S):
                     self._keep(outcomes)
                 self.batch.on_progress(self.tally)
             if not self.in_flight and next(tasks, None) is None:

@@ -52,14 +52,27 @@ def run_batch(  # noqa: PLR0913 - each says what it is
     config_dir: PicturePath | None = None,
     on_progress: ProgressListener | None = None,
 ) -> BatchResults:
-    """Assess many pictures, or with ``tools`` measure them. A picture that fails says why and stops no other.
+    """Assess many pictures, or with ``tools`` measure them. A picture that fails gets a result that says why.
 
-    ``query`` is the question of rows that bring none. ``output`` names a .jsonl or .csv file; with
-    ``resume`` what succeeded there is kept and the rest is done, with ``overwrite`` all is done anew. Without
-    ``output`` nothing is written but temporary files, which go with the results; ``use_cache`` keeps replies and
-    scores in the home folder. ``workers`` are processes of this machine, or threads where a remote model does the work.
-
-    Raises before anything is spent when a row, a tool, a backend or the output cannot be used.
+    Args:
+        pictures: A manifest, a folder, or an iterable of paths or of rows with ``image_path`` and other columns.
+        query: The question of rows that bring none.
+        output: A .jsonl or .csv file; by default results are in temporary files, which go with them.
+        backend, align, max_replan_iterations, mode, without, profile, config_dir: As for :class:`AgenticIQA`.
+        tools: Names of tools to measure with, instead of asking the agents.
+        workers: Processes, or threads where a remote model does the work; by default as many as fit.
+        timeout_s: Seconds that one picture may take.
+        resume: Keep the results in ``output`` that succeeded, and do the rest.
+        overwrite: Do all of ``output`` anew.
+        requests_per_minute, tokens_per_minute: Rate limits, one for all providers or by provider.
+        budget_usd: Stop before this is exceeded.
+        use_cache: Keep replies and scores in the home folder.
+        on_progress: Called with the counts so far.
+    Returns:
+        The results in the order of the pictures.
+    Raises:
+        ManifestError, ConfigError, BackendError, ToolUnavailableError, OutputError: Before anything is spent, when a
+            row, a setting, a backend, a tool or the output cannot be used.
     """
     if isinstance(tools, str):
         raise ConfigError(f"tools={tools!r} is one text.", hint=f"Write tools=[{tools!r}].")
@@ -81,7 +94,7 @@ def run_batch(  # noqa: PLR0913 - each says what it is
         limits=RateLimits(_by_provider(requests_per_minute), _by_provider(tokens_per_minute)),
         use_cache=use_cache,
     )
-    job = replace(prepare_job(request), leaves_nothing=not use_cache)
+    job = replace(prepare_job(request), no_trace=not use_cache)
     count = workers or default_workers(job)
     manifest: Manifest
     if isinstance(pictures, (str, PathLike)):
@@ -145,15 +158,19 @@ class BatchResults:
         return self._summary.total - self._summary.not_done
 
     def summary(self) -> BatchSummary:
-        """How many have a result, which failed and why, what it cost."""
+        """Counts of results and failures by kind, ids of the failed, and the cost."""
         return self._summary
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Flat rows: answer, score, kind of error, cost and one column per tool, nested parts as JSON texts."""
+        """One flat dictionary per picture: answer, score, kind of error, cost, a column per tool; the rest as JSON."""
         return [dict(row) for row in flat_rows(self._lines)()]
 
     def to_dataframe(self) -> Any:
-        """:meth:`to_rows` as a pandas table."""
+        """:meth:`to_rows` as a pandas DataFrame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
         return dataframe(self.to_rows())
 
     def __str__(self) -> str:

@@ -98,7 +98,7 @@ class BatchJob:
     limits: RateLimits = field(default_factory=RateLimits)
     conditions: tuple[str, ...] = ()
     """What is not as shipped and changes results: mode, parts left out, prompts, calibrations, pool of tools."""
-    leaves_nothing: bool = False
+    no_trace: bool = False
     """No cache and no log file: results are all that is left."""
 
     @property
@@ -167,7 +167,7 @@ class SampleOutcome:
 
 
 def failure(job: BatchJob, task: Task, error: AgenticIQAError) -> SampleOutcome:
-    """The result of a sample that nobody could finish."""
+    """The result of a sample that could not be finished."""
     sample = task.sample
     result: dict[str, Any] = {
         "status": ERROR,
@@ -217,7 +217,7 @@ class SampleWorker:
 
         job = self._job
         clients = limited_clients(job.settings, job.backends, job.limits) if limited else None
-        assessor = AgenticIQA(settings=job.settings, clients=clients, record=not job.leaves_nothing)
+        assessor = AgenticIQA(settings=job.settings, clients=clients, record=not job.no_trace)
         assessor.keep_backend_choices(job.choices)
         self._closing.append(assessor.close)
 

@@ -23,8 +23,8 @@ from agenticiqa.cli.terminal import (
     output_console,
     print_error,
     print_json,
+    print_message,
     print_table,
-    say,
     show_warnings,
 )
 from agenticiqa.nodes.results import Assessment, Comparison
@@ -85,16 +85,16 @@ def _describe_step(name: str, details: Any) -> str:
         return f"detected    {found or 'nothing'}"
     if name == "analysis":
         entries = [(part, entry) for part, entries in details["analysis"].items() for entry in entries]
-        told = ", ".join(f"{_finding(it['severity'], it['type'])} ({part_in_words(part)})" for part, it in entries)
-        return f"analysed    {told or 'nothing to analyse'}"
+        listed = ", ".join(f"{_finding(it['severity'], it['type'])} ({part_in_words(part)})" for part, it in entries)
+        return f"analysed    {listed or 'nothing to analyse'}"
     if name == "selection":
         chosen = [pair for by in (details["tools"] or {}).values() for pair in by.items()]
-        told = ", ".join(f"{damage_in_words(kind)} → {tool}" for kind, tool in chosen)
-        return f"selected    {told or 'no tool'}"
+        listed = ", ".join(f"{damage_in_words(kind)} → {tool}" for kind, tool in chosen)
+        return f"selected    {listed or 'no tool'}"
     if name == "tools":
         scores = [(log["tool"], log["calibrated_score"]) for log in details["logs"]]
-        told = ", ".join(f"{tool} {'failed' if score is None else f'{score:.2f}'}" for tool, score in scores)
-        return f"measured    {told or 'nothing'}"
+        listed = ", ".join(f"{tool} {'failed' if score is None else f'{score:.2f}'}" for tool, score in scores)
+        return f"measured    {listed or 'nothing'}"
     result = details["result"]
     again = f"; planning again: {result['replan_reason']}" if result["need_replan"] else ""
     return f"answered    {result['final_answer']}{again}"
@@ -213,7 +213,7 @@ def assessing(
             yield assessor
         except RunInterrupted as stopped:
             resumed = f"`agenticiqa runs resume {stopped.run_id}` continues the run."
-            say(f"Interrupted after {stopped.calls} calls. {resumed}")
+            print_message(f"Interrupted after {stopped.calls} calls. {resumed}")
             raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
@@ -244,7 +244,7 @@ def exit_code(result: Assessment, fail_under: float | None = None) -> int:
     if fail_under is None:
         return ExitCode.OK
     if result.gate_score is None:
-        say("--fail-under: this question has no score. Ask for a rating.")
+        print_message("--fail-under: this question has no score. Ask for a rating.")
         return ExitCode.ERROR
     return ExitCode.BELOW_THRESHOLD if result.gate_score < fail_under else ExitCode.OK
 
@@ -326,13 +326,15 @@ def assess(
             folder = MapFolder(maps, inputs=inputs, overwrite=overwrite)
             written = write_maps(result, assessor.tools, folder, assessor.limits)
             if not silent:
-                say(f"Maps: {len(written)} in {maps}" if written else "Maps: none of the tools that ran has one")
+                print_message(
+                    f"Maps: {len(written)} in {maps}" if written else "Maps: none of the tools that ran has one"
+                )
         if report is not None:
             from agenticiqa.reports.assessment import report_item, write_report
 
             write_report(report, [report_item(result, assessor.limits)])
             if not silent:
-                say(f"Report: {report}")
+                print_message(f"Report: {report}")
     raise typer.Exit(unless_full(exit_code(result, fail_under), assessor))
 
 
@@ -414,14 +416,14 @@ def compare(
         raise typer.Exit(ExitCode.ERROR)
     if map_file is not None:
         if not write_difference(found, map_file, assessor.limits):
-            # Printed even if quiet: whoever asked for the file would look for it in vain.
-            say(f"No map can be made of these pictures; {map_file} was not written.")
+            # Printed even if quiet: the file was asked for.
+            print_message(f"No map can be made of these pictures; {map_file} was not written.")
         elif not silent:
-            say(f"Map: {map_file}")
+            print_message(f"Map: {map_file}")
     if report is not None:
         write_page(found, report, assessor.limits)
         if not silent:
-            say(f"Report: {report}")
+            print_message(f"Report: {report}")
     code = ExitCode.OK if expect in (None, found.winner) else ExitCode.BELOW_THRESHOLD
     raise typer.Exit(unless_full(code, assessor))
 

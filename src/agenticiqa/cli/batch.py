@@ -26,8 +26,8 @@ from agenticiqa.cli.terminal import (
     output_stream,
     print_error,
     print_json,
+    print_message,
     print_result,
-    say,
 )
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ def progress_display(console: Console) -> Iterator[Callable[[Tally], None]]:
     if not console.is_terminal:
         due = Interval(PLAIN_LINE_EVERY_S)
 
-        def tell(tally: Tally) -> None:
+        def report_progress(tally: Tally) -> None:
             if due.passed():
                 line = f"{tally.finished}/{tally.total} {described(tally)}"
                 console.print(line, highlight=False, markup=False, soft_wrap=True)
 
-        yield tell
+        yield report_progress
         return
     columns = (TextColumn("Batch"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}"))
     with Progress(*columns, console=console, transient=True) as progress:
@@ -84,14 +84,14 @@ def watched(stop: StopSwitch) -> Iterator[Callable[[Tally], None]]:
 
     def ask(*_: Any) -> None:
         stop.ask()
-        said = "Finishing what has begun; press Ctrl-C again to drop it." if stop.asked == 1 else "Stopping."
+        notice = "Finishing what has begun; press Ctrl-C again to drop it." if stop.asked == 1 else "Stopping."
         # Written past everything that buffers, locks or imports: this may interrupt any of it, itself included.
         with suppress(OSError):
-            os.write(STANDARD_ERROR, f"\n{said}\n".encode())
+            os.write(STANDARD_ERROR, f"\n{notice}\n".encode())
 
     with (
         progress_display(error_console()) as show,
-        # Whoever asked gets the summary and the exit code, whatever is pressed meanwhile.
+        # The summary and the exit code follow even if Ctrl-C is pressed again.
         on_signals([signal.SIGINT, signal.SIGTERM], ask, then_ignored=lambda: stop.asked > 0),
         redirect_stdout(sys.stderr),
     ):
@@ -176,7 +176,7 @@ def batch(
     )
     job = prepare_job(request)
     for note in replaced_backends(job):
-        say(f"Warning: {note}")
+        print_message(f"Warning: {note}")
     selection = SampleRange.parse(sample_range)
     with ExitStack() as stack:
         manifest = open_manifest(*sources)
@@ -272,7 +272,7 @@ def _dry_run(manifest: Manifest, job: BatchJob, selection: SampleRange, *, json_
         if json_output:
             problems.append({"line": line, "problem": problem})
         else:
-            say(f"line {line}: {problem}")
+            print_message(f"line {line}: {problem}")
 
     checked = check_manifest(manifest, job, on_problem=listen, look_for_files=True)
     count = checked.ledger.count
@@ -315,7 +315,7 @@ def _dry_run(manifest: Manifest, job: BatchJob, selection: SampleRange, *, json_
 # --- ``agenticiqa audit``: a folder looked through for what is wrong, what is there twice, and what to keep ---
 
 
-TOLD_EVERY_S = 10.0
+GROUPING_REPORT_EVERY_S = 10.0
 
 
 def audit(
@@ -369,11 +369,11 @@ def audit(
     records = beside.with_name(f"{beside.name}.records") if beside and not is_stream(beside) else None
     if resume and records is None:
         raise typer.BadParameter("--resume continues what --output or --sheet name: give the same as before.")
-    stop, due = StopSwitch(), Interval(TOLD_EVERY_S)
+    stop, due = StopSwitch(), Interval(GROUPING_REPORT_EVERY_S)
 
-    def tell_pairs(compared: int, pairs: int) -> None:
+    def report_pairs(compared: int, pairs: int) -> None:
         if due.passed():
-            say(f"{compared} of {pairs} pairs compared")
+            print_message(f"{compared} of {pairs} pairs compared")
 
     with watched(stop) as on_progress:
         request = AuditRequest(
@@ -387,7 +387,7 @@ def audit(
             memory=memory,
             config=config,
             on_progress=on_progress,
-            on_grouping=tell_pairs,
+            on_grouping=report_pairs,
             stop=stop,
         )
         done = run_audit(request)
@@ -406,5 +406,5 @@ def audit(
     lines = [str(summary), *([] if linked is None else [f"{linked} pictures are linked."])]
     print_result({**summary.as_dict(), "linked": linked, "failing": failing}, *lines, as_json=json_output)
     if failing and not json_output:
-        say(f"--fail-on: {', '.join(f'{name} {count}' for name, count in failing.items())}")
+        print_message(f"--fail-on: {', '.join(f'{name} {count}' for name, count in failing.items())}")
     raise typer.Exit(ExitCode.BELOW_THRESHOLD if failing else ExitCode.OK if batch.ok else ExitCode.ERROR)

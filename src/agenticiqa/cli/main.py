@@ -17,7 +17,7 @@ from agenticiqa.cli.terminal import (
     discard_standard_output,
     prepare_standard_streams,
     print_error,
-    say,
+    print_message,
     show_warnings,
 )
 from agenticiqa.errors import AgenticIQAError, HomeFullError
@@ -125,7 +125,7 @@ def _exit_code() -> int:
         _print_failure(error)
         return ExitCode.HOME_FULL if isinstance(error, HomeFullError) else ExitCode.ERROR
     except KeyboardInterrupt:
-        say("Interrupted.")
+        print_message("Interrupted.")
         return ExitCode.INTERRUPTED
     except Exception as error:
         logging.getLogger("agenticiqa").exception("Internal error")
@@ -140,4 +140,4 @@ def _exit_code() -> int:
 def _print_failure(error: AgenticIQAError) -> None:
     print_error(error.message)
     if error.hint:
-        say(error.hint)
+        print_message(error.hint)

@@ -14,7 +14,7 @@ from agenticiqa.cli import options
 from agenticiqa.cli.batch import watched
 from agenticiqa.cli.options import finite
 from agenticiqa.cli.results import show
-from agenticiqa.cli.terminal import ExitCode, print_json, say
+from agenticiqa.cli.terminal import ExitCode, print_json, print_message
 
 if TYPE_CHECKING:
     from agenticiqa.research.reproduction.methods import Choices
@@ -125,7 +125,9 @@ def _run(order: ReproductionRequest, *, json_output: bool) -> int:
     with watched(stop) as progress:
         found = run(
             order,
-            announce=lambda place, count, cell: say(f"{place}/{count} {cell.judged.title}: {cell.method.label}"),
+            announce=lambda place, count, cell: print_message(
+                f"{place}/{count} {cell.judged.title}: {cell.method.label}"
+            ),
             on_progress=progress,
             stop=stop,
         )

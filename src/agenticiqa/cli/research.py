@@ -173,7 +173,7 @@ def tuning_data(
     held_out: Annotated[
         float, typer.Option(callback=finite, min=0, max=0.9, help="Share of pictures kept from training.")
     ] = 0.1,
-    unjudged: Annotated[bool, typer.Option("--unjudged", help="Also take runs that nobody judged.")] = False,
+    unjudged: Annotated[bool, typer.Option("--unjudged", help="Also take runs without a known answer.")] = False,
     overwrite: options.OverwriteOption = False,
     json_output: options.JsonOption = False,
     config: options.ConfigOption = None,

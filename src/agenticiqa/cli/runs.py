@@ -10,7 +10,7 @@ import typer
 
 from agenticiqa.cli.assess import assessing, exit_code, show, unless_full
 from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, NoCacheOption
-from agenticiqa.cli.terminal import ExitCode, output_console, print_json, say
+from agenticiqa.cli.terminal import ExitCode, output_console, print_json, print_message
 
 if TYPE_CHECKING:
     from agenticiqa.runtime.runs import RunRecord, RunStore
@@ -74,7 +74,7 @@ def show_run(run: RunArgument, json_output: JsonOption = False, config: ConfigOp
         if json_output:
             print_json({**_summary(record), "request": record.request})
         else:
-            say(f"Run {record.id} did not finish. `agenticiqa runs resume {record.id}` continues it.")
+            print_message(f"Run {record.id} did not finish. `agenticiqa runs resume {record.id}` continues it.")
         raise typer.Exit(ExitCode.ERROR)
     show(Assessment.model_validate(record.result), json_output=json_output)
 

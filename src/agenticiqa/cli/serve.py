@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agenticiqa.cli.options import BackendOption, ConfigOption, JsonOption, MemoryOption, finite
-from agenticiqa.cli.terminal import print_json, print_table, say
+from agenticiqa.cli.terminal import print_json, print_message, print_table
 from agenticiqa.errors import BackendUnavailableError, ConfigError
 from agenticiqa.runtime.logs import LogForm, log_to_standard_error
 
@@ -105,7 +105,7 @@ def serve(
             print_json({"url": bound.address})
             sys.stdout.flush()
         else:
-            say(f"Serving on {bound.address} (Ctrl+C stops)")
+            print_message(f"Serving on {bound.address} (Ctrl+C stops)")
         bound.run()
 
 
@@ -135,7 +135,7 @@ def add_key(
         typer.Option(
             "--role",
             help="What it may do, one for each: assess (also measure and compare), batch, admin (metrics, deleting "
-            "anybody's runs). Default: assess and batch.",
+            "any owner's runs). Default: assess and batch.",
             show_default=False,
         ),
     ] = None,
@@ -152,15 +152,15 @@ def add_key(
     json_output: JsonOption = False,
 ) -> None:
     """Make a key and print it, once: only its hash is kept."""
-    from agenticiqa.serve.http.keys import USUAL_ROLES
+    from agenticiqa.serve.http.keys import DEFAULT_ROLES
 
     file = _key_file(api_keys_file)
-    key = file.add(name, roles=role or USUAL_ROLES, days=days, at_once=at_once, per_minute=per_minute)
+    key = file.add(name, roles=role or DEFAULT_ROLES, days=days, at_once=at_once, per_minute=per_minute)
     if json_output:
         print_json({"name": name, "key": key, "file": str(file.path)})
         return
     typer.echo(key)
-    say(f"Kept as a hash in {file.path}. This is the only time the key is shown.")
+    print_message(f"Kept as a hash in {file.path}. This is the only time the key is shown.")
 
 
 @keys_app.command("list")
@@ -247,7 +247,7 @@ def mcp(
     ):
         pictures = PictureStore(folder, roots)
         server = build_server(own, pictures)
-        say(pictures.allowed_folders())
+        print_message(pictures.allowed_folders())
         if http:
             server.run("streamable-http", host=host, port=port, max_request_body_size=MAX_REQUEST_BYTES)
         else:

@@ -41,7 +41,7 @@ class StandardOutputError(OutputError):
 
 
 class StandardOutputClosedError(StandardOutputError):
-    """Nobody reads standard output (any more)."""
+    """The reader of standard output has gone."""
 
     # What a shell reports of a program that was ended by its reader.
     exit_code = 141
@@ -114,14 +114,14 @@ class _Output(io.FileIO):
             return super().write(data)
         except OSError as error:
             if error.errno in _GONE:
-                raise StandardOutputClosedError(f"Nobody reads {self.called}.") from error
+                raise StandardOutputClosedError(f"{self.called.capitalize()} was closed by its reader.") from error
             raise StandardOutputError(
                 f"{self.called.capitalize()} cannot be written: {error.strerror or error}."
             ) from error
 
 
 class _Messages(io.FileIO):
-    """Messages that reach nobody are dropped."""
+    """Standard error; messages are dropped once it is closed."""
 
     def write(self, data: Any, /) -> int:
         try:
@@ -187,7 +187,7 @@ def print_error(message: str) -> None:
     error_console().print(Text.assemble(("Error: ", "bold red"), printable(message)), highlight=False, soft_wrap=True)
 
 
-def say(line: str) -> None:
+def print_message(line: str) -> None:
     """A line on standard error, as it is: brackets are no markup, and a path is not broken in two."""
     error_console().print(line, highlight=False, markup=False, soft_wrap=True)
 

@@ -19,9 +19,9 @@ from agenticiqa.cli.terminal import (
     output_console,
     print_json,
     print_lines,
+    print_message,
     print_result,
     print_table,
-    say,
 )
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def _measured(tool: Tool, opinions: list[Opinion], settings: Settings) -> tuple[
     for opinion in track(opinions, "Measuring", console=error_console(), transient=True):
         (record,) = measurer.measure(Pair.of(opinion.image, opinion.reference))
         if record.raw is None:
-            say(f"Left out: {opinion.image}: {record.error}")
+            print_message(f"Left out: {opinion.image}: {record.error}")
         else:
             kept.append(opinion)
             raw.append(record.raw)
@@ -285,13 +285,13 @@ def measure(
                 sys.stdout.flush()
     if output is not None and table is not None:
         write_table(lambda: (record.as_dict() for record in records), output, table)
-        say(f"{len(records)} measurements: {output}")
+        print_message(f"{len(records)} measurements: {output}")
     elif json_output:
         print_json([record.as_dict() for record in records])
     elif output is None:
         _print_table(records)
     for line in (*pairing.skipped.lines(), *(f"No partner by name: {path}" for path in pairing.without_partner)):
-        say(line)
+        print_message(line)
     failed = sum(record.error is not None for record in records)
     raise typer.Exit(ExitCode.OK if not failed else ExitCode.ERROR if failed == len(records) else ExitCode.SOME)
 

@@ -21,7 +21,7 @@ from agenticiqa.state import Advice
 from agenticiqa.tools.metrics import MetricInputError
 from agenticiqa.tools.metrics.jpeg_quality import jpeg_quality_of_file
 from agenticiqa.vision.sampling import pixel_grid
-from agenticiqa.vision.scene import FLAW_IS_THERE
+from agenticiqa.vision.scene import FLAW_THRESHOLD
 
 Amounts = dict[str, str]
 
@@ -33,8 +33,8 @@ LEAST_STOPS, MOST_STOPS = 2 / 3, 4.0
 CLIPPED_PERCENT = 1.0
 SHORTEST_SMEAR, LONGEST_SMEAR = 4.0, 64.0
 LEAST_SLOPE, MOST_SLOPE = 1.0, 12.0
-"""Degrees: less nobody notices, more is meant."""
-MADE_LIGHT = frozenset({"Brightness change", "Contrast", "Color distortions"})
+"""Degrees: less is not noticeable, more is intended."""
+LIGHT_AND_COLOUR = frozenset({"Brightness change", "Contrast", "Color distortions"})
 """How light and colourful a screen or a drawing is, its maker decided: no camera is to blame."""
 FULL_BLACK, FULL_WHITE = 20, 235
 """A tonal range that ends inside these can be stretched."""
@@ -47,7 +47,7 @@ def advice_for(look: Look, *, thorough: bool = False) -> list[Advice]:
     for, ``thorough`` also looks for what can be arranged better: a slope to level, empty space to crop.
     """
     photograph = _is_photograph(look)
-    found = [_finding(category, look) for category in look.visible() if photograph or category not in MADE_LIGHT]
+    found = [_finding(category, look) for category in look.visible() if photograph or category not in LIGHT_AND_COLOUR]
     if thorough and photograph and look.box is None:
         found += [each for each in (_slope(look), _empty_space(look)) if each]
     return advise(found)
@@ -60,7 +60,7 @@ def _is_photograph(look: Look) -> bool:
 
 def _finding(category: str, look: Look) -> AdviceCase:
     flaws = {name: look.reading.flaws[name] for name, of in look.scene.vision.flaws.items() if of == category}
-    there = sorted((name for name, chance in flaws.items() if chance > FLAW_IS_THERE), key=lambda name: -flaws[name])
+    there = sorted((name for name, chance in flaws.items() if chance > FLAW_THRESHOLD), key=lambda name: -flaws[name])
     measured = _AMOUNTS.get(category)
     names = (*there, category)
     return AdviceCase(

@@ -13,7 +13,7 @@ from agenticiqa.vocabulary import CATEGORIES, CATEGORY_WORDS, LEVEL_NAMES
 
 NAMES = CATEGORY_WORDS
 # A slight one of these may be style: shallow focus, a grade, a low key.
-MAY_BE_MEANT = ("Blurs", "Color distortions", "Brightness change", "Contrast")
+POSSIBLY_INTENDED = ("Blurs", "Color distortions", "Brightness change", "Contrast")
 MOST_FINDINGS = 3
 LOW_SCORE = 3.0
 """Below this something must be wrong, even where nothing is found."""
@@ -27,11 +27,11 @@ def finding(category: str, look: Look) -> str:
     if severity == "none":
         return _SOUND.get(category, f"No visible {NAMES[category]}.")
     title, share = look.scene.likeliest_kind(category, look.reading)
-    called = _CALLED.get(title or "", _CALLED[category]) if share >= CLEAR_SHARE else _CALLED[category]
+    phrase = _PHRASES.get(title or "", _PHRASES[category]) if share >= CLEAR_SHARE else _PHRASES[category]
     why = reason(category, look.measures, found=True)
-    meant = ", perhaps on purpose" if severity == "slight" and category in MAY_BE_MEANT else ""
-    how = "far" if called.startswith("too ") and severity in ("severe", "extreme") else _HOW[severity]
-    words = f"{how} {called}".strip()
+    meant = ", perhaps on purpose" if severity == "slight" and category in POSSIBLY_INTENDED else ""
+    strong = phrase.startswith("too ") and severity in ("severe", "extreme")
+    words = f"{'far' if strong else _SEVERITY_ADVERBS[severity]} {phrase}".strip()
     return f"{words[0].upper()}{words[1:]}{meant}{f': {why}' if why else ''}."
 
 
@@ -40,9 +40,9 @@ _SOUND = {
     "Contrast": "The contrast looks right.",
     "Color distortions": "The colours look right.",
 }
-_HOW = {"slight": "a little", "moderate": "", "severe": "very", "extreme": "extremely"}
+_SEVERITY_ADVERBS = {"slight": "a little", "moderate": "", "severe": "very", "extreme": "extremely"}
 # By category, and by the titles of its finer kinds and flaws.
-_CALLED = {
+_PHRASES = {
     "Blurs": "blurry", "Noise": "noisy", "Compression": "marked by compression", "Brightness change": "badly exposed",
     "Sharpness": "oversharpened", "Contrast": "off in contrast", "Color distortions": "off in its colours",
     "Spatial distortions": "damaged in places",
@@ -114,14 +114,14 @@ def level_at(score: float) -> int:
 
 def tool_sentences(evidence: ExecutorOutput) -> list[str]:
     """What the tools measured, each tool once, in one sentence."""
-    said = {}
+    measured = {}
     for log in evidence.tool_logs:
         if log.calibrated_score is not None and log.raw_score is not None:
             where = "" if log.region is None else f" on {log.object}"
             same = abs(log.raw_score - log.calibrated_score) < 0.005
             raw = "" if same else f"{log.raw_score:.4g}, that is "
-            said[log.tool, where] = f"{log.tool}{where} {raw}{log.calibrated_score:.2f} of 5"
-    return [f"Measured: {'; '.join(said.values())}."] if said else []
+            measured[log.tool, where] = f"{log.tool}{where} {raw}{log.calibrated_score:.2f} of 5"
+    return [f"Measured: {'; '.join(measured.values())}."] if measured else []
 
 
 # --- The executor's work without a language model ---

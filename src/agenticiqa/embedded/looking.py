@@ -20,9 +20,9 @@ from agenticiqa.vision.picture_facts import PictureFacts, facts_of
 from agenticiqa.vision.scene import LEVELS, Reading, Scene, adjusted_by_facts, adjusted_by_focus, looks_blurred_by_focus
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES, UNCHANGED_OPINION
 
-REMEMBERED = 4
+MAX_CACHED = 4
 """Looks kept; each holds its picture …"""
-REMEMBERED_PIXELS = 16_000_000
+MAX_CACHED_PIXELS = 16_000_000
 """… so that of large ones fewer are: the pictures of all but the newest look must fit into this many pixels."""
 
 
@@ -89,33 +89,33 @@ class Looker:
     def __init__(self, vision: Vision) -> None:
         self._vision = vision
         self._lock = threading.Lock()
-        self._seen: OrderedDict[tuple[str, Box | None], Look] = OrderedDict()
-        self._looking: dict[tuple[str, Box | None], Future[Look]] = {}
+        self._cache: OrderedDict[tuple[str, Box | None], Look] = OrderedDict()
+        self._pending: dict[tuple[str, Box | None], Future[Look]] = {}
 
     def look(self, image: LoadedImage, box: Box | None = None) -> Look:
         """What is remembered, what another thread is looking at already, or a new look."""
         key = (image.sha256, box)
         with self._lock:
-            if key in self._seen:
-                return self._seen[key]
-            elsewhere = self._looking.get(key)
+            if key in self._cache:
+                return self._cache[key]
+            elsewhere = self._pending.get(key)
             if elsewhere is None:
-                here = self._looking[key] = Future()
+                here = self._pending[key] = Future()
         if elsewhere is not None:
             return elsewhere.result()
         try:
             found = self._new_look(image, box)
             with self._lock:
-                self._seen[key] = found
-                while len(self._seen) > REMEMBERED or self._older_pixels(image) > REMEMBERED_PIXELS:
-                    self._seen.popitem(last=False)
+                self._cache[key] = found
+                while len(self._cache) > MAX_CACHED or self._older_pixels(image) > MAX_CACHED_PIXELS:
+                    self._cache.popitem(last=False)
             here.set_result(found)
         except BaseException as error:
             here.set_exception(error)
             raise
         finally:
             with self._lock:
-                del self._looking[key]
+                del self._pending[key]
         return found
 
     def _new_look(self, image: LoadedImage, box: Box | None) -> Look:
@@ -124,7 +124,7 @@ class Looker:
         return Look(Scene.of(self._vision, image.rgb), image)
 
     def _older_pixels(self, newest: LoadedImage) -> int:
-        older = {look.image.sha256: look.image.size for look in self._seen.values()}
+        older = {look.image.sha256: look.image.size for look in self._cache.values()}
         older.pop(newest.sha256, None)
         return sum(width * height for width, height in older.values())
 
@@ -136,7 +136,7 @@ BLIND_SHARE = 0.25
 """What the look at the damaged picture alone still counts. It adds what people say of kinds of damage that it knows (on
 validation pictures of the protocol the rank correlation rises from 0.856 to 0.893, on CSIQ from 0.967 to 0.976), and
 misleads where it does not know them."""
-FADING = 0.3
+BLIND_FADE_RANGE = 0.3
 """So far below AIQA_FR's score of a picture that equals its reference the blind look counts in full; nearer to it less,
 because what it finds is in the reference too."""
 
@@ -158,7 +158,7 @@ def level_chances(score: float, blind: Reading) -> dict[int, float]:
     >>> {level: round(chance, 2) for level, chance in level_chances(4.0, blind).items()}
     {1: 0.05, 2: 0.05, 3: 0.17, 4: 0.55, 5: 0.18}
     """
-    share = BLIND_SHARE * min(1.0, max(0.0, UNCHANGED_OPINION - score) / FADING)
+    share = BLIND_SHARE * min(1.0, max(0.0, UNCHANGED_OPINION - score) / BLIND_FADE_RANGE)
     spread = aiqa_fr.fused_model().spread
     edges = [-inf, *(level + 0.5 for level in LEVELS[:-1]), inf]
     below = [(1 + erf((edge - score) / (spread * sqrt(2)))) / 2 for edge in edges]

@@ -77,11 +77,11 @@ class LookMeasures:
 
 
 @dataclass(frozen=True)
-class Said:
+class Statement:
     """A number in a sentence (without its full stop), and whether it is one that a sound picture has."""
 
     text: str
-    usual: bool | None = None
+    is_normal: bool | None = None
     """None where the number speaks neither for nor against a fault."""
     plain: str = ""
     """The same without numbers, as a reason: "its edges are soft"."""
@@ -89,8 +89,8 @@ class Said:
 
 def reason(category: str, measures: LookMeasures, *, found: bool) -> str:
     """Why a category is seen, or not, in plain words; empty where no measurement tells."""
-    said = [each for say in _SENTENCES.get(category, ()) if (each := say(measures)) and each.plain]
-    return next((each.plain for each in said if each.usual is not None and each.usual != found), "")
+    statements = [each for state in _SENTENCES.get(category, ()) if (each := state(measures)) and each.plain]
+    return next((each.plain for each in statements if each.is_normal is not None and each.is_normal != found), "")
 
 
 def describe(category: str, measures: LookMeasures, *, found: bool | None = None) -> list[str]:
@@ -99,19 +99,19 @@ def describe(category: str, measures: LookMeasures, *, found: bool | None = None
     ``found`` says whether the category is seen in the picture: a number that seems to say otherwise is explained, and
     one that only tells of a fault is left out where there is none.
     """
-    said = [each for say in _SENTENCES.get(category, ()) if (each := say(measures))]
+    statements = [each for state in _SENTENCES.get(category, ()) if (each := state(measures))]
     if found is False:
-        said = [each for place, each in enumerate(said) if place == 0 or each.usual is not False]
-    return [f"{each.text}{_explained(category, each, found)}." for each in said]
+        statements = [each for place, each in enumerate(statements) if place == 0 or each.is_normal is not False]
+    return [f"{each.text}{_explained(category, each, found)}." for each in statements]
 
 
-def _explained(category: str, said: Said, found: bool | None) -> str:
-    if found is None or said.usual is None or said.usual != found:
+def _explained(category: str, statement: Statement, found: bool | None) -> str:
+    if found is None or statement.is_normal is None or statement.is_normal != found:
         return ""
-    return (_FOUND_THOUGH_USUAL if found else _SOUND_THOUGH_UNUSUAL).get(category, "")
+    return (_FOUND_BUT_NORMAL if found else _NOT_FOUND_BUT_ABNORMAL).get(category, "")
 
 
-_SOUND_THOUGH_UNUSUAL = {
+_NOT_FOUND_BUT_ABNORMAL = {
     "Blurs": "; the picture has few sharp edges, and nothing in it looks blurred by mistake",
     "Noise": "; here that is texture, not noise",
     "Compression": "; that is too faint to be seen",
@@ -120,7 +120,7 @@ _SOUND_THOUGH_UNUSUAL = {
     "Contrast": "; the scene itself is so",
     "Color distortions": "; that looks meant, as in a black-and-white or a graded picture",
 }
-_FOUND_THOUGH_USUAL = {
+_FOUND_BUT_NORMAL = {
     "Blurs": "; the blur is in other parts than the strongest edges",
     "Noise": "; what is seen is coarser than this measures, or only in places",
     "Compression": "; the damage is of another kind than blocks",
@@ -134,43 +134,47 @@ _FOUND_THOUGH_USUAL = {
 # --- one sentence each ---
 
 
-def _edges(m: LookMeasures) -> Said | None:
+def _edges(m: LookMeasures) -> Statement | None:
     width = m.value("sharpness")
     if width is None:
         return None
-    usual = True if width <= SHARP_EDGE_LIMIT_PX else False if width >= SMEARED_EDGE_PX else None
-    plain = {True: "its edges are crisp", False: "its edges are soft"}.get(usual, "") if usual is not None else ""
-    return Said(f"Edges are {width:.1f} px wide, about {SHARP_EDGE_PX:.1f} px in a sharp picture", usual, plain)
+    is_normal = True if width <= SHARP_EDGE_LIMIT_PX else False if width >= SMEARED_EDGE_PX else None
+    plain = (
+        {True: "its edges are crisp", False: "its edges are soft"}.get(is_normal, "") if is_normal is not None else ""
+    )
+    return Statement(
+        f"Edges are {width:.1f} px wide, about {SHARP_EDGE_PX:.1f} px in a sharp picture", is_normal, plain
+    )
 
 
-def _edges_only(m: LookMeasures) -> Said | None:
+def _edges_only(m: LookMeasures) -> Statement | None:
     """Of a picture asked about oversharpening: wide edges are no sign of it and none against it."""
-    said = _edges(m)
-    return Said(said.text) if said else None
+    edges = _edges(m)
+    return Statement(edges.text) if edges else None
 
 
-def _smear(m: LookMeasures) -> Said | None:
+def _smear(m: LookMeasures) -> Statement | None:
     length = m.value("motion_blur")
     angle = m.detail("motion_blur", "degrees")
     width = m.value("sharpness")
     # A scene with one dominant direction passes for a smeared one; where edges are sharp it is none.
     if not length or angle is None or width is None or width < SMEARED_EDGE_PX:
         return None
-    return Said(
+    return Statement(
         f"Detail is smeared over about {length:.0f} px at {angle:.0f}° to the horizontal",
         False,
         "its detail is smeared one way",
     )
 
 
-def _grain(m: LookMeasures) -> Said | None:
+def _grain(m: LookMeasures) -> Statement | None:
     sigma = m.value("noise")
     if sigma is None:
         return None
     colours = [m.detail("noise", f"sigma_{name}") or 0.0 for name in ("red", "green", "blue")]
     uneven = max(colours) > 1.5 * min(colours) + 1
     note = ", stronger in some colours than in others" if uneven else ""
-    return Said(
+    return Statement(
         f"Grain has a standard deviation of {sigma:.1f} of 255 levels{note} "
         f"(clean, smooth pictures: below about {CLEAN_NOISE:.0f})",
         sigma < CLEAN_NOISE,
@@ -178,44 +182,48 @@ def _grain(m: LookMeasures) -> Said | None:
     )
 
 
-def _blocks(m: LookMeasures) -> Said | None:
+def _blocks(m: LookMeasures) -> Statement | None:
     steps = m.value("blockiness")
     if steps is None:
         return None
     if steps < BLOCK_FREE:
-        return Said(
+        return Statement(
             f"Steps along an 8×8 grid are only {steps:.2f} above those elsewhere: no block pattern",
             True,
             "no blocks show",
         )
-    return Said(f"Steps along an 8×8 grid are {1 + steps:.1f} times those elsewhere", False, "blocks show")
+    return Statement(f"Steps along an 8×8 grid are {1 + steps:.1f} times those elsewhere", False, "blocks show")
 
 
-def _ripples(m: LookMeasures) -> Said | None:
+def _ripples(m: LookMeasures) -> Statement | None:
     ripple = m.value("ringing")
-    return None if ripple is None else Said(f"Ripple beside strong edges is {ripple:.1f} levels above that of the rest")
+    return (
+        None
+        if ripple is None
+        else Statement(f"Ripple beside strong edges is {ripple:.1f} levels above that of the rest")
+    )
 
 
-def _bands(m: LookMeasures) -> Said | None:
+def _bands(m: LookMeasures) -> Statement | None:
     share = m.value("banding")
     if share is None or share < BANDED_PERCENT:
         return None
-    return Said(
+    return Statement(
         f"{share:.1f} % of the pixels lie on contours of flat steps", False, "its smooth tones break into steps"
     )
 
 
-def _exposure(m: LookMeasures) -> Said | None:
+def _exposure(m: LookMeasures) -> Statement | None:
     mean = m.value("brightness")
     if mean is None:
         return None
     where = "below" if mean < DARK else "above" if mean > BRIGHT else "within"
     text = f"Mean brightness is {mean:.0f} of 255, {where} the usual {DARK} to {BRIGHT}"
     plain = {"below": "it is dark on the whole", "above": "it is very bright on the whole"}.get(where, "")
-    return Said(text, where == "within", plain or "its brightness is ordinary")
+    return Statement(text, where == "within", plain or "its brightness is ordinary")
 
 
-def _clipped(m: LookMeasures) -> Said | None:
+def _clipped(m: LookMeasures) -> Statement | None:
     highlights, shadows = m.detail("clipping", "highlights"), m.detail("clipping", "shadows")
     if highlights is None or shadows is None:
         return None
@@ -226,10 +234,10 @@ def _clipped(m: LookMeasures) -> Said | None:
     ]
     white = highlights >= CLIPPED_PERCENT
     plain = f"parts of it are pure {'white' if white else 'black'}"
-    return Said(" and ".join(parts), False, plain) if parts else None
+    return Statement(" and ".join(parts), False, plain) if parts else None
 
 
-def _contrast(m: LookMeasures) -> Said | None:
+def _contrast(m: LookMeasures) -> Statement | None:
     rms = m.value("contrast")
     if rms is None:
         return None
@@ -238,35 +246,35 @@ def _contrast(m: LookMeasures) -> Said | None:
     plain = {"flat": "its tones lie close together", "hard": "its tones lie far apart"}.get(
         word, "its contrast is ordinary"
     )
-    return Said(text, word == "ordinary", plain)
+    return Statement(text, word == "ordinary", plain)
 
 
-def _haze(m: LookMeasures) -> Said | None:
+def _haze(m: LookMeasures) -> Statement | None:
     dark = m.value("haze")
     if dark is None or dark < HAZY:
         return None
-    return Said(
+    return Statement(
         f"Even the darkest channel averages {dark:.2f} of 1: a veil lies over the picture", False, "a veil lies over it"
     )
 
 
-def _saturation(m: LookMeasures) -> Said | None:
+def _saturation(m: LookMeasures) -> Statement | None:
     mean = m.value("saturation")
     if mean is None:
         return None
     word = "weak" if mean < GREYISH else "very strong" if mean > GARISH else "moderate"
-    return Said(
+    return Statement(
         f"Mean colour saturation is {mean:.2f} of 1 ({word})",
         word == "moderate",
         f"its colours are {'of ordinary strength' if word == 'moderate' else word}",
     )
 
 
-def _cast(m: LookMeasures) -> Said | None:
+def _cast(m: LookMeasures) -> Statement | None:
     factor, angle = m.detail("colour_cast", "cast_factor"), m.detail("colour_cast", "hue_degrees")
     if factor is None or angle is None or factor < STRONG_CAST:
         return None
-    return Said(
+    return Statement(
         f"The colours lean towards {hue_name(angle)}: their mean is {factor:.1f} times as far from grey as they spread",
         False,
         f"its colours lean towards {hue_name(angle)}",
@@ -283,7 +291,7 @@ def hue_name(degrees: float) -> str:
     return min(centres, key=lambda name: abs((degrees - centres[name] + 180) % 360 - 180))
 
 
-_SENTENCES: dict[str, tuple[Callable[[LookMeasures], Said | None], ...]] = {
+_SENTENCES: dict[str, tuple[Callable[[LookMeasures], Statement | None], ...]] = {
     "Blurs": (_edges, _smear),
     "Sharpness": (_edges_only, _ripples),
     "Noise": (_grain,),

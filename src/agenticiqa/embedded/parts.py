@@ -70,9 +70,16 @@ def singular(word: str) -> str:
     ['face', 'sky', 'glass', 'leaf', 'bus', 'man']
     """
     word = re.sub(r"['’]s?$", "", word.casefold())
-    for ending, instead in (("ves", "f"), ("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x")):
+    for ending, replacement in (
+        ("ves", "f"),
+        ("ies", "y"),
+        ("sses", "ss"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("xes", "x"),
+    ):
         if word.endswith(ending) and len(word) > len(ending) + 1:
-            return word.removesuffix(ending) + instead
+            return word.removesuffix(ending) + replacement
     return word.removesuffix("s") if not word.endswith(("ss", "us", "is")) and len(word) > 3 else word
 
 
@@ -82,12 +89,12 @@ def position_in(text: str) -> str | None:
     >>> position_in("the man in the upper left"), position_in("her right eye"), position_in("roof")
     ('top left', 'right', None)
     """
-    said = {_position_words()[word] for word in re.findall(r"\w+", plain_spelling(text)) if word in _position_words()}
+    words = {_position_words()[word] for word in re.findall(r"\w+", plain_spelling(text)) if word in _position_words()}
     order = ("top", "bottom", "center", "left", "right", "foreground", "background", "corners", "edges")
-    sides = [name for name in order[:5] if name in said]
+    sides = [name for name in order[:5] if name in words]
     if sides:
         return " ".join(side for side in sides if side != "center" or len(sides) == 1)
-    return next((name for name in order[5:] if name in said), None)
+    return next((name for name in order[5:] if name in words), None)
 
 
 @cache
@@ -126,10 +133,10 @@ def look_meant(part: Part) -> Appearance:
     >>> look_meant(parse_part("the red flowers")).colours, look_meant(parse_part("the grass")).words
     (frozenset({'red'}), 'green')
     """
-    said = [plain_spelling(word) for word in re.findall(r"\w+", part.name)]
+    words = [plain_spelling(word) for word in re.findall(r"\w+", part.name)]
     colours, lights = by_word(_words()["colours"]), by_word(_words()["light"])
-    found = frozenset(colours[word] for word in said if word in colours)
-    light = next((lights[word] for word in said if word in lights), None)
+    found = frozenset(colours[word] for word in words if word in colours)
+    light = next((lights[word] for word in words if word in lights), None)
     usual: dict[str, Any] = _words()["things"].get(plain_spelling(part.noun), {})
     if not found and light is None:
         found, light = frozenset(listed(usual["colours"])) if "colours" in usual else found, usual.get("light")

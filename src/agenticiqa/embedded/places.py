@@ -132,9 +132,7 @@ def object_place(item: Part, labels: frozenset[str], image: LoadedImage) -> Obje
 
 
 def _core(rgb: UInt8Image, box: Box) -> Box:
-    """The part of a find that is surely the object: what stands out in it, or its middle. The rest of a box shows what
-    is around the object, which may be sharp where the object is not.
-    """
+    """The part of a found box that is surely the object: what is salient in it, or its middle."""
     stands_out = np.zeros(rgb.shape[:2], bool)
     stands_out[box.rows, box.columns] = (load_locators().saliency(rgb) >= STANDS_OUT)[box.rows, box.columns]
     inner = inner_box(stands_out)

@@ -66,14 +66,13 @@ class Property:
         >>> properties()["picture_kind"].value_in("an oil painting"), properties()["mood"].value_in("blue")
         ('painting', None)
         """
-        said = f" {re.sub(r'[^a-z0-9]+', ' ', plain_words(text)).strip()} "
-        found = [word for word in self.values if f" {word} " in said or f" {word}s " in said]
+        padded = f" {re.sub(r'[^a-z0-9]+', ' ', plain_words(text)).strip()} "
+        found = [word for word in self.values if f" {word} " in padded or f" {word}s " in padded]
         return self.values[max(found, key=len)] if found else None
 
 
 @cache
 def properties() -> dict[str, Property]:
-    """Every property by its name."""
     return {name: _property(name, entry) for name, entry in read_data("embedded/properties.yaml").items()}
 
 

@@ -121,7 +121,6 @@ def retry_after_seconds(headers: Mapping[str, str] | None, now: datetime | None 
 
 
 def failure_of(state: RetryCallState) -> BaseException | None:
-    """What the last attempt ended with."""
     return state.outcome.exception() if state.outcome else None
 
 

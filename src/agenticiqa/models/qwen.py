@@ -110,10 +110,10 @@ class QwenVLMClient(RichVLMClient):
     @property
     def identity(self) -> str:
         limits = f"{self.settings.max_image_side or ''}/{self.settings.max_image_bytes or ''}"
-        return "|".join((self.backend, self.told_as, self.settings.dtype, limits))
+        return "|".join((self.backend, self.display_name, self.settings.dtype, limits))
 
     @property
-    def told_as(self) -> str:
+    def display_name(self) -> str:
         """The model's name in results: with the adapter, where there is one."""
         return f"{self.model} + {self.adapter.name}" if self.adapter else self.model
 
@@ -201,7 +201,7 @@ class QwenVLMClient(RichVLMClient):
             text=text,
             answer_logprobs=answer_logprobs(tokens, request.answer_letters),
             usage=TokenUsage(prompt_length, len(ids)),
-            model=self.told_as,
+            model=self.display_name,
             notes=notes,
         )
 

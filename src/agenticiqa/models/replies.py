@@ -109,16 +109,16 @@ def _letter_logprobs(token: ReplyToken, reader: _LetterReader) -> dict[str, floa
     places = [(text, logprob) for text, logprob in token.alternatives if math.isfinite(logprob)]
     if all(text != token.text for text, _ in places) and math.isfinite(token.logprob):
         places.append((token.text, token.logprob))
-    heard: dict[str, list[float]] = {}
+    by_letter: dict[str, list[float]] = {}
     for text, logprob in places:
         letter = reader.letter_of(text)
         if letter is not None:
-            heard.setdefault(letter, []).append(logprob)
+            by_letter.setdefault(letter, []).append(logprob)
     # Letters outside the alternatives: not above the least likely one, nor above a share of what is left.
-    missing = len(reader.letters) - len(heard)
+    missing = len(reader.letters) - len(by_letter)
     left = max(SMALLEST_MASS, 1.0 - sum(math.exp(min(0.0, logprob)) for _, logprob in places))
     floor = min([logprob for _, logprob in places] + [math.log(left / max(1, missing))])
-    sums = {letter: float(np.logaddexp.reduce(logprobs)) for letter, logprobs in heard.items()}
+    sums = {letter: float(np.logaddexp.reduce(logprobs)) for letter, logprobs in by_letter.items()}
     return {letter: sums.get(letter, floor) for letter in reader.letters.values()}
 
 

@@ -208,10 +208,7 @@ def _place(name: str, question: str) -> int | None:
 
 
 def _only_one(plan: PlannerOutput, question: str, regions: Regions) -> list[str]:
-    """The one region there is, where neither it nor anything else is named.
-
-    A region that is to be left out is named, and so is the picture in "Rate the picture".
-    """
+    """The one region there is, where neither it nor anything else is named."""
     if len(regions) != 1 or plan.scope_names != [GLOBAL] or _WHOLE.search(question):
         return []
     return [name for name in regions if without_article(name) not in question.casefold()]
@@ -219,7 +216,7 @@ def _only_one(plan: PlannerOutput, question: str, regions: Regions) -> list[str]
 
 def _with_region(plan: PlannerOutput, name: str, question: str) -> PlannerOutput:
     scope = [each for each in plan.scope_names if each != GLOBAL]
-    same = [each for each in scope if _says_more_of(each, name)]
+    same = [each for each in scope if _is_more_specific(each, name)]
     replaced = same if len(same) == 1 else [] if scope else [GLOBAL]
     distortions = dict(plan.distortions or {})
     said_of_others = list(dict.fromkeys(kind for kinds in distortions.values() for kind in kinds))
@@ -233,7 +230,7 @@ def _with_region(plan: PlannerOutput, name: str, question: str) -> PlannerOutput
     return plan.model_copy(update={"query_scope": names, "distortions": distortions or None})
 
 
-def _says_more_of(longer: str, name: str) -> bool:
+def _is_more_specific(longer: str, name: str) -> bool:
     """ "purple flowers" are the region "flowers"; "the edge of the flowers" is something else."""
     before, found, after = without_article(longer).rpartition(f" {without_article(name)}")
     return bool(found) and not after and not _PREPOSITIONS & set(before.split())

@@ -82,7 +82,9 @@ def run_jobs(jobs: Sequence[MeasurementJob], runner: ToolRunner, settings: ToolS
     tool_jobs = list(dict.fromkeys(each.job for each in jobs))
     results = runner.run(tool_jobs, max_workers=settings.max_workers, timeout_s=settings.timeout_s)
     by_job = dict(zip(tool_jobs, results, strict=True))
-    lasting = {job: result.error for job, result in by_job.items() if result.error is not None and not result.timed_out}
+    permanent = {
+        job: result.error for job, result in by_job.items() if result.error is not None and not result.timed_out
+    }
     scores: Scores = {}
     for each in jobs:
         calibrated = by_job[each.job].calibrated
@@ -93,7 +95,7 @@ def run_jobs(jobs: Sequence[MeasurementJob], runner: ToolRunner, settings: ToolS
             # A second tool for the same distortion gets a key of its own instead of replacing the first.
             taken = by_kind.get(kind, (each.tool.name,))[0] != each.tool.name
             by_kind[f"{kind} ({each.tool.name})" if taken else kind] = (each.tool.name, round(calibrated, 4))
-    return MeasuredScores(scores or None, list(_logs(jobs, by_job)), lasting)
+    return MeasuredScores(scores or None, list(_logs(jobs, by_job)), permanent)
 
 
 def _logs(jobs: Sequence[MeasurementJob], results: Mapping[ToolJob, JobResult]) -> Iterable[ToolExecutionLog]:

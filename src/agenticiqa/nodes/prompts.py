@@ -65,7 +65,7 @@ class PromptTemplate:
         unknown = sorted(own.used_fields() - {*self.fields})
         if unknown:
             raise ConfigError(
-                f"{where} has a field {{{unknown[0]}}} that nobody fills in.",
+                f"{where} has a field {{{unknown[0]}}} that is not filled in.",
                 hint=f"Fields of {self.name}: {', '.join(f'{{{name}}}' for name in self.fields)}.",
             )
         missing = [name for name in self.needed if name not in own.used_fields()]
@@ -103,9 +103,9 @@ def read_prompts(folder: Path | None, shipped: tuple[PromptTemplate, ...]) -> Pr
     if not folder.is_dir():
         raise ConfigError(f"There is no folder {str(folder)!r} with prompts.", hint="Check `prompts` in pipeline.yaml.")
     files = sorted(folder.glob(f"*{SUFFIX}"))
-    strangers = [file.name for file in files if file.name not in known]
-    if strangers or not files:
-        what = f"{strangers[0]}, which no step uses" if strangers else "no prompt"
+    unused = [file.name for file in files if file.name not in known]
+    if unused or not files:
+        what = f"{unused[0]}, which no step uses" if unused else "no prompt"
         raise ConfigError(f"{folder} holds {what}.", hint=f"Known: {', '.join(known)}.")
     return PromptBook({file.stem: known[file.name].replaced(_text(file), str(file)) for file in files}, shipped)
 

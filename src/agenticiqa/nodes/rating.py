@@ -54,13 +54,13 @@ def rate(
     fusion = fusion_of(settings)
     usable = any(math.isfinite(value) for value in (logprobs or {}).values())
     p = fusion.extract_vlm_probabilities({"logprobs": logprobs} if usable else letter)
-    said = p if usable else {LETTER_LEVELS[letter]: 1.0}
+    opinion = p if usable else {LETTER_LEVELS[letter]: 1.0}
     # A bare letter and no measurement: the spread of p would be our invention, so the letter's own level counts.
     bare = not usable and not tool_scores
     score = float(LETTER_LEVELS[letter]) if bare else fusion.fuse_scores(fused, p)
     fused_letter = fusion.map_to_level(score)
     alpha = fusion.compute_perceptual_weights(fused)
-    mean, overlap = fusion.tool_mean(tool_scores), fusion.overlap(tool_scores, said)
+    mean, overlap = fusion.tool_mean(tool_scores), fusion.overlap(tool_scores, opinion)
     details: dict[str, Any] = {
         "tool_scores": [round(each, 4) for each in tool_scores],
         "tool_mean": mean,
@@ -77,7 +77,7 @@ def rate(
         details["q_printed"] = ScoreFusion(eta=settings.eta, normalize=False).fuse_scores(tool_scores, p)
     conflict = None
     if mean is not None and overlap < HARDLY_OVERLAP:
-        model = math.fsum(level * share for level, share in said.items())
+        model = math.fsum(level * share for level, share in opinion.items())
         conflict = ScoreConflict(tools=min(max(mean, 1), 5), model=min(max(model, 1), 5), overlap=overlap)
     likely = None if bare else likely_interval({level: alpha[level] * p.get(level, 0.0) for level in alpha})
     return Rating(score, fused_letter, details, conflict, conflict.interval if conflict else likely)

@@ -49,17 +49,25 @@ class Assessment(Result):
     """Those that are in no file, so that a notebook can show them; they are not stored with the result."""
 
     def keep_pictures(self, pictures: Mapping[str, GivenPicture]) -> None:
-        """Hold on to pictures that cannot be opened again by their names."""
+        """Keep pictures that are in no file, so that reports can show them."""
         self._pictures = {name: given for name, given in pictures.items() if not os.path.exists(name)}
 
     def open_picture(self, name: str, limits: ImageLimits) -> LoadedImage:
-        """The picture or its reference, by the name that the result gives it."""
+        """The picture or its reference, by the name that the result gives it.
+
+        Raises:
+            ImageError: It cannot be read any more, or exceeds ``limits``.
+        """
         given = self._pictures.get(name)
         return given.open(limits) if given else load_image(name, limits)
 
     @property
     def answer(self) -> str:
-        """The answer: an option's letter, a level A–E, or a short text. Raises when the run failed."""
+        """An option's letter, a level A–E, or a short text.
+
+        Raises:
+            AssessmentFailedError: The run has no answer. So do the other properties of the answer.
+        """
         return self._result().final_answer
 
     @property
@@ -69,26 +77,27 @@ class Assessment(Result):
 
     @property
     def conflict(self) -> ScoreConflict | None:
-        """What tools and model read, where they contradict each other."""
+        """The scores of tools and model where they contradict each other; None otherwise."""
         return self._result().conflict
 
     @property
     def score_interval(self) -> tuple[float, float] | None:
-        """What holds people's opinion in four of five cases; in a conflict, from one reading to the other."""
+        """The interval that holds people's opinion in four of five cases; in a conflict, both readings."""
         return self._result().score_interval
 
     @property
     def gate_score(self) -> float | None:
-        """The score that a gate counts: the lower reading where tools and model contradict each other."""
+        """The score that a quality gate compares: in a conflict the lower reading."""
         return self.conflict.interval[0] if self.conflict else self.score
 
     @property
     def reasoning(self) -> str:
+        """Why, in sentences."""
         return self._result().quality_reasoning
 
     @property
     def advice(self) -> list[Advice]:
-        """What to do about the picture, what matters most first; empty where nothing to mend was found."""
+        """What to do about the picture, most important first; empty where nothing was found to improve."""
         return self._result().advice
 
     def __str__(self) -> str:
@@ -105,9 +114,7 @@ class Assessment(Result):
 
     @property
     def score_text(self) -> str:
-        """The score in words, first on the scale that was asked for; in a conflict both readings, because no single one
-        would be true.
-        """
+        """The score in words, first on the scale that was asked for; in a conflict, both readings."""
         if self.conflict or self.score is None:
             return f"conflict: {self.conflict}, of 5" if self.conflict else "no score"
         asked = f"{self.asked_scale}, that is " if self.asked_scale else ""
@@ -120,7 +127,12 @@ class Assessment(Result):
         return (used or {}).get("asked_scale")
 
     def to_row(self) -> dict[str, Any]:
-        """One flat record, in the columns of a batch's table: what was asked and answered, and what it took."""
+        """One flat record with the columns of a batch's table.
+
+        >>> row = Assessment(status="error", query="Rate it", image_path="a.png", error="no such file").to_row()
+        >>> row["status"], row["quality_score"], row["error"]
+        ('error', None, 'no such file')
+        """
         about = self.metadata
         answered = self.summarizer_result if self.status != "error" else None
         low, high = (answered and answered.score_interval) or (None, None)
@@ -213,6 +225,10 @@ class Comparison(Result):
         return _one_line(f"{self.image_a} or {self.image_b}: {verdict}")
 
     def to_row(self) -> dict[str, Any]:
-        """One flat record, for tables."""
+        """One flat record, for tables.
+
+        >>> Comparison(status="error", image_a="a.png", image_b="b.png", error="no file").to_row()["winner"] is None
+        True
+        """
         columns = "image_a image_b reference_path status winner confidence chance_a score_a score_b verdict error"
         return {name: getattr(self, name) for name in columns.split()}

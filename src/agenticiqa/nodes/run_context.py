@@ -62,7 +62,6 @@ def initial_state(
     mode: RunMode = "agents",
     without: Collection[str] | str = (),
 ) -> AgenticIQAState:
-    """The state a run starts with."""
     limit = DEFAULT_MAX_REPLAN_ITERATIONS if max_replan_iterations is None else max_replan_iterations
     if limit < 0:
         raise ConfigError(f"max_replan_iterations is {limit}.", hint="It counts replans: 0 or more.")
@@ -283,7 +282,6 @@ class RunContext:
                 self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - started
 
     def close(self) -> None:
-        """Close clients and cache."""
         for client in self._made.values():
             client.close()
         self._made.clear()

@@ -140,11 +140,11 @@ class _Summary:
         return self._conclude(answered)
 
     def _request(self) -> ModelRequest:
-        scores, told = self.evidence.quality_scores, self._distortions()
+        scores, distortions = self.evidence.quality_scores, self._distortions()
         notes = dict.fromkeys(log.note for log in self.evidence.tool_logs if log.note)
         fields = {
             "options": self.form.options_section(),
-            "distortion_analysis": json.dumps(told, ensure_ascii=False) if told else "",
+            "distortion_analysis": json.dumps(distortions, ensure_ascii=False) if distortions else "",
             "tool_response": json.dumps(scores, ensure_ascii=False) if scores else "",
             "notes": "\n\n".join(f"Note: {note}." for note in notes) if scores else "",
             "fused_tools": self._fused_tools() if self.mode == "scoring" and self.tool_scores else "",
@@ -206,7 +206,6 @@ class _Summary:
         return {"summarizer_result": result, "error": None, **self._iteration_update(gap)}
 
     def _fused(self, answered: Answered[ParsedAnswer], reasoning: list[str]) -> tuple[float | None, str]:
-        """The fused score of a rating, and the answer."""
         logprobs, letter = answered.value.logprobs, answered.value.answer
         if self.mode != "scoring":
             if logprobs:
@@ -287,10 +286,7 @@ class _Summary:
         }
 
     def _failure(self, error: AgenticIQAError) -> dict[str, Any]:
-        """A result that says that there is no answer; on a replan the earlier pass's answer is kept instead.
-
-        A model that could not be reached is, unlike a bad reply, the run's error too.
-        """
+        """A result without an answer; on a replan, the earlier pass's answer."""
         self.context.error_kind = error.kind
         if isinstance(error, BadResponseError):
             reasoning, detail = PARSING_FAILED, f"the model's full output: {error.output}"

@@ -87,7 +87,6 @@ def _pillow_reads() -> frozenset[str]:
 
 @cache
 def readable() -> tuple[PictureFormat, ...]:
-    """The formats that open here."""
     return tuple(each for each in FORMATS if each.opens_here)
 
 
@@ -296,8 +295,8 @@ class RawFile:
         self._opened.close()
 
     def _unreadable(self, error: Exception) -> ImageFormatError:
-        said = error.args[0] if error.args else error
-        words = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+        detail = error.args[0] if error.args else error
+        words = detail.decode(errors="replace") if isinstance(detail, bytes) else str(detail)
         return ImageFormatError(
             f"{self._name} is no camera raw file that LibRaw can read ({words}).",
             hint="Give a complete file, or develop it and give a TIFF.",
@@ -305,7 +304,6 @@ class RawFile:
 
 
 def _reader(code: str, name: str) -> Any:
-    """The module that reads such files."""
     wanted = find_format(code)
     try:
         return import_module(str(wanted.module))

@@ -264,7 +264,6 @@ def check_header(data: bytes, *, name: str | None = None, limits: ImageLimits | 
 
 
 def peek_size(path: str | Path, limits: ImageLimits | None = None) -> tuple[int, int]:
-    """:func:`check_header` of a file."""
     return check_header(read_picture_file(path, limits or ImageLimits()), name=str(path), limits=limits)
 
 
@@ -325,10 +324,7 @@ def _open_with_pillow(data: bytes, limits: ImageLimits) -> Image.Image:
 
 
 def _within(limits: ImageLimits, read: Callable[[], T]) -> T:
-    """What a reader of Pillow's gives, under our limit where it asks Pillow for one itself.
-
-    Pillow's is one for the whole process: it is changed only for a picture that needs it, by one thread at a time.
-    """
+    """The result of a Pillow reader, with Pillow's process-wide pixel limit replaced by ours meanwhile."""
     try:
         return read()
     except Image.DecompressionBombError:

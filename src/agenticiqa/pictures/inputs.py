@@ -41,7 +41,7 @@ class ReadableFile(Protocol):
 
 @dataclass(frozen=True)
 class GivenPicture:
-    """A picture that somebody handed over: its name, and how to open it."""
+    """A picture as given by the caller: its name, and how to open it."""
 
     name: str
     """The path as it was given; of a picture in memory, a name made of its content."""
@@ -77,7 +77,7 @@ def given_picture(value: object) -> GivenPicture:
     for kinds, made in _MAKERS:
         if isinstance(value, kinds):
             return made(value)
-    # Recognised without importing torch: whoever hands over a tensor has it.
+    # Recognised without importing torch.
     if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
         return _from_array(_channels_last(value.detach().cpu().numpy()))
     raise TypeError(

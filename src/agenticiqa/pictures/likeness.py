@@ -199,7 +199,6 @@ class SmallView:
         return _squeezed(self.grey, side)
 
     def colours(self, side: int) -> Floats:
-        """The same with its three channels."""
         return _squeezed(self._decoded(cv2.IMREAD_COLOR), side)
 
     def _decoded(self, how: int) -> npt.NDArray[np.uint8]:

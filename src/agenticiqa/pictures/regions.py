@@ -58,7 +58,6 @@ def known_boxes(names: Sequence[str], regions: Mapping[str, Sequence[int]] | Non
 
 
 def without_article(name: str) -> str:
-    """Without article and capitals."""
     return _ARTICLE.sub("", name.strip()).casefold()
 
 

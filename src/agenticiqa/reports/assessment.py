@@ -50,14 +50,12 @@ class ReportItem:
 
 
 def render_report(items: Iterable[ReportItem], title: str = "AgenticIQA report") -> str:
-    """The page as text."""
     shown = list(items)
     models = [model for item in shown for model in models_of(item.result.metadata)]
     return page(title, "\n".join(picture_article(item) for item in shown), models)
 
 
 def notebook_view(result: Assessment, limits: ImageLimits) -> str:
-    """A result inside a notebook's page."""
     return in_notebook(picture_article(replace(report_item(result, limits), side=NOTEBOOK_SIDE)))
 
 
@@ -72,7 +70,6 @@ def report_item(result: Assessment, limits: ImageLimits) -> ReportItem:
 
 
 def write_report(path: Path, items: Iterable[ReportItem], title: str = "AgenticIQA report") -> None:
-    """Write the page whole or not at all."""
     write_atomic(path, render_report(items, title))
 
 
@@ -83,12 +80,12 @@ def picture_article(item: ReportItem) -> str:
     about = "; ".join([shown_name(result.image_path), *notes])
     parts = [f'<div class="head"><h2>{escape(result.query)}</h2>{quiet(about)}{_pictures(item)}</div>']
     if result.status == "error" or result.summarizer_result is None:
-        told = without_folders(result.error or "", result.image_path, result.reference_path)
-        parts.append(f"<p><strong>No answer.</strong> {escape(told)}</p>")
+        text = without_folders(result.error or "", result.image_path, result.reference_path)
+        parts.append(f"<p><strong>No answer.</strong> {escape(text)}</p>")
     else:
         used = result.summarizer_result.used_evidence or {}
-        told = without_folders(result.reasoning, result.image_path, result.reference_path)
-        parts += [_answer(result, used.get("options", {})), f"<p>{escape(told)}</p>"]
+        text = without_folders(result.reasoning, result.image_path, result.reference_path)
+        parts += [_answer(result, used.get("options", {})), f"<p>{escape(text)}</p>"]
         if result.score is not None:
             scale = score_scale(result.score, result.score_interval)
             parts.append(f'<div class="charts">{scale}{fusion_chart(used.get("fusion"))}</div>')

@@ -127,7 +127,6 @@ def _map(metric: str, picture: LoadedImage, other: LoadedImage) -> Floats:
 def open_pictures(
     image_a: Path | str, image_b: Path | str, reference: Path | str | None, limits: ImageLimits
 ) -> Pictures:
-    """Decode what is compared."""
     a, b = (load_image(path, limits) for path in (image_a, image_b))
     return Pictures(a, b, load_image(reference, limits) if reference else None)
 
@@ -150,7 +149,6 @@ def write_difference(found: Comparison, path: Path, limits: ImageLimits) -> bool
 
 
 def write_page(found: Comparison, path: Path, limits: ImageLimits) -> None:
-    """Write the page whole or not at all."""
     write_atomic(path, render_page(found, limits).encode("utf-8"))
 
 
@@ -169,11 +167,11 @@ def notebook_view(found: Comparison, limits: ImageLimits) -> str:
 
 def _verdict(found: Comparison, limits: ImageLimits, side: int = SHOWN_SIDE) -> str:
     names = f"A: {shown_name(found.image_a)}; B: {shown_name(found.image_b)}"
-    told = found.error or "" if found.status == "error" else found.verdict
-    told = escape(without_folders(told, found.image_a, found.image_b, found.reference_path))
+    text = found.error or "" if found.status == "error" else found.verdict
+    text = escape(without_folders(text, found.image_a, found.image_b, found.reference_path))
     if found.status == "error":
-        return f"<article><h2>No verdict</h2>{quiet(names)}<p>{told}</p></article>"
-    head = f"<h2>{told}</h2>{quiet(names)}{_figures(found, limits, side)}{_chance(found)}"
+        return f"<article><h2>No verdict</h2>{quiet(names)}<p>{text}</p></article>"
+    head = f"<h2>{text}</h2>{quiet(names)}{_figures(found, limits, side)}{_chance(found)}"
     reasons = "".join(f"<li>{escape(line)}</li>" for line in [*found.reasons, *found.notes])
     rows = [
         (

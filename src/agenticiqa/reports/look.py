@@ -42,7 +42,6 @@ def colours() -> str:
 
 @cache
 def style() -> str:
-    """The stylesheet of all reports."""
     return colours() + resources.files(__package__).joinpath("report.css").read_text(encoding="utf-8")
 
 
@@ -84,7 +83,7 @@ def models_of(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def in_notebook(content: str) -> str:
-    """Ready HTML inside somebody else's page: the style is kept to this part of it."""
+    """HTML to embed in another page: the style is scoped to this part of it."""
     scoped = style().replace(":root {", "& {").replace("body {", "& {").replace("@page { margin: 16mm 14mm; }", "")
     return f'<div class="agenticiqa"><style>.agenticiqa {{ {scoped} }}</style>{content}</div>'
 
@@ -93,7 +92,7 @@ def in_notebook(content: str) -> str:
 
 
 def shown_name(path: str) -> str:
-    r"""A file without its folders: reports travel, and folders tell where somebody works.
+    r"""A file without its folders: reports are shared, and folder names can be private.
 
     >>> shown_name("/home/ada/shoot/a.jpg"), shown_name("C:\\shoot\\a.jpg"), shown_name("a.jpg")
     ('a.jpg', 'a.jpg', 'a.jpg')
@@ -166,5 +165,4 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def quiet(words: str) -> str:
-    """A line in small, grey letters."""
     return f'<p class="dim">{escape(words)}</p>'

@@ -116,18 +116,18 @@ def read_results(path: str | Path, *, score: str = FUSED, truth: str = "mos") ->
 def _read_line(line: Any, where: str, score: str, truth: str) -> Result:
     sample_id = line.get("sample_id") if isinstance(line, dict) else None
     if isinstance(sample_id, bool) or not isinstance(sample_id, (str, int)):
-        raise EvaluationError(f"{where} is no result: it has no sample_id.", hint=_GIVE)
+        raise EvaluationError(f"{where} is no result: it has no sample_id.", hint=_BATCH_FILE_HINT)
     status = line.get("status")
     if status not in ("ok", "partial", "error"):
         raise EvaluationError(f"{where} has the status {status!r}.", hint="It must be ok, partial or error.")
-    # Where a part has another form than a batch writes, nobody further on could say whose fault that is.
+    # A part of another form than a batch writes is refused here, where the line is still known.
     for path in _OBJECTS:
         if not isinstance(_at(line, path), (Mapping, type(None))):
-            raise EvaluationError(f"{where}: {'.'.join(path)} is no object.", hint=_GIVE)
+            raise EvaluationError(f"{where}: {'.'.join(path)} is no object.", hint=_BATCH_FILE_HINT)
     for path in _LISTS:
         found = _at(line, path)
         if found is not None and not (isinstance(found, list) and all(isinstance(each, Mapping) for each in found)):
-            raise EvaluationError(f"{where}: {'.'.join(path)} is no list of objects.", hint=_GIVE)
+            raise EvaluationError(f"{where}: {'.'.join(path)} is no list of objects.", hint=_BATCH_FILE_HINT)
     options = _options(line)
     return Result(
         sample_id=str(sample_id),
@@ -141,7 +141,7 @@ def _read_line(line: Any, where: str, score: str, truth: str) -> Result:
     )
 
 
-_GIVE = "Give a file of `agenticiqa batch`."
+_BATCH_FILE_HINT = "Give a file of `agenticiqa batch`."
 _OBJECTS = (("plan",), ("executor_evidence",), ("summarizer_result",), ("metadata",), ("metadata", "timings"))
 _LISTS = (("measurements",), ("executor_evidence", "tool_logs"), ("metadata", "call_log"))
 
@@ -187,7 +187,6 @@ def refuse_unknown_score(file: ResultFile, judged: Iterable[Result]) -> None:
 
 
 def sum_or_none(amounts: Iterable[float | None]) -> float | None:
-    """Their sum; None where one is unknown."""
     known = list(amounts)
     return None if None in known else float(sum(amount for amount in known if amount is not None))
 

@@ -74,7 +74,6 @@ def kendall(x: Floats, y: Floats, axis: int = -1) -> Floats:
 
 
 def root_mean_square(x: Floats, y: Floats, axis: int = -1) -> Floats:
-    """Root of the mean squared difference."""
     return np.asarray(np.sqrt(np.square(x - y).mean(axis=axis)))
 
 
@@ -161,8 +160,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 FEWEST_SAMPLES = 12
 _TOLERANCE = 1e-10
-# Bounds of the coefficients, in units of the data's spread: a steeper curve would be a step that splits samples nobody
-# can tell apart.
+# Bounds of the coefficients, in units of the data's spread: a steeper curve would be a step that splits samples
+# which look the same.
 _FAR, _STEEPEST = 100.0, 20.0
 _LOWER = np.array([-_FAR, 1e-3, -_FAR, -_FAR, -_FAR])
 _UPPER = np.array([_FAR, _STEEPEST, _FAR, _FAR, _FAR])

@@ -25,7 +25,6 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
     def markdown(self) -> str:
-        """The table as Markdown, notes below it."""
         lines = [f"**{markdown_text(self.title)}**", "", _row(self.columns), _row(["---"] * len(self.columns))]
         lines += [_row(row) for row in self.rows]
         lines += [f"\n{markdown_text(note)}" for note in self.notes]
@@ -42,7 +41,6 @@ def _row(cells: list[str]) -> str:
 
 
 def markdown(evaluation: Evaluation) -> str:
-    """The whole evaluation as a Markdown text."""
     return "\n".join(table.markdown() for table in tables(evaluation))
 
 
@@ -57,7 +55,6 @@ def tables(evaluation: Evaluation) -> Iterator[Table]:
 
 
 def outcomes(counts: Counts) -> Table:
-    """What became of all samples."""
     shares = [f"{count} ({count / counts.samples:.1%})" for count in (counts.ok, counts.partial, counts.error)]
     notes = []
     if counts.superseded:
@@ -116,7 +113,6 @@ def _number(value: float | None, digits: int) -> str:
 
 
 def estimate_text(estimate: IntervalEstimate, digits: int = 3) -> str:
-    """A figure with its interval."""
     if estimate.low is None or estimate.high is None:
         return _number(estimate.value, digits)
     return f"{_number(estimate.value, digits)} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"

@@ -86,27 +86,27 @@ class ConversationBuilder:
         """The conversations of a finished run, by its line of a result file."""
         state = _state_of(line)
         if (line.get("metadata") or {}).get("mode") == "direct":
-            return self._told(direct_node, state, {"SummaryReply": _answer(line)}, "direct")
+            return self._replay(direct_node, state, {"SummaryReply": _answer(line)}, "direct")
         plan = PlannerOutput.model_validate(line["plan"])
         evidence = ExecutorOutput.model_validate(line["executor_evidence"])
-        told: list[Conversation] = []
+        conversations: list[Conversation] = []
         # What was asked on later passes, with which gap, is not on record: of those runs only the answer can be told.
         if not (line.get("metadata") or {}).get("replans"):
             # A plan with parts left out on purpose is none to learn.
             if not {*state.get("without", [])} - {"fusion", "replan"}:
-                told += self._told(planner_node, state, {"PlanReply": _plan(plan)})
+                conversations += self._replay(planner_node, state, {"PlanReply": _plan(plan)})
             # Measuring again would cost time and tell nothing.
             unmeasured = plan.model_copy(update={"plan": plan.plan.model_copy(update={"tool_execution": False})})
-            told += self._told(executor_node, {**state, "plan": unmeasured}, _evidence(evidence))
+            conversations += self._replay(executor_node, {**state, "plan": unmeasured}, _evidence(evidence))
         ready: AgenticIQAState = {**state, "plan": plan, "executor_evidence": evidence}
-        return told + self._told(summarizer_node, ready, {"SummaryReply": _answer(line)})
+        return conversations + self._replay(summarizer_node, ready, {"SummaryReply": _answer(line)})
 
     def asked_directly(self, line: Mapping[str, Any], answer: str, reasoning: str) -> list[Conversation]:
         """The bare model's conversation about a question whose right answer is known."""
         reply = {"final_answer": answer, "quality_reasoning": reasoning}
-        return self._told(direct_node, _state_of(line), {"SummaryReply": reply}, "direct")
+        return self._replay(direct_node, _state_of(line), {"SummaryReply": reply}, "direct")
 
-    def _told(
+    def _replay(
         self, node: Any, state: AgenticIQAState, replies: Mapping[str, Any], step: str | None = None
     ) -> list[Conversation]:
         client = _Recorded(replies)
@@ -118,7 +118,7 @@ class ConversationBuilder:
         failures = [update.get("error"), result.error if result else None, *(evidence.errors if evidence else [])]
         if any(failures):
             failure = next(filter(None, failures))
-            raise ReplayError(f"The run cannot be told again: {failure}", hint="Is its configuration in force?")
+            raise ReplayError(f"The run cannot be replayed: {failure}", hint="Is its configuration in force?")
         found = []
         for kind, (request, text) in client.asked.items():
             messages = chat_messages(request, [item.label for item in request.images], with_schema=False)
@@ -189,11 +189,11 @@ def _answer(line: Mapping[str, Any]) -> dict[str, str]:
 
 TRAIN, HELD_OUT, FACTS = "train.jsonl", "held_out.jsonl", "tuning_data.json"
 
-NOT_JUDGED = "nobody's opinion is known"
+NOT_JUDGED = "no opinion score is known"
 NOT_RIGHT = "the answer is not people's"
 NOT_COMPLETE = "the run is incomplete"
 NO_PICTURE = "a picture is not a file here"
-NOT_RETOLD = "the run cannot be told again under this configuration"
+NOT_REPLAYABLE = "the run cannot be replayed under this configuration"
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class TuningChoices:
     """How far, in levels, a rating may be from people's opinion."""
     held_out: float = 0.1
     unjudged: bool = False
-    """Also take runs that nobody judged."""
+    """Also take runs without an opinion score or a right answer."""
 
 
 @dataclass
@@ -244,17 +244,21 @@ def build_tuning_data(
             built.left_out[answer if isinstance(answer, str) else NO_PICTURE] += 1
             continue
         try:
-            told = builder.asked_directly(line, *answer) if answer else builder.conversations_of(line)
+            conversations = builder.asked_directly(line, *answer) if answer else builder.conversations_of(line)
         except AgenticIQAError:
-            built.left_out[NOT_RETOLD] += 1
+            built.left_out[NOT_REPLAYABLE] += 1
             continue
         held_out = _share(pictures[-1].name) < choices.held_out
         images = [str(path.resolve()) for path in pictures]
-        lines[HELD_OUT if held_out else TRAIN] += [each.as_line(images, str(line["sample_id"])) for each in told]
-        (built.held_out if held_out else built.train).update(f"{each.role} {each.step}" for each in told)
+        lines[HELD_OUT if held_out else TRAIN] += [
+            each.as_line(images, str(line["sample_id"])) for each in conversations
+        ]
+        (built.held_out if held_out else built.train).update(f"{each.role} {each.step}" for each in conversations)
     if not lines[TRAIN]:
         why = ", ".join(f"{reason} ({count})" for reason, count in built.left_out.items()) or "the files are empty"
-        raise EvaluationError(f"Nothing is left to train on: {why}.", hint="--unjudged takes runs that nobody judged.")
+        raise EvaluationError(
+            f"Nothing is left to train on: {why}.", hint="--unjudged also takes runs without a known answer."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in lines.items():
         write_atomic(folder / name, "".join(content))
@@ -272,9 +276,7 @@ def _share(name: str) -> float:
 def _candidates(
     sources: Iterable[Path], choices: TuningChoices
 ) -> Iterator[tuple[Mapping[str, Any], tuple[str, str] | str | None]]:
-    """Lines, each with the right letter and its words (of a manifest), with None (of a run that was right), or with why
-    it is left out.
-    """
+    """Lines, each with the right letter and its words, with None (the run was right), or with why it is left out."""
     for source in sources:
         if _holds_results(source):
             for result in read_results(source).results:
@@ -301,7 +303,7 @@ def _holds_results(source: Path) -> bool:
 
 
 def _problem_of_run(result: Result, choices: TuningChoices) -> str | None:
-    """Why a run teaches nothing: unfinished, judged by nobody, or not of people's opinion."""
+    """Why a run is left out: unfinished, without a known answer, or different from it."""
     if result.status != "ok":
         return NOT_COMPLETE
     if result.is_choice:
@@ -331,7 +333,6 @@ def _known_level(line: Mapping[str, Any], choices: TuningChoices) -> tuple[str, 
 
 
 def _opinion(mos: Any, choices: TuningChoices) -> float | None:
-    """On the levels 1..5."""
     if choices.scale is None or not isinstance(mos, (int, float)):
         return None
     worst, best = choices.scale

@@ -1,6 +1,6 @@
 """A disk cache for model replies and tool scores.
 
-Values are JSON, never pickles: a cache folder that somebody else can write must not be able to run code.
+Values are JSON, never pickles: a cache folder that others can write must not be able to run code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from agenticiqa.runtime.files import make_private
 logger = logging.getLogger(__name__)
 
 # A folder that cannot be written, a database that is damaged or locked.
-_TROUBLE = (OSError, sqlite3.Error, diskcache.Timeout)
+_STORAGE_ERRORS = (OSError, sqlite3.Error, diskcache.Timeout)
 
 
 def content_key(kind: str, parts: Mapping[str, Any]) -> str:
@@ -51,20 +51,20 @@ class DiskCache:
             # Everything in the one file that is private; large values would get files of their own.
             disk_min_file_size=sys.maxsize,
         )
-        # For whoever forgets to close it: SQLite leaves its log beside the file of an open connection.
+        # In case close() is never called: SQLite leaves its log beside the file of an open connection.
         weakref.finalize(self, self._cache.close)
 
     def get(self, key: str) -> Any | None:
         try:
             return self._cache.get(key)
-        except (*_TROUBLE, ValueError, zlib.error) as error:
+        except (*_STORAGE_ERRORS, ValueError, zlib.error) as error:
             logger.warning("The cache could not be read (%s); computing afresh", error)
             return None
 
     def put(self, key: str, value: Any) -> None:
         try:
             self._cache.set(key, value)
-        except _TROUBLE as error:
+        except _STORAGE_ERRORS as error:
             logger.warning("The cache could not be written (%s)", error)
 
     def close(self) -> None:
@@ -76,6 +76,6 @@ def open_cache(folder: Path, size_limit_mb: int) -> DiskCache | None:
     """The cache in ``folder``, or None with a warning where the folder cannot be used."""
     try:
         return DiskCache(folder, size_limit_mb)
-    except _TROUBLE as error:
+    except _STORAGE_ERRORS as error:
         logger.warning("No cache: %s cannot be used (%s)", folder, error)
         return None

@@ -1,10 +1,10 @@
 """Configuration: packaged defaults < files < environment < command line, checked into one settings object.
 
 Files are ``model_backends.yaml`` (which model plays which role) and ``pipeline.yaml`` (everything else). Each may hold
-any subset of keys. A key that nobody knows is refused with its name and line, so that none is silently dropped.
+any subset of keys. An unknown key is refused with its name and line, so that none is silently dropped.
 
-Whoever writes the files decides where pictures and keys go. A folder that one merely works in (a clone, a download) is
-somebody else's: its files count only where the user names the folder.
+These files decide where pictures and keys are sent. The working folder may be untrusted (a clone, a download): its
+files are read only if the user names the folder.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Strict(BaseModel):
 
 
 @contextmanager
-def _told_by_pydantic() -> Iterator[None]:
+def _as_validation_error() -> Iterator[None]:
     """A ConfigError inside becomes one of a model's problems, reported with its key and line like the others."""
     try:
         yield
@@ -218,19 +218,19 @@ class PipelineSettings(_Strict):
     @field_validator("without", mode="before")
     @classmethod
     def _known_parts(cls, value: Any) -> Any:
-        with _told_by_pydantic():
+        with _as_validation_error():
             return tuple(known_parts(value or ()))
 
     @model_validator(mode="after")
     def _parts_to_leave_out(self) -> PipelineSettings:
-        with _told_by_pydantic():
+        with _as_validation_error():
             check_mode(self.mode, self.without)
         return self
 
     @field_validator("memory", mode="before")
     @classmethod
     def _as_bytes(cls, value: Any) -> Any:
-        with _told_by_pydantic():
+        with _as_validation_error():
             return None if value is None else parse_size(str(value))
 
 
@@ -247,7 +247,7 @@ class Settings(_Strict):
         default=frozenset(), description="Roles whose backend came from the environment or the command line"
     )
     chosen: frozenset[str] = Field(
-        default=frozenset(), description="Roles whose backend somebody chose anywhere: beside the above, in a file"
+        default=frozenset(), description="Roles whose backend was set anywhere, files included"
     )
 
     @model_validator(mode="after")
@@ -267,7 +267,7 @@ class Settings(_Strict):
 
     @property
     def named_backends(self) -> dict[str, dict[str, str | None]]:
-        """What the user named for one run, and nobody may replace: backend and fallback by role."""
+        """Backend and fallback by role, as set for one run; not replaced by stored settings."""
         chosen = {role: self.role(role) for role in ROLES if role in self.chosen_explicitly}
         return {role: own.model_dump(include={"backend", "fallback_backend"}) for role, own in chosen.items()}
 
@@ -319,8 +319,8 @@ def _own_folder(find: Callable[..., str]) -> Path | None:
         folder = Path(find("agenticiqa", appauthor=False))
     except RuntimeError:
         return None
-    # Some versions of platformdirs answer "~/.config" for such a user, which is below the working folder: what lies
-    # there somebody else may have put there.
+    # Some versions of platformdirs answer "~/.config" for such a user, which is below the working folder and
+    # therefore untrusted.
     return folder if folder.is_absolute() else None
 
 
@@ -360,8 +360,8 @@ def _checked(layers: list[Layer]) -> Settings:
         values = yaml.safe_load(_packaged(f"profile_{profile}.yaml"))
         layers = [*layers[:-2], Layer(f"profile {profile}", values), *layers[-2:]]
     explicit = {role for role in ROLES for layer in layers[-2:] if layer.has(role, "backend")}
-    theirs = [layer for layer in layers if not layer.name.startswith(_PACKAGED)]
-    chosen = {role for role in ROLES for layer in theirs if layer.has(role, "backend")}
+    user_layers = [layer for layer in layers if not layer.name.startswith(_PACKAGED)]
+    chosen = {role for role in ROLES for layer in user_layers if layer.has(role, "backend")}
     try:
         return Settings.model_validate({**_merged(layers), "chosen_explicitly": explicit, "chosen": chosen})
     except ValidationError as error:
@@ -372,7 +372,7 @@ def _merged(layers: list[Layer]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for layer in layers:
         for role in ROLES:
-            # A fallback is meant for the backend it was named beside: whoever names another one did not ask for it.
+            # A fallback belongs to the backend it was set with: another backend drops it.
             if layer.has(role, "backend") and isinstance(merged.get(role), dict):
                 merged[role].pop("fallback_backend", None)
         merge(merged, layer.values)
@@ -407,23 +407,23 @@ def _files_in(folder: Path) -> list[Path]:
     return [file for name in FILES if (file := folder / name).is_file()]
 
 
-_told: set[Path] = set()
+_warned_of: set[Path] = set()
 """Files that a warning of this process has spoken of already."""
 
 
 def _warn_of_working_folder() -> None:
-    """Earlier versions read ./configs unasked, which may be anybody's: a clone, a download."""
+    """Warn of files in ./configs, which earlier versions read by default and which may be untrusted."""
     for file in _files_in(WORKING_FOLDER):
         try:
             content = file.read_bytes() if file.stat().st_size <= LONGEST_FILE else b""
         except OSError:
             continue
-        # Many projects have a pipeline.yaml of another kind. Found without parsing: nobody vouches for the file.
+        # Many projects have a pipeline.yaml of another kind. Found without parsing: the file is untrusted.
         model = PipelineSettings if file.name == PIPELINE_FILE else Settings
         keys = re.findall(rb"^(\w+)\s*:", content, re.MULTILINE)
         is_ours = bool(keys) and all(key.decode() in model.model_fields for key in keys)
-        if is_ours and content != _packaged(file.name).encode() and file.resolve() not in _told:
-            _told.add(file.resolve())
+        if is_ours and content != _packaged(file.name).encode() and file.resolve() not in _warned_of:
+            _warned_of.add(file.resolve())
             logger.warning("%s is not used: name its folder with --config %s.", file, WORKING_FOLDER)
 
 

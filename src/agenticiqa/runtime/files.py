@@ -24,7 +24,7 @@ from filelock import FileLock, Timeout
 
 from agenticiqa.errors import OutputError
 
-LOOK_AGAIN_S = 0.02
+POLL_INTERVAL_S = 0.02
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def locked(output: Path, *, wait_s: float = 0.0) -> Iterator[None]:
     file = output.with_name(output.name + ".lock")
     lock = FileLock(file)
     try:
-        lock.acquire(timeout=wait_s, poll_interval=LOOK_AGAIN_S)
+        lock.acquire(timeout=wait_s, poll_interval=POLL_INTERVAL_S)
     except Timeout:
         raise OutputError(
             f"Another process is writing {str(output)!r}.", hint="Wait for it, stop it, or choose another --output."
@@ -46,8 +46,8 @@ def locked(output: Path, *, wait_s: float = 0.0) -> Iterator[None]:
     try:
         yield
     finally:
-        # Nothing is left beside a user's file. Removed while still held: whoever opened it meanwhile finds, once the
-        # lock is theirs, that the file has no name any more, and takes the next. filelock 3.21 got this wrong: it also
+        # Nothing is left beside a user's file. Removed while still held: a process that opened it meanwhile finds, once
+        # it has the lock, that the file has no name any more, and takes the next. filelock 3.21 got this wrong: it also
         # removed the file of the next holder. On Windows an open file cannot be removed, and filelock does it itself.
         if sys.platform != "win32":
             file.unlink(missing_ok=True)
@@ -116,11 +116,11 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private(file: Path) -> None:
-    """Let nobody but its owner read a file of ours, before anything is in it; the same for the folder if it is new."""
+    """Make a file, and its folder if that is new, readable by its owner only, before anything is written to it."""
     make_private_folder(file.parent)
     os.close(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600))
     if file.stat().st_mode & 0o077:
-        # Made by an earlier version, or by somebody's umask.
+        # Made by an earlier version, or under another umask.
         file.chmod(0o600)
 
 
@@ -148,7 +148,7 @@ def refuse_to_replace(output: Path, *, inputs: Iterable[str | Path] = (), overwr
 
 
 def is_stream(path: Path) -> bool:
-    """Whether writing goes to whoever reads: a pipe, a device, or the standard output of this process."""
+    """Whether the path is a pipe, a device, or the standard output of this process."""
     there = stat_or_none(path)
     if there is None or stat.S_ISDIR(there.st_mode):
         return False
@@ -245,7 +245,7 @@ class ScratchFolder:
 
     def __init__(self, kind: str) -> None:
         clear_abandoned()
-        # Locked before it has its name: whoever clears looks at names.
+        # Locked before it is renamed: clear_abandoned() finds folders by name.
         unfinished = Path(tempfile.mkdtemp(prefix=UNFINISHED_PREFIX))
         self._lock = FileLock(unfinished / OWNER)
         self._lock.acquire()
@@ -285,7 +285,7 @@ def _is_abandoned(folder: Path) -> bool:
     if folder.name.startswith(UNFINISHED_PREFIX):
         return time.time() - about.st_mtime > UNFINISHED_S
     if not (folder / OWNER).is_file():
-        # Of an earlier version, or of somebody who uses the same name.
+        # Of an earlier version, or of another program that uses the same prefix.
         return False
     lock = FileLock(folder / OWNER)
     lock.acquire(timeout=0)

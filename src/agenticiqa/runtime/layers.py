@@ -89,7 +89,7 @@ def _interpolated(text: str, where: str, environment: Mapping[str, str]) -> Any:
             raise ConfigError(f"{where}: the environment variable {match['name']} is not set.", hint=hint)
         return value
 
-    # Looked for in the text itself: what a variable holds is nobody's template.
+    # Looked for in the text itself: the value of a variable is not itself interpolated.
     if "${" in _VARIABLE.sub("", text):
         raise ConfigError(f"{where}: {text!r} is not a variable of the form ${{NAME}} or ${{NAME:-default}}.")
     return _VARIABLE.sub(replacement, text)

@@ -183,7 +183,7 @@ class _LogFile(RotatingFileHandler):
     """For its owner alone; one that cannot be written costs one warning, and is tried again after a while."""
 
     _silent_until = 0.0
-    _trouble_told = False
+    _failure_reported = False
 
     def emit(self, record: logging.LogRecord) -> None:
         if time.monotonic() >= self._silent_until:
@@ -199,8 +199,8 @@ class _LogFile(RotatingFileHandler):
             super().handleError(record)
             return
         self._silent_until = time.monotonic() + TRY_AGAIN_S
-        if not self._trouble_told:
-            self._trouble_told = True
+        if not self._failure_reported:
+            self._failure_reported = True
             text = "No log file: %s cannot be written (%s)"
             logging.getLogger(PACKAGE_LOGGER).warning(text, self.baseFilename, error)
 

@@ -22,10 +22,10 @@ from agenticiqa.runtime.stopping import checkpoint
 
 MEGABYTE = 1024 * 1024
 SHARE = 0.7
-"""Of what the machine or its container gives, where nobody said otherwise."""
+"""The default share of the memory of the machine or its container."""
 OWN_BYTES = 700 * MEGABYTE
 """What the program itself takes: libraries, the embedded model, caches (measured in docs/running/service.md)."""
-LOOK_S = 0.2
+POLL_INTERVAL_S = 0.2
 """How often work that waits for memory looks whether it was told to stop."""
 
 _UNITS = {"": 1, "K": 1024, "M": MEGABYTE, "G": 1024 * MEGABYTE, "T": 1024 * 1024 * MEGABYTE}
@@ -86,7 +86,7 @@ def _group_limits(root: Path) -> Iterator[int]:
 
 
 class MemoryBudget:
-    """What all work of this process may take together; whoever came first gets first."""
+    """The memory that all work of this process may take together, given out first come, first served."""
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -103,7 +103,6 @@ class MemoryBudget:
 
     @property
     def taken(self) -> int:
-        """What is held now."""
         return self._taken
 
     def check(self, need: int, what: str) -> None:
@@ -127,7 +126,7 @@ class MemoryBudget:
             self._turns.append(turn)
             try:
                 while self._turns[0] is not turn or (self._taken and self._taken + need > self.largest):
-                    self._changed.wait(LOOK_S)
+                    self._changed.wait(POLL_INTERVAL_S)
                     checkpoint()
                 self._taken += need
             finally:

@@ -132,7 +132,6 @@ class RunStore:
             connection.executemany("DELETE FROM runs WHERE id=?", [(run_id,) for run_id in run_ids])
 
     def latest(self, count: int = 20) -> list[RunRecord]:
-        """The newest runs first."""
         with self._connection() as connection:
             rows = connection.execute("SELECT * FROM runs ORDER BY started_at DESC LIMIT ?", (count,)).fetchall()
         return [_record(row) for row in rows]

@@ -1,4 +1,4 @@
-"""How work is told to stop: whoever starts it says how to find out, the work asks between two steps."""
+"""Cooperative cancellation: the caller installs a check, the work calls it between two steps."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-LOOK_S = 0.1
+POLL_INTERVAL_S = 0.1
 """How often a wait asks whether to go on."""
 
 _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("agenticiqa_stop_check", default=None)
 
 
 class Cancelled(Exception):  # noqa: N818 - a signal to unwind, not a failure
-    """Ends work that nobody waits for any more: a check or a listener raises it. ``status`` goes on record."""
+    """Raised by a check or a listener to end the work. ``status`` is recorded."""
 
     def __init__(self, status: str = "cancelled") -> None:
         super().__init__(status)
@@ -58,11 +58,11 @@ def checkpoint() -> None:
 
 
 def pause(seconds: float) -> None:
-    """Sleep for so long, with a :func:`checkpoint` at least every :data:`LOOK_S` seconds and one at the end."""
+    """Sleep, with a :func:`checkpoint` at least every :data:`POLL_INTERVAL_S` seconds and one at the end."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         checkpoint()
-        time.sleep(min(left, LOOK_S))
+        time.sleep(min(left, POLL_INTERVAL_S))
     checkpoint()
 
 
@@ -86,7 +86,7 @@ def run_cancellable(call: Callable[[], T], seconds: float, name: str) -> T:
 
     threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True, name=name).start()
     end = time.monotonic() + seconds
-    while not wait([future], max(0.0, min(LOOK_S, end - time.monotonic()))).done:
+    while not wait([future], max(0.0, min(POLL_INTERVAL_S, end - time.monotonic()))).done:
         checkpoint()
         if time.monotonic() >= end:
             raise OverdueError

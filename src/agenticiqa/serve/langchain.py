@@ -36,9 +36,12 @@ class QuestionInput(BaseModel):
 
 
 def image_quality_tool(assessor: AgenticIQA | None = None) -> BaseTool:
-    """A tool to hand to an agent; the message it gets is the answer, the artifact the whole :class:`Assessment`.
+    """A LangChain tool that answers questions about pictures.
 
-    A run that fails is a tool error, never an answer.
+    Args:
+        assessor: What answers; by default one with the default configuration, made at the first question.
+    Returns:
+        A tool whose message is the answer and whose artifact is the :class:`Assessment`; a failed run is a tool error.
 
     >>> image_quality_tool().name
     'assess_image_quality'

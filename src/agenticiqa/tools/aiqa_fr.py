@@ -93,7 +93,6 @@ class FusedModel:
 
 @cache
 def fused_model() -> FusedModel:
-    """The shipped model."""
     return read_model(read_data(f"tools/{_DATA_FILE}"))
 
 

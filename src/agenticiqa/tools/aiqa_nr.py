@@ -32,7 +32,7 @@ def measure(test: Array | Views, reference: Array | Picture | None = None) -> Me
 
 
 def make_map(views: Views) -> FloatArray:
-    """The score of every cell; made only where somebody wants to see it."""
+    """The score of every cell; made on demand."""
     return _seen(views).score_map()
 
 

@@ -30,7 +30,7 @@ LOWEST, HIGHEST = 1.0, 5.0
 Origin = Literal["paper", "adapted", "fit"]
 """``paper``: printed by the AgenticIQA authors. ``adapted``: theirs, repaired as the source says. ``fit``: ours."""
 
-# A curve that calls its best possible value mediocre, or its worst one fair, would mislead whoever reads it.
+# A curve that calls its best possible value mediocre, or its worst one fair, would mislead its reader.
 BEST_END_AT_LEAST = 4.0
 WORST_END_AT_MOST = 2.5
 # Steps of 1/20,000 of the range see every turn of the printed rows (the sharpest is one of TReS).
@@ -295,7 +295,7 @@ def _best_rising_fit(u: Floats, y: Floats) -> Floats:
 
     spread = max(float(np.ptp(y)), 0.1)
     lower = [0.0, 1e-3, u.min() - 3, 0.0, -50.0]
-    # A steeper logistic would be a step that splits pictures nobody can tell apart.
+    # A steeper logistic would be a step that splits pictures which look the same.
     upper = [20.0, 30.0, u.max() + 3, 10.0, 50.0]
     best, lowest_cost = None, math.inf
     for centre in np.quantile(u, [0.1, 0.5, 0.9]):

@@ -145,7 +145,7 @@ def catalogue_names() -> list[str]:
 
 
 def default_tools(purpose: Purpose, *, has_reference: bool) -> list[str]:
-    """What runs when nobody names a tool.
+    """The tools that run when none is named.
 
     >>> default_tools("measure_image", has_reference=False)
     ['AIQA_NR', 'NIQE']
@@ -235,7 +235,7 @@ def _check(name: str, provider: Provider, settings: ToolSettings, folder: Path) 
     return "ready", f"runs in pyiqa {version}. {pyiqa_adapter.LICENCE_NOTE}"
 
 
-def has_memory_hungry_tools(folder: Path) -> bool:
+def has_memory_intensive_tools(folder: Path) -> bool:
     """Whether networks can run here that were not made to be lean: those of pyiqa, and DISTS."""
     return find_spec("pyiqa") is not None or perceptual_weights("DISTS", folder).is_file()
 

@@ -69,7 +69,7 @@ def _kept_pool(workers: int) -> ThreadPoolExecutor:
 
 
 def _forget(pool: ThreadPoolExecutor) -> None:
-    """A tool that overran keeps its thread until it ends; nobody waits for it, and the next picture gets new ones."""
+    """Drop the pool of a tool that overran: its thread runs on unawaited, and the next picture gets a new pool."""
     _kept.pools = {workers: kept for workers, kept in _kept.pools.items() if kept is not pool}
     pool.shutdown(wait=False, cancel_futures=True)
 
@@ -139,7 +139,7 @@ class ToolRunner:
         try:
             ended, late = wait(running, timeout=timeout_s)
         except BaseException:
-            # Ctrl+C: nobody will want what the tools are about to find.
+            # Ctrl+C: the pending results are not wanted any more.
             given_up.set()
             waiting.clear()
             raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from agenticiqa.tools.registry import LEAN_BYTES, Tool, ToolRegistry
+from agenticiqa.tools.registry import LOW_MEMORY_BYTES, Tool, ToolRegistry
 
 Size = tuple[int, int]
 """(width, height)."""
@@ -35,7 +35,7 @@ class MemoryNeed:
     """Bytes: at the least, one tool after the other with nothing kept between them; and for the usual way."""
 
     least: int
-    usual: int
+    typical: int
 
 
 def pixels_of(size: Size) -> int:
@@ -71,8 +71,8 @@ def measuring_need(
     pixels = max(map(pixels_of, sizes))
     opened = pictures_need(sizes) + maps * MAP_BYTES * pixels
     opening = (RESIZING_BYTES if resize else OPENING_BYTES) * pixels
-    hungriest = max([opening, *(tool_need(tool, pixels) for tool in tools)])
-    return MemoryNeed(opened + hungriest, opened + hungriest + SHARED_BYTES * pixels)
+    largest_need = max([opening, *(tool_need(tool, pixels) for tool in tools)])
+    return MemoryNeed(opened + largest_need, opened + largest_need + SHARED_BYTES * pixels)
 
 
 def assessing_need(
@@ -84,9 +84,9 @@ def assessing_need(
     """
     sizes = sizes_once_scaled(sizes, resize=resize)
     pixels = max(map(pixels_of, sizes))
-    looking = pictures_need(sizes) + max(RESIZING_BYTES if resize else OPENING_BYTES, LOOKING_BYTES) * pixels
-    if pixels <= SMALL_PIXELS and looking + LEAN_BYTES * pixels < largest and tools.are_lean:
+    base_need = pictures_need(sizes) + max(RESIZING_BYTES if resize else OPENING_BYTES, LOOKING_BYTES) * pixels
+    if pixels <= SMALL_PIXELS and base_need + LOW_MEMORY_BYTES * pixels < largest and tools.are_low_memory:
         # Whatever tool it is: looking them all up would import every metric.
-        return looking + LEAN_BYTES * pixels
+        return base_need + LOW_MEMORY_BYTES * pixels
     offered = tools.offered(has_reference=has_reference, size=sizes[0])
-    return max(looking, min(largest, measuring_need(sizes, offered, resize=resize).usual))
+    return max(base_need, min(largest, measuring_need(sizes, offered, resize=resize).typical))

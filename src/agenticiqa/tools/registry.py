@@ -24,7 +24,7 @@ from agenticiqa.tools.catalogue import (
     CatalogueEntry,
     availability,
     catalogue_names,
-    has_memory_hungry_tools,
+    has_memory_intensive_tools,
     load_catalogue,
     make_metric,
     same_tool,
@@ -37,7 +37,7 @@ from agenticiqa.vocabulary import CATEGORIES
 logger = logging.getLogger(__name__)
 
 ENTRY_POINT_GROUP = "agenticiqa.tools"
-LEAN_BYTES = 200
+LOW_MEMORY_BYTES = 200
 """Per pixel: what every tool that travels with this package is content with."""
 OVERALL = "all"
 """The catalogue's key for agreement over all distortions together."""
@@ -47,7 +47,15 @@ UNCERTAINTY = 0.02
 
 @dataclass(frozen=True)
 class Tool:
-    """A metric and, where it measures quality rather than a mere quantity, its way to the 1..5 scale."""
+    """A metric and, where it measures quality rather than a quantity, its calibration to the 1..5 scale.
+
+    Args:
+        metric: What measures.
+        calibration: The curve from raw values to 1..5; None for a probe.
+        entry: What the catalogue says about it; None for a plug-in's tool.
+    Raises:
+        ToolError: ``metric.spec.good_at`` names an unknown category of distortion.
+    """
 
     metric: Metric
     calibration: Calibration | None = None
@@ -73,7 +81,7 @@ class Tool:
 
     @property
     def is_predictable(self) -> bool:
-        """Our own code, whose time depends on the size of the picture alone; a plug-in may do anything."""
+        """Whether the time it takes depends on the size of the picture alone: native tools, not plug-ins."""
         return self.entry is not None and self.entry.providers[0] == "native"
 
     @property
@@ -88,7 +96,7 @@ class Tool:
 
     @property
     def strengths(self) -> tuple[str, ...]:
-        """Categories the tool is good at, those first at which it was found best."""
+        """The categories of distortion that the tool is good at, best first."""
         best = tuple(self.entry.best_at) if self.entry else ()
         return (*best, *(category for category in self.spec.good_at if category not in best))
 
@@ -104,7 +112,7 @@ class Tool:
         return f"{self.name} ({kind}): good at {', '.join(strengths) or 'no particular distortion'}. {about}."
 
     def takes(self, size: tuple[int, int] | None) -> bool:
-        """Whether a picture of (width, height) is neither too small nor too large; None: nobody knows yet."""
+        """Whether a picture of this (width, height) can be measured; True where ``size`` is None."""
         if size is None:
             return True
         height, width = self.spec.minimum_size
@@ -128,8 +136,8 @@ class Tool:
         overall = agreement.get(OVERALL, 0.0)
         followed = (agreement.get(distortion, overall) + overall) / 2
         specialist = self.entry is not None and distortion in self.entry.specialist_for
-        stranger = self.spec.kind == "probe" and not declared
-        return (-wins, -specialist, stranger, -round(followed / UNCERTAINTY), -overall, -declared)
+        undeclared_probe = self.spec.kind == "probe" and not declared
+        return (-wins, -specialist, undeclared_probe, -round(followed / UNCERTAINTY), -overall, -declared)
 
 
 class ToolRegistry:
@@ -148,12 +156,12 @@ class ToolRegistry:
         return {name: reason for name, reason in self._given_unavailable.items() if tool_key(name) not in self._tools}
 
     @property
-    def are_lean(self) -> bool:
-        """Whether no tool here needs more than ``LEAN_BYTES`` for a pixel."""
-        return all(tool.spec.bytes_per_pixel <= LEAN_BYTES for tool in self.all())
+    def are_low_memory(self) -> bool:
+        """Whether no tool here needs more than ``LOW_MEMORY_BYTES`` for a pixel."""
+        return all(tool.spec.bytes_per_pixel <= LOW_MEMORY_BYTES for tool in self.all())
 
     def known_names(self) -> list[str]:
-        """Of all tools, whether or not they can run here."""
+        """Names of all tools, whether or not they can run here."""
         return [*self.names(), *self.unavailable]
 
     def names(self) -> list[str]:
@@ -163,11 +171,15 @@ class ToolRegistry:
         return list(self._tools.values())
 
     def get(self, name: str) -> Tool | None:
-        """The tool if it runs here."""
+        """The tool of this name, or None where it is unknown or cannot run here."""
         return self._tools.get(tool_key(name))
 
     def find(self, name: str) -> Tool:
-        """The tool a user or model means; case, hyphens and underscores do not matter."""
+        """The tool of this name; case, hyphens and underscores do not matter.
+
+        Raises:
+            ToolUnavailableError: It is unknown, or cannot run here; the message says why.
+        """
         tool = self.get(name)
         if tool is not None:
             return tool
@@ -183,7 +195,7 @@ class ToolRegistry:
         raise ToolUnavailableError(f"There is no tool {name!r} here.{suggestion}", hint=hint, client_hint=hint)
 
     def named_in(self, text: str) -> list[str]:
-        """Tools that a text names, also those that cannot run here: whoever names one is told why.
+        """Tools that a text names, also those that cannot run here, so that the reason can be reported.
 
         Probes are named like ordinary words ("noise"), so they do not count here.
         """
@@ -207,7 +219,18 @@ class ToolRegistry:
         return sorted(same_type, key=lambda tool: tool.rank(distortion))
 
     def best_for(self, distortion: str, *, has_reference: bool, size: tuple[int, int] | None = None) -> Tool:
-        """The catalogue's own choice."""
+        """The tool that ranks first for a distortion.
+
+        Args:
+            distortion: A category such as ``"Blurs"``.
+            has_reference: Whether full-reference tools can run.
+            size: (width, height) of the picture; None where it is not known.
+        Raises:
+            ToolUnavailableError: No tool can run on this picture.
+
+        >>> default_registry().best_for("Blurs", has_reference=True).type
+        'FR'
+        """
         ranked = self.ranked_for(distortion, has_reference=has_reference, size=size)
         if not ranked:
             raise ToolUnavailableError("No measuring tool can run on this picture.")
@@ -224,7 +247,7 @@ def default_registry(settings: ToolSettings | None = None) -> ToolRegistry:
 
 
 class _DefaultRegistry(ToolRegistry):
-    """Looks up what runs here when somebody asks for a tool: a question that needs none imports no metric."""
+    """Finds out what runs here on first use: a question that needs no tool imports no metric."""
 
     def __init__(self, settings: ToolSettings, folder: Path) -> None:
         self._settings, self._folder = settings, folder
@@ -242,9 +265,9 @@ class _DefaultRegistry(ToolRegistry):
         return self._built.unavailable
 
     @property
-    def are_lean(self) -> bool:
-        # Known without importing a metric: only what was installed or fetched on top is hungry.
-        return not has_memory_hungry_tools(self._folder) and not _entry_points()
+    def are_low_memory(self) -> bool:
+        # Known without importing a metric: only installed or fetched tools need more.
+        return not has_memory_intensive_tools(self._folder) and not _entry_points()
 
     def known_names(self) -> list[str]:
         return [*catalogue_names(), *(point.name for point in _entry_points())]
@@ -254,7 +277,7 @@ _registry = lru_cache(maxsize=8)(_DefaultRegistry)
 
 
 def build_registry(settings: ToolSettings, folder: Path) -> ToolRegistry:
-    """Look up afresh what runs here."""
+    """A registry of what runs here now, without the cache of :func:`default_registry`."""
     calibrations = _calibrations(settings)
     tools, unavailable = [], {}
     for entry in load_catalogue().values():
@@ -286,14 +309,13 @@ def _calibrations(settings: ToolSettings) -> dict[str, Calibration]:
 
 
 def _pool(settings: ToolSettings, everything: ToolRegistry) -> ToolRegistry:
-    """The tools that the settings let run."""
     if not settings.allow and not settings.deny:
         return everything
     known = {tool_key(name): name for name in everything.known_names()}
     for name in (*settings.allow, *settings.deny):
         if tool_key(name) not in known:
             raise ConfigError(
-                f"tools.allow or tools.deny names {name!r}, which nobody knows.",
+                f"tools.allow or tools.deny names the unknown tool {name!r}.",
                 hint="`agenticiqa tools list` names all.",
             )
     allowed, denied = {*map(tool_key, settings.allow)}, {*map(tool_key, settings.deny)}

@@ -136,7 +136,6 @@ def overlap(a: Box, b: Box) -> float:
 
 @loaded_once
 def load_locators() -> Locators:
-    """The shipped networks."""
     return Locators(LOCATORS)
 
 

@@ -133,7 +133,7 @@ FAR, FAR_FROM = 512, 768
 WINDOW = 256
 WINDOW_PLACES = ((2, 2), (2, 4), (4, 2), (4, 4))
 """Middles of the windows at native resolution, in sixths of height and width."""
-SEEN_CLOSELY = ("Noise", "Compression")
+NATIVE_RESOLUTION_CATEGORIES = ("Noise", "Compression")
 """What the windows are asked about, with the flaws of these categories. Single pixels of large photographs are soft:
 that is no blur to the eye."""
 TILE = 1024
@@ -244,8 +244,8 @@ class Vision:
             found = _averaged(found, farther, ("score", "levels", "damage", "opinion", "trust"))
         if sight.closer is not None:
             closer = _averaged(found, self._judged(sight.closer[None], sight.content), ("severities", "flaws"))
-            asked = np.isin(self.categories, SEEN_CLOSELY)[None, :, None]
-            of_flaws = np.isin(list(self.flaws.values()), SEEN_CLOSELY)[None]
+            asked = np.isin(self.categories, NATIVE_RESOLUTION_CATEGORIES)[None, :, None]
+            of_flaws = np.isin(list(self.flaws.values()), NATIVE_RESOLUTION_CATEGORIES)[None]
             found = replace(
                 found,
                 severities=np.where(asked, closer.severities, found.severities),
@@ -341,5 +341,4 @@ def _padded(pixels: Bytes, cell: int) -> Bytes:
 
 @loaded_once
 def load_vision() -> Vision:
-    """The shipped model."""
     return Vision(WEIGHTS)

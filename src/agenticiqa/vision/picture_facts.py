@@ -124,10 +124,7 @@ def facts_of(picture: UInt8Image) -> PictureFacts:
 
 
 def _flat_share(values: npt.NDArray[np.uint32]) -> float:
-    """Share of pixels equal to their neighbours, where that share is smallest on a grid of eight.
-
-    Strong compression flattens whole blocks, but not across their borders; what was drawn is flat everywhere.
-    """
+    """Share of pixels equal to their neighbours, at the phase of an 8×8 grid where it is smallest."""
     across, down = values[:, 1:] == values[:, :-1], values[1:] == values[:-1]
     shares = [
         line[start::BLOCK].mean()

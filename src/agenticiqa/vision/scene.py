@@ -15,7 +15,7 @@ from agenticiqa.vision.picture_facts import PictureFacts, facts_of
 from agenticiqa.vocabulary import flaws_meant, kind_titles, kinds_seen_as
 
 LEVELS = (1, 2, 3, 4, 5)
-FLAW_IS_THERE = 0.5
+FLAW_THRESHOLD = 0.5
 FLAW_TITLES = {
     "motion_blur": "Motion blur",
     "out_of_focus": "Missed focus",
@@ -80,7 +80,6 @@ class Scene:
         return cls(vision, *seen)
 
     def read(self) -> Reading:
-        """The reading of the whole picture."""
         judged = self.vision.judge(self.sight)
         severities = zip(self.vision.categories, judged.severities[0], strict=True)
         return Reading(
@@ -108,7 +107,7 @@ class Scene:
         A flaw that is there says it: it was learnt from photographs, the kinds from made damage.
         """
         flaws = {name: reading.flaws[name] for name, of in self.vision.flaws.items() if of == category}
-        named = {name: chance for name, chance in flaws.items() if name in FLAW_TITLES and chance > FLAW_IS_THERE}
+        named = {name: chance for name, chance in flaws.items() if name in FLAW_TITLES and chance > FLAW_THRESHOLD}
         if named:
             clearest = max(named, key=lambda each: named[each])
             return FLAW_TITLES[clearest], min(1.0, named[clearest] / max(reading.presence(category), 1e-6))
@@ -155,21 +154,21 @@ def _digest(pixels: UInt8Image) -> str:
 
 LOSSLESS_COLOURS = 2048
 """Compression and noise leave more colours than this in a drawn picture of ordinary size."""
-HEDGE = 0.8
+NON_PHOTO_WEIGHT = 0.8
 """How much of the model's verdict on the level gives way when the picture is no photograph."""
 # A screen, a drawing or a page is as bright, as hard and as colourful as it was made.
-_MADE_SO = ("Brightness change", "Contrast", "Color distortions")
+_LIGHT_AND_COLOUR = ("Brightness change", "Contrast", "Color distortions")
 _NEEDS_COLOURS = ("Compression", "Noise", "Spatial distortions")
 _EXPOSURE = "Brightness change"
 GREY = 2.0
 """Below this colourfulness a photograph is black and white."""
 BLACK, WHITE = 18.0, 237.0
 """Mean brightness beyond which a photograph is badly exposed: 912 good ones lie between 29 and 212."""
-SURELY_THERE = 0.75
+CERTAIN_FLAW_CHANCE = 0.75
 _BLUR = "Blurs"
 CLEARLY_IN_FOCUS, LEAST_IN_FOCUS, REST_IN_FOCUS = 0.7, 0.03, 0.2
 """A place in focus; how much of a picture with a shallow depth of field is; and what half of the rest stays below."""
-MEANT = 0.35
+INTENDED_BLUR_CHANCE = 0.35
 """The chance that remains of a blur that a shallow depth of field explains."""
 _NONE = (1.0, 0.0, 0.0, 0.0, 0.0)
 # Levels 1 to 5 of a picture that is no photograph, sound as far as can be measured, and damaged.
@@ -196,10 +195,12 @@ def adjusted_by_facts(reading: Reading, facts: PictureFacts) -> Reading:
     if facts.content == "blank":
         return _without(reading, tuple(reading.severity_probabilities)).with_levels(_BAD)
     lossless = facts.content == "drawn" and (facts.colours or 0) < LOSSLESS_COLOURS
-    found = _without(reading, (*_MADE_SO, *(_NEEDS_COLOURS if lossless else ())))
+    found = _without(reading, (*_LIGHT_AND_COLOUR, *(_NEEDS_COLOURS if lossless else ())))
     sound = all(severity < 1 for severity in found.severity.values())
-    usual = _SOUND if sound else _DAMAGED
-    levels = {n: (1 - HEDGE) * p + HEDGE * usual[n] for n, p in reading.level_probabilities.items()}
+    fallback = _SOUND if sound else _DAMAGED
+    levels = {
+        n: (1 - NON_PHOTO_WEIGHT) * p + NON_PHOTO_WEIGHT * fallback[n] for n, p in reading.level_probabilities.items()
+    }
     return found.with_levels(levels)
 
 
@@ -214,27 +215,28 @@ def adjusted_by_focus(reading: Reading, focus: Floats) -> Reading:
     if sharp < LEAST_IN_FOCUS or float(np.median(focus)) > REST_IN_FOCUS:
         return reading
     none, *rest = reading.severity_probabilities[_BLUR]
-    kept = MEANT / (1 - none)
+    kept = INTENDED_BLUR_CHANCE / (1 - none)
     return replace(
         reading,
-        flaws=reading.flaws | {name: min(reading.flaws[name], MEANT) for name in ("out_of_focus", "blurry")},
+        flaws=reading.flaws
+        | {name: min(reading.flaws[name], INTENDED_BLUR_CHANCE) for name in ("out_of_focus", "blurry")},
         severity_probabilities=reading.severity_probabilities
-        | {_BLUR: (1 - MEANT, *(kept * chance for chance in rest))},
+        | {_BLUR: (1 - INTENDED_BLUR_CHANCE, *(kept * chance for chance in rest))},
     )
 
 
 def _exposed(reading: Reading, brightness: float, *, burnt: bool) -> Reading:
     flaw = "too_dark" if brightness < BLACK else "too_bright" if brightness > WHITE or burnt else None
-    if flaw is None or reading.flaws[flaw] >= SURELY_THERE:
+    if flaw is None or reading.flaws[flaw] >= CERTAIN_FLAW_CHANCE:
         return reading
     none, *rest = reading.severity_probabilities[_EXPOSURE]
     total = sum(rest)
     shares = [chance / total for chance in rest] if total > 0 else [0.0, 0.0, 1.0, 0.0]
-    there = max(1 - none, SURELY_THERE)
+    there = max(1 - none, CERTAIN_FLAW_CHANCE)
     exposure = {_EXPOSURE: (1 - there, *(there * share for share in shares))}
     return replace(
         reading,
-        flaws=reading.flaws | {flaw: SURELY_THERE},
+        flaws=reading.flaws | {flaw: CERTAIN_FLAW_CHANCE},
         severity_probabilities=reading.severity_probabilities | exposure,
     )
 

@@ -259,5 +259,5 @@ def test_text_large_and_strong_is_legible_tiny_or_faint_is_not():
 
 
 def test_moods_are_guesses():
-    for name in ("mood", "cosy", "dreamy"):
+    for name in ("mood",):
         assert told(name, shapes(1)).guess

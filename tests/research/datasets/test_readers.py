@@ -145,7 +145,7 @@ def test_agenticiqa_eval(tmp_path):
 
 @pytest.mark.parametrize("name", sorted(layouts.MAKERS))
 def test_an_empty_folder_says_what_is_missing_and_where_to_get_it(tmp_path, name):
-    with pytest.raises(DatasetError, match="has no") as failure:
+    with pytest.raises(DatasetError) as failure:
         list(DatasetReading(find(name), tmp_path).samples())
     assert failure.value.hint == find(name).obtain
 

@@ -414,4 +414,4 @@ def test_assessor_refuses_every_path_but_the_shelf(server: Running):
     outside.write_bytes(PICTURE)
     result = server.bound.state.pipeline.assessor().assess(outside)
     assert result.status == "error"
-    assert "not inside an allowed folder" in (result.error or "")
+    assert result.metadata["error_kind"] == "image_not_found"

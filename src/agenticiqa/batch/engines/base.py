@@ -63,7 +63,7 @@ class ThreadEngine:
 
     def _start_thread(self) -> None:
         # Daemons: a call that never ends must not keep the program from ending.
-        # In the context of whoever started the batch: what stops that stops its samples between two tiles.
+        # In the context of the batch's caller: cancelling that stops its samples between two tiles.
         threading.Thread(target=copy_context().run, args=(self._work,), daemon=True, name="batch").start()
 
     def _work(self) -> None:
@@ -76,7 +76,7 @@ class ThreadEngine:
                 with stoppable(partial(self._check_wanted, running)):
                     outcome = self._worker.work(task)
             except Cancelled:
-                # It took too long, or the whole batch was told to stop: nobody waits for this sample.
+                # It took too long, or the whole batch was stopped: the sample is abandoned.
                 return
             with self._lock:
                 if running.abandoned:
@@ -85,7 +85,7 @@ class ThreadEngine:
             self._outcomes.put(outcome)
 
     def _check_wanted(self, running: _Running) -> None:
-        """Ends a sample that nobody waits for: its call to a model would keep the program from ending."""
+        """Cancel an abandoned sample: its call to a model would keep the program from ending."""
         if self._closed.is_set() or running.abandoned:
             raise Cancelled(INTERRUPTED)
 
@@ -117,6 +117,6 @@ class ThreadEngine:
         for _ in range(self.slots):
             self._tasks.put(None)
         with self._lock:
-            still_working = bool(self._running)
-        if not still_working:
+            busy = bool(self._running)
+        if not busy:
             self._worker.close()

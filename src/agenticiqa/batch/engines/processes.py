@@ -63,7 +63,7 @@ def serve(pipe: Connection, job: BatchJob, threads: int, scratch: str) -> None:
 
 
 def _end_with_the_runner(scratch: str) -> None:
-    """A sample that never ends must not outlive the runner: nobody would read its result, or stop it."""
+    """End this process when the runner dies, so that a sample that never ends does not outlive it."""
     runner = multiprocessing.parent_process()
     if runner is None:
         raise RuntimeError("a worker is started by a runner")
@@ -108,15 +108,15 @@ class ProcessEngine:
         self._workers = [self._started() for _ in range(workers)]
 
     def _started(self) -> _Worker:
-        ours, theirs = self._context.Pipe()
+        parent_end, child_end = self._context.Pipe()
         # A folder of its own: what a killed worker leaves behind can be removed.
         scratch = ScratchFolder("worker")
-        arguments = (theirs, self._job, self._threads, str(scratch.path))
+        arguments = (child_end, self._job, self._threads, str(scratch.path))
         process = self._context.Process(target=self.target, args=arguments, daemon=True)
-        with _surroundings(self._threads):
+        with _process_environment(self._threads):
             process.start()
-        theirs.close()
-        return _Worker(process, ours, scratch)
+        child_end.close()
+        return _Worker(process, parent_end, scratch)
 
     # --- tasks ---
 
@@ -224,7 +224,7 @@ def refuse_foreign_modules(folder: Path) -> None:
 
 
 @contextmanager
-def _surroundings(threads: int) -> Iterator[None]:
+def _process_environment(threads: int) -> Iterator[None]:
     """For a process that is started inside: its environment, no program of the user's to run again, and no Ctrl-C."""
     # Numeric libraries read these when they are loaded: workers together must not start more threads than cores.
     variables = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
@@ -239,7 +239,7 @@ def _surroundings(threads: int) -> Iterator[None]:
     sys.modules["__main__"] = ModuleType("__main__")
     try:
         # Inside: what it starts is a new interpreter too.
-        with _interrupts_held_back():
+        with _interrupts_blocked():
             yield
     finally:
         sys.modules["__main__"] = main
@@ -248,7 +248,7 @@ def _surroundings(threads: int) -> Iterator[None]:
 
 
 @contextmanager
-def _interrupts_held_back() -> Iterator[None]:
+def _interrupts_blocked() -> Iterator[None]:
     """A process started inside hears no Ctrl-C, not even before it can say so itself; here it is heard afterwards."""
     if sys.platform == "win32":
         yield

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
 from itertools import pairwise
 from math import erf, log2, sqrt
-from pathlib import Path
 
 import numpy as np
 
@@ -57,7 +53,6 @@ def doublings(value: float, unit: float) -> float:
 
 
 def pixels_of(look: Look) -> UInt8Image:
-    """The part that is looked at."""
     rgb = look.image.rgb
     return rgb if look.box is None else rgb[look.box.rows, look.box.columns]
 
@@ -131,18 +126,11 @@ def reader(*properties: str) -> Callable[[Reader], Reader]:
 
 def reader_of(name: str) -> Reader | None:
     """The reader of a property; None where nothing reads it."""
-    _load_readers()
+    # Every module of this package registers its readers when it is imported.
+    from agenticiqa.embedded.readings import detail, file, light, subject  # noqa: F401
+
     return _READERS.get(name)
 
 
-@cache
-def _load_readers() -> None:
-    """Every module of this package registers its readers when it is imported."""
-    package = __name__.rpartition(".")[0]
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        import_module(f"{package}.{module.name}")
-
-
 def word_at(words: tuple[str, ...], amount: float) -> str:
-    """The word of the nearest place."""
     return words[min(len(words) - 1, int(amount * (len(words) - 1) + 0.5))]

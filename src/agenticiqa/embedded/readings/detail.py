@@ -18,7 +18,6 @@ from agenticiqa.embedded.looking import Look
 from agenticiqa.embedded.measures import reason
 from agenticiqa.embedded.readings.base import (
     PropertyReading,
-    Reader,
     chance_above,
     chances_at,
     doublings,
@@ -100,16 +99,16 @@ def _with_presence(of_category: Sequence[float], there: float) -> Chances:
     return (1 - there, *(there * share for share in shares))
 
 
-def damage_told(look: Look, damage: Damage) -> PropertyReading:
+def damage_reading(look: Look, damage: Damage) -> PropertyReading:
     """What the vision model says of a category or kind."""
     found = severities(look, damage)
     there = 1 - found[0]
     if damage.kind is None:
-        said = finding(damage.category, look)
+        sentence = finding(damage.category, look)
     else:
-        said = f"{damage.name.capitalize()} is likely." if there >= 0.5 else f"No visible {damage.name}."
+        sentence = f"{damage.name.capitalize()} is likely." if there >= 0.5 else f"No visible {damage.name}."
     return PropertyReading(
-        said,
+        sentence,
         amounts=tuple(reversed(found)) if damage.wanted else tuple(found),
         guess=damage.guess,
         numbers={"chance_of_damage": round(there, 4), **_focus(look, damage)},
@@ -121,21 +120,17 @@ def damage_told(look: Look, damage: Damage) -> PropertyReading:
     )
 
 
-def _reader(damage: Damage) -> Reader:
-    return partial(damage_told, damage=damage)
-
-
 def _focus(look: Look, damage: Damage) -> dict[str, float]:
     """Of a part: beside others, how much of it is in focus says more than its blur alone."""
     return {"in_focus": look.in_focus} if damage.category == "Blurs" and look.box is not None else {}
 
 
 # Of these the vision model says only a part; they have readers of their own.
-_READ_FURTHER = frozenset({"in_focus", "motion_blurred", "fringed", "overexposed", "banded"})
+_OWN_READERS = frozenset({"in_focus", "motion_blurred", "fringed", "overexposed", "banded"})
 
 for _name, _damage in READ.items():
-    if _name not in _READ_FURTHER:
-        reader(_name)(_reader(_damage))
+    if _name not in _OWN_READERS:
+        reader(_name)(partial(damage_reading, damage=_damage))
 
 
 # --- Fine structure ---
@@ -146,7 +141,7 @@ DETAIL = (-0.4, 0.8, 1.8, 2.8, 3.8)
 FRINGES = (0.5, 1.0, 1.6, 2.4, 4.0)
 """Pixels by which colours part at the corners."""
 FRINGE = 0.8
-HOLDS_LESS = (-0.5, 0.5, 0.9, 1.3, 1.8)
+DETAIL_LOSS_AT = (-0.5, 0.5, 0.9, 1.3, 1.8)
 """How much farther than sharp photographs' the spectrum falls; half a place is where it falls as far."""
 _DETAIL_WORDS = ("No fine detail", "Little fine detail", "Some fine detail", "Much fine detail", "Rich fine detail")
 
@@ -170,15 +165,15 @@ def upscaled(look: Look) -> PropertyReading | None:
     found = fineness(pixels_of(look))
     if found is None:
         return None
-    less = found.holds_less
+    less = found.detail_loss
     there = chance_above(less, 0.0, 0.15)
     if less > 0:
-        said = "It has more pixels than detail: it was enlarged, or it is soft."
+        sentence = "It has more pixels than detail: it was enlarged, or it is soft."
     else:
-        said = "Its finest pixels hold detail of their own: it was not enlarged."
-    amount = placed(less, HOLDS_LESS)
+        sentence = "Its finest pixels hold detail of their own: it was not enlarged."
+    amount = placed(less, DETAIL_LOSS_AT)
     return PropertyReading(
-        said, chances_at(amount), guess=there > 0.2, numbers={"spectrum_beyond_sharp": round(less, 2)}
+        sentence, chances_at(amount), guess=there > 0.2, numbers={"spectrum_beyond_sharp": round(less, 2)}
     )
 
 
@@ -190,14 +185,14 @@ def fringed(look: Look) -> PropertyReading | None:
     width = fringe_width(look.image.rgb)
     there = chance_above(width, FRINGE, 0.15)
     if width >= FRINGE:
-        said = "Colour fringes show towards the corners."
+        sentence = "Colour fringes show towards the corners."
     else:
-        said = "No colour fringes of the lens: red, green and blue lie on each other up to the corners."
+        sentence = "No colour fringes of the lens: red, green and blue lie on each other up to the corners."
     amount = placed(width, FRINGES)
     _, *rest = chances_at(amount)
     share = there / max(sum(rest), 1e-6)
     return PropertyReading(
-        said,
+        sentence,
         (1 - there, *(each * share for each in rest)),
         numbers={"corner_pixels": round(width, 2)},
         measured=(f"At the corners the colours part by about {width:.1f} px.",),
@@ -234,7 +229,7 @@ def subject_and_rest(look: Look) -> tuple[float, float] | None:
 def in_focus(look: Look) -> PropertyReading:
     """A part by the map of focus; the whole by whether it looks blurred by a missed focus."""
     if look.box is None:
-        return damage_told(look, READ["in_focus"])
+        return damage_reading(look, READ["in_focus"])
     share = _share_in(focus_map(look), look.box, look.image.size)
     amount = placed(share, IN_FOCUS)
     word = "in focus" if amount > 0.6 else "out of focus" if amount < 0.4 else "only partly in focus"
@@ -267,11 +262,11 @@ def background_blurred(look: Look) -> PropertyReading | None:
     subject, rest = parts
     amount = placed(subject - rest, APART)
     if amount >= 0.625:
-        said = "The background is blurred against the subject: a shallow depth of field"
+        sentence = "The background is blurred against the subject: a shallow depth of field"
     else:
-        said = "Subject and background are about equally sharp: a deep depth of field"
+        sentence = "Subject and background are about equally sharp: a deep depth of field"
     return PropertyReading(
-        f"{said}.",
+        f"{sentence}.",
         amounts=chances_at(amount),
         guess=True,
         measured=(f"In focus: of the subject {subject:.0%}, of the rest {rest:.0%}.",),
@@ -290,19 +285,19 @@ SPREAD = 7.0
 @reader("motion_blurred")
 def motion_blurred(look: Look) -> PropertyReading:
     """Whether it is there from the vision model, its direction from where fine detail is weakest."""
-    told = damage_told(look, READ["motion_blurred"])
+    reading = damage_reading(look, READ["motion_blurred"])
     degrees = look.measures.detail("motion_blur", "degrees")
-    if degrees is None or (told.presence or 0.0) < 0.5:
-        return told
+    if degrees is None or (reading.presence or 0.0) < 0.5:
+        return reading
     chances = direction_chances(degrees)
     way = max(chances, key=lambda name: chances[name])
     return replace(
-        told,
-        sentence=f"{told.sentence} The smear runs {_WAYS[way]}.",
+        reading,
+        sentence=f"{reading.sentence} The smear runs {_WAYS[way]}.",
         because=f"the smear runs {_WAYS[way]}",
-        measured=(*told.measured, f"The smear runs at about {degrees:.0f}° to the horizontal."),
+        measured=(*reading.measured, f"The smear runs at about {degrees:.0f}° to the horizontal."),
         values=chances,
-        numbers={**told.numbers, "degrees": round(degrees, 1)},
+        numbers={**reading.numbers, "degrees": round(degrees, 1)},
     )
 
 
@@ -345,15 +340,15 @@ def number_of_colours(rgb: UInt8Image) -> int:
 @reader("banded")
 def banded(look: Look) -> PropertyReading:
     """A photograph of few colours is posterised, whatever the model says; a drawing may have few."""
-    told = damage_told(look, READ["banded"])
+    reading = damage_reading(look, READ["banded"])
     pixels = pixels_of(look)
     drawn = sum(look.reading.sorts[name] for name in _DRAWN)
-    if (told.presence or 0.0) >= 0.5 or drawn >= 0.5 or pixels.shape[0] * pixels.shape[1] < LEAST_PIXELS:
-        return told
+    if (reading.presence or 0.0) >= 0.5 or drawn >= 0.5 or pixels.shape[0] * pixels.shape[1] < LEAST_PIXELS:
+        return reading
     colours = number_of_colours(pixels)
     there = chance_above(-log2(colours), -log2(FEW_COLOURS), 0.3)
     if there < 0.5:
-        return told
+        return reading
     _, *visible = chances_at(max(0.25, placed(log2(colours), COLOURS_AT)))
     amounts = 1 - there, *(there * chance / sum(visible) for chance in visible)
     return PropertyReading(
@@ -362,5 +357,5 @@ def banded(look: Look) -> PropertyReading:
         guess=True,
         because="only few colours are left",
         measured=(f"{colours} different colours are left.",),
-        numbers={**told.numbers, "colours": float(colours)},
+        numbers={**reading.numbers, "colours": float(colours)},
     )

@@ -67,13 +67,13 @@ def _size(count: int) -> str:
 @reader("camera_settings")
 def settings(look: Look) -> PropertyReading | None:
     """Exposure time, aperture, sensitivity, lens, camera and date by the file's EXIF; None where it holds none."""
-    said = _said(camera_settings(look.image.data))
-    if not said:
+    texts = _exif_texts(camera_settings(look.image.data))
+    if not texts:
         return None
-    return PropertyReading(f"{', '.join(said.values())} (by the file's EXIF).", numbers=dict(said))
+    return PropertyReading(f"{', '.join(texts.values())} (by the file's EXIF).", numbers=dict(texts))
 
 
-def _said(found: CameraSettings) -> dict[str, str]:
+def _exif_texts(found: CameraSettings) -> dict[str, str]:
     every = {
         "exposure_time": found.shutter,
         "aperture": f"f/{found.aperture:.1f}" if found.aperture else None,
@@ -169,7 +169,7 @@ _SORTS = {
     "sketch": ("sketch",),
     "screenshot": ("screen",),
 }
-_CALLED = {"photograph": "a photograph", "screen": "a screenshot", "drawing": "a drawing", "painting": "a painting"}
+_PHRASES = {"photograph": "a photograph", "screen": "a screenshot", "drawing": "a drawing", "painting": "a painting"}
 
 
 @reader("picture_kind")
@@ -200,14 +200,14 @@ def real(look: Look) -> PropertyReading:
 def _sentence(look: Look) -> str:
     sorts, made = look.reading.sorts, look.reading.generated
     sort = max(sorts, key=lambda name: sorts[name])
-    called = _CALLED.get(sort, f"a {sort}")
-    return f"It looks like {called}{', made by a program rather than a camera' if made >= 0.5 else ''}."
+    phrase = _PHRASES.get(sort, f"a {sort}")
+    return f"It looks like {phrase}{', made by a program rather than a camera' if made >= 0.5 else ''}."
 
 
 def _sort_chances(look: Look) -> tuple[str, ...]:
     sorts, made = look.reading.sorts, look.reading.generated
     sort = max(sorts, key=lambda name: sorts[name])
-    return (f"Chance of {_CALLED.get(sort, f'a {sort}')} {sorts[sort]:.0%}, of a generated picture {made:.0%}.",)
+    return (f"Chance of {_PHRASES.get(sort, f'a {sort}')} {sorts[sort]:.0%}, of a generated picture {made:.0%}.",)
 
 
 # --- Whether text could be read ---
@@ -241,9 +241,9 @@ def legible(look: Look) -> PropertyReading | None:
     if found is None:
         return None
     amount = min(placed(found.height, HEIGHT), placed(found.contrast, CONTRAST))
-    said = "can probably be read" if amount >= 0.5 else "is probably hard to read"
+    texts = "can probably be read" if amount >= 0.5 else "is probably hard to read"
     return PropertyReading(
-        f"What looks like text {said}.",
+        f"What looks like text {texts}.",
         amounts=chances_at(amount, 0.18),
         guess=True,
         measured=(
@@ -290,10 +290,7 @@ def _lines_of_letters(stands_out: npt.NDArray[Any], light: npt.NDArray[Any]) -> 
 
 
 def _stands_in_a_line(at: int, places: npt.NDArray[Any], stats: npt.NDArray[Any], centres: npt.NDArray[Any]) -> bool:
-    """At least four others of like height beside it whose feet stand on the same line to a pixel or two.
-
-    Leaves and bricks are as large as each other too, but do not stand on a line.
-    """
+    """Whether at least four others of like height stand on the same line, to a pixel or two."""
     height = stats[:, cv2.CC_STAT_HEIGHT]
     feet = stats[:, cv2.CC_STAT_TOP] + height
     beside = np.abs(centres[places, 0] - centres[at, 0]) < 5 * height[at]

@@ -20,7 +20,7 @@ from agenticiqa.embedded.readings.base import (
     reader,
     word_at,
 )
-from agenticiqa.embedded.readings.detail import READ, damage_told
+from agenticiqa.embedded.readings.detail import READ, damage_reading
 from agenticiqa.pictures.images import UInt8Image
 from agenticiqa.vision.appearance.colours import Palette, hue_reach, light_spread, opposite_shares, palette
 from agenticiqa.vision.appearance.views import light_of_codes, lightness, reduced
@@ -38,7 +38,6 @@ _COLOUR_WORDS = ("No colour", "Muted colours", "Moderate colours", "Strong colou
 
 @reader("colourful")
 def colourful(look: Look) -> PropertyReading | None:
-    """By degree."""
     strength = look.measures.value("colourfulness")
     if strength is None:
         return None
@@ -59,11 +58,11 @@ def colour_cast(look: Look) -> PropertyReading:
         return PropertyReading("No colour cast: the picture is black and white.", amounts=(1.0, 0.0, 0.0, 0.0, 0.0))
     lean, hue = edge_lean(pixels_of(look))
     amount = placed(lean, CAST)
-    said = f"The colours lean towards {hue}" if amount > 0.125 else "The colours hardly lean any way"
+    sentence = f"The colours lean towards {hue}" if amount > 0.125 else "The colours hardly lean any way"
     return PropertyReading(
-        f"{said}; that may be meant or be the scene's own.",
+        f"{sentence}; that may be meant or be the scene's own.",
         amounts=chances_at(amount, 0.2),
-        because=f"{said[0].lower()}{said[1:]}",
+        because=f"{sentence[0].lower()}{sentence[1:]}",
         measured=(f"Light edges are {lean:.1f} stops off grey.",),
         values=_hue_chances(hue, 1 - chances_at(amount, 0.2)[0]),
         guess=True,
@@ -168,8 +167,7 @@ _BRIGHT_WORDS = ("Very dark", "Dark", "Of medium brightness", "Bright", "Very br
 _CONTRAST_WORDS = ("Hardly any contrast", "Low contrast", "Ordinary contrast", "High contrast", "Hard contrast")
 
 
-def brightness_told(look: Look) -> PropertyReading:
-    """The mean lightness of the part."""
+def brightness_reading(look: Look) -> PropertyReading:
     mean = float(lightness(reduced(pixels_of(look), SIDE)).mean())
     amount = placed(mean, BRIGHTNESS)
     word = word_at(_BRIGHT_WORDS, amount)
@@ -181,7 +179,7 @@ def brightness_told(look: Look) -> PropertyReading:
     )
 
 
-reader("bright")(brightness_told)
+reader("bright")(brightness_reading)
 
 
 @reader("contrasty")
@@ -204,9 +202,9 @@ def evenly_lit(look: Look) -> PropertyReading:
     """Things differ in how much light they throw back: what is dark may also be a dark thing, so this is a guess."""
     found = light_spread(pixels_of(look))
     amount = placed(found.across, EVENNESS)
-    said = "The light looks even" if amount > 0.6 else "The light differs over the frame"
+    sentence = "The light looks even" if amount > 0.6 else "The light differs over the frame"
     return PropertyReading(
-        f"{said}.",
+        f"{sentence}.",
         amounts=chances_at(amount, 0.2),
         guess=True,
         measured=(f"From the {found.darkest} to the {found.brightest} the light changes by {found.across:.1f} stops.",),
@@ -233,16 +231,16 @@ def time_of_day(look: Look) -> PropertyReading:
 def vignetted(look: Look) -> PropertyReading:
     """Whether the lens or the scene darkens the corners cannot be told: a guess. Of a part: how dark it is."""
     if look.box is not None:
-        part = brightness_told(look)
+        part = brightness_reading(look)
         return replace(part, amounts=tuple(reversed(part.amounts or ())))
     found = light_spread(pixels_of(look))
     amount = placed(found.corners, CORNERS)
     if found.corners > 0.3:
-        said = "All corners are darker than the middle; the scene may be so."
+        sentence = "All corners are darker than the middle; the scene may be so."
     else:
-        said = "The corners are not all darker than the middle."
+        sentence = "The corners are not all darker than the middle."
     return PropertyReading(
-        said,
+        sentence,
         amounts=chances_at(amount, 0.15),
         guess=True,
         numbers={"corner_stops": round(found.corners, 2)},
@@ -260,16 +258,16 @@ MUCH_WHITE = 5.0
 @reader("overexposed")
 def overexposed(look: Look) -> PropertyReading:
     """A yes is right nearly always; where much is white and nothing else is clipped, a no is a guess."""
-    told = damage_told(look, READ["overexposed"])
-    if (told.presence or 0.0) >= 0.5:
-        return told
+    reading = damage_reading(look, READ["overexposed"])
+    if (reading.presence or 0.0) >= 0.5:
+        return reading
     found = clipped(pixels_of(look))
     if found.white < MUCH_WHITE:
-        return told
-    numbers = {**told.numbers, "pure_white_percent": round(found.white, 2), "partly_clipped": round(found.partly, 3)}
+        return reading
+    numbers = {**reading.numbers, "pure_white_percent": round(found.white, 2), "partly_clipped": round(found.partly, 3)}
     may_be = "Much of it is pure white, which may be the scene or too much light."
-    measured = (*told.measured, f"{found.white:.0f} % of it is pure white.")
-    return replace(told, sentence=f"{told.sentence} {may_be}", guess=True, numbers=numbers, measured=measured)
+    measured = (*reading.measured, f"{found.white:.0f} % of it is pure white.")
+    return replace(reading, sentence=f"{reading.sentence} {may_be}", guess=True, numbers=numbers, measured=measured)
 
 
 # --- Mood words from light and colour: always a guess ---
@@ -320,25 +318,3 @@ def mood(look: Look) -> PropertyReading:
     values = {name: weight / total for name, weight in weights.items()}
     likeliest = max(values, key=lambda name: values[name])
     return PropertyReading(f"Perhaps {likeliest}, by light and colour alone: {seen.words}.", values=values, guess=True)
-
-
-@reader("cosy")
-def cosy(look: Look) -> PropertyReading:
-    """Warm in colour, not glaring."""
-    seen = _Impression(look)
-    return PropertyReading(
-        f"By light and colour alone a guess: {seen.words}.",
-        amounts=chances_at(0.7 * seen.warm + 0.3 * (1 - seen.bright), 0.2),
-        guess=True,
-    )
-
-
-@reader("dreamy")
-def dreamy(look: Look) -> PropertyReading:
-    """Light and soft."""
-    seen = _Impression(look)
-    return PropertyReading(
-        f"By light and colour alone a guess: {seen.words}.",
-        amounts=chances_at(0.5 * seen.bright + 0.5 * (1 - seen.contrast), 0.2),
-        guess=True,
-    )

@@ -87,9 +87,9 @@ def _of_part(image: LoadedImage, box: Box) -> PropertyReading:
     area = inside.size / stands_out.size
     ratio = share / area
     amount = placed(ratio, ATTENTION)
-    said = "stands out" if ratio > 1.2 else "does not stand out"
+    phrase = "stands out" if ratio > 1.2 else "does not stand out"
     return PropertyReading(
-        f"This part {said}.",
+        f"This part {phrase}.",
         amounts=chances_at(amount),
         measured=(f"It holds {share:.0%} of what draws the eye, on {area:.0%} of the frame.",),
         numbers={"share_of_attention": round(share, 3), "ratio": round(ratio, 2)},
@@ -135,9 +135,9 @@ def rule_of_thirds(look: Look) -> PropertyReading | None:
     if found is None:
         return None
     amount = placed(found.from_thirds, THIRDS)
-    said = "on" if amount > 0.6 else "near" if amount > 0.35 else "off"
+    phrase = "on" if amount > 0.6 else "near" if amount > 0.35 else "off"
     return PropertyReading(
-        f"The subject lies {said} the crossings of thirds.",
+        f"The subject lies {phrase} the crossings of thirds.",
         amounts=chances_at(amount),
         measured=(f"It lies {found.from_thirds:.0%} of the frame away from the nearest crossing.",),
         numbers={"distance": round(found.from_thirds, 3)},
@@ -172,9 +172,9 @@ def cluttered(look: Look) -> PropertyReading:
     edges = cv2.Canny(cv2.GaussianBlur(light, (0, 0), 1.5), 30, 80) > 0
     share = float(cv2.blur(edges.astype(np.float32), (9, 9)).clip(0, 0.12).mean() / 0.12)
     amount = placed(share, CLUTTER)
-    said = "Crowded" if amount > 0.4 else "Not crowded" if amount < 0.125 else "A little crowded"
+    phrase = "Crowded" if amount > 0.4 else "Not crowded" if amount < 0.125 else "A little crowded"
     return PropertyReading(
-        f"{said}.",
+        f"{phrase}.",
         amounts=chances_at(amount, 0.18),
         measured=(f"Edges fill {share:.0%} of the frame.",),
         guess=True,
@@ -228,12 +228,12 @@ def repetitive(look: Look) -> PropertyReading:
     amount = placed(found.strength, REPEATS)
     if found.strength >= REPEATING:
         across, down = round(found.across * rgb.shape[1]), round(found.down * rgb.shape[0])
-        said = f"A pattern comes back every {across} px across and {down} px down."
+        phrase = f"A pattern comes back every {across} px across and {down} px down."
     else:
-        said = "Nothing comes back at regular distances."
+        phrase = "Nothing comes back at regular distances."
     measured = (f"The likeness to itself at a distance is {found.strength:.2f}.",)
     return PropertyReading(
-        said, amounts=chances_at(amount), numbers={"likeness": round(found.strength, 3)}, measured=measured
+        phrase, amounts=chances_at(amount), numbers={"likeness": round(found.strength, 3)}, measured=measured
     )
 
 
@@ -251,9 +251,9 @@ def level(look: Look) -> PropertyReading | None:
         return None
     off = abs(found.degrees)
     side = "right" if found.degrees > 0 else "left"
-    said = f"Its long lines rise to the {side}" if off >= 1 else "Its long lines run level or plumb"
+    phrase = f"Its long lines rise to the {side}" if off >= 1 else "Its long lines run level or plumb"
     return PropertyReading(
-        f"{said}.",
+        f"{phrase}.",
         measured=(f"They are {off:.1f}° off.",),
         amounts=chances_at(placed(off, LEVEL)),
         guess=True,

@@ -73,7 +73,6 @@ def scored_sample(
 
 
 def text_lines(file: Path) -> Iterator[str]:
-    """Lines of a text file that hold something."""
     try:
         with file.open(encoding="utf-8-sig") as stream:
             yield from (line.strip() for line in stream if line.strip())
@@ -212,7 +211,6 @@ class DatasetFolder:
         )
 
     def listing(self, name: str) -> list[str]:
-        """Names in a subfolder, sorted."""
         self._entries(name, "")
         return sorted(entry for same in self._listings[name].values() for entry in same)
 

@@ -110,9 +110,11 @@ _PIPAL_PARTS = ("Distortion_1", "Distortion_2", "Distortion_3", "Distortion_4")
 
 
 def _read_pipal(folder: DatasetFolder, _subset: str) -> Iterator[Sample]:
-    home, references = folder.folder("Train_Label"), folder.folder("Train_Ref")
+    kind_folder, references = folder.folder("Train_Label"), folder.folder("Train_Ref")
     parts = [part for part in _PIPAL_PARTS if folder.lookup(part)] or [folder.folder(*_PIPAL_FOLDERS, *_PIPAL_PARTS)]
-    files = [folder.root / home / name for name in folder.listing(home) if name.casefold().endswith(".txt")]
+    files = [
+        folder.root / kind_folder / name for name in folder.listing(kind_folder) if name.casefold().endswith(".txt")
+    ]
 
     def place(name: str) -> str:
         return joined(next((part for part in parts if folder.lookup(joined(part, name))), parts[0]), name)
@@ -203,17 +205,17 @@ def _read_cidiq(folder: DatasetFolder, subset: str) -> Iterator[Sample]:
     if len(scores) != total:
         raise folder.malformed(file, f"it has {len(scores)} scores instead of {total}")
     pictures, references = folder.folder("Images/Reproduction"), folder.folder("Images/Original")
-    homes = {name[0]: name for name in folder.listing(pictures) if name[:1].isdecimal() and name[1:2] == "_"}
+    folders = {name[0]: name for name in folder.listing(pictures) if name[:1].isdecimal() and name[1:2] == "_"}
     for i in range(total):
         kind, rest = divmod(i, _CIDIQ_IMAGES * _CIDIQ_LEVELS)
         image, level = divmod(rest, _CIDIQ_LEVELS)
-        home = homes.get(str(kind + 1), str(kind + 1))
+        kind_folder = folders.get(str(kind + 1), str(kind + 1))
         yield scored_sample(
             "cidiq",
-            joined(pictures, home, f"final{image + 1:02}_d{kind + 1}_l{level + 1}.bmp"),
+            joined(pictures, kind_folder, f"final{image + 1:02}_d{kind + 1}_l{level + 1}.bmp"),
             number(scores[i], str(file)),
             reference=joined(references, f"final{image + 1:02}.bmp"),
-            distortion=home.partition("_")[2].replace("_", " ") or None,
+            distortion=kind_folder.partition("_")[2].replace("_", " ") or None,
             level=level + 1,
             viewing_distance=f"{distance} cm",
         )

@@ -64,7 +64,6 @@ def white_noise(rgb: Pixels, variance: float, rng: np.random.Generator) -> Pixel
 
 
 def white_noise_color(rgb: Pixels, variance: float, rng: np.random.Generator) -> Pixels:
-    """Gaussian noise on Y, Cb and Cr."""
     return from_ycbcr(to_ycbcr(rgb) + _gaussian(rgb, variance, rng))
 
 
@@ -163,7 +162,6 @@ def non_eccentricity_patch(rgb: Pixels, count: float, rng: np.random.Generator) 
 
 
 def pixelate(rgb: Pixels, strength: float, _rng: np.random.Generator) -> Pixels:
-    """Fewer, larger pixels."""
     scale = 0.95 - strength**0.6
     height, width = rgb.shape[:2]
     small = (max(1, round(width * scale)), max(1, round(height * scale)))
@@ -179,7 +177,6 @@ def quantization(rgb: Pixels, thresholds: float, _rng: np.random.Generator) -> P
 
 
 def color_block(rgb: Pixels, count: float, rng: np.random.Generator) -> Pixels:
-    """Uniform squares of random colour."""
     result = rgb.copy()
     high, wide = min(_BLOCK_SIDE, rgb.shape[0]), min(_BLOCK_SIDE, rgb.shape[1])
     for _ in range(round(count)):

@@ -22,7 +22,6 @@ MOST_DOTS = 4000
 
 
 def histogram(scores: Sequence[float]) -> str:
-    """How the scores are spread over 1..5."""
     counts, edges = np.histogram(np.clip(scores, 1, 5), bins=BINS, range=(1, 5))
     level_of = ScoreFusion().level_of
     tallest = max(int(counts.max()), 1)
@@ -66,7 +65,6 @@ def scatter(scores: npt.ArrayLike, opinions: npt.ArrayLike, curve: Callable[[Flo
 
 
 def axis(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
-    """From values to places on a chart."""
     span = (high - low) or 1.0
     return lambda value: start + (value - low) / span * (end - start)
 
@@ -87,7 +85,6 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def x_tick(x: float, label: str, anchor: str = "middle") -> str:
-    """A number below the chart."""
     return f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="{anchor}">{escape(label)}</text>'
 
 
@@ -98,7 +95,6 @@ def y_tick(y: float, label: str) -> str:
 
 
 def figure(drawn: str, caption: str) -> str:
-    """A chart with words below it."""
     return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
 
 

@@ -82,10 +82,7 @@ def samples_data(
 
 
 def _facts_of(result: Result) -> list[Any]:
-    """In the order of the columns, after picture and name.
-
-    An answer stands with the score on the scale that the question asks for: "B (8.2 of 10)".
-    """
+    """The cells of a row, after picture and name."""
     summary = (result.line.get("summarizer_result") or {}) if result.status != "error" else {}
     answer, asked = summary.get("final_answer"), (summary.get("used_evidence") or {}).get("asked_scale")
     answer = f"{answer} ({asked})" if asked else answer
@@ -234,11 +231,11 @@ def _cases(results: list[Result], count: int) -> dict[str, list[Case]]:
         found["Furthest from people"] = [
             Case(
                 result,
-                f"rank {place} of {len(both)} by score, {theirs} by people "
+                f"rank {place} of {len(both)} by score, {opinion_rank} by people "
                 f"(score {result.score:.2f}, opinion {result.truth:.4g})",
             )
-            for place, theirs, result in sorted(ranks, key=lambda rank: -abs(rank[0] - rank[1]))[:count]
-            if place != theirs
+            for place, opinion_rank, result in sorted(ranks, key=lambda rank: -abs(rank[0] - rank[1]))[:count]
+            if place != opinion_rank
         ]
     return {title: own for title, own in found.items() if own}
 

@@ -62,7 +62,6 @@ class Outcome:
 
     @cached_property
     def sha256(self) -> str | None:
-        """Of the stored results."""
         return None if self.file is None else hashlib.sha256(self.file.path.read_bytes()).hexdigest()
 
     def as_dict(self) -> dict[str, Any]:
@@ -127,7 +126,6 @@ def settings_for(file: ResultFile, resamples: int) -> FigureSettings:
 
 
 def expense(results: Sequence[Result]) -> Expense:
-    """What these results took."""
     about = [result.metadata for result in results]
     calls = [call for each in about for call in each.get("call_log") or []]
     fresh = [each for each in about if not each.get("cached_calls")]

@@ -71,7 +71,6 @@ def _published() -> dict[str, Any]:
 
 
 def source() -> str:
-    """Where the figures are printed."""
     return str(_published()["source"])
 
 
@@ -104,9 +103,9 @@ def how_to_fill(row: PublishedRow, methods: Iterable[Method]) -> str:
     """For a published row: ours that is like it, or what would give one."""
     if row.kind == "people":
         return "people"
-    ours = next((method for method in methods if row.is_like(method)), None)
-    if ours is not None:
-        return f"ours: {ours.label}"
+    match = next((method for method in methods if row.is_like(method)), None)
+    if match is not None:
+        return f"ours: {match.label}"
     if row.kind != "metric":
         return f"ours: --models {_BACKENDS.get(row.model, row.model)} --methods {row.kind}"
     tool = default_registry().get(row.tool or row.name)

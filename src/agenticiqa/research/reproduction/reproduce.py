@@ -90,7 +90,7 @@ def reproduce(
 ) -> list[StudyResult]:
     """Do what is left to do, then write every table of all that is stored, finished or not."""
     for study in order.studies:
-        refuse_foreign(order.files_of(study), study.table)
+        refuse_unrelated_files(order.files_of(study), study.table)
     checks: dict[str, Check] = {}
     for cell in order.cells:
         # All manifests before anything is spent.
@@ -118,14 +118,14 @@ def reproduce(
     return [_written(order, study, [found[cell.results] for cell in order.cells_of(study)]) for study in order.studies]
 
 
-def refuse_foreign(files: list[Path], table: str) -> None:
-    """Tables are written again and again, over those of an earlier run and over nobody else's files."""
+def refuse_unrelated_files(files: list[Path], table: str) -> None:
+    """Refuse to overwrite files that an earlier run did not write."""
     there = [file for file in files if file.exists()]
     try:
-        ours = json.loads(files[-1].read_text(encoding="utf-8"))["table"] == table
+        is_own = json.loads(files[-1].read_text(encoding="utf-8"))["table"] == table
     except (OSError, ValueError, KeyError, TypeError):
-        ours = False
-    if there and not ours:
+        is_own = False
+    if there and not is_own:
         raise OutputError(f"{str(there[0])!r} is there and is no table of ours.", hint="Choose another --output.")
 
 
@@ -134,8 +134,8 @@ def _written(order: ReproductionRequest, study: Study, outcomes: list[Outcome]) 
     table = StudyTable(study, outcomes, order.resamples, paper_profile).table()
     facts = _facts(order, outcomes)
     result = StudyResult(study, table, outcomes, order.files_of(study))
-    told = [f"- {markdown_text(name)}: {markdown_text(text)}" for name, text in facts.items()]
-    page = "\n".join([f"# Reproduction: {study.table}", "", table.markdown(), *told, ""])
+    lines = [f"- {markdown_text(name)}: {markdown_text(text)}" for name, text in facts.items()]
+    page = "\n".join([f"# Reproduction: {study.table}", "", table.markdown(), *lines, ""])
     data = json.dumps({**result.as_dict(), "facts": facts}, indent=1, ensure_ascii=False) + "\n"
     # The .json first: by it the other is known as ours, also after a kill between the two.
     for file, text in zip(reversed(result.files), (data, page), strict=True):
@@ -184,7 +184,6 @@ def _versions() -> list[str]:
 
 
 def hardware() -> str:
-    """The machine in one line."""
     # Linux names the processor in a file; elsewhere Python's own answer has to do.
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines() if cpuinfo.is_file() else []

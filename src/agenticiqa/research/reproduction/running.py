@@ -14,11 +14,11 @@ from agenticiqa.batch.manifest import open_manifest
 from agenticiqa.batch.preparing import (
     BatchRequest,
     CostEstimate,
-    asks_elsewhere,
     engine_factory,
     estimate,
     expected_cost,
     prepare_job,
+    uses_remote_backend,
 )
 from agenticiqa.batch.rate_limits import RateLimits
 from agenticiqa.batch.results import StoredLine, read_results
@@ -70,7 +70,7 @@ def job_of(cell: Cell, conditions: Conditions) -> tuple[BatchJob | None, str | N
     request = cell.method.request(conditions.request)
     try:
         job = prepare_job(request)
-        if asks_elsewhere(job.backends):
+        if uses_remote_backend(job.backends):
             # Limits belong to models that are asked elsewhere; a cell that asks none would refuse them.
             job = prepare_job(replace(request, limits=conditions.limits))
     except (BackendUnavailableError, ToolUnavailableError, MissingExtraError) as error:
@@ -100,7 +100,6 @@ def forecast(cells: Sequence[Cell], conditions: Conditions) -> list[Forecast]:
 
 
 def lines_in(path: Path) -> int:
-    """How many lines a file has."""
     with path.open("rb") as stream:
         return sum(1 for _ in stream)
 

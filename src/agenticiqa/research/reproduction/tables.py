@@ -51,7 +51,6 @@ class StudyTable:
     paper_profile: bool
 
     def table(self) -> Table:
-        """The whole table with its notes."""
         study = self.study
         titles = [f"{judged.title} {name}" if study.table in _FIGURES else name for judged, name in self.columns]
         ablates = study.table == "ablations"
@@ -67,8 +66,8 @@ class StudyTable:
             own = [each for each in self.outcomes if each.cell.method == method]
             if own:
                 cells = [self._cell(own, judged, name) for judged, name in self.columns]
-                said = mark(method, own, self.published, paper_profile=self.paper_profile)
-                last = "; ".join(text for text in (said, remark(own)) if text)
+                marking = mark(method, own, self.published, paper_profile=self.paper_profile)
+                last = "; ".join(text for text in (marking, remark(own)) if text)
                 rows.append([method.label, *cells, *_expenses(own, calls=ablates), last])
         last_column = "Remarks" if ablates else "Beside the paper"
         return Table(study.title, ["Method", *titles, *expenses, last_column], rows, list(self._notes()))
@@ -79,7 +78,6 @@ class StudyTable:
 
     @cached_property
     def columns(self) -> list[tuple[JudgedSet, str]]:
-        """Each is a set and one of its figures."""
         study = self.study
         if study.table in _FIGURES:
             return [(judged, name) for judged in study.sets for name in _FIGURES[study.table][judged.asks_questions]]
@@ -158,9 +156,9 @@ def remark(outcomes: Sequence[Outcome]) -> str:
 
 
 def _about_training(outcomes: Sequence[Outcome]) -> list[str]:
-    """Our own model has learnt from a part of one set: whoever counts all of it is told."""
-    learnt = [each.cell for each in outcomes if each.cell.judged.name in TRAINED_ON and each.file]
-    own = [cell.judged for cell in learnt if cell.method.name in ("AIQA_NR", "embedded")]
+    """A note where results include pictures that the embedded model was trained on."""
+    trained_on = [each.cell for each in outcomes if each.cell.judged.name in TRAINED_ON and each.file]
+    own = [cell.judged for cell in trained_on if cell.method.name in ("AIQA_NR", "embedded")]
     if all(judged.selection.only for judged in own):
         return []
     names = ", ".join(dict.fromkeys(judged.title for judged in own))

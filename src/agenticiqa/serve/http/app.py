@@ -49,7 +49,7 @@ def create_app(state: AppState) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         with state.memory.reserved():
-            chores = [asyncio.create_task(_warm_up(state)), asyncio.create_task(_sweep_now_and_then(state))]
+            chores = [asyncio.create_task(_warm_up(state)), asyncio.create_task(_sweep_periodically(state))]
             yield
             for chore in chores:
                 chore.cancel()
@@ -134,7 +134,7 @@ async def _warm_up(state: AppState) -> None:
     state.is_warm = True
 
 
-async def _sweep_now_and_then(state: AppState) -> None:
+async def _sweep_periodically(state: AppState) -> None:
     while True:
         await asyncio.sleep(SWEEP_EVERY_S)
         sweep = functools.partial(state.uploads.sweep, state.files_in_use())

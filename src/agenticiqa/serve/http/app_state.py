@@ -46,7 +46,7 @@ class AppState:
         self.keys = KeyFile(service.api_keys_file) if service.api_keys_file else None
         if self.keys is not None and not any(record.is_active for record in self.keys.records()):
             raise ConfigError(
-                f"There is no active key in {str(self.keys.path)!r}: nobody could get in.",
+                f"There is no active key in {str(self.keys.path)!r}: every request would be refused.",
                 hint="Make one with `agenticiqa serve keys add NAME --api-keys-file FILE`.",
             )
         self.key_rates = KeyRates()
@@ -88,7 +88,6 @@ class AppState:
             self.room.note_full()
 
     def files_in_use(self) -> frozenset[Path]:
-        """Pictures of work that has not ended."""
         return frozenset().union(*(job.holds for job in (*self.queue.active, *self.batch_queue.active)))
 
     def is_short_of_room(self) -> bool:
@@ -112,7 +111,7 @@ class AppState:
         oldest_kept = datetime.now(tz=timezone.utc) - timedelta(days=self.settings.keep_runs_days)
         gone = self.record.forget_ended_before(oldest_kept)
         if gone:
-            self._forget_what_was_kept(gone)
+            self._delete_stored_files(gone)
             logger.info("Forgot %d runs that ended before %s", len(gone), oldest_kept.date())
         return len(gone)
 
@@ -126,12 +125,12 @@ class AppState:
 
         def delete() -> None:
             self.record.delete(row.id)
-            self._forget_what_was_kept([row])
+            self._delete_stored_files([row])
 
         await asyncio.to_thread(delete)
         logger.info("Deleted %s %s", row.kind, row.id)
 
-    def _forget_what_was_kept(self, gone: Sequence[JobRow]) -> None:
+    def _delete_stored_files(self, gone: Sequence[JobRow]) -> None:
         """Remove results, the package's own records, and pictures that no other run shows."""
         own_runs, pictures = [], set()
         for row in gone:
@@ -168,7 +167,7 @@ State = Annotated[AppState, Depends(_app_state)]
 
 
 async def own_job(state: AppState, job_id: str, owner: str | None, kinds: Collection[str], noun: str) -> JobRow:
-    """The record of a job of one of these kinds, if it is this owner's; None: whoever's it is."""
+    """The record of a job of one of these kinds, if it is this owner's; an ``owner`` of None means any."""
     row = await asyncio.to_thread(state.record.find, job_id, owner)
     if row is None or row.kind not in kinds:
         raise ServiceError(404, f"{noun}_not_found", f"You have no {noun} of this id.")
@@ -183,7 +182,7 @@ def stored_pictures(request: dict[str, Any]) -> dict[str, StoredPicture]:
 
 
 def kept_picture(state: AppState, owner: str, kept: str) -> StoredPicture:
-    """A picture of somebody's earlier work, named ``id/name``: of a run, or by its sample of a batch.
+    """A picture of an owner's earlier work, named ``id/name``: of a run, or by its sample of a batch.
 
     Raises LookupError where there is none.
     """
@@ -222,10 +221,7 @@ Caller = Annotated[KeyRecord, Depends(_caller)]
 
 
 def _with_role(role: Role, *, for_work: bool = False) -> Callable[[AppState, KeyRecord], Awaitable[KeyRecord]]:
-    """A dependency: callers of this role; ``for_work``, only those for whom there is a place and who ask not too often.
-
-    It is asked before a body is read.
-    """
+    """A dependency, resolved before the body is read: callers of this role; ``for_work``, within their limits."""
 
     async def checked(state: State, caller: Caller) -> KeyRecord:
         if role not in caller.roles:

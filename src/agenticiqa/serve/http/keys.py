@@ -1,7 +1,7 @@
 """API keys: made once, shown once, kept as hashes.
 
-A key is 256 random bits, so one SHA-256 is enough to keep it: nobody can guess through it, and checking one costs
-nothing. The file is read again whenever it changes, so that a revoked key stops working at once.
+A key is 256 random bits, so one SHA-256 is enough to keep it: it cannot be guessed, and checking it is cheap.
+The file is read again whenever it changes, so that a revoked key stops working at once.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ PREFIX = "aiqa"
 WAIT_S = 10.0
 Role = Literal["assess", "batch", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
-USUAL_ROLES: tuple[Role, ...] = ("assess", "batch")
+DEFAULT_ROLES: tuple[Role, ...] = ("assess", "batch")
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # Compared with when no key has the id, so that an unknown id takes as long as a wrong secret.
-_NOBODY = hashlib.sha256(b"nobody").hexdigest()
+_UNKNOWN_KEY = hashlib.sha256(b"unknown").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,11 @@ class KeyRecord:
 
     @property
     def owner(self) -> str:
-        """Whom runs made with it belong to."""
         return f"key:{self.id}" if self.id else self.name
 
     @property
     def deletes_of(self) -> str | None:
-        """Whose runs it may delete; None: everybody's."""
+        """The owner whose runs it may delete; None: all owners."""
         return None if self.id and "admin" in self.roles else self.owner
 
     @property
@@ -74,7 +73,7 @@ class KeyRecord:
 
 
 LOCAL_USER = KeyRecord(id="", name="local", sha256="", created_at="")
-"""Whoever asks a server without keys: it may do everything, with its own runs."""
+"""The one user of a server without keys: may do everything, with its own runs."""
 _FILE = TypeAdapter(dict[Literal["keys"], list[KeyRecord]])
 
 
@@ -96,7 +95,7 @@ class KeyFile:
         self,
         name: str,
         *,
-        roles: Collection[str] = USUAL_ROLES,
+        roles: Collection[str] = DEFAULT_ROLES,
         days: float | None = None,
         at_once: int | None = None,
         per_minute: int | None = None,
@@ -134,7 +133,7 @@ class KeyFile:
         with self._lock:
             self._refresh()
             record = self._records.get(parts[1]) if len(parts) == 3 else None
-        matches = hmac.compare_digest(_digest(key), record.sha256 if record else _NOBODY)
+        matches = hmac.compare_digest(_digest(key), record.sha256 if record else _UNKNOWN_KEY)
         return record if record and matches and record.is_active else None
 
     def name_of(self, owner: str) -> str:
@@ -161,7 +160,7 @@ class KeyFile:
 
     @contextmanager
     def _changing(self) -> Iterator[list[KeyRecord]]:
-        """The records to change, written when the block ends. Nobody else writes meanwhile: no new key is lost."""
+        """The records to change, written when the block ends; the file is locked meanwhile."""
         make_private_folder(self.path.parent)
         with locked(self.path, wait_s=WAIT_S):
             records = self.records()
@@ -188,11 +187,10 @@ class KeyRates:
         self._moments: dict[str, list[float]] = {}
 
     def count(self, owner: str, per_minute: int) -> None:
-        """Note a request, or refuse it."""
         now = time.monotonic()
         moments = [each for each in self._moments.get(owner, ()) if each > now - MINUTE]
         if len(moments) >= per_minute:
             wait = max(1, math.ceil(moments[0] + MINUTE - now))
-            told = f"This key may ask {per_minute} times a minute. Try again in {wait} seconds."
-            raise ServiceError(429, "too_often", told, retry_s=wait)
+            message = f"This key may ask {per_minute} times a minute. Try again in {wait} seconds."
+            raise ServiceError(429, "too_often", message, retry_s=wait)
         self._moments[owner] = [*moments, now]

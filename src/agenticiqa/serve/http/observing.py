@@ -33,7 +33,7 @@ def log_request(scope: Scope, status: int, seconds: float) -> None:
         "client": nearest if nearest and is_loopback(client) else client,
         "key": state.get("key_name"),
         "method": scope["method"][:16],
-        # Without the query: it may hold what somebody asked.
+        # Without the query string: it may hold a user's question.
         "path": scope["path"][:LONGEST],
         "status": status or 499,
         "seconds": round(seconds, 4),
@@ -50,7 +50,7 @@ def share_arenas() -> bool:
     """Let all threads share two heaps; False where the C library has no such option (musl, macOS, Windows).
 
     glibc gives threads heaps of their own, and what was freed in one is not used by another: under load a server with
-    many short-lived threads would hold several hundred megabytes that nobody uses, and ever more of them.
+    many short-lived threads would hold several hundred unused megabytes, and ever more of them.
     """
     try:
         return bool(ctypes.CDLL(None).mallopt(_ARENA_MAX, 2))

@@ -120,8 +120,8 @@ def service_error(what: str, error: Exception) -> ServiceError:
         return error
     if isinstance(error, errors.HomeFullError) or is_out_of_space(error):
         logger.error("%s: there is no room left on the disk (%s)", what, error)
-        told = "The server has no room left to keep this. Try again later, or tell whoever runs it."
-        return ServiceError(STORAGE_FULL, "storage_full", told, retry_s=60)
+        message = "The server has no room left to keep this. Try again later, or tell its operator."
+        return ServiceError(STORAGE_FULL, "storage_full", message, retry_s=60)
     if isinstance(error, errors.AgenticIQAError):
         by_class = (status for known, status in _STATUS_BY_ERROR.items() if isinstance(error, known))
         status = REQUEST_FAULTS.get(error.kind) or next(by_class, None)

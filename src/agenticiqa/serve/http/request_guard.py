@@ -149,7 +149,7 @@ class _Body:
             # Nothing but the client's leaving can come now.
             return await self._receive()
         try:
-            message = await asyncio.wait_for(self._receive(), max(self._patience(), 0.01))
+            message = await asyncio.wait_for(self._receive(), max(self._time_left(), 0.01))
         except asyncio.TimeoutError:
             raise ServiceError(408, "slow_body", "The request's body arrived too slowly.") from None
         if message["type"] == "http.request":
@@ -164,7 +164,7 @@ class _Body:
             self.complete = True
         return message
 
-    def _patience(self) -> float:
+    def _time_left(self) -> float:
         """How long the next part may take: neither silent nor slow for long."""
         settings, now = self._settings, time.monotonic()
         in_time = self._begun + settings.body_total_s

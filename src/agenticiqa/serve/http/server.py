@@ -27,7 +27,7 @@ from agenticiqa.serve.http.observing import share_arenas
 from agenticiqa.serve.http.problems import MEDIA_TYPE, ServiceError
 from agenticiqa.serve.http.request_guard import HEADERS
 from agenticiqa.serve.http.settings import ServiceSettings
-from agenticiqa.serve.http.work.jobs import LAST_WORD_S
+from agenticiqa.serve.http.work.jobs import CLOSING_TIMEOUT_S
 from agenticiqa.vlm_client import VLMClient
 
 MAX_CONNECTIONS = 1000
@@ -43,7 +43,7 @@ def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
     where one request of a connection ends and the next begins, so it is derived from; pyproject.toml bounds uvicorn.
     """
 
-    class PatientProtocol(H11Protocol):
+    class HeaderTimeoutProtocol(H11Protocol):
         _header_timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -97,7 +97,7 @@ def protocol_with_header_timeout(seconds: float) -> type[H11Protocol]:
                     self.conn.send(h11.ConnectionClosed())
                 self.transport.close()
 
-    return PatientProtocol
+    return HeaderTimeoutProtocol
 
 
 class GracefulServer(uvicorn.Server):
@@ -157,7 +157,7 @@ def bind(service: ServiceSettings, settings: Settings, clients: Mapping[str, VLM
         limit_concurrency=MAX_CONNECTIONS,
         h11_max_incomplete_event_size=MAX_HEADER_BYTES,
         timeout_keep_alive=15,
-        timeout_graceful_shutdown=int(service.grace_s + LAST_WORD_S + 5),
+        timeout_graceful_shutdown=int(service.grace_s + CLOSING_TIMEOUT_S + 5),
         proxy_headers=False,
     )
     try:

@@ -53,7 +53,7 @@ class ServiceSettings:
         """Refuse a combination that would be open to strangers."""
         if not is_loopback(self.host) and self.api_keys_file is None:
             raise ConfigError(
-                f"Serving on {self.host} without API keys would let anybody in.",
+                f"Serving on {self.host} without API keys would be open to everyone.",
                 hint="Make a key with `agenticiqa serve keys add NAME --api-keys-file FILE` and start with the same "
                 "--api-keys-file, or serve on 127.0.0.1.",
             )

@@ -40,7 +40,6 @@ class PictureStore:
         self._lock = threading.Lock()
 
     def allowed_folders(self) -> str:
-        """In words, for whoever uses the server."""
         if self._allowed_roots is None:
             return f"Paths must lie in the client's roots, or in {Path.cwd()} where it names none."
         if not self._allowed_roots:
@@ -57,7 +56,7 @@ class PictureStore:
         finally:
             with self._lock:
                 self._held.subtract(held)
-                self._held += Counter()  # drops what nobody holds any more
+                self._held += Counter()  # drops what is no longer held
 
     def _file(self, given: str, held: list[Path], roots: Sequence[Path]) -> Path:
         text = given.strip()
@@ -181,7 +180,6 @@ class ToolsReply(BaseModel):
 
 
 def assess_reply(result: Assessment) -> AssessReply:
-    """Of a result that has an answer."""
     evidence = result.executor_evidence or ExecutorOutput()
     return AssessReply(
         status=result.status,
@@ -205,7 +203,6 @@ def assess_reply(result: Assessment) -> AssessReply:
 
 
 def answer_text(result: Assessment) -> str:
-    """The answer as text, for the model that asked."""
     score = "" if result.score is None and not result.conflict else f" ({result.score_text})"
     notes = "".join(f"\nNote: {note}" for note in (result.executor_evidence or ExecutorOutput()).errors)
     return f"Answer: {result.answer}{score}. Status: {result.status}.\n{result.reasoning}{notes}"

@@ -67,7 +67,7 @@ class MetricSpec:
     whose quantity has no good end (mean luminance, say).
 
     >>> MetricSpec(name="Toy", kind="FR", range=(0.0, 1.0), higher_is_better=True,
-    ...            variant="as printed", paper="nobody, 2000", good_at=("Blurs",)).minimum_size
+    ...            variant="as printed", paper="Doe, 2000", good_at=("Blurs",)).minimum_size
     (1, 1)
     """
 
@@ -90,7 +90,7 @@ class MetricSpec:
 
     bytes_per_pixel: float = 200
     """What measuring takes at its peak, beside the decoded pictures (`python benchmarks/speed/tool_memory.py`); the
-    default is that of a hungry tool."""
+    default is that of a memory-intensive tool."""
 
     max_megapixels: float | None = None
     """Larger pictures are refused, because measuring them would fill the memory. None: no limit of its own."""
@@ -105,7 +105,6 @@ class MetricSpec:
 
     @property
     def map_ends(self) -> tuple[float, float]:
-        """The ends between which the map runs."""
         return self.map_range or self.range
 
     @property
@@ -132,7 +131,7 @@ def declared(name: str) -> MetricSpec:
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """One number, the map it was pooled from where there is one, and the parts that explain it."""
+    """A metric's value, its map where there is one, and named partial results in ``details``."""
 
     value: float
     map: FloatArray | None = None

@@ -13,8 +13,14 @@ from agenticiqa.tools.metrics.views import Picture, Views
 
 
 def brightness(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
-    """Mean luma in 8-bit levels.
+    """Mean luma.
 
+    Args:
+        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
+    Returns:
+        ``value``, 0 to 255; ``details``: percentiles of luma.
+    Raises:
+        MetricInputError: The pixels are invalid or too few.
     >>> brightness(np.ones((4, 4, 3))).value
     255.0
     """
@@ -36,8 +42,14 @@ def brightness(test: Array | Views, reference: Array | Picture | None = None) ->
 
 
 def contrast(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
-    """RMS contrast.
+    """RMS contrast of luma.
 
+    Args:
+        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
+    Returns:
+        ``value``, 0 to 0.5; ``details``: ``tonal_range`` and ``michelson``.
+    Raises:
+        MetricInputError: The pixels are invalid or too few.
     >>> contrast(np.array([[0.0, 1.0]])).value
     0.5
     """
@@ -57,8 +69,14 @@ WHITE, BLACK = 252.5 / 255, 2.5 / 255
 
 
 def clipping(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
-    """Percent of pixels without detail at either end; the map marks them +1 (white) and -1 (black).
+    """Share of pixels without detail in highlights or shadows.
 
+    Args:
+        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
+    Returns:
+        ``value`` in percent; ``map``: +1 white, -1 black; ``details``: ``highlights``, ``shadows`` and more.
+    Raises:
+        MetricInputError: The pixels are invalid or too few.
     >>> clipping(np.array([[0.0, 1.0, 0.5, 0.5]])).value
     50.0
     """
@@ -88,8 +106,14 @@ REACH = 15
 
 
 def haze(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
-    """Mean dark channel.
+    """Mean of the dark channel.
 
+    Args:
+        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
+    Returns:
+        ``value``, 0 to 1 (a white veil); ``map``: the dark channel.
+    Raises:
+        MetricInputError: The pixels are invalid or too few.
     >>> haze(np.zeros((20, 20, 3))).value
     0.0
     """

@@ -126,7 +126,6 @@ class Picture(Shared):
         return np.asarray(np.divide(part, self._peak, dtype=np.float32), np.float32)
 
     def rgb_rows(self, start: int, stop: int) -> FloatArray:
-        """Rows ``start:stop`` as three float32 channels."""
         part = self.rows(start, stop)
         return np.repeat(part[:, :, None], 3, axis=2) if self.is_grey else part
 

@@ -33,8 +33,14 @@ D50 = np.array([0.9642119944211994, 1.0, 0.8251882845188288])
 
 
 def vsi(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
-    """Visual saliency-induced index, 1 for equal pictures.
+    """Visual saliency-induced index (VSI).
 
+    Args:
+        test, reference: Pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1].
+    Returns:
+        ``value``, 0 to 1 (equal pictures); ``map``: local similarity.
+    Raises:
+        MetricInputError: The pixels are invalid, too few, or of two sizes.
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> round(vsi(ramp, ramp).value, 5)
     1.0
@@ -54,7 +60,6 @@ def vsi(test: Array | Views, reference: Array | Picture | None = None) -> Measur
 
 
 def _real_power(base: FloatArray, power: float) -> FloatArray:
-    """Real part of ``base ** power``, defined for negative bases too."""
     root = np.abs(base) ** np.float32(power)
     root[base < 0] *= np.float32(np.cos(np.pi * power))
     return np.asarray(root, np.float32)
@@ -168,10 +173,7 @@ def _extremes_at_full_size(salient: FloatArray, size: tuple[int, int]) -> tuple[
 
 
 def _largest(wide: FloatArray, height: int) -> float:
-    """Largest value once the rows are enlarged too.
-
-    A mix of two rows cannot exceed the mix of their largest values, so few rows have to be looked at.
-    """
+    """Largest value once the rows are enlarged too; only rows that can hold it are computed."""
     up, down, weight = _enlarging(height)
     row_largest = wide.max(axis=1)
     bounds = row_largest[up] + weight * (row_largest[down] - row_largest[up])

@@ -18,7 +18,7 @@ from agenticiqa.tools.metrics import Array, FloatArray, Measurement, Picture, Vi
 from agenticiqa.tools.metrics.base import checkpoint, declared
 from agenticiqa.vision.network import open_session
 
-LOOK_S = 0.2
+POLL_INTERVAL_S = 0.2
 """How often a run of a network asks whether to go on."""
 _lock = threading.Lock()
 _sessions: dict[tuple[Path, Path | None], Any] = {}
@@ -38,10 +38,10 @@ def outputs(graph: Path, views: Views, weights: Path | None = None) -> list[Floa
     stopped_by: list[Exception] = []
 
     def watch() -> None:
-        while not done.wait(LOOK_S):
+        while not done.wait(POLL_INTERVAL_S):
             try:
                 checkpoint()
-            except Exception as error:  # noqa: BLE001 - whoever measures decides what ends a measurement
+            except Exception as error:  # noqa: BLE001 - the caller decides what ends a measurement
                 stopped_by.append(error)
                 options.terminate = True
                 return

@@ -74,7 +74,7 @@ def find_segment(rgb: UInt8Image, wanted: Appearance, saliency: Floats | None = 
     """
     small = reduced(rgb, SIDE)
     lab = oklab(np.asarray(cv2.medianBlur(small, 3), np.uint8))
-    mask = _looking_so(lab, wanted)
+    mask = _mask_of_appearance(lab, wanted)
     total = float(mask.mean())
     if not SMALLEST <= total <= LARGEST:
         return None
@@ -94,7 +94,7 @@ def find_segment(rgb: UInt8Image, wanted: Appearance, saliency: Floats | None = 
     return _segment(labels == best, total, scale, size) if best else None
 
 
-def _looking_so(lab: Floats, wanted: Appearance) -> Mask:
+def _mask_of_appearance(lab: Floats, wanted: Appearance) -> Mask:
     mask = np.ones(lab.shape[:2], bool)
     if wanted.colours:
         named = [NAMES.index(name) for name in wanted.colours]

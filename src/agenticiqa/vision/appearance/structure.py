@@ -45,7 +45,7 @@ class Fineness:
     """From a third of the way up to the last pixels."""
 
     @property
-    def holds_less(self) -> float:
+    def detail_loss(self) -> float:
         """How far beyond what sharp photographs fall, 0 at their limit; positive where pixels hold less than that."""
         return max(LEAST_MIDDLE - self.middle, LEAST_END - self.end)
 

@@ -43,10 +43,7 @@ def _best(one: Floats, other: Floats, axis: int) -> float:
 
 
 def _correlation(one: Floats, other: Floats, shift: int, axis: int) -> float:
-    """Of the overlap when one is moved by a shift: that moves the axis by half of it.
-
-    What runs straight across the axis (a horizon, of left and right) mirrors itself in every picture and is left out.
-    """
+    """Correlation of the overlap when one is moved by a shift, without what runs straight across the axis."""
     kept = SIDE - abs(shift)
     first, second = (slice(shift, None), slice(0, kept)) if shift >= 0 else (slice(0, kept), slice(-shift, None))
     a, b = (one[first], other[second]) if axis == 0 else (one[:, first], other[:, second])

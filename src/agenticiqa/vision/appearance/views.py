@@ -55,7 +55,6 @@ def light_of_codes() -> Floats:
 
 
 def luminance(rgb: UInt8Image) -> Floats:
-    """In proportion to the light, 0 to 1."""
     return np.asarray(light_of_codes()[rgb] @ np.array([0.2126, 0.7152, 0.0722], np.float32), np.float32)
 
 

@@ -27,14 +27,13 @@ TITLES = {
     "batches": "Batches",
     "audits": "Many pictures looked through",
     "catalogue": "What there is",
-    "operation": "For whoever runs the server",
+    "operation": "Operating the server",
 }
 ORDER = ("get", "post", "delete")
 _CODE = re.compile(r"`([^`]+)`")
 
 
 def api_page(document: Mapping[str, Any]) -> str:
-    """The whole page."""
     access = "This server asks for no key; it answers under the names of its own machine only."
     if document["components"].get("securitySchemes"):
         access = "This server asks for a key: send the header Authorization: Bearer KEY."
@@ -63,7 +62,6 @@ def _operation(path: str, method: str, operation: Mapping[str, Any], document: M
 
 
 def _fields(operation: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Parameters, then what a body holds."""
     for each in operation.get("parameters", ()):
         needed = " (needed)" if each.get("required") else ""
         yield each["name"] + needed, each["in"], _kind(each["schema"]), each.get("description", "")
@@ -77,7 +75,6 @@ def _fields(operation: Mapping[str, Any], document: Mapping[str, Any]) -> Iterat
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
-    """A field's kind in a few words."""
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     if "anyOf" in schema:

@@ -24,7 +24,6 @@ _EXAMPLES = read_data("serve/http/routes/examples.yaml")
 
 
 def problems(*statuses: int) -> Responses:
-    """Responses that are problem documents."""
     content = {MEDIA_TYPE: {"schema": {"$ref": f"{COMPONENTS}Problem"}}}
     return {
         status: {"description": title_of("", status), "content": content}
@@ -94,7 +93,6 @@ OwnRun = Annotated[JobRow, Depends(_own_run)]
 
 
 def links_of(run_id: str, kind: str, pictures: Collection[str]) -> dict[str, str]:
-    """Where the rest of a run is."""
     here = f"/v1/runs/{run_id}"
     links = {"self": here, "events": f"{here}/events", "cancel": f"{here}/cancel", "report": f"{here}/report"}
     if kind == "assess":
@@ -108,7 +106,6 @@ def links_of(run_id: str, kind: str, pictures: Collection[str]) -> dict[str, str
 
 
 def job_state(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
-    """What is told of every recorded job."""
     return {
         "id": row.id,
         # The record learns of a job's end only: what happens before is known to the queue.
@@ -120,7 +117,6 @@ def job_state(row: JobRow, job: ServiceJob | None) -> dict[str, Any]:
 
 
 def run_summary(state: AppState, row: JobRow) -> dict[str, Any]:
-    """The fields of :class:`RunSummary`."""
     pictures = row.request.get("pictures", {})
     names = {name: picture["name"] for name, picture in pictures.items()}
     return {

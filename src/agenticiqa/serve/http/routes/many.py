@@ -28,16 +28,12 @@ from agenticiqa.serve.http.work.jobs import ServiceJob, Work
 batches = APIRouter(prefix="/v1/batches", tags=["batches"], responses=common.problems(404, 409, 422))
 audits = APIRouter(prefix="/v1/audits", tags=["audits"], responses=common.problems(404, 409, 422))
 
-Pass = Annotated[str, Query(alias="pass", max_length=100, description="As `links.sheet` has it.")]
+SheetToken = Annotated[str, Query(alias="pass", max_length=100, description="As `links.sheet` has it.")]
 _FILES = {"files": {"type": "array", "items": common.FILE}}
 _KINDS = {"batches": "batch", "audits": "audit"}
 
 
 # --- both kinds ---
-
-
-def _address(row: JobRow) -> str:
-    return f"/v1/{'audits' if row.kind == 'audit' else 'batches'}/{row.id}"
 
 
 async def _find(request: Request, state: AppState, job_id: str, owner: str | None) -> JobRow:
@@ -58,7 +54,7 @@ def _view(state: AppState, row: JobRow) -> BatchState:
     job = state.batch_queue.find(row.id)
     events = job.events if job is not None else row.events
     counted = [event["data"]["finished"] for event in events if event["event"] == "progress"]
-    here = _address(row)
+    here = f"/v1/{'audits' if row.kind == 'audit' else 'batches'}/{row.id}"
     results = "rows" if row.kind == "audit" else "results"
     links = {"self": here, results: f"{here}/{results}", "cancel": f"{here}/cancel"}
     if row.kind == "audit" and row.result is not None:
@@ -213,8 +209,8 @@ async def audit_rows(state: State, row: Own) -> Response:
 # The contact sheet is shown in a frame, which can send no key: its address has a password instead.
 
 
-async def _audit_by_pass(state: State, job_id: common.JobId, word: Pass) -> JobRow:
-    """The audit whose sheet's address this is part of: whoever was told the address may look."""
+async def _audit_by_token(state: State, job_id: common.JobId, word: SheetToken) -> JobRow:
+    """The audit whose sheet's address this is part of; the address itself is the permission."""
     row = await asyncio.to_thread(state.record.find, job_id, None)
     known = str(row.request.get("pass", "")) if row is not None and row.kind == "audit" else ""
     if row is None or not known or not hmac.compare_digest(known.encode(), word.encode("utf-8", "replace")):
@@ -222,7 +218,7 @@ async def _audit_by_pass(state: State, job_id: common.JobId, word: Pass) -> JobR
     return row
 
 
-AuditByPass = Annotated[JobRow, Depends(_audit_by_pass)]
+AuditByToken = Annotated[JobRow, Depends(_audit_by_token)]
 
 
 @audits.get(
@@ -231,7 +227,7 @@ AuditByPass = Annotated[JobRow, Depends(_audit_by_pass)]
     response_class=Response,
     responses=common.reply_of("text/html", "One page"),
 )
-async def audit_sheet(state: State, row: AuditByPass) -> Response:
+async def audit_sheet(state: State, row: AuditByToken) -> Response:
     policy = f"{sheet_policy()}; frame-ancestors 'self'"
     headers = {"Content-Security-Policy": policy, "Cache-Control": "private, no-cache"}
     return FileResponse(_kept_file(state, row, many.SHEET), media_type="text/html", headers=headers)
@@ -245,7 +241,7 @@ async def audit_sheet(state: State, row: AuditByPass) -> Response:
 )
 async def audit_picture(
     state: State,
-    row: AuditByPass,
+    row: AuditByToken,
     name: Annotated[str, Query(max_length=1200, description="Its path on the sheet.")],
     max_side: MaxSide = 2048,
 ) -> Response:

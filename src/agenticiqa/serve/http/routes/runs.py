@@ -86,7 +86,7 @@ async def cancel_run(state: State, row: common.OwnRun) -> Run:
 @router.delete(
     "/{run_id}",
     summary="Delete a run and its pictures",
-    description="A picture that another run shows too stays. A key with the role `admin` may delete anybody's run.",
+    description="A picture that another run shows too stays. A key with the role `admin` may delete any owner's run.",
     status_code=204,
 )
 async def delete_run_route(state: State, run_id: common.JobId, caller: AssessCaller) -> None:
@@ -130,9 +130,9 @@ async def _live(job: ServiceJob, seen: int) -> AsyncIterator[str]:
         if job.outcome is not None and seen >= len(job.events):
             return
         before = len(job.events)
-        await job.wait_for_news(HEARTBEAT_S)
+        await job.wait_for_event(HEARTBEAT_S)
         if len(job.events) == before and job.outcome is None:
-            # A comment keeps the connection open, and finds out whether anybody is there.
+            # A comment keeps the connection open, and detects a client that has gone.
             yield ": still here\n\n"
 
 
@@ -245,9 +245,9 @@ MaxSide = Annotated[int | None, Query(ge=16, le=8192, description="Scale down so
 Which = Annotated[Literal["a", "b"] | None, Query(description="Of a comparison.")]
 
 
-async def _looked(
+async def _rendered(
     state: AppState,
-    look: Callable[[], Result],
+    render: Callable[[], Result],
     pictures: Sequence[StoredPicture],
     tool: Tool | None = None,
     *,
@@ -255,7 +255,7 @@ async def _looked(
 ) -> Result:
     try:
         return await state.render_queue.draw(
-            look, lambda: drawing_need(pictures, state.pipeline.limits, tool, align=align)
+            render, lambda: drawing_need(pictures, state.pipeline.limits, tool, align=align)
         )
     except ImageNotFoundError:
         # It went between a look at the upload store and its turn to be drawn.
@@ -263,7 +263,7 @@ async def _looked(
 
 
 async def drawn_picture(state: AppState, picture: StoredPicture, max_side: int | None) -> Response:
-    data, _ = await _looked(state, lambda: shown_picture(picture, state.pipeline.limits, max_side), [picture])
+    data, _ = await _rendered(state, lambda: shown_picture(picture, state.pipeline.limits, max_side), [picture])
     return Response(data, media_type="image/png", headers=CACHED)
 
 
@@ -335,7 +335,7 @@ async def run_map(
         align = row.request.get("align") == "resize"
         needed = [picture, *originals]
         draw = partial(_tool_map, named, needed, box, limits, align=align)
-    data = await _looked(state, lambda: _png(Image.fromarray(draw()), max_side), needed, named, align=align)
+    data = await _rendered(state, lambda: _png(Image.fromarray(draw()), max_side), needed, named, align=align)
     return Response(data, media_type="image/png", headers=CACHED)
 
 
@@ -345,7 +345,7 @@ async def run_map(
     description="By the embedded model's map, whatever model answered.",
 )
 async def run_worst(state: State, picture: Chosen, response: Response) -> WorstPlace:
-    def look() -> WorstPlace:
+    def render() -> WorstPlace:
         from agenticiqa.vision.quality_map import quality_map, worst_place
 
         image = load_image(picture.path, state.pipeline.limits)
@@ -353,7 +353,7 @@ async def run_worst(state: State, picture: Chosen, response: Response) -> WorstP
         return WorstPlace(box=found.box.as_list(), score=found.score, whole=found.whole, even=found.even)
 
     response.headers.update(CACHED)
-    return await _looked(state, look, [picture])
+    return await _rendered(state, render, [picture])
 
 
 @router.get(
@@ -362,7 +362,7 @@ async def run_worst(state: State, picture: Chosen, response: Response) -> WorstP
     description="Format, size, and how it was taken. Where it was taken, by whom, and numbers of devices are left out.",
 )
 async def run_file(state: State, picture: Chosen, response: Response) -> PictureFile:
-    found = await _looked(state, lambda: read_file_facts(picture.path, state.pipeline.limits), [picture])
+    found = await _rendered(state, lambda: read_file_facts(picture.path, state.pipeline.limits), [picture])
     response.headers.update(CACHED)
     (width, height), facts = found.size, {name: value for name, value in vars(found).items() if name != "size"}
     return PictureFile.model_validate({**facts, "name": picture.name, "width": width, "height": height})

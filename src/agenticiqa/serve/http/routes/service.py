@@ -77,7 +77,7 @@ async def example_picture(name: Annotated[str, Path(max_length=100)], _caller: C
     return Response(data, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
 
 
-# --- for whoever runs the server; watchdogs and load balancers ask with HEAD ---
+# --- for operators; watchdogs and load balancers ask with HEAD ---
 
 
 @operation.head("/healthz", include_in_schema=False)

@@ -32,8 +32,8 @@ LATE_S = 1.0
 """How long past its time limit a job may still report how it ended."""
 
 
-class _Door:
-    """One request for work: who asks, and what the server has."""
+class _WorkRequest:
+    """A request for work, with its caller and the state of the server."""
 
     def __init__(self, request: Request, state: State, caller: AssessAdmitted) -> None:
         self.request = request
@@ -44,7 +44,7 @@ class _Door:
         earlier = partial(kept_picture, self.state, self.caller.owner)
         return await self.state.reader.read(self.request, form, earlier)
 
-    async def asked(
+    async def submit_question(
         self,
         kind: str,
         intake: Intake[Question],
@@ -55,13 +55,13 @@ class _Door:
         state, owner = self.state, self.caller.owner
         state.pipeline.check_query(intake.fields.query)
         state.pipeline.check_backend(intake.fields.backend)
-        asked = {
+        payload = {
             **intake.fields.model_dump(mode="json", exclude={*intake.fields.pictures()}, exclude_none=True),
             "pictures": {name: picture.as_recorded() for name, picture in intake.pictures.items()},
         }
         need = await asyncio.to_thread(state.pipeline.assessing_need, intake)
         job = await state.queue.submit(
-            new_run_id(), owner, kind, lambda job: work(job, intake), asked, intake.files, need, self.caller.at_once
+            new_run_id(), owner, kind, lambda job: work(job, intake), payload, intake.files, need, self.caller.at_once
         )
         headers = {"Location": f"/v1/runs/{job.id}"}
         if respond_async:
@@ -101,7 +101,7 @@ class _Door:
             continue
 
 
-Door = Annotated[_Door, Depends()]
+WorkRequest = Annotated[_WorkRequest, Depends()]
 
 
 @router.post(
@@ -111,8 +111,10 @@ Door = Annotated[_Door, Depends()]
     responses=ACCEPTED,
     openapi_extra=body_of(AssessBody),
 )
-async def assess(door: Door, respond_async: Async = False) -> Response:
-    return await door.asked("assess", await door.read(AssessBody), door.state.pipeline.assess, respond_async)
+async def assess(incoming: WorkRequest, respond_async: Async = False) -> Response:
+    return await incoming.submit_question(
+        "assess", await incoming.read(AssessBody), incoming.state.pipeline.assess, respond_async
+    )
 
 
 @router.post(
@@ -122,8 +124,10 @@ async def assess(door: Door, respond_async: Async = False) -> Response:
     responses=ACCEPTED,
     openapi_extra=body_of(CompareBody),
 )
-async def compare(door: Door, respond_async: Async = False) -> Response:
-    return await door.asked("compare", await door.read(CompareBody), door.state.pipeline.compare, respond_async)
+async def compare(incoming: WorkRequest, respond_async: Async = False) -> Response:
+    return await incoming.submit_question(
+        "compare", await incoming.read(CompareBody), incoming.state.pipeline.compare, respond_async
+    )
 
 
 @router.post(
@@ -132,14 +136,14 @@ async def compare(door: Door, respond_async: Async = False) -> Response:
     response_model=dict[Literal["measurements"], list[MeasuredValue]],
     openapi_extra=body_of(MeasureBody),
 )
-async def measure(door: Door) -> Response:
-    intake, pipeline, caller = await door.read(MeasureBody), door.state.pipeline, door.caller
+async def measure(incoming: WorkRequest) -> Response:
+    intake, pipeline, caller = await incoming.read(MeasureBody), incoming.state.pipeline, incoming.caller
     need = await asyncio.to_thread(pipeline.measuring_need, intake)
     work = partial(pipeline.measure, intake=intake)
-    job = await door.state.queue.submit(
+    job = await incoming.state.queue.submit(
         new_run_id(), caller.owner, "measure", work, holds=intake.files, need=need, most=caller.at_once
     )
-    return JSONResponse(await door.reply_of(job))
+    return JSONResponse(await incoming.reply_of(job))
 
 
 @router.post(
@@ -151,11 +155,11 @@ async def measure(door: Door) -> Response:
     responses=PNG,
     openapi_extra=body_of(PreviewBody),
 )
-async def make_preview(door: Door) -> Response:
-    intake, limits = await door.read(PreviewBody), door.state.pipeline.limits
+async def make_preview(incoming: WorkRequest) -> Response:
+    intake, limits = await incoming.read(PreviewBody), incoming.state.pipeline.limits
     picture = intake.pictures["image"]
     with failures_by_sent_name(intake.pictures):
-        data, size = await door.state.render_queue.draw(
+        data, size = await incoming.state.render_queue.draw(
             lambda: shown_picture(picture, limits, PREVIEW_SIDE), lambda: drawing_need([picture], limits)
         )
     return Response(data, media_type="image/png", headers={"Picture-Size": f"{size[0]}x{size[1]}"})

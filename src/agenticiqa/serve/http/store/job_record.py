@@ -102,7 +102,6 @@ class JobRecord:
             self._claim.close()
 
     def _write(self, statement: str, *values: Any) -> int:
-        """How many rows have changed."""
         with self._lock, self._connection:
             return self._connection.execute(statement, values).rowcount
 
@@ -153,7 +152,7 @@ class JobRecord:
         return bool(self._rows("SELECT * FROM jobs WHERE instr(request, ?) LIMIT 1", file_name))
 
     def find(self, job_id: str, owner: str | None) -> JobRow | None:
-        """A job by its whole id, if it is this owner's; None: whoever's it is."""
+        """A job by its whole id, if it is this owner's; an ``owner`` of None means any owner."""
         found = self._rows("SELECT * FROM jobs WHERE id=? AND owner=COALESCE(?, owner)", job_id, owner)
         return found[0] if found else None
 

@@ -55,8 +55,8 @@ def body_kind(request: Request) -> Literal["json", "form"]:
     if kind == "multipart/form-data":
         return "form"
     taken = {"Accept-Post": "application/json, multipart/form-data"}
-    told = "Send application/json or multipart/form-data."
-    raise ServiceError(415, "unsupported_media_type", told, headers=taken)
+    message = "Send application/json or multipart/form-data."
+    raise ServiceError(415, "unsupported_media_type", message, headers=taken)
 
 
 @contextmanager
@@ -148,8 +148,8 @@ class RequestReader:
                 found = earlier(source.kept)
                 return found.name, found.path.read_bytes()
             except (LookupError, OSError):
-                told = f"{name}: this picture is no longer kept here. Send it again."
-                raise ServiceError(422, "picture_gone", told) from None
+                message = f"{name}: this picture is no longer kept here. Send it again."
+                raise ServiceError(422, "picture_gone", message) from None
         return display_name(source.path), self._read_allowed(name, source.path or "")
 
     def _read_allowed(self, name: str, path: str) -> bytes:
@@ -158,7 +158,7 @@ class RequestReader:
         try:
             check_allowed(path, self.settings.allowed_roots)
             real = Path(path).resolve(strict=True)
-            # The last part was resolved a moment ago: if it is a link now, somebody is playing with it.
+            # The last part was resolved a moment ago: if it is a link now, it was replaced meanwhile.
             descriptor = os.open(real, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
             with os.fdopen(descriptor, "rb") as file:
                 if not real.is_file() or os.fstat(file.fileno()).st_size > self.settings.max_upload_bytes:

@@ -5,7 +5,7 @@ the time goes into ONNX Runtime and NumPy, which let other threads run, and the 
 
 What a run needs of memory is known before it starts. Small runs have memory of their own and start whenever a worker
 is free. Large ones share the rest: they have workers of their own, at a lower priority of the processor, and wait for
-each other. So nobody's large pictures keep other people's small ones waiting.
+each other. So large pictures do not keep other users' small ones waiting.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ StopReason = Literal["cancelled", "client_left", "timed_out", "interrupted"]
 Work = Callable[["ServiceJob"], JobOutcome]
 """What a job does: its result and how that counts (``ok``, ``partial`` or ``error``)."""
 RUNNING = "running"
-LAST_WORD_S = 5.0
+CLOSING_TIMEOUT_S = 5.0
 """How long a stopping server waits for running jobs to reach their next step."""
 MOST_RETRY_S = 60
 KEY_SHARE = 0.5
@@ -76,7 +76,7 @@ class ServiceJob:
     outcome: JobOutcome | None = None
     events: list[dict[str, Any]] = field(default_factory=list, repr=False)
     done: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
-    _news: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    _new_event: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
     # --- from the worker's thread ---
 
@@ -88,7 +88,6 @@ class ServiceJob:
             raise Cancelled(_STOPPED[self.stop_reason][0])
 
     def report(self, event: str, data: dict[str, Any]) -> None:
-        """Report a step to whoever listens."""
         self.checkpoint()
         self.loop.call_soon_threadsafe(self.add_event, event, data)
 
@@ -101,13 +100,13 @@ class ServiceJob:
         self.announce()
 
     def announce(self) -> None:
-        self._news.set()
-        self._news = asyncio.Event()
+        self._new_event.set()
+        self._new_event = asyncio.Event()
 
-    async def wait_for_news(self, seconds: float) -> None:
+    async def wait_for_event(self, seconds: float) -> None:
         """Until something happened, or the time is over."""
         with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._news.wait(), seconds)
+            await asyncio.wait_for(self._new_event.wait(), seconds)
 
     def stop(self, reason: StopReason) -> None:
         if self.stop_reason is None and self.outcome is None:
@@ -128,7 +127,7 @@ def _events_so_far(job: ServiceJob) -> list[dict[str, Any]]:
     events: Future[list[dict[str, Any]]] = Future()
     job.loop.call_soon_threadsafe(lambda: events.set_result(list(job.events)))
     try:
-        return events.result(LAST_WORD_S)
+        return events.result(CLOSING_TIMEOUT_S)
     except FutureTimeoutError:
         return list(job.events)
 
@@ -144,7 +143,7 @@ Drawn = TypeVar("Drawn")
 
 
 class Lane:
-    """Jobs that wait, taken in turn from everybody who has some."""
+    """Waiting jobs, taken round-robin from their owners."""
 
     def __init__(self) -> None:
         self._waiting: list[ServiceJob] = []
@@ -170,7 +169,7 @@ class Lane:
             return job
 
     def remove(self, job: ServiceJob) -> bool:
-        """Take out a job that nobody wants any more; False where a worker has it already."""
+        """Take out a cancelled job; False where a worker has it already."""
         with self._changed:
             waits = job in self._waiting
             if waits:
@@ -305,7 +304,7 @@ class JobQueue:
         return self.taken >= self._places
 
     def check_room(self, owner: str, most: int | None = None) -> None:
-        """Refuse, with when to come back, somebody for whom there is no place; ``most`` is the owner's own limit."""
+        """Raise ServiceError, with when to retry, if the queue has no place; ``most`` is the owner's own limit."""
         if self.draining:
             raise ServiceError(503, "stopping", "The server is stopping.", retry_s=5)
         if self.is_full:
@@ -386,7 +385,7 @@ class JobQueue:
         await self._until_idle(grace_s)
         for job in self.active:
             job.stop("interrupted")
-        await self._until_idle(LAST_WORD_S)
+        await self._until_idle(CLOSING_TIMEOUT_S)
         for job in self.active:
             # Its thread is inside a long step and ends with the process.
             await self._end_stopped(job, "interrupted")
@@ -460,7 +459,7 @@ class JobQueue:
         job.status = outcome.status
         job.outcome = outcome
         if outcome.seconds is not None and not self._is_large(job):
-            # Large runs take much longer and keep nobody else waiting.
+            # Large runs take much longer and do not keep others waiting.
             self._usual_s += 0.2 * (outcome.seconds - self._usual_s)
         job.done.set()
         job.announce()

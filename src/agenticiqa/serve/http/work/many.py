@@ -236,7 +236,7 @@ def audit_pictures(
         report = run_audit(request).report
         if job.stop_reason is not None:
             raise Cancelled
-        # What the server's folder is called is nobody's business.
+        # The name of the server's folder is not disclosed.
         names = {f"{folder}/": "", str(folder): "the pictures"}
         summary: dict[str, Any] = presentable(report.summary().as_dict(), names)
         rows = (json.dumps(presentable(row, names), ensure_ascii=False) + "\n" for row in report)

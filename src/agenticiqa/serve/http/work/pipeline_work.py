@@ -278,7 +278,6 @@ def _replaced(text: str, names: Mapping[str, str]) -> str:
 
 
 def failure_of(result: Mapping[str, Any], run_id: str) -> ServiceError:
-    """A run that ended without an answer."""
     detail = without_addresses(str(result.get("error") or "The run ended without an answer."))
     # Of an assessment, or of the side of a comparison that failed.
     sides = [result, *(result[side] for side in ("a", "b") if result.get(side))]
