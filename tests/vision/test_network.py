@@ -80,14 +80,14 @@ def test_mirroring_changes_nothing(vision, scene):
 def test_the_maps_show_where(vision, photograph):
     half = np.ascontiguousarray(photograph[:256, :320]).copy()
     half[:, 160:] = distort(half, "gaussian_blur", 5)[:, 160:]
-    sight = vision.look(half)
-    shape, place = sight.cells.shape[:2], CATEGORIES.index("Blurs")
-    blurred = (vision.map(sight).severities[:, place] @ np.arange(5)).reshape(shape)
+    features = vision.look(half)
+    shape, place = features.cells.shape[:2], CATEGORIES.index("Blurs")
+    blurred = (vision.map(features).severities[:, place] @ np.arange(5)).reshape(shape)
     assert blurred[:, 7:].mean() > blurred[:, :3].mean() + 0.5
-    sharp = vision.focus(sight)
+    sharp = vision.focus(features)
     assert sharp[:, :3].max() > sharp[:, 7:].max() + 0.2
     _, columns = np.indices(shape)
-    left, right = vision.judge(sight, columns < 4), vision.judge(sight, columns >= 6)
+    left, right = vision.judge(features, columns < 4), vision.judge(features, columns >= 6)
     assert right.severities[0, place, 0] < left.severities[0, place, 0]
 
 
@@ -102,8 +102,8 @@ def test_no_flaw_is_likelier_than_its_category(vision, photograph):
 def test_any_size_is_seen(vision):
     rng = np.random.default_rng(0)
     for size in ((1, 1), (33, 20), (40, 2500)):
-        sight = vision.look(rng.integers(0, 256, (*size, 3), dtype=np.uint8))
-        assert np.isfinite(vision.judge(sight).score).all()
+        features = vision.look(rng.integers(0, 256, (*size, 3), dtype=np.uint8))
+        assert np.isfinite(vision.judge(features).score).all()
     large = vision.look(rng.integers(0, 256, (64, 1100, 3), dtype=np.uint8), longest=None, mirrored=False)
     assert large.cells.shape[:2] == (2, 35)
 

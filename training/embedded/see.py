@@ -44,11 +44,11 @@ def asked(data: Path) -> list[tuple[str, Path]]:
 def seen(file: Path, weights: Path) -> Seen:
     """Statistics and content side by side, and the cells of pictures with a mask."""
     model = vision(weights)
-    sight = model.look(read(file))
-    mean = sight.cells.reshape(-1, sight.cells.shape[-1]).mean(axis=0, dtype=np.float64)
-    whole = np.concatenate([mean, sight.content]).astype(np.float32)
+    features = model.look(read(file))
+    mean = features.cells.reshape(-1, features.cells.shape[-1]).mean(axis=0, dtype=np.float64)
+    whole = np.concatenate([mean, features.content]).astype(np.float32)
     marked = file.with_suffix(".mask.png").exists()
-    return whole, np.asarray(sight.cells, np.float32) if marked else None
+    return whole, np.asarray(features.cells, np.float32) if marked else None
 
 
 def shares_in_focus(file: Path, rows: int, columns: int) -> npt.NDArray[np.float32]:

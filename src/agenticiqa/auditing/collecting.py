@@ -77,7 +77,7 @@ class Auditor:
             **{name: round(float(value), 4) for name, value in asdict(numbers).items()},
             **known,
             "findings": in_order(seen_findings | measured_findings(numbers, image.size) | _ending(path, image)),
-            "fingerprint": as_text(small.prints),
+            "fingerprint": as_text(small.fingerprints),
             "thumbnail": base64.b64encode(small.thumbnail).decode("ascii"),
         }
 
@@ -112,7 +112,7 @@ class Entry:
     path: str
     pixels: str
     """Digest of the pixels."""
-    prints: Fingerprints
+    fingerprints: Fingerprints
     taken: datetime | None
     width: int
     height: int
@@ -143,7 +143,7 @@ def entries_in(lines: Path) -> Iterator[Entry]:
                 **{name: picture[name] for name in copied},
                 position=position,
                 path=line.record["sample_id"],
-                prints=from_text(picture["fingerprint"]),
+                fingerprints=from_text(picture["fingerprint"]),
                 taken=datetime.fromisoformat(picture["taken"]) if picture["taken"] else None,
                 score=picture.get("score"),
                 blank="blank" in picture["findings"],
@@ -161,6 +161,6 @@ def views_in(lines: Path) -> Iterator[Views]:
         def view(entry: Entry) -> SmallView:
             file.seek(entry.offset)
             record = json.loads(file.read(entry.length))
-            return SmallView(base64.b64decode(record["picture"]["thumbnail"]), entry.prints)
+            return SmallView(base64.b64decode(record["picture"]["thumbnail"]), entry.fingerprints)
 
         yield view

@@ -159,8 +159,8 @@ def _pairs(originals: Sequence[Entry]) -> Iterator[tuple[int, int]]:
     shown = [number for number, entry in enumerate(originals) if not entry.blank]
     if len(shown) < 2:
         return
-    prints = np.stack([originals[number].prints for number in shown])
-    for one, other in close_pairs(prints):
+    fingerprints = np.stack([originals[number].fingerprints for number in shown])
+    for one, other in close_pairs(fingerprints):
         yield shown[one], shown[other]
     timed = sorted(
         (entry.taken.timestamp(), number) for number, entry in enumerate(originals) if entry.taken and not entry.blank

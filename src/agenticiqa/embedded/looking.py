@@ -43,7 +43,7 @@ class Look:
         if self.box is None:
             found = adjusted_by_facts(found, self.facts)
             if looks_blurred_by_focus(found):
-                found = adjusted_by_focus(found, self.scene.vision.focus(self.scene.sight))
+                found = adjusted_by_focus(found, self.scene.vision.focus(self.scene.features))
         return found if self.beside is None else found.with_levels(self.beside)
 
     @cached_property
@@ -70,7 +70,7 @@ class Look:
     @cached_property
     def in_focus(self) -> float:
         """The share of the region that is in focus."""
-        return float(self.scene.vision.focus(self.scene.sight).mean())
+        return float(self.scene.vision.focus(self.scene.features).mean())
 
     def severity_name(self, category: str) -> str:
         """The median of the severities' distribution: a small chance of something bad does not make it seen."""

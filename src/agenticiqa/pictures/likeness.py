@@ -97,23 +97,23 @@ def _fingerprint(luma: Bytes) -> Fingerprints:
     return np.asarray(np.rint(low / (np.linalg.norm(low) + FLAT) * SCALE), np.int8)
 
 
-def as_text(prints: Fingerprints) -> str:
-    return base64.b64encode(prints.tobytes()).decode("ascii")
+def as_text(fingerprints: Fingerprints) -> str:
+    return base64.b64encode(fingerprints.tobytes()).decode("ascii")
 
 
 def from_text(text: str) -> Fingerprints:
     return np.frombuffer(base64.b64decode(text), np.int8).reshape(VIEWS, NUMBERS)
 
 
-def close_pairs(prints: npt.NDArray[np.int8], seed: int = 0) -> Pairs:
+def close_pairs(fingerprints: npt.NDArray[np.int8], seed: int = 0) -> Pairs:
     """Pairs of pictures (first < second) that may show the same, the closest first.
 
-    ``prints`` is pictures × views × numbers.
+    ``fingerprints`` is pictures × views × numbers.
     Points are divided at random hyperplanes until few are left together, several times over: the cost grows with
     N log N, and two that are close share a leaf of at least one tree almost surely.
     """
-    count = len(prints)
-    points = np.divide(prints.reshape(count * VIEWS, NUMBERS), SCALE, dtype=np.float32)
+    count = len(fingerprints)
+    points = np.divide(fingerprints.reshape(count * VIEWS, NUMBERS), SCALE, dtype=np.float32)
     owners = np.repeat(np.arange(count), VIEWS)
     found = [_close_in(points, owners, leaf) for leaf in _leaves(points, np.random.default_rng(seed))]
     return _nearest(np.concatenate(found) if found else np.empty((0, 3)), count)
@@ -188,7 +188,7 @@ class SmallView:
     """A picture as it is compared: a small file of it, and its fingerprints."""
 
     thumbnail: bytes
-    prints: Fingerprints
+    fingerprints: Fingerprints
 
     @cached_property
     def grey(self) -> npt.NDArray[np.uint8]:
@@ -235,7 +235,7 @@ def matched(one: SmallView, other: SmallView) -> Match:
 
 
 def _laid_over(one: SmallView, other: SmallView) -> Match:
-    start = _first_guess(one.prints, other.prints)
+    start = _first_guess(one.fingerprints, other.fingerprints)
     found, warp = _compared(one, other, COARSE, start)
     if found < WORTH_REFINING:
         return Match(found, one, other, warp)

@@ -15,7 +15,7 @@ import numpy as np
 
 from agenticiqa.pictures.images import Box, LoadedImage, UInt8Image
 from agenticiqa.vision.appearance.views import reduced
-from agenticiqa.vision.network import Floats, Recent, checked_file, described, loaded_once, open_session
+from agenticiqa.vision.network import Floats, LRUCache, checked_file, described, loaded_once, open_session
 
 LOCATORS = Path(__file__).with_name("weights") / "locators"
 
@@ -139,7 +139,7 @@ def load_locators() -> Locators:
     return Locators(LOCATORS)
 
 
-_saliency = Recent[Floats](most=4)
+_saliency = LRUCache[Floats](max_size=4)
 
 
 def saliency_map(image: LoadedImage) -> Floats:

@@ -22,15 +22,15 @@ from PIL import Image
 from agenticiqa.errors import BackendUnavailableError
 
 Arguments = ParamSpec("Arguments")
-Made = TypeVar("Made")
+T = TypeVar("T")
 
 
-def loaded_once(load: Callable[Arguments, Made]) -> Callable[Arguments, Made]:
+def loaded_once(load: Callable[Arguments, T]) -> Callable[Arguments, T]:
     """``load``, called once per process for the same arguments, however many threads ask at the same time."""
-    lock, kept = threading.Lock(), dict[Hashable, Made]()
+    lock, kept = threading.Lock(), dict[Hashable, T]()
 
     @wraps(load)
-    def loaded(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Made:
+    def loaded(*args: Arguments.args, **kwargs: Arguments.kwargs) -> T:
         key = (args, *kwargs.items())
         with lock:
             if key not in kept:
@@ -40,27 +40,27 @@ def loaded_once(load: Callable[Arguments, Made]) -> Callable[Arguments, Made]:
     return loaded
 
 
-class Recent(Generic[Made]):
-    """What was made last, by key. Safe to use from several threads.
+class LRUCache(Generic[T]):
+    """A thread-safe cache of the ``max_size`` values used last, by key.
 
-    >>> lengths = Recent[int](most=8)
+    >>> lengths = LRUCache[int](max_size=8)
     >>> lengths.get("four", lambda: len("four"))
     4
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._kept: OrderedDict[Hashable, Made] = OrderedDict()
+    def __init__(self, max_size: int) -> None:
+        self._max_size = max_size
+        self._kept: OrderedDict[Hashable, T] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
         with self._lock:
             found = self._kept.pop(key, None)
         if found is None:
             found = make()
         with self._lock:
             self._kept[key] = found
-            while len(self._kept) > self._most:
+            while len(self._kept) > self._max_size:
                 self._kept.popitem(last=False)
         return found
 
@@ -234,16 +234,16 @@ class Vision:
         views = np.stack([view, view[:, ::-1]]) if mirrored else view[None]
         return np.asarray(self._run("content.onnx", view=views)[0].mean(axis=0), np.float32)
 
-    def judge(self, sight: Features, places: npt.NDArray[np.bool_] | None = None) -> Judgement:
+    def judge(self, features: Features, places: npt.NDArray[np.bool_] | None = None) -> Judgement:
         """Judge the whole picture from all distances, or the cells chosen by ``places`` (rows × columns)."""
         if places is not None:
-            return self._judged(_mean(sight.cells[places])[None], sight.content)
-        found = self._judged(_mean(sight.cells)[None], sight.content)
-        if sight.farther is not None:
-            farther = self._judged(sight.farther[None], sight.content)
+            return self._judged(_mean(features.cells[places])[None], features.content)
+        found = self._judged(_mean(features.cells)[None], features.content)
+        if features.farther is not None:
+            farther = self._judged(features.farther[None], features.content)
             found = _averaged(found, farther, ("score", "levels", "damage", "opinion", "trust"))
-        if sight.closer is not None:
-            closer = _averaged(found, self._judged(sight.closer[None], sight.content), ("severities", "flaws"))
+        if features.closer is not None:
+            closer = _averaged(found, self._judged(features.closer[None], features.content), ("severities", "flaws"))
             asked = np.isin(self.categories, NATIVE_RESOLUTION_CATEGORIES)[None, :, None]
             of_flaws = np.isin(list(self.flaws.values()), NATIVE_RESOLUTION_CATEGORIES)[None]
             found = replace(
@@ -253,23 +253,23 @@ class Vision:
             )
         return found
 
-    def map(self, sight: Features) -> Judgement:
+    def map(self, features: Features) -> Judgement:
         """A judgement for every cell with its neighbours: arrays of rows × columns places, flattened row by row."""
         reach = REGION_CELLS // 2
-        rows, columns = sight.cells.shape[:2]
-        padded = np.pad(sight.cells, ((reach, reach), (reach, reach), (0, 0)), mode="edge")
+        rows, columns = features.cells.shape[:2]
+        padded = np.pad(features.cells, ((reach, reach), (reach, reach), (0, 0)), mode="edge")
         total = sum(
             padded[down : down + rows, across : across + columns]
             for down in range(REGION_CELLS)
             for across in range(REGION_CELLS)
         )
         smooth = np.asarray(total, np.float32) / np.float32(REGION_CELLS**2)
-        return self._judged(smooth.reshape(rows * columns, -1), sight.content)
+        return self._judged(smooth.reshape(rows * columns, -1), features.content)
 
-    def focus(self, sight: Features) -> Floats:
+    def focus(self, features: Features) -> Floats:
         """The chance of every cell, without its neighbours, to be in focus: rows × columns."""
-        rows, columns = sight.cells.shape[:2]
-        found = self._judged(np.ascontiguousarray(sight.cells.reshape(rows * columns, -1)), sight.content)
+        rows, columns = features.cells.shape[:2]
+        found = self._judged(np.ascontiguousarray(features.cells.reshape(rows * columns, -1)), features.content)
         return np.asarray(found.in_focus.reshape(rows, columns), np.float32)
 
     def _cells(self, pixels: Bytes, mirrored: bool) -> Floats:

@@ -8,10 +8,10 @@ import cv2
 import numpy as np
 
 from agenticiqa.pictures.images import Box, LoadedImage
-from agenticiqa.vision.network import Floats, Recent, load_vision
+from agenticiqa.vision.network import Floats, LRUCache, load_vision
 from agenticiqa.vision.scene import Scene
 
-_maps = Recent[Floats](most=8)
+_maps = LRUCache[Floats](max_size=8)
 
 
 def quality_map(image: LoadedImage, scene: Scene | None = None) -> Floats:

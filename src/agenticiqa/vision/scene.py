@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from agenticiqa.pictures.images import UInt8Image
-from agenticiqa.vision.network import Features, Floats, Recent, Vision
+from agenticiqa.vision.network import Features, Floats, LRUCache, Vision
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
 from agenticiqa.vocabulary import flaws_meant, kind_titles, kinds_seen_as
 
@@ -66,11 +66,11 @@ class Scene:
     """A picture the model has looked at once."""
 
     vision: Vision
-    sight: Features
+    features: Features
     facts: PictureFacts
 
     # All three agents and the tool look at the same picture and at the same parts of it: looking is what costs time.
-    _seen: ClassVar = Recent[tuple[Features, PictureFacts]](most=12)
+    _seen: ClassVar = LRUCache[tuple[Features, PictureFacts]](max_size=12)
 
     @classmethod
     def of(cls, vision: Vision, rgb: UInt8Image) -> Scene:
@@ -80,7 +80,7 @@ class Scene:
         return cls(vision, *seen)
 
     def read(self) -> Reading:
-        judged = self.vision.judge(self.sight)
+        judged = self.vision.judge(self.features)
         severities = zip(self.vision.categories, judged.severities[0], strict=True)
         return Reading(
             score=float(judged.score[0]),
@@ -94,8 +94,8 @@ class Scene:
 
     def score_map(self) -> Floats:
         """The quality of every cell with its neighbours, rows × columns, 1 (bad) to 5."""
-        rows, columns = self.sight.cells.shape[:2]
-        return np.asarray(self.vision.map(self.sight).score.reshape(rows, columns), np.float32)
+        rows, columns = self.features.cells.shape[:2]
+        return np.asarray(self.vision.map(self.features).score.reshape(rows, columns), np.float32)
 
     def _kinds_of(self, category: str, reading: Reading) -> dict[str, float]:
         own = [kind["name"] for kind in self.vision.about["kinds"] if kind["category"] == category]

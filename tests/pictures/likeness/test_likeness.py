@@ -51,14 +51,14 @@ VERSIONS = {
 @pytest.mark.parametrize("change", VERSIONS)
 def test_a_version_is_close_and_alike(name, change):
     original, version = view(photograph(name)), view(VERSIONS[change](photograph(name)))
-    assert close_pairs(np.stack([original.prints, version.prints])).tolist() == [[0, 1]]
+    assert close_pairs(np.stack([original.fingerprints, version.fingerprints])).tolist() == [[0, 1]]
     assert likeness(original, version) > 0.96
     assert likeness(version, original) > 0.96
 
 
 def test_other_pictures_are_neither():
     views = [view(photograph(name)) for name in ("astronaut", "cat", "coffee")]
-    assert close_pairs(np.stack([each.prints for each in views])).size == 0
+    assert close_pairs(np.stack([each.fingerprints for each in views])).size == 0
     assert max(likeness(views[0], views[1]), likeness(views[1], views[2])) < 0.5
 
 
@@ -77,24 +77,24 @@ def test_what_shows_nothing_is_like_nothing():
 
 
 def test_fingerprints_travel_as_text():
-    prints = view(photograph("cat")).prints
-    assert (from_text(as_text(prints)) == prints).all()
+    fingerprints = view(photograph("cat")).fingerprints
+    assert (from_text(as_text(fingerprints)) == fingerprints).all()
 
 
 def test_copies_are_found_among_thousands_without_comparing_all():
     """Cost and candidates do not grow with the square: random fingerprints have no partner, copies have theirs."""
     random = np.random.default_rng(3)
-    prints = random.normal(size=(4000, 1, NUMBERS))
-    prints = np.repeat(prints / np.linalg.norm(prints, axis=2, keepdims=True), VIEWS, axis=1)
-    prints[3000:] = prints[:1000] + random.normal(0, 0.02, (1000, VIEWS, NUMBERS))
-    found = close_pairs(np.rint(prints * 110).astype(np.int8))
+    fingerprints = random.normal(size=(4000, 1, NUMBERS))
+    fingerprints = np.repeat(fingerprints / np.linalg.norm(fingerprints, axis=2, keepdims=True), VIEWS, axis=1)
+    fingerprints[3000:] = fingerprints[:1000] + random.normal(0, 0.02, (1000, VIEWS, NUMBERS))
+    found = close_pairs(np.rint(fingerprints * 110).astype(np.int8))
     right = {(number, 3000 + number) for number in range(1000)}
     assert len(right & set(map(tuple, found.tolist()))) >= 990
     assert len(found) < 1200
 
 
 def test_a_folder_of_equals_has_few_candidates_each():
-    alike = np.tile(view(photograph("cat")).prints, (500, 1, 1))
+    alike = np.tile(view(photograph("cat")).fingerprints, (500, 1, 1))
     found = close_pairs(alike)
     assert len(found) <= 500 * NEAREST
     # All hang together.

@@ -213,7 +213,7 @@ LEAST, MOST = 0.02, 0.85
 def focus_map(look: Look) -> Floats:
     """Of the whole picture, whichever part is looked at: what surrounds a part tells how sharp it could be."""
     scene = look.scene if look.box is None else Scene.of(look.scene.vision, look.image.rgb)
-    return scene.vision.focus(scene.sight)
+    return scene.vision.focus(scene.features)
 
 
 def subject_and_rest(look: Look) -> tuple[float, float] | None:

@@ -100,7 +100,7 @@ part("after").addEventListener("click", () => step(1));
 part("close").addEventListener("click", () => viewer.close());
 part("select").addEventListener("click", () => { toggle(shownIndex, false); showPicture(shownIndex); });
 part("assess").addEventListener("click", () => lead("assess", [grid.list[shownIndex]]));
-// The event comes a moment after the dialog has gone: whoever has begun to search by then is not called back.
+// The event comes a moment after the dialog has gone: the focus stays in the search where the user is there by then.
 viewer.addEventListener("close", () => { if (document.activeElement !== control("search")) moveTo(shownIndex); });
 viewer.addEventListener("click", (event) => { if (event.target === viewer) viewer.close(); });
 // On the document: a button that was pressed may be gone by now, and the focus with it.

@@ -124,7 +124,7 @@ export class HistoryView {
       try {
         await request(`/v1/runs/${run.id}/pin`, { method: run.pinned ? "DELETE" : "POST" });
         await this.list();
-        // The button went with its row; whoever has gone on by now is not called back.
+        // The button went with its row; the focus stays where the user has moved it meanwhile.
         if (document.activeElement === document.body) this.rows.querySelector(`[data-run="${run.id}"] .run-tools button`)?.focus();
       } catch (problem) {
         replace(this.more, problemCard(problem));

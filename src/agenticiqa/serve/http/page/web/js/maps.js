@@ -67,7 +67,7 @@ export class MapStore {
   async urlOf(key, owner, draw) {
     if (!this.drawn.has(key)) {
       const url = await draw();
-      // Whoever asked for the same map meanwhile may have been faster.
+      // Another request for the same map may have been faster.
       if (this.drawn.has(key)) URL.revokeObjectURL(url);
       else this.drawn.set(key, { owner, url });
     }

@@ -9,7 +9,7 @@ export function problemCard(problem, again = null) {
   const wanted = problem.kind === "cancelled";
   const card = el(
     "div",
-    // Whoever cancelled a run knows; it is no failure.
+    // The user cancelled the run: it is no failure.
     { class: wanted ? "notice notice-plain" : "notice notice-error", role: wanted ? "status" : "alert" },
     el("p", { class: "notice-title" }, title),
     saysMore(problem.detail, title) ? el("p", {}, problem.detail) : null,

@@ -12,7 +12,7 @@ const KNOWN = [...GENERAL, "ask.against_reference", "ask.where", "ask.fix", "ask
 /** Questions that were made of findings, with what is sent for each. */
 const made = new Map();
 
-/** What the field holds at first: a comparison needs no question, only whoever wants to know more asks one. */
+/** What the field holds at first: a comparison needs no question. */
 export const firstQuestion = (kind) => (kind === "compare" ? "" : t("ask.rate"));
 
 /** What a turn is called. */

@@ -1,4 +1,4 @@
-// Whether the server takes work, in the corner of the page; one that went away is said where nobody overlooks it.
+// Whether the server takes work, in the corner of the page; one that went away is reported prominently.
 
 import { getJson, whenLost } from "./api.js";
 import { el, replace } from "./dom.js";

@@ -1,4 +1,4 @@
-// Keys for everything that is done often; "?" shows them. Whoever needs single keys for something else switches them off.
+// Keys for everything that is done often; "?" shows them. They can be switched off.
 
 import { byId, el, replace } from "./dom.js";
 import { t } from "./words.js";

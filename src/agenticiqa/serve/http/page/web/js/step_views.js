@@ -8,7 +8,7 @@ import { t } from "./words.js";
 export const STEPS = ["plan", "detection", "selection", "analysis", "tools", "answer"];
 export const stepTitle = (step) => t(`step.${step}`);
 
-/** What is going on, for somebody who waits. */
+/** What is going on, for a user who waits. */
 export const workingWords = (step) => t(`working.${step}`);
 
 /** Steps that a plan announces, in the order in which they usually come. */
