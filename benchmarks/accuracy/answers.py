@@ -27,6 +27,7 @@ from agenticiqa.answers import split_question
 from agenticiqa.embedded.answering import chances as bounds
 from agenticiqa.embedded.answering import options, words
 from agenticiqa.embedded.answering.problem import AnswerProblem, EmbeddedAnswer, Evidence, SeenEvidence
+from agenticiqa.embedded.answering.yes_no import claims
 from agenticiqa.embedded.backend import EmbeddedBackend
 from agenticiqa.embedded.looking import Looker
 from agenticiqa.embedded.properties import properties
@@ -122,21 +123,21 @@ class RandomEvidence(Evidence):
 def unread(question: ParsedQuestion, evidence: Evidence, *, lettered: bool) -> list[str]:
     """What an answer to the question needs and does not have, told independently of how answers are made."""
     meaning = question.meaning
-    parts = [part.name for part in meaning.parts]
-    missing = [f"{part} was not found" for part in parts if not evidence.located(part)]
-    if meaning.form == "advice":
+    # A part that was not found is said in the answer, which is then about the whole picture: nothing is missing for it.
+    missing: list[str] = []
+    if meaning.form in ("how_to_fix", "what_is_wrong"):
         return missing
-    if meaning.property is None and not words.asks_colour(meaning.text):
-        return [*missing, "nothing that can be read was asked"]
+    if meaning.property is None:
+        return [] if "colo" in meaning.text.lower() else ["nothing that can be read was asked"]
     if lettered and meaning.form in ("where", "compare"):
         # Parts that options name are each located and read by themselves.
         return missing
     if meaning.options and (meaning.form == "which" or not lettered):
         needed = {option.property for option in meaning.options if option.property} or {meaning.property}
     else:
-        needed = {each.property for each in meaning.statements} or {meaning.property}
+        needed = {each.property for each in claims(meaning)} or {meaning.property}
     for name in filter(None, needed):
-        told = evidence.told(name, parts[0] if parts else GLOBAL)
+        told = evidence.told(name, meaning.parts[0].name if meaning.parts else GLOBAL)
         if told is None:
             missing.append(f"{name} was not read")
         elif told.guess and not (name == "quality" and bounds.names_bound(meaning.text)):
@@ -155,7 +156,7 @@ def over_made_readings(asked: Sequence[Query], rounds: int) -> Counter[str]:
         question, letters = query.read(), query.letters()
         for seed in range(rounds):
             evidence = RandomEvidence(np.random.default_rng([seed, len(query.text)]))
-            problem = AnswerProblem(question.meaning, evidence, lettered=bool(letters), claims=question.options)
+            problem = AnswerProblem(question.meaning, evidence)
             found: EmbeddedAnswer = options.answer(problem) if letters else words.answer(problem)
             told = found.verdict()
             _note(count, query, told, unread(question, evidence, lettered=bool(letters)))

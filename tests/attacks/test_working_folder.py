@@ -24,9 +24,9 @@ FOREIGN_PIPELINE = "stages:\n  - build\n  - deploy\n"
 
 
 @pytest.fixture(autouse=True)
-def nothing_told() -> None:
+def nothing_warned_of() -> None:
     """Each test is a process of its own as far as warnings are concerned."""
-    config._told.clear()
+    config._warned_of.clear()
 
 
 def clone(**files: str) -> Path:

@@ -61,7 +61,7 @@ def test_a_noisy_background_is_not_a_noisy_subject(tmp_path):
     with AgenticIQA("embedded") as assessor:
         result = assessor.assess(tmp_path / "picture.png", "Is the background noisy?")
         assert result.answer == "Yes"
-        assert "largest box" in result.reasoning
+        assert any("largest box" in line for line in result.summarizer_result.used_evidence["measured"])
 
 
 def test_no_face_and_no_vehicle_are_said_to_be_missing(disc):

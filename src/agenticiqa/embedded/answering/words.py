@@ -231,7 +231,7 @@ def why(problem: AnswerProblem) -> EmbeddedAnswer:
     if asked is None or told is None:
         return unread(asked)
     end = problem.meaning.polarity
-    so = claim_chance(told, asked, end)
+    so, doubts = claim_chance(told, asked, end), (guessed(asked),) if told.guess else ()
     behind = problem.told("background_blurred", GLOBAL)
     if asked.name in ("sharp", "in_focus") and end < 0 and "background" in problem.parts and behind:
         apart = (
@@ -240,11 +240,11 @@ def why(problem: AnswerProblem) -> EmbeddedAnswer:
         return EmbeddedAnswer("Shallow depth of field", (apart,), measured=(*told.measured, *behind.measured))
     if so is not None and so < 0.5:
         said = f"I do not find that: {statement(problem, asked, -end)[0].lower()}{statement(problem, asked, -end)[1:]}"
-        return EmbeddedAnswer("It does not look so", (said, told.sentence), measured=told.measured)
+        return EmbeddedAnswer("It does not look so", (said, told.sentence), doubts=doubts, measured=told.measured)
     causes = [each for each in problem.evidence.advice() if each.because]
     because = tuple(dict.fromkeys(each.because for each in causes))[:2]
     text = _first(told)
-    return EmbeddedAnswer(text, (told.sentence, *because), measured=told.measured)
+    return EmbeddedAnswer(text, (told.sentence, *because), doubts=doubts, measured=told.measured)
 
 
 def what_is_wrong(problem: AnswerProblem) -> EmbeddedAnswer:
