@@ -2,7 +2,8 @@
 
     python training/reader/generate.py --questions DATA/questions --out READER/lessons
 
-Writes made.jsonl, hand.jsonl, shared.jsonl (the even half), options.jsonl and, unread, test.jsonl (the odd half).
+Writes made.jsonl, hand.jsonl, shared.jsonl (lessons of the even half), options.jsonl, even.jsonl (that half as it is)
+and, unread, test.jsonl (the odd half).
 """
 
 from __future__ import annotations

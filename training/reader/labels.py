@@ -1,6 +1,6 @@
 """What a question can mean: the label lists, and how they answer to those of the development questions.
 
-Properties are those of ``vocabulary/properties.yaml`` under the same names, and ``none`` for questions that are not
+Properties are those of ``embedded/properties.yaml`` under the same names, and ``none`` for questions that are not
 about how a picture looks. A direction is an end of the first property as that file runs it: ``low`` of ``sharp`` is
 blurry, ``high`` of ``noisy`` is noisy.
 """

@@ -1,6 +1,7 @@
 """Fine-tunes the question reader and writes it as one ONNX graph in 8-bit integers.
 
     python train.py fold 0 --out DIR       # without a fifth of the written questions, and how these are read
+    python train.py even --out DIR         # without the development questions, and how their even half is read
     python train.py all 1 --out DIR        # on all lessons, from seed 1; the weights go to DIR/all-1.pt
     python train.py export --out DIR       # the mean of DIR/all-*.pt as DIR/reader.onnx, and the test questions, once
 

@@ -1,4 +1,4 @@
-"""The embedded backend: plays the three agents with a vision model, a question parser and measurements."""
+"""The embedded backend: plays the three agents with a vision model, a question reader and measurements."""
 
 from __future__ import annotations
 
