@@ -128,8 +128,8 @@ def test_a_low_score_without_a_finding_names_the_likeliest_cause(photograph):
     look = made_up(rng, facts_of(photograph))
     severities = dict.fromkeys(CATEGORIES, (0.95, 0.05, 0.0, 0.0, 0.0)) | {"Noise": (0.6, 0.4, 0.0, 0.0, 0.0)}
     facts = replace(look.facts, brightness=120.0, colourfulness=40.0)
-    for score, sentence in ((2.1, "No single fault stands out, yet it looks weak as a whole; noise is the likeliest cause."),
-                            (4.1, "Nothing looks wrong.")):  # fmt: skip
+    weak = "No single fault stands out, yet it looks weak as a whole; noise is the likeliest cause."
+    for score, sentence in ((2.1, weak), (4.1, "Nothing looks wrong.")):
         reading = replace(look.told.reading, score=score, severity_probabilities=severities)
         told = SimpleNamespace(reading=reading, facts=facts, measures=look.measures)
         assert findings(replace(look, told=told))[0] == sentence

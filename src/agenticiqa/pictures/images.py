@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import cv2
 import numpy as np
@@ -316,11 +316,15 @@ def _open_with_pillow(data: bytes, limits: ImageLimits) -> Image.Image:
         if not answer or isinstance(answer, str):
             continue
         try:
-            return _within(limits, partial(make, io.BytesIO(data), ""))
+            return _within(limits, partial(_read_header, make, data))
         except (SyntaxError, IndexError, TypeError, struct.error):
             # Not its kind after all.
             continue
     raise UnidentifiedImageError("no reader takes it")
+
+
+def _read_header(make: Callable[[IO[bytes], str | bytes], Image.Image], data: bytes) -> Image.Image:
+    return make(io.BytesIO(data), "")  # a fresh stream: a reader that gave up has read from the last one
 
 
 def _within(limits: ImageLimits, read: Callable[[], T]) -> T:
