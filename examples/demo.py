@@ -25,7 +25,7 @@ QUESTIONS: list[tuple[Path, str, Path | None]] = [
     (COMPRESSED, "How good is it compared with the reference?", ORIGINAL),
     (COMPRESSED, "Is the picture noisy?", None),
     (COMPRESSED, "Which distortion dominates? A. Motion blur B. JPEG compression C. Underexposure", None),
-    (ORIGINAL, "What emotion does the picture convey?", None),
+    (ORIGINAL, "keep or delete?", None),
 ]
 
 
