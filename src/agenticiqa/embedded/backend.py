@@ -85,12 +85,10 @@ class EmbeddedBackend(TypedBackend):
         meaning = self._question.meaning
         if self._question.tools and not _RATES.search(meaning.text):
             return "explanation"  # the value of a tool is asked for, or a question to answer with it
+        asks_level = meaning.form == "rate" or (meaning.form == "degree" and meaning.property == "quality")
+        rated = asks_level and not names_bound(meaning.text)
         whole = meaning.property in (None, "quality") and bool(_PICTURE.fullmatch(meaning.text.strip()))
-        return (
-            "scoring"
-            if not self._asked.options and (whole or (meaning.form == "rate" and not names_bound(meaning.text)))
-            else "explanation"
-        )
+        return "scoring" if not self._asked.options and (whole or rated) else "explanation"
 
     def plan(self, previous: PlannerOutput | None = None) -> PlannerOutput:
         plan = steps.plan_for(self._question, has_reference=self._asked.has_reference)
