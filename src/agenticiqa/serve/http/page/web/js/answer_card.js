@@ -15,7 +15,7 @@ export function answerCard(result, withAdvice = true) {
   else if (typeof summary.quality_score === "number") children.push(...scored(result, summary));
   else if (used.options) children.push(...chosen(summary, used));
   else children.push(el("p", { class: "answer-text" }, summary.final_answer), el("p", { class: "reasoning" }, summary.quality_reasoning));
-  children.push(...(withAdvice ? advice(summary) : []), ...cautions(result));
+  children.push(...measured(used), ...(withAdvice ? advice(summary) : []), ...cautions(result));
   return el("section", { class: "card answer", "data-status": result.status }, children);
 }
 
@@ -31,6 +31,12 @@ export function sentenceOf(result) {
   const asked = summary.used_evidence?.asked_scale;
   const scored = t("sentence.scored", { level: LEVEL_NAMES[levelOf(summary.quality_score)], score: fixed(summary.quality_score, 1), findings: findingsInWords(findingsOf(result)) });
   return asked ? t("sentence.on_scale", { asked, scored }) : scored;
+}
+
+/** The numbers behind the answer, for those who ask why. */
+function measured(used) {
+  if (!used.measured?.length) return [];
+  return [el("details", { class: "hint" }, el("summary", {}, t("answer.measured")), el("ul", {}, used.measured.map((line) => el("li", {}, line))))];
 }
 
 /** What to do about it, what matters most first. */
@@ -88,7 +94,7 @@ function regionCaution(result) {
 
 function cautions(result) {
   const notes = [
-    ...(result.status === "partial" && !result.summarizer_result?.conflict ? [t("answer.incomplete")] : []),
+    ...(result.status === "partial" && !result.summarizer_result?.conflict && !result.summarizer_result?.doubt ? [t("answer.incomplete")] : []),
     ...regionCaution(result),
     ...(result.executor_evidence?.errors ?? []),
     ...(result.status !== "error" && result.error ? [result.error] : []),
