@@ -96,8 +96,6 @@ class Meaning:
     also: tuple[str, ...] = ()
     """Further properties that a double question asks about."""
     options: tuple[OptionMeaning, ...] = ()
-    lettered: bool = False
-    """Whether the options were offered with letters; else they are alternatives within the question itself."""
     chances: Mapping[str, float] = field(default_factory=dict)
     """How sure the reading is: of the property, the form and the end."""
     next_property: str | None = None
@@ -218,7 +216,7 @@ def _meaning(text: str, options: tuple[tuple[str, str], ...]) -> Meaning:
     if options:
         amounts = _amounts_of(read.amounts, read.claims)
         given = [_option(meaning, *each, amount) for each, amount in zip(options, amounts, strict=True)]
-        return replace(meaning, options=_scaled(meaning, given), lettered=True)
+        return replace(meaning, options=_scaled(meaning, given))
     if form == "either_or" and (sides := alternatives(text, meaning.parts)):
         beside = question_reader().read(text, sides)
         amounts = _amounts_of(beside.amounts, beside.claims)

@@ -28,7 +28,6 @@ SHARPNESS_OF_CHOICE = 2.0
 FOCUS_WEIGHT = 2.0
 NOTICED = 0.5
 """A difference of severity, 0 to 4, that makes one part worse than another."""
-_LEAST = re.compile(r"\b(?:least|fewest|lowest|less)\b", re.IGNORECASE)
 _ASKS_WHETHER = re.compile(r"^\W*(?:is|are|was|were|does|do|did|has|have|isn't|aren't)\b", re.IGNORECASE)
 _THAN = re.compile(r"\bthan\b", re.IGNORECASE)
 _SAYS_EQUAL = re.compile(r"\b(?:equally|same|alike|equal)\b", re.IGNORECASE)
