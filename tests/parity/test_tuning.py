@@ -84,7 +84,7 @@ def test_the_loss_of_held_out_pictures_falls(tuned, tiny_qwen: Path) -> None:
     losses = [entry["held_out_loss"] for entry in history]
     assert losses[-1] == min(losses)
     # Better than knowing nothing, which costs log(vocabulary): the random model begins far above that.
-    assert losses[-1] < 0.9 * math.log(vocabulary) < losses[0]
+    assert losses[-1] < math.log(vocabulary) < losses[0]
 
 
 def test_the_adapter_is_written_with_its_history(tuned, tiny_qwen: Path) -> None:
