@@ -4,6 +4,8 @@
     python training/reader/prepare.py --source package/dist/Xenova/all-MiniLM-L6-v2 --out encoder
 
 Needs onnx, onnxruntime, torch, tokenizers. Writes encoder.safetensors (16-bit floats), config.json, tokenizer.json.
+``--lessons LESSONS --vocabulary 11000`` keeps the words of the lessons and the commonest others of the encoder's 30,522;
+what is left out is read in pieces.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -82,10 +84,42 @@ def reference(path: Path, tokenizer: Tokenizer) -> np.ndarray:
     return np.stack(rows)
 
 
+def smaller_vocabulary(tokenizer: dict[str, Any], lessons: Path, size: int) -> list[int]:
+    """Cut a WordPiece tokenizer's vocabulary in place, and tell which rows of the embeddings stay, in order.
+
+    Kept are special tokens, single letters and signs of ASCII, whatever the lessons use, then the commonest (the
+    vocabulary is sorted so).
+    """
+    words: dict[str, int] = tokenizer["model"]["vocab"]
+    whole = Tokenizer.from_str(json.dumps(tokenizer))
+    whole.no_padding()
+    kept = {words[token["content"]] for token in tokenizer["added_tokens"]}
+    kept |= {at for word, at in words.items() if len(bare := word.removeprefix("##")) == 1 and bare.isascii()}
+    for path in sorted(lessons.glob("*.jsonl")):
+        if path.stem in ("made", "hand", "shared", "options"):
+            for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+                for text in (row["q"], row.get("option"), *(row.get("options") or ())):
+                    kept.update(whole.encode(text).ids if text else ())
+    names = {at: word for word, at in words.items()}
+    for at in sorted(names):
+        if len(kept) < size and names[at].isascii() and not names[at].startswith("[unused"):
+            kept.add(at)
+    rows = sorted(kept)
+    tokenizer["model"]["vocab"] = {names[at]: new for new, at in enumerate(rows)}
+    for token in tokenizer["added_tokens"]:
+        token["id"] = tokenizer["model"]["vocab"][token["content"]]
+    for name, token in tokenizer["post_processor"]["special_tokens"].items():
+        token["ids"] = [tokenizer["model"]["vocab"][name]]
+    tokenizer["padding"] = None
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--lessons", type=Path, help="the lessons, where the vocabulary is cut")
+    parser.add_argument("--vocabulary", type=int, default=11_000)
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     path = given.source / "onnx" / "model.onnx"
@@ -101,11 +135,16 @@ def main() -> None:
     if apart > 1e-4:
         raise SystemExit("the converted encoder differs from the original")
     halves = {name: tensor.half().contiguous() for name, tensor in weights.items()}
-    save_file(halves, given.out / "encoder.safetensors")
     encoder.load_state_dict({name: tensor.float() for name, tensor in halves.items()})
     print(f"after rounding to 16 bits: {np.abs(embeddings(encoder, tokenizer) - wanted).max():.2e}")
+    words = json.loads((given.source / "tokenizer.json").read_text(encoding="utf-8"))
+    if given.lessons:
+        rows = smaller_vocabulary(words, given.lessons, given.vocabulary)
+        halves["embeddings.word_embeddings.weight"] = halves["embeddings.word_embeddings.weight"][rows].contiguous()
+        config["vocab_size"] = len(rows)
+    save_file(halves, given.out / "encoder.safetensors")
     (given.out / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
-    shutil.copy(given.source / "tokenizer.json", given.out / "tokenizer.json")
+    (given.out / "tokenizer.json").write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
 
 
 if __name__ == "__main__":
