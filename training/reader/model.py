@@ -102,9 +102,9 @@ class Pool(nn.Module):
     def __init__(self, width: int, classes: int, dropout: float) -> None:
         super().__init__()
         self.look = nn.Linear(width, 1)
-        self.dense = nn.Linear(2 * width, width)
+        self.dense = nn.Linear(2 * width, width // 2)
         self.dropout = nn.Dropout(dropout)
-        self.out = nn.Linear(width, classes)
+        self.out = nn.Linear(width // 2, classes)
 
     def forward(self, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         kept = mask[:, :, None].to(states.dtype)
@@ -130,7 +130,7 @@ class Reader(nn.Module):
         self.form = Pool(width, len(FORMS), dropout)
         self.direction = Pool(width, len(DIRECTIONS), dropout)
         self.amount = Pool(width, 2, dropout)
-        self.spans = nn.Sequential(nn.Dropout(dropout), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 4))
+        self.spans = nn.Sequential(nn.Dropout(dropout), nn.Linear(width, width // 2), nn.Tanh(), nn.Linear(width // 2, 4))
 
     def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> tuple[torch.Tensor, ...]:
         states = self.bert(ids, mask, types)
@@ -139,11 +139,9 @@ class Reader(nn.Module):
         return *heads, spans, self.amount(states, mask)
 
 
-def load_reader(folder: Path, layers: int | None = None) -> Reader:
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    config["num_hidden_layers"] = layers or config["num_hidden_layers"]
-    reader = Reader(config)
-    weights = {name: tensor.float() for name, tensor in load_file(folder / "encoder.safetensors").items()}
-    kept = {name: tensor for name, tensor in weights.items() if name in reader.bert.state_dict()}
-    reader.bert.load_state_dict(kept)
+def load_reader(folder: Path) -> Reader:
+    reader = Reader(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+    reader.bert.load_state_dict(
+        {name: tensor.float() for name, tensor in load_file(folder / "encoder.safetensors").items()}
+    )
     return reader

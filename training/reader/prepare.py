@@ -5,7 +5,7 @@
 
 Needs onnx, onnxruntime, torch, tokenizers. Writes encoder.safetensors (16-bit floats), config.json, tokenizer.json.
 ``--lessons LESSONS --vocabulary 11000`` keeps the words of the lessons and the commonest others of the encoder's 30,522;
-what is left out is read in pieces.
+what is left out is read in pieces. ``--layers 11`` leaves the last of gte-small's twelve layers out.
 """
 
 from __future__ import annotations
@@ -120,6 +120,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--lessons", type=Path, help="the lessons, where the vocabulary is cut")
     parser.add_argument("--vocabulary", type=int, default=11_000)
+    parser.add_argument("--layers", type=int, default=0, help="keep so many of the first layers (0: all)")
+    parser.add_argument("--longest", type=int, default=128, help="tokens of the longest text")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     path = given.source / "onnx" / "model.onnx"
@@ -142,6 +144,12 @@ def main() -> None:
         rows = smaller_vocabulary(words, given.lessons, given.vocabulary)
         halves["embeddings.word_embeddings.weight"] = halves["embeddings.word_embeddings.weight"][rows].contiguous()
         config["vocab_size"] = len(rows)
+    kept = given.layers or config["num_hidden_layers"]
+    cut = re.compile(r"encoder\.layer\.(\d+)\.")
+    halves = {name: each for name, each in halves.items() if not (at := cut.match(name)) or int(at[1]) < kept}
+    places = halves["embeddings.position_embeddings.weight"][: given.longest]
+    halves["embeddings.position_embeddings.weight"] = places.contiguous()
+    config |= {"num_hidden_layers": kept, "max_position_embeddings": given.longest}
     save_file(halves, given.out / "encoder.safetensors")
     (given.out / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
     (given.out / "tokenizer.json").write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
