@@ -18,8 +18,8 @@ from agreement import Floats, krcc, srcc, with_interval
 from calibration_file import write_data_file
 from measurements import OPINIONS, CsiqValues, ProtocolValues, chosen_photographs, csiq_values, protocol_values
 from printed_rows import RANGES, REPLACED, printed_calibrations, stretched
+from training.distortions import PROTOCOL, UNCHANGED_OPINION
 
-from agenticiqa.research.distortions import PROTOCOL, UNCHANGED_OPINION
 from agenticiqa.research.statistics import pearson, spearman
 from agenticiqa.tools.calibration import Calibration, CalibrationError, fit_calibration, load_calibrations
 from agenticiqa.tools.metrics import METRICS

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 from measurements import Bytes, Floats, chosen_photographs, read_rgb
 from scipy.optimize import minimize_scalar
+from training.distortions import LEVELS, PROTOCOL, distort
 
-from agenticiqa.research.distortions import LEVELS, PROTOCOL, distort
 from agenticiqa.tools.metrics import Views
 from agenticiqa.tools.registry import Tool, default_registry
 

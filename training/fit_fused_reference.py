@@ -27,9 +27,9 @@ from measurements import (
     extra_values,
     protocol_values,
 )
+from training.distortions import LEVELS, PROTOCOL, UNCHANGED_OPINION
 
 import agenticiqa.tools.calibration as calibration_module
-from agenticiqa.research.distortions import LEVELS, PROTOCOL, UNCHANGED_OPINION
 from agenticiqa.research.statistics import pearson, spearman
 from agenticiqa.runtime.files import write_atomic
 from agenticiqa.tools.aiqa_fr import FusedModel, Part, fused_model

@@ -14,8 +14,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 from scipy.stats import spearmanr
+from training.distortions import LEVELS, PROTOCOL, distort, expected_opinion
 
-from agenticiqa.research.distortions import LEVELS, PROTOCOL, distort, expected_opinion
 from agenticiqa.tools.metrics import Views
 from agenticiqa.tools.registry import OVERALL, Tool, default_registry
 from agenticiqa.vocabulary import CATEGORIES

@@ -23,13 +23,13 @@ from pathlib import Path
 import cv2
 import numpy as np
 from PIL import Image
+from training.distortions import distort
 
 from agenticiqa.embedded.answering.chances import claim_chance
 from agenticiqa.embedded.looking import Look, Looker
 from agenticiqa.embedded.properties import properties
 from agenticiqa.embedded.readings.base import PropertyReading, reader_of
 from agenticiqa.pictures.images import Box, load_image
-from agenticiqa.research.distortions import distort
 from agenticiqa.research.statistics import proportion
 from agenticiqa.vision.network import load_vision
 

@@ -9,10 +9,10 @@ import stat
 from pathlib import Path
 
 import pytest
+from benchmarks.paper.reproduce import refuse_unrelated_files
 
 import agenticiqa
 from agenticiqa.errors import ManifestError, OutputError
-from agenticiqa.research.reproduction.reproduce import refuse_unrelated_files
 from agenticiqa.runtime.files import write_atomic
 from support.command_line import CommandLine
 from support.pictures import distorted, save, scene
@@ -49,10 +49,6 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 DESTROYING = [
-    ("distort", "a.png", "-o", "a.png"),
-    ("distort", "a.png", "-o", "same-as-a.png"),
-    ("distort", "a.png", "-o", "link-to-a.png"),
-    ("distort", "a.png", "-o", "../work/./a.png"),
     ("assess", "a.png", "--report", "a.png"),
     ("assess", "b.png", "--reference", "a.png", "--report", "a.png"),
     ("compare", "a.png", "b.png", "--map", "a.png"),
@@ -92,8 +88,6 @@ def test_resuming_destroys_no_manifest_either(command_line: CommandLine, shelf: 
 
 
 REPLACING = [
-    (("distort", "a.png", "-o", "there.png"), "there.png"),
-    (("distort", "a.png"), "a_jpeg_3.png"),
     (("assess", "a.png", "--report", "there.html"), "there.html"),
     (("compare", "a.png", "b.png", "--map", "there.png"), "there.png"),
     (("compare", "a.png", "b.png", "--report", "there.html"), "there.html"),

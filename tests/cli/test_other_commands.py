@@ -167,23 +167,6 @@ def test_sizes_that_differ_are_refused_unless_resizing_was_asked_for(run, pictur
     assert run("measure", str(smaller), "-r", pictures[1], "-t", "PSNR", "--align", "resize", "--json").code == 0
 
 
-def test_distort_writes_a_damaged_picture(run, pictures, tmp_path: Path):
-    target = tmp_path / "out.png"
-    done = run("distort", pictures[1], "--type", "jpeg", "--level", "4", "--output", str(target), "--json")
-    assert done.json["opinion"] == pytest.approx(1.9454)
-    records = run("measure", str(target), "--reference", pictures[1], "--tool", "PSNR", "--json").json
-    assert records[0]["raw"] < 40
-    assert "gaussian_blur" in run("distort", "--list").out
-    assert run("distort", pictures[1], "--type", "nonsense").code == 1
-
-
-def test_distort_keeps_to_the_configured_limits(run, pictures, tmp_path: Path):
-    (tmp_path / "pipeline.yaml").write_text("images: {max_pixels: 100}\n", encoding="utf-8")
-    refused = run("distort", pictures[1], "--config", str(tmp_path), "--output", str(tmp_path / "out.png"))
-    assert refused.code == 1
-    assert "images.max_pixels" in refused.err
-
-
 def test_help_of_every_command_works(run):
     for command in (["--help"], ["assess", "-h"], ["runs", "-h"], ["tools", "-h"], ["measure", "-h"], ["--version"]):
         assert run(*command).code == 0

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from training.distortions import PROTOCOL
 
 from agenticiqa.errors import ToolError, ToolUnavailableError
-from agenticiqa.research.distortions import PROTOCOL
 from agenticiqa.runtime.config import ToolSettings, load_settings
 from agenticiqa.tools import catalogue, pyiqa_adapter
 from agenticiqa.tools.calibration import load_calibrations, save_calibrations

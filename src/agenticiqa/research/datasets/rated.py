@@ -22,7 +22,6 @@ from agenticiqa.research.datasets.folder import (
     table_rows,
     text_lines,
 )
-from agenticiqa.research.distortions.protocol import DISTORTIONS
 
 _LAYOUTS: dict[str, Any] = read_data("research/datasets/layouts.yaml")
 
@@ -100,7 +99,7 @@ def _read_kadid(folder: DatasetFolder, _subset: str) -> Iterator[Sample]:
     pictures = folder.folder("images")
     rows = table_rows(folder, file, ("dist_img", "ref_img", "dmos"))
     labels = ((file, joined(pictures, str(row["dist_img"]).strip()), row["dmos"]) for row in rows)
-    kinds = {distortion.number: distortion.name for distortion in DISTORTIONS.values()}
+    kinds = dict(enumerate(_LAYOUTS["kadid10k_distortions"], 1))
     pattern = r"I(\d\d)_(\d\d)_(\d\d)\.png"
     return _named_samples(folder, "kadid10k", labels, pattern, lambda scene: joined(pictures, f"I{scene}.png"), kinds)
 

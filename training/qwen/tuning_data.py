@@ -2,6 +2,8 @@
 
 Nothing is asked and nothing measured. The agents run as they always do, on a client that answers from the record and
 keeps what it was asked; so samples can never drift from what the pipeline really says.
+
+    PYTHONPATH=src:. python -m training.qwen.tuning_data RESULTS… --scale 1,5 --output DATA
 """
 
 from __future__ import annotations
@@ -13,25 +15,30 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from langchain_core.runnables import RunnableConfig
 
 from agenticiqa.answers import lettered, parse_choice, parse_level, split_question
 from agenticiqa.batch.manifest import open_manifest
+from agenticiqa.cli import options
+from agenticiqa.cli.main import main
+from agenticiqa.cli.options import finite
+from agenticiqa.cli.terminal import error_console, print_json
 from agenticiqa.errors import AgenticIQAError, QueryError
 from agenticiqa.models.qwen import chat_messages
 from agenticiqa.nodes.direct import direct_node
 from agenticiqa.nodes.executor import executor_node
 from agenticiqa.nodes.planner import planner_node
-from agenticiqa.nodes.prompts import PromptBook
+from agenticiqa.nodes.prompts import SHIPPED, PromptBook, read_prompts
 from agenticiqa.nodes.run_context import CONTEXT_KEY, RunContext, initial_state
 from agenticiqa.nodes.summarizer import summarizer_node
 from agenticiqa.research.results import EvaluationError, Result, read_results
-from agenticiqa.runtime.config import ROLES, Settings
+from agenticiqa.runtime.config import ROLES, Settings, load_settings
 from agenticiqa.runtime.files import write_atomic
 from agenticiqa.state import AgenticIQAState, ExecutorOutput, PlannerOutput
-from agenticiqa.tools.registry import ToolRegistry
+from agenticiqa.tools.registry import ToolRegistry, default_registry
 from agenticiqa.vlm_client import ModelReply, ModelRequest, RichVLMClient, VLMClient
 from agenticiqa.vocabulary import DEFAULT_QUERY, LEVEL_LETTERS, LEVEL_NAMES
 
@@ -337,3 +344,68 @@ def _opinion(mos: Any, choices: TuningChoices) -> float | None:
         return None
     worst, best = choices.scale
     return 1 + 4 * (mos - worst) / (best - worst)
+
+
+# --- The command ---
+
+
+def tuning_data(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Result files of `batch`, manifests of `datasets`.", show_default=False),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for train.jsonl and held_out.jsonl.")],
+    scale: Annotated[
+        str | None, typer.Option(help="Ends of people's opinions, as WORST,BEST; else they do not count.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(callback=finite, min=0, help="Levels a rating may be from people's opinion.")
+    ] = 0.75,
+    held_out: Annotated[
+        float, typer.Option(callback=finite, min=0, max=0.9, help="Share of pictures kept from training.")
+    ] = 0.1,
+    unjudged: Annotated[bool, typer.Option("--unjudged", help="Also take runs without a known answer.")] = False,
+    overwrite: options.OverwriteOption = False,
+    json_output: options.JsonOption = False,
+    config: options.ConfigOption = None,
+) -> None:
+    """Tell finished runs again as conversations of planner, executor and summarizer, as transformers and TRL read them.
+
+    Runs count only where they agree with people (a right answer, or a rating near the opinion); a manifest's questions
+    become conversations of the bare model. No model is asked.
+    """
+    taken = [output / name for name in (TRAIN, HELD_OUT) if (output / name).exists()]
+    if taken and not overwrite:
+        raise typer.BadParameter(f"{taken[0]} is there already: choose another folder, or --overwrite.")
+    settings = load_settings(config)
+    builder = ConversationBuilder(
+        settings, default_registry(settings.pipeline.tools), read_prompts(settings.pipeline.prompts, SHIPPED)
+    )
+    choices = TuningChoices(_ends(scale), tolerance, held_out, unjudged)
+    with error_console().status("Telling runs again") as status:
+        built = build_tuning_data(
+            sources, output, builder, choices, on_progress=lambda number: status.update(f"Telling run {number} again")
+        )
+    if json_output:
+        print_json({**built.as_dict(), "folder": str(output)})
+        return
+    for name, counts in ((TRAIN, built.train), (HELD_OUT, built.held_out)):
+        parts = ", ".join(f"{step} {count}" for step, count in sorted(counts.items())) or "nothing"
+        typer.echo(f"{output / name}: {sum(counts.values())} conversations ({parts})")
+    for reason, count in built.left_out.most_common():
+        typer.echo(f"left out: {count} because {reason}")
+
+
+def _ends(scale: str | None) -> tuple[float, float] | None:
+    if scale is None:
+        return None
+    worst, best = options.numbers("--scale", scale, "0,100")
+    if worst == best:
+        raise typer.BadParameter("--scale needs two different ends.")
+    return worst, best
+
+
+if __name__ == "__main__":
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command()(tuning_data)
+    main(app)

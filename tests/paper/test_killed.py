@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,9 @@ def lines_of(output: Path, outcome: dict) -> list[dict]:
 
 def test_killed_twice_and_resumed_every_table_is_filled_and_no_sample_paid_twice(tmp_path, command_line: CommandLine):
     data = make_paper_data(tmp_path / "data")
+    command_line = replace(command_line, module="benchmarks.paper")
     arguments = (
-        "reproduce", "all", "--data", data, "--models", "openai.gpt-4o", "--methods", "direct,agents",
+        "all", "--data", data, "--models", "openai.gpt-4o", "--methods", "direct,agents",
         "--without", "executor", "--output", "out", "--workers", "1", "--max-replan", "0", "--resamples", "0", "--json",
     )  # fmt: skip
     output = command_line.folder / "out"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
-from agenticiqa._data import read_data
-from agenticiqa.research.reproduction.methods import Method
-from agenticiqa.research.reproduction.outcomes import Outcome
-from agenticiqa.research.reproduction.sets import JudgedSet
+from benchmarks.paper.methods import Method
+from benchmarks.paper.outcomes import Outcome
+from benchmarks.paper.sets import JudgedSet
+
+from agenticiqa._data import parse_yaml
 from agenticiqa.tools.catalogue import tool_key
 from agenticiqa.tools.registry import default_registry
 
@@ -66,7 +68,7 @@ def _is_model(backend: str, model: str) -> bool:
 
 @cache
 def _published() -> dict[str, Any]:
-    loaded: dict[str, Any] = read_data("research/paper_results.yaml")
+    loaded: dict[str, Any] = parse_yaml(Path(__file__).with_name("paper_results.yaml").read_text(encoding="utf-8"))
     return loaded
 
 

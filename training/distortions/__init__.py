@@ -1,7 +1,7 @@
 """Controlled damage: the 25 distortions of the KADID-10k protocol in five levels each, with what people think of them.
 
 >>> import numpy as np
->>> from agenticiqa.research.distortions import DISTORTIONS, distort, expected_opinion
+>>> from training.distortions import DISTORTIONS, distort, expected_opinion
 >>> picture = np.random.default_rng(0).random((48, 64, 3))
 >>> damaged = distort(picture, "jpeg", level=4)
 >>> damaged.shape, expected_opinion("jpeg", 4), DISTORTIONS["jpeg"].category
@@ -10,8 +10,8 @@
 
 from __future__ import annotations
 
-from agenticiqa.research.distortions.apply import combine, distort
-from agenticiqa.research.distortions.protocol import (
+from training.distortions.apply import combine, distort
+from training.distortions.protocol import (
     DISTORTIONS,
     LEVELS,
     PROTOCOL,
@@ -20,6 +20,7 @@ from agenticiqa.research.distortions.protocol import (
     expected_opinion,
     find,
 )
+
 from agenticiqa.vocabulary import UNCHANGED_OPINION
 
 __all__ = [

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from training.qwen import tuning_data as module
+from training.qwen.tuning_data import ConversationBuilder, TuningChoices, TuningData, build_tuning_data
 
 from agenticiqa.nodes.prompts import SHIPPED, PromptBook
-from agenticiqa.research import tuning_data as module
 from agenticiqa.research.results import EvaluationError
-from agenticiqa.research.tuning_data import ConversationBuilder, TuningChoices, TuningData, build_tuning_data
 from agenticiqa.tools.registry import default_registry
 from support.builders import RATE, packaged_settings
 from support.pictures import distorted, save, scene
@@ -161,7 +162,8 @@ def test_versions_of_one_picture_are_on_one_side(tmp_path: Path, isolated) -> No
 def test_the_command_tells_what_it_wrote(command_line, tmp_path: Path, picture: str) -> None:
     rows = [{"sample_id": "1", "image_path": picture, "mos": 3}, {"sample_id": "2", "image_path": picture}]
     manifest = write(tmp_path / "manifest.jsonl", rows)
-    command = ("tuning-data", str(manifest), "--output", "data", "--scale", "1,5", "--held-out", "0")
+    command_line = replace(command_line, module="training.qwen.tuning_data")
+    command = (str(manifest), "--output", "data", "--scale", "1,5", "--held-out", "0")
     done = command_line(*command)
     assert "train.jsonl: 1 conversations (summarizer direct 1)" in done.out
     assert "left out: 1 because no opinion score is known" in done.out

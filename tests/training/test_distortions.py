@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from dataclasses import replace
 from itertools import pairwise
 
 import cv2
@@ -11,8 +13,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from agenticiqa.research.distortions import (
+from training.distortions import (
     DISTORTIONS,
     LEVELS,
     DistortionError,
@@ -21,7 +22,10 @@ from agenticiqa.research.distortions import (
     expected_opinion,
     find,
 )
+
 from agenticiqa.vocabulary import CATEGORIES
+from support.command_line import CommandLine
+from support.pictures import save
 
 KINDS = sorted(DISTORTIONS)
 # Of the amounts, opinions and deviations that Lin, Hosu and Saupe publish.
@@ -234,3 +238,14 @@ def test_numbers_are_those_published() -> None:
     numbers = [value for each in DISTORTIONS.values() for value in (*each.amounts, *each.opinions, *each.deviations)]
     assert (len(DISTORTIONS), len(numbers)) == (25, 375)
     assert hashlib.sha256(repr([float(value) for value in numbers]).encode()).hexdigest() == DIGEST
+
+
+def test_the_command_writes_a_damaged_picture(command_line: CommandLine) -> None:
+    command_line = replace(command_line, module="training.distortions")
+    save(command_line.folder / "a.png", scene())
+    done = command_line("a.png", "--type", "jpeg", "--level", "4", "--json")
+    assert json.loads(done.out)["opinion"] == pytest.approx(1.9454)
+    assert (command_line.folder / "a_jpeg_4.png").is_file()
+    assert command_line("a.png", "--output", "a.png", "--overwrite").code == 1
+    assert command_line("a.png", "--type", "nonsense").code == 1
+    assert "gaussian_blur" in command_line("--list").out

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from agenticiqa.research.reproduction.methods import Study, TableName
-from agenticiqa.research.reproduction.outcomes import Outcome, difference_text
-from agenticiqa.research.reproduction.published import (
+from benchmarks.paper.methods import Study, TableName
+from benchmarks.paper.outcomes import Outcome, difference_text
+from benchmarks.paper.published import (
     LEGEND,
     PLCC,
     SRCC,
@@ -19,7 +19,8 @@ from agenticiqa.research.reproduction.published import (
     published_rows,
     source,
 )
-from agenticiqa.research.reproduction.sets import JudgedSet
+from benchmarks.paper.sets import JudgedSet
+
 from agenticiqa.research.tables import UNDEFINED, Table, estimate_text, percent_text
 
 ABOUT_INTERVALS = (

@@ -12,12 +12,9 @@ from importlib import metadata as package_metadata
 from pathlib import Path
 from typing import Any
 
-from agenticiqa.batch.runner import ProgressListener, StopSwitch
-from agenticiqa.errors import OutputError
-from agenticiqa.research.datasets.checking import Check
-from agenticiqa.research.reproduction.methods import Cell, Study
-from agenticiqa.research.reproduction.outcomes import Outcome, outcome
-from agenticiqa.research.reproduction.running import (
+from benchmarks.paper.methods import Cell, Study
+from benchmarks.paper.outcomes import Outcome, outcome
+from benchmarks.paper.running import (
     Announce,
     CellState,
     Conditions,
@@ -25,7 +22,11 @@ from agenticiqa.research.reproduction.running import (
     lines_in,
     run_cells,
 )
-from agenticiqa.research.reproduction.tables import StudyTable
+from benchmarks.paper.tables import StudyTable
+
+from agenticiqa.batch.runner import ProgressListener, StopSwitch
+from agenticiqa.errors import OutputError
+from agenticiqa.research.datasets.checking import Check
 from agenticiqa.research.tables import Table
 from agenticiqa.runtime.files import write_atomic
 from agenticiqa.runtime.logs import markdown_text

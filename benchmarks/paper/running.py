@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from benchmarks.paper.methods import Cell
+
 from agenticiqa.batch.engines.base import Engine
 from agenticiqa.batch.manifest import open_manifest
 from agenticiqa.batch.preparing import (
@@ -26,7 +28,6 @@ from agenticiqa.batch.runner import Batch, BatchSummary, ProgressListener, StopS
 from agenticiqa.batch.work import BatchJob
 from agenticiqa.errors import BackendUnavailableError, MissingExtraError, OutputError, ToolUnavailableError
 from agenticiqa.models.backends import readiness_of
-from agenticiqa.research.reproduction.methods import Cell
 from agenticiqa.runtime.files import ScratchFolder
 
 MakeEngine = Callable[[BatchJob], Engine]

@@ -1,9 +1,10 @@
-"""`agenticiqa reproduce`: what it prints, refuses, costs and leaves."""
+"""`python -m benchmarks.paper`: what it prints, refuses, costs and leaves."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,11 @@ def data(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
+def command_line(command_line: CommandLine) -> CommandLine:
+    return replace(command_line, module="benchmarks.paper")
+
+
+@pytest.fixture
 def judge(command_line: CommandLine) -> Iterator[ScriptedJudge]:
     with ScriptedJudge() as server:
         command_line.environment |= {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.base_url}
@@ -26,7 +32,7 @@ def judge(command_line: CommandLine) -> Iterator[ScriptedJudge]:
 
 
 def test_dry_run_tells_calls_and_cost_and_leaves_nothing(command_line, data, judge):
-    arguments = ("reproduce", "all", "--data", data, "--models", "openai.gpt-4o", "--dry-run", "--without", "tools")
+    arguments = ("all", "--data", data, "--models", "openai.gpt-4o", "--dry-run", "--without", "tools")
     found = json.loads(command_line(*arguments, "--json").out)
     agents = next(each for each in found["cells"] if each["method"] == "AgenticIQA, openai.gpt-4o")
     assert (agents["samples"], agents["done"], agents["calls"]) == (13, 0, [65, 130])
@@ -46,7 +52,7 @@ def test_method_without_a_key_leaves_an_empty_row_that_says_why(command_line, da
     del command_line.environment["OPENAI_API_KEY"]
     command_line.environment |= {"COMPATIBLE_BASE_URL": judge.base_url}
     done = command_line(
-        "reproduce", "eval", "--data", data, "--models", "compatible.tiny,openai.gpt-4o", "--methods", "agents",
+        "eval", "--data", data, "--models", "compatible.tiny,openai.gpt-4o", "--methods", "agents",
         "--resamples", "0", "--workers", "1", "--json",
     )  # fmt: skip
     assert done.code == 2
@@ -59,7 +65,7 @@ def test_method_without_a_key_leaves_an_empty_row_that_says_why(command_line, da
 
 def test_budget_ends_it_and_more_goes_on(command_line, data, judge):
     arguments = (
-        "reproduce", "eval", "--data", data, "--models", "openai.gpt-4o", "--methods", "direct,agents",
+        "eval", "--data", data, "--models", "openai.gpt-4o", "--methods", "direct,agents",
         "--workers", "1", "--resamples", "0", "--json",
     )  # fmt: skip
     # One call costs $0.003; a bare answer is expected at $0.0075 until some have shown what they cost.
@@ -74,13 +80,13 @@ def test_budget_ends_it_and_more_goes_on(command_line, data, judge):
     assert set(judge.paid.values()) == {1}
     # A model whose price nobody knows cannot be kept to a budget, and that is said before anything is asked.
     command_line.environment |= {"COMPATIBLE_BASE_URL": judge.base_url}
-    refused = command_line(*arguments[:4], "--models", "compatible.x", "--budget-usd", "1")
+    refused = command_line(*arguments[:3], "--models", "compatible.x", "--budget-usd", "1")
     assert (refused.code, "is not known" in refused.err) == (1, True)
 
 
 def test_methods_share_the_calls_that_they_have_in_common(command_line, data, judge):
     done = command_line(
-        "reproduce", "ablations", "--data", data, "--datasets", "agenticiqa-eval", "--models", "openai.gpt-4o",
+        "ablations", "--data", data, "--datasets", "agenticiqa-eval", "--models", "openai.gpt-4o",
         "--methods", "agents", "--without", "replan", "--max-replan", "0", "--resamples", "0", "--workers", "1",
         "--json",
     )  # fmt: skip
@@ -97,7 +103,7 @@ def test_methods_share_the_calls_that_they_have_in_common(command_line, data, ju
 
 
 def test_profile_lies_apart_and_counts_as_like_the_paper(command_line, data, judge):
-    arguments = ("reproduce", "eval", "--data", data, "--models", "openai.gpt-4o", "--resamples", "0", "--json")
+    arguments = ("eval", "--data", data, "--models", "openai.gpt-4o", "--resamples", "0", "--json")
     for profile in ((), ("--profile", "paper")):
         done = command_line(*arguments, "--methods", "direct", *profile)
         assert done.code == 0, done.err
@@ -120,7 +126,7 @@ def test_profile_lies_apart_and_counts_as_like_the_paper(command_line, data, jud
     ],
 )
 def test_wrong_words_are_refused_before_anything_runs(command_line, data, arguments, said):
-    done = command_line("reproduce", *arguments, "--data", data)
+    done = command_line(*arguments, "--data", data)
     assert done.code in (1, 2)
     assert said in " ".join(done.err.split())
     assert not (command_line.folder / "reproduction").exists()

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.paper.methods import Choices, agents, studies
+from benchmarks.paper.published import mark, published_rows
+from benchmarks.paper.reproduce import ReproductionRequest, StudyResult, hardware, reproduce
+from benchmarks.paper.sets import Selection, find_sets, read_only
 from scipy import optimize, special, stats
 
 from agenticiqa.batch.engines.base import ThreadEngine
 from agenticiqa.batch.runner import StopSwitch
 from agenticiqa.errors import OutputError
 from agenticiqa.research.datasets.folder import DatasetError
-from agenticiqa.research.reproduction.methods import Choices, agents, studies
-from agenticiqa.research.reproduction.published import mark, published_rows
-from agenticiqa.research.reproduction.reproduce import ReproductionRequest, StudyResult, hardware, reproduce
-from agenticiqa.research.reproduction.sets import Selection, find_sets, read_only
 from agenticiqa.research.results import EvaluationError
 from support.paper_data import make_paper_data
 

@@ -7,10 +7,9 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-
-from agenticiqa.research.distortions import corruptions, filters
-from agenticiqa.research.distortions.filters import Pixels, from_bytes, to_bytes
-from agenticiqa.research.distortions.protocol import DISTORTIONS, DistortionError, find
+from training.distortions import corruptions, filters
+from training.distortions.filters import Pixels, from_bytes, to_bytes
+from training.distortions.protocol import DISTORTIONS, DistortionError, find
 
 Change = Callable[[Pixels, float, np.random.Generator], Pixels]
 Picture = TypeVar("Picture", npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float64])

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
+from benchmarks.paper.sets import JudgedSet
+
 from agenticiqa.batch.preparing import BatchRequest
-from agenticiqa.research.reproduction.sets import JudgedSet
 from agenticiqa.research.results import EvaluationError
 from agenticiqa.state import PARTS, Part
 from agenticiqa.tools.catalogue import load_catalogue

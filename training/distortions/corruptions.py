@@ -11,9 +11,8 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 from PIL import Image, features
 from scipy.fft import dct
-
-from agenticiqa.research.distortions.filters import Pixels, from_bytes, from_ycbcr, to_bytes, to_ycbcr
-from agenticiqa.research.distortions.protocol import DistortionError
+from training.distortions.filters import Pixels, from_bytes, from_ycbcr, to_bytes, to_ycbcr
+from training.distortions.protocol import DistortionError
 
 
 def jpeg(rgb: Pixels, quality: float, _rng: np.random.Generator) -> Pixels:

@@ -1,4 +1,7 @@
-"""``agenticiqa reproduce``: the paper's tables in one command."""
+"""The paper's tables in one command, from a checkout of the repository.
+
+PYTHONPATH=src:. python -m benchmarks.paper ratings --data /data --models embedded
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,26 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from benchmarks.paper.methods import KINDS, Choices, studies
+from benchmarks.paper.reproduce import ReproductionRequest
+from benchmarks.paper.reproduce import reproduce as run
+from benchmarks.paper.running import Conditions, forecast
+from benchmarks.paper.sets import Selection, find_sets, read_only
+from benchmarks.paper.tables import brief
 
+from agenticiqa.batch.preparing import BatchRequest
+from agenticiqa.batch.rate_limits import RateLimits, parse_limit
+from agenticiqa.batch.runner import StopSwitch
 from agenticiqa.cli import options
 from agenticiqa.cli.batch import watched
+from agenticiqa.cli.main import main
 from agenticiqa.cli.options import finite
 from agenticiqa.cli.results import show
 from agenticiqa.cli.terminal import ExitCode, print_json, print_message
-
-if TYPE_CHECKING:
-    from agenticiqa.research.reproduction.methods import Choices
-    from agenticiqa.research.reproduction.reproduce import ReproductionRequest
+from agenticiqa.research.tables import UNDEFINED, Table
 
 FROM_CACHE = "Calls that several methods have in common are made once: the real figures are lower."
 
@@ -75,12 +85,6 @@ def reproduce(
     The same command again goes on where it was stopped or killed. Exit code 0 when every row is complete, 2 when some
     are, 1 when none is, 130 after Ctrl-C.
     """
-    from agenticiqa.batch.preparing import BatchRequest
-    from agenticiqa.batch.rate_limits import RateLimits, parse_limit
-    from agenticiqa.research.reproduction.methods import studies
-    from agenticiqa.research.reproduction.reproduce import ReproductionRequest
-    from agenticiqa.research.reproduction.running import Conditions
-    from agenticiqa.research.reproduction.sets import Selection, find_sets, read_only
 
     options.choose_one(dry_run=dry_run, no_run=no_run)
     sets = find_sets(data, options.listed(datasets), Selection(max_samples, blind, partial), read_only(only or ()))
@@ -90,7 +94,7 @@ def reproduce(
     order = ReproductionRequest(
         studies=studies(table, sets, choices),
         output=output,
-        command=shlex.join(["agenticiqa", *sys.argv[1:]]),
+        command=shlex.join(["python", "-m", "benchmarks.paper", *sys.argv[1:]]),
         conditions=Conditions(
             request=BatchRequest(
                 config=config, max_replan=max_replan, profile=profile, timeout_s=timeout, memory=memory
@@ -106,7 +110,6 @@ def reproduce(
 
 
 def _choices(models: str, methods: str, tools: str | None) -> Choices:
-    from agenticiqa.research.reproduction.methods import KINDS, Choices
 
     kinds = tuple(options.listed(methods))
     if not kinds or not {*kinds} <= {*KINDS}:
@@ -117,9 +120,6 @@ def _choices(models: str, methods: str, tools: str | None) -> Choices:
 
 
 def _run(order: ReproductionRequest, *, json_output: bool) -> int:
-    from agenticiqa.batch.runner import StopSwitch
-    from agenticiqa.research.reproduction.reproduce import reproduce as run
-    from agenticiqa.research.reproduction.tables import brief
 
     stop = StopSwitch()
     with watched(stop) as progress:
@@ -147,8 +147,6 @@ def _run(order: ReproductionRequest, *, json_output: bool) -> int:
 
 def _dry_run(order: ReproductionRequest, *, json_output: bool) -> int:
     """Tell what is left to do and what it would cost."""
-    from agenticiqa.research.reproduction.running import forecast
-    from agenticiqa.research.tables import UNDEFINED, Table
 
     found = forecast(order.cells, order.conditions)
     runs = [each for each in found if each.estimate]
@@ -196,3 +194,9 @@ def _dry_run(order: ReproductionRequest, *, json_output: bool) -> int:
 
 def _range(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"
+
+
+if __name__ == "__main__":
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command()(reproduce)
+    main(app)

@@ -8,9 +8,10 @@ distorted IQA database, QoMEX, 2019. The opinions are means over 81 photographs 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from agenticiqa._data import read_data
+from agenticiqa._data import parse_yaml
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.vocabulary import plain_words
 
@@ -80,7 +81,8 @@ def _distortion(row: dict[str, Any]) -> Distortion:
     return Distortion(**fields)
 
 
-PROTOCOL: tuple[Distortion, ...] = tuple(map(_distortion, read_data("research/distortions/protocol.yaml")))
+_FILE = Path(__file__).with_name("protocol.yaml")
+PROTOCOL: tuple[Distortion, ...] = tuple(map(_distortion, parse_yaml(_FILE.read_text(encoding="utf-8"))))
 DISTORTIONS: dict[str, Distortion] = {distortion.name: distortion for distortion in PROTOCOL}
 _BY_WORD = {plain_words(word): each for each in PROTOCOL for word in (each.name, each.title, *each.aliases)}
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "datasets"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "research/datasets"))
 
 import layouts
+from benchmarks.paper.methods import Choices, studies
+from benchmarks.paper.reproduce import ReproductionRequest, reproduce
+from benchmarks.paper.sets import Selection, find_sets
 
 from agenticiqa.batch.engines.base import ThreadEngine
-from agenticiqa.research.reproduction.methods import Choices, studies
-from agenticiqa.research.reproduction.reproduce import ReproductionRequest, reproduce
-from agenticiqa.research.reproduction.sets import Selection, find_sets
 from support.paper_data import picture
 
 pytestmark = pytest.mark.usefixtures("isolated")

@@ -6,9 +6,9 @@ import importlib.util
 import json
 from pathlib import Path
 
-from agenticiqa.research.reproduction.sets import Selection, find_sets, read_only
+from benchmarks.paper.sets import Selection, find_sets, read_only
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "benchmarks/pages/results_page.py"
 
 
@@ -58,4 +58,4 @@ def test_sets_are_laid_out_and_only_held_out_pictures_count(tmp_path):
 def test_the_page_names_a_command_for_every_table_that_is_not_here():
     text = script().missing()
     for table in ("ratings", "eval", "qbench", "ablations"):
-        assert f"agenticiqa reproduce {table} --data" in text
+        assert f"python -m benchmarks.paper {table} --data" in text

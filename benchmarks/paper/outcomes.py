@@ -9,9 +9,10 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any
 
+from benchmarks.paper.methods import Cell
+from benchmarks.paper.running import CellState
+
 from agenticiqa.research.agreement import Agreement, FigureSettings, agreement, compare, grouped
-from agenticiqa.research.reproduction.methods import Cell
-from agenticiqa.research.reproduction.running import CellState
 from agenticiqa.research.results import (
     FUSED,
     RAW_PREFIX,
