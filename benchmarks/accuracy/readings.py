@@ -1,7 +1,7 @@
 """How often each reading of the embedded backend is right, on pictures whose truth is known.
 
-    python benchmarks/accuracy/readings.py                     drawn scenes alone
-    python benchmarks/accuracy/readings.py --data FOLDER       photographs too: FOLDER/photos, FOLDER/real_flaws
+    PYTHONPATH=. python benchmarks/accuracy/readings.py               drawn scenes alone
+    PYTHONPATH=. python benchmarks/accuracy/readings.py --data FOLDER   photographs too: photos/ and real_flaws/ there
 
 Truth comes from drawing (symmetry, repetition, colours, positions, horizons, text), from what was done to photographs
 of the test part (``training/embedded/splits.json``: mirrored, tiled, smeared, darkened, enlarged …), and from labels

@@ -6,7 +6,6 @@ import os
 import runpy
 import subprocess
 import sys
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,10 +63,8 @@ class CommandLine:
         if self.module is None:
             main()
             return
-        with warnings.catch_warnings():
-            # The test may have imported the module itself.
-            warnings.simplefilter("ignore", RuntimeWarning)
-            runpy.run_module(self.module, run_name="__main__")
+        place = ROOT.joinpath(*self.module.split("."))
+        runpy.run_path(str(place / "__main__.py" if place.is_dir() else place.with_suffix(".py")), run_name="__main__")
 
     def start(self, *arguments: str | Path, **options: Any) -> subprocess.Popen[str]:
         """The installed command, or the module, started."""

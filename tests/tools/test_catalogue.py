@@ -8,11 +8,12 @@ from typing import get_args
 
 import pytest
 from training.distortions import PROTOCOL
+from training.recalibrate import save_calibrations
 
 from agenticiqa.errors import ToolError, ToolUnavailableError
 from agenticiqa.runtime.config import ToolSettings, load_settings
 from agenticiqa.tools import catalogue, pyiqa_adapter
-from agenticiqa.tools.calibration import load_calibrations, save_calibrations
+from agenticiqa.tools.calibration import load_calibrations
 from agenticiqa.tools.catalogue import Provider, Purpose, availability, default_tools, fetch, load_catalogue
 from agenticiqa.tools.metrics import METRICS, Metric, MetricSpec
 from agenticiqa.tools.registry import Tool, ToolRegistry, build_registry, default_registry
