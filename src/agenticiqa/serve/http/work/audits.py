@@ -1,4 +1,4 @@
-"""Batches and audits: many pictures of one request, put into the upload store and worked through.
+"""Audits: many pictures of one request, put into the upload store and looked through.
 
 They have their own worker beside those of single runs, so that they slow those down but never keep them waiting for
 their end.
@@ -6,7 +6,6 @@ their end.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
@@ -19,24 +18,19 @@ from fastapi import Request
 from starlette.datastructures import UploadFile
 
 from agenticiqa.auditing.running import AuditRequest, run_audit
-from agenticiqa.batch.engines.base import ThreadEngine
-from agenticiqa.batch.manifest import open_manifest
-from agenticiqa.batch.runner import Batch, StopSwitch, Tally
-from agenticiqa.batch.work import BatchJob, backends_of
+from agenticiqa.batch.runner import StopSwitch, Tally
 from agenticiqa.reports.contact_sheet.page import SheetLinks, SheetPicture, write_contact_sheet
 from agenticiqa.runtime.files import make_private_folder, write_atomic
 from agenticiqa.runtime.stopping import Cancelled
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.store.job_record import JobOutcome
 from agenticiqa.serve.http.store.uploads import StoredPicture
-from agenticiqa.serve.http.wire import BatchBody
-from agenticiqa.serve.http.work.intake import MAX_FIELDS, Earlier, RequestReader, body_faults, body_kind, display_name
+from agenticiqa.serve.http.work.intake import MAX_FIELDS, RequestReader, body_faults, body_kind, display_name
 from agenticiqa.serve.http.work.jobs import ServiceJob
 from agenticiqa.serve.http.work.pipeline_work import Pipeline, presentable, without_record
 
-MAX_SAMPLES_BYTES = 8 * 1024 * 1024
 Samples = dict[str, dict[str, StoredPicture]]
-"""By the id of each sample: its pictures, as ``image`` and ``reference``."""
+"""By its path on the sheet: the picture of each sample, as ``image``."""
 
 
 def _progress_of(job: ServiceJob, stop: StopSwitch) -> Callable[[Tally], None]:
@@ -55,104 +49,8 @@ def _progress_of(job: ServiceJob, stop: StopSwitch) -> Callable[[Tally], None]:
     return progress
 
 
-# --- batches ---
-
-
-async def read_batch(request: Request, reader: RequestReader, earlier: Earlier) -> tuple[BatchBody, Samples]:
-    """JSON, or a form whose field ``batch`` holds the same JSON and whose ``files`` are the uploads it names."""
-    most = reader.settings.max_batch_samples
-    files: dict[str, UploadFile] = {}
-    with body_faults():
-        try:
-            text: Any
-            if body_kind(request) == "json":
-                text = await request.body()
-            else:
-                form = await request.form(max_files=2 * most, max_fields=MAX_FIELDS, max_part_size=MAX_SAMPLES_BYTES)
-                files = {file.filename or "": file for file in form.getlist("files") if isinstance(file, UploadFile)}
-                text = form.get("batch")
-                if not isinstance(text, str):
-                    raise ServiceError(422, "invalid_request", "batch: the samples are needed, as JSON.")
-            body = await asyncio.to_thread(BatchBody.model_validate_json, text, strict=True)
-            if len(body.samples) > most:
-                raise ServiceError(422, "too_many_samples", f"samples: this server takes {most} at a time.")
-            return body, await _stored_samples(body, files, reader, earlier)
-        finally:
-            await request.close()
-
-
-async def _stored_samples(
-    body: BatchBody, files: Mapping[str, UploadFile], reader: RequestReader, earlier: Earlier
-) -> Samples:
-    found: Samples = {}
-    for place, sample in enumerate(body.samples):
-        pictures = found[sample.sample_id] = {}
-        for name, source in (("image", sample.image), ("reference", sample.reference)):
-            where = f"samples.{place}.{name}"
-            if source is None:
-                continue
-            if source.upload is None:
-                given = await asyncio.to_thread(reader.bytes_of, where, source, earlier)
-            elif source.upload in files:
-                await files[source.upload].seek(0)
-                given = display_name(source.upload), await files[source.upload].read()
-            else:
-                raise ServiceError(422, "invalid_request", f"{where}: no file of this name was sent.")
-            pictures[name] = await asyncio.to_thread(reader.store, *given)
-    return found
-
-
-def run_batch(job: ServiceJob, pipeline: Pipeline, body: BatchBody, samples: Samples, output: Path) -> JobOutcome:
-    """Work through a batch inside the batch worker's thread; results are kept as they come."""
-    # Samples are not recorded one by one: a batch has its results file.
-    settings = without_record(pipeline.settings_for(body.backend))
-    tools = dict.fromkeys(pipeline.assessor().tools.find(name).name for name in body.tools or ())
-    choices = {} if tools else backends_of(settings)
-    batch_job = BatchJob(settings, choices, tools=tuple(tools), query=body.query, align=body.align)
-    stop = StopSwitch()
-    make_private_folder(output.parent)
-    manifest = output.with_suffix(".manifest.jsonl")
-    rows = []
-    for sample in body.samples:
-        paths = {f"{name}_path": str(picture.path) for name, picture in samples[sample.sample_id].items()}
-        rows.append({**sample.model_dump(exclude={"image", "reference"}, exclude_none=True), **paths})
-    write_atomic(manifest, "".join(json.dumps(row) + "\n" for row in rows))
-    summary = Batch(
-        manifest=open_manifest(str(manifest)),
-        job=batch_job,
-        output=output,
-        make_engine=lambda: ThreadEngine(batch_job, 1),
-        on_progress=_progress_of(job, stop),
-        stop=stop,
-    ).run()
-    if job.stop_reason is not None:
-        raise Cancelled
-    shown = {key: value for key, value in summary.as_dict().items() if key not in ("output", "exit_code", "stopped")}
-    failed = summary.failed == summary.total
-    return JobOutcome("error" if failed else "partial" if summary.failed else "ok", shown)
-
-
-def public_lines(output: Path, request: Mapping[str, Any]) -> Iterator[str]:
-    """The results so far, one JSON object per line, under the names that the pictures were sent with."""
-    names = {
-        sample_id: {entry["file"]: entry["name"] for entry in pictures.values()}
-        for sample_id, pictures in request.get("sample_pictures", {}).items()
-    }
-    if not output.is_file():
-        return
-    with output.open(encoding="utf-8") as file:
-        for line in file:
-            if not line.endswith("\n"):
-                # Being written at this moment.
-                return
-            result = json.loads(line)
-            yield json.dumps(presentable(result, names.get(result["sample_id"], {})), ensure_ascii=False) + "\n"
-
-
-# --- audits ---
-
 DEEPEST = 8
-# An audit's files, beside where a batch has its results. All but the pictures and records stay until it is forgotten.
+# An audit's files. All but the pictures and records stay until it is forgotten.
 ROWS = ".rows.jsonl"
 SHEET = ".sheet.html"
 RECORDS = ".records.jsonl"
