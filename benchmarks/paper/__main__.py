@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from benchmarks.datasets.options import BlindOption, DrawnSamplesOption, PartialOption
 from benchmarks.paper.methods import KINDS, Choices, studies
 from benchmarks.paper.reproduce import ReproductionRequest
 from benchmarks.paper.reproduce import reproduce as run
@@ -57,13 +58,13 @@ def reproduce(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for tables and results; what is done there is kept.")
     ] = Path("reproduction"),
-    max_samples: options.DrawnSamplesOption = None,
+    max_samples: DrawnSamplesOption = None,
     only: Annotated[
         list[str] | None,
         typer.Option(help="File with the pictures or sample ids that count; or NAME=FILE, several times."),
     ] = None,
-    blind: options.BlindOption = False,
-    partial: options.PartialOption = False,
+    blind: BlindOption = False,
+    partial: PartialOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what is left to do and what it would cost.")] = False,
     no_run: Annotated[bool, typer.Option("--no-run", help="Make the tables of what is stored, ask nothing.")] = False,
     budget_usd: Annotated[

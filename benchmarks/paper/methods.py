@@ -169,7 +169,7 @@ def studies(name: str, sets: Sequence[JudgedSet], choices: Choices) -> list[Stud
     if not usable:
         raise EvaluationError(
             f"The table {name} needs {NEEDS[wanted[0]]}, and none is here.",
-            hint="--data names the folder that holds them; `agenticiqa datasets list` names all that can be read.",
+            hint="--data names the folder that holds them; `python -m benchmarks.datasets list` names all.",
         )
     return usable
 

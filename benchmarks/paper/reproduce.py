@@ -12,6 +12,7 @@ from importlib import metadata as package_metadata
 from pathlib import Path
 from typing import Any
 
+from benchmarks.datasets.checking import Check
 from benchmarks.paper.methods import Cell, Study
 from benchmarks.paper.outcomes import Outcome, outcome
 from benchmarks.paper.running import (
@@ -26,7 +27,6 @@ from benchmarks.paper.tables import StudyTable
 
 from agenticiqa.batch.runner import ProgressListener, StopSwitch
 from agenticiqa.errors import OutputError
-from agenticiqa.research.datasets.checking import Check
 from agenticiqa.research.tables import Table
 from agenticiqa.runtime.files import write_atomic
 from agenticiqa.runtime.logs import markdown_text

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agenticiqa.research.datasets.catalogue import ALL, find, known
-from agenticiqa.research.datasets.checking import Check, DatasetReading, write_manifest
-from agenticiqa.research.datasets.folder import Dataset, DatasetError
+from benchmarks.datasets.catalogue import ALL, find, known
+from benchmarks.datasets.checking import Check, DatasetReading, write_manifest
+from benchmarks.datasets.folder import Dataset, DatasetError
 
 PAPER_SETS = ("tid2013", "bid", "agiqa-3k", "agenticiqa-eval", "llvisionqa")
 """The sets that the paper reports, in its order; others that are there follow."""

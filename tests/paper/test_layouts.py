@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "research/datasets"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "public_sets"))
 
 import layouts
 from benchmarks.paper.methods import Choices, studies

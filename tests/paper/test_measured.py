@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.datasets.folder import DatasetError
 from benchmarks.paper.methods import Choices, agents, studies
 from benchmarks.paper.published import mark, published_rows
 from benchmarks.paper.reproduce import ReproductionRequest, StudyResult, hardware, reproduce
@@ -18,7 +19,6 @@ from scipy import optimize, special, stats
 from agenticiqa.batch.engines.base import ThreadEngine
 from agenticiqa.batch.runner import StopSwitch
 from agenticiqa.errors import OutputError
-from agenticiqa.research.datasets.folder import DatasetError
 from agenticiqa.research.results import EvaluationError
 from support.paper_data import make_paper_data
 

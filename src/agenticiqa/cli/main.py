@@ -37,7 +37,6 @@ COMMANDS = {
     "tools": "tools:app",
     "graph": "setup:graph_app",
     "runs": "runs:app",
-    "datasets": "datasets:app",
     "backends": "setup:app",
     "config": "setup:config_app",
     "serve": "serve:app",

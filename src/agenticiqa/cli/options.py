@@ -117,11 +117,6 @@ TimeoutOption = Annotated[
 ]
 RpmOption = Annotated[str | None, typer.Option("--rpm", help="Requests per minute: 500, or openai=500,anthropic=50.")]
 TpmOption = Annotated[str | None, typer.Option("--tpm", help="Tokens per minute, written likewise.")]
-BlindOption = Annotated[bool, typer.Option("--blind", help="Judge pictures without their references.")]
-PartialOption = Annotated[bool, typer.Option("--partial", help="Go on although pictures are missing.")]
-DrawnSamplesOption = Annotated[
-    int | None, typer.Option("--max-samples", min=1, help="Draw this many of a set, the same ones every time.")
-]
 ResultsArgument = Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.")]
 ScoreOption = Annotated[
     str,

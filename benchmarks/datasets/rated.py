@@ -8,9 +8,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from agenticiqa._data import read_data
-from agenticiqa.batch.sample import Sample
-from agenticiqa.research.datasets.folder import (
+from benchmarks.datasets.folder import (
     DatasetFolder,
     Reader,
     column_key,
@@ -23,7 +21,10 @@ from agenticiqa.research.datasets.folder import (
     text_lines,
 )
 
-_LAYOUTS: dict[str, Any] = read_data("research/datasets/layouts.yaml")
+from agenticiqa._data import parse_yaml
+from agenticiqa.batch.sample import Sample
+
+_LAYOUTS: dict[str, Any] = parse_yaml(Path(__file__).with_name("layouts.yaml").read_text(encoding="utf-8"))
 
 # --- one table of labels, a row for each picture ----------------------------------------------------------
 

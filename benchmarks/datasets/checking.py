@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
+from benchmarks.datasets.folder import Dataset, DatasetError, DatasetFolder
+
 from agenticiqa.batch.sample import Sample
-from agenticiqa.research.datasets.folder import Dataset, DatasetError, DatasetFolder
 from agenticiqa.runtime.files import atomic_file
 
 NAMED_AT_MOST = 5
@@ -130,7 +131,7 @@ def write_manifest(
         if only is not None and not written:
             raise DatasetError(
                 f"None of the {len(only)} names to keep is a picture or a sample of {dataset.title}.",
-                hint="Give one per line: a picture's file name, or a sample_id of `agenticiqa datasets manifest`.",
+                hint="Give one per line: a picture's file name, or a sample_id of the manifest.",
             )
     return reading.check
 
@@ -146,7 +147,7 @@ def _drawn(samples: Iterable[Sample], count: int | None) -> Iterable[Sample]:
     """All samples, or a simple random draw of ``count`` that needs no more memory than it returns."""
     if count is None:
         return samples
-    chance = random.Random(DRAW_SEED)  # noqa: S311 - the same draw every time is the point
+    chance = random.Random(DRAW_SEED)
     kept: list[tuple[int, Sample]] = []
     for place, sample in enumerate(samples):
         if len(kept) < count:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.datasets.folder import DatasetFolder, Reader, first_key, joined, json_records
+
 from agenticiqa.answers import lettered, parse_choice
 from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import QueryError
-from agenticiqa.research.datasets.folder import DatasetFolder, Reader, first_key, joined, json_records
 
 # --- Q-Bench LLVisionQA ----------------------------------------------------------------------------------
 

@@ -10,10 +10,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import layouts
-
-from agenticiqa.research.datasets.catalogue import ALL, find
-from agenticiqa.research.datasets.checking import DatasetReading, check_folder
-from agenticiqa.research.datasets.folder import DatasetError
+from benchmarks.datasets.catalogue import ALL, find
+from benchmarks.datasets.checking import DatasetReading, check_folder
+from benchmarks.datasets.folder import DatasetError
 
 
 def read(name: str, root: Path, subset: str | None = None) -> list:

@@ -1,23 +1,31 @@
-"""``agenticiqa datasets``: public quality datasets as manifests."""
+"""Public quality datasets as manifests for `agenticiqa batch`, from a checkout of the repository.
+
+PYTHONPATH=src:. python -m benchmarks.datasets manifest kadid10k /data/kadid10k --output kadid.jsonl
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from benchmarks.datasets.catalogue import ALL, find
+from benchmarks.datasets.checking import Check, check_folder, write_manifest
+from benchmarks.datasets.options import BlindOption, DrawnSamplesOption, PartialOption
+from rich.box import SIMPLE_HEAD
 
 from agenticiqa.cli import options
+from agenticiqa.cli.main import main
 from agenticiqa.cli.terminal import ExitCode, error_console, output_console, print_json, print_lines, print_table
 
-if TYPE_CHECKING:
-    from agenticiqa.research.datasets.checking import Check
-
-app = typer.Typer(help="Read public quality datasets as their authors publish them.", no_args_is_help=True)
-NameArgument = Annotated[
-    str, typer.Argument(metavar="NAME", help="A name of `agenticiqa datasets list`.", show_default=False)
-]
+app = typer.Typer(
+    help="Read public quality datasets as their authors publish them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="A name of `list`.", show_default=False)]
 FolderArgument = Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the dataset lies.", show_default=False)]
 SubsetOption = Annotated[str | None, typer.Option("--subset", help="A part of the set; `info` names them.")]
 NAMED_AT_MOST = 20
@@ -26,9 +34,6 @@ NAMED_AT_MOST = 20
 @app.command("list")
 def list_datasets(json_output: options.JsonOption = False) -> None:
     """List the datasets that can be read."""
-    from rich.box import SIMPLE_HEAD
-
-    from agenticiqa.research.datasets.catalogue import ALL
 
     if json_output:
         print_json([dataset.as_dict() for dataset in ALL])
@@ -37,14 +42,12 @@ def list_datasets(json_output: options.JsonOption = False) -> None:
     print_table(("Name", "Dataset", "Kind", "Samples"), rows, box=SIMPLE_HEAD, pad_edge=False)
     parts = [f"{each.name} ({', '.join(each.counts)})" for each in ALL if len(each.counts) > 1]
     output_console().print(f"In parts (--subset): {'; '.join(parts)}.", highlight=False)
-    print_lines(["`agenticiqa datasets info NAME` tells layout, scale and source."])
+    print_lines(["`info NAME` tells layout, scale and source."])
 
 
 @app.command()
 def info(name: NameArgument, json_output: options.JsonOption = False) -> None:
     """Show a dataset's layout, scale and source."""
-    from agenticiqa.research.datasets.catalogue import find
-
     dataset = find(name)
     if json_output:
         print_json(dataset.as_dict())
@@ -70,16 +73,13 @@ def manifest(
         "manifest.jsonl"
     ),
     subset: SubsetOption = None,
-    partial: options.PartialOption = False,
-    max_samples: options.DrawnSamplesOption = None,
-    blind: options.BlindOption = False,
+    partial: PartialOption = False,
+    max_samples: DrawnSamplesOption = None,
+    blind: BlindOption = False,
     overwrite: options.OverwriteOption = False,
     json_output: options.JsonOption = False,
 ) -> None:
     """Write a dataset as a manifest for `agenticiqa batch`: opinions with higher meaning better."""
-    from agenticiqa.research.datasets.catalogue import find
-    from agenticiqa.research.datasets.checking import write_manifest
-
     dataset = find(name)
     options.check_outputs(output, inputs=_files_of_dataset(folder, output), overwrite=overwrite)
     check = _with_progress(
@@ -116,9 +116,6 @@ def check(
 
     Exit code 0 when it is complete, 1 when something is missing, empty or there twice.
     """
-    from agenticiqa.research.datasets.catalogue import find
-    from agenticiqa.research.datasets.checking import check_folder
-
     dataset = find(name)
     found = _with_progress(lambda report: check_folder(dataset, folder, subset, report))
     if json_output:
@@ -149,3 +146,7 @@ def _show(check: Check) -> None:
         if len(names) > NAMED_AT_MOST:
             lines.append(f"{label}: {len(names) - NAMED_AT_MOST} more (--json names all)")
     print_lines(lines)
+
+
+if __name__ == "__main__":
+    main(app)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from agenticiqa._data import read_data
-from agenticiqa.research.datasets import questions, rated
-from agenticiqa.research.datasets.folder import Dataset, DatasetError
+from pathlib import Path
+
+from benchmarks.datasets import questions, rated
+from benchmarks.datasets.folder import Dataset, DatasetError
+
+from agenticiqa._data import parse_yaml
 from agenticiqa.vocabulary import letters_and_digits
 
 _READERS = {**rated.READERS, **questions.READERS}
 ALL: tuple[Dataset, ...] = tuple(
     Dataset(name=name, read=_READERS[name], **about)
-    for name, about in read_data("research/datasets/datasets.yaml").items()
+    for name, about in parse_yaml(Path(__file__).with_name("datasets.yaml").read_text(encoding="utf-8")).items()
 )
 
 

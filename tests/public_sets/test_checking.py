@@ -11,10 +11,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import layouts
-
-from agenticiqa.research.datasets.catalogue import find
-from agenticiqa.research.datasets.checking import check_folder, write_manifest
-from agenticiqa.research.datasets.folder import DatasetError, DatasetFolder
+from benchmarks.datasets.catalogue import find
+from benchmarks.datasets.checking import check_folder, write_manifest
+from benchmarks.datasets.folder import DatasetError, DatasetFolder
 
 KADID = find("kadid")
 
