@@ -316,6 +316,17 @@ def _slopes(parameters: Floats, u: Floats, _: Floats) -> Floats:
 # --- The command ---
 
 
+def numbers(option: str, text: str, example: str) -> list[float]:
+    """Finite numbers with commas between them, as many as in the example."""
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if len(found) != len(example.split(",")) or not all(map(math.isfinite, found)):
+        raise typer.BadParameter(f"{option} takes numbers with commas between them, for example {example}.")
+    return found
+
+
 def calibrate(
     data: Annotated[
         Path, typer.Option("--data", help="CSV with columns image, score and, for tools that compare, reference.")
@@ -338,7 +349,7 @@ def calibrate(
     """
     settings = load_settings(config)
     chosen = default_registry(settings.pipeline.tools).find(tool)
-    low, high = options.numbers("--scale", scale, "0,100")
+    low, high = numbers("--scale", scale, "0,100")
     if not low < high:
         raise typer.BadParameter("--scale needs its lower end first; use --lower-is-better for the direction.")
     ends = Scale(high, low) if lower_is_better else Scale(low, high)

@@ -50,7 +50,6 @@ def test_evaluate_answers(run, folder):
     ("arguments", "code"),
     [
         (["--json", "--markdown"], 2),
-        (["--score", "raw:PSNR", "--failed-as-worst"], 2),
         (["--by", "nothing"], 1),
         (["--truth", "nothing"], 1),
     ],

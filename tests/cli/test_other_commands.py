@@ -1,4 +1,4 @@
-"""Everything beside ``assess``: runs, backends, config, doctor, graph, tools, measure, distort."""
+"""Everything beside ``assess``: runs, backends, config, doctor, graph, tools, measure."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 import typer
 from langchain_core.runnables import RunnableConfig
+from training.recalibrate import numbers
 
 from agenticiqa.answers import lettered, parse_choice, parse_level, split_question
 from agenticiqa.batch.manifest import open_manifest
@@ -399,7 +400,7 @@ def tuning_data(
 def _ends(scale: str | None) -> tuple[float, float] | None:
     if scale is None:
         return None
-    worst, best = options.numbers("--scale", scale, "0,100")
+    worst, best = numbers("--scale", scale, "0,100")
     if worst == best:
         raise typer.BadParameter("--scale needs two different ends.")
     return worst, best

@@ -39,17 +39,6 @@ def listed(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
-def numbers(option: str, text: str, example: str) -> list[float]:
-    """Finite numbers with commas between them, as many as in the example."""
-    try:
-        found = [float(part) for part in text.split(",")]
-    except ValueError:
-        found = []
-    if len(found) != len(example.split(",")) or not all(map(math.isfinite, found)):
-        raise typer.BadParameter(f"{option} takes numbers with commas between them, for example {example}.")
-    return found
-
-
 def finite(value: float | None) -> float | None:
     """For options that take a number: every comparison with "nan" is false, so that a limit would let all pass."""
     if value is not None and not math.isfinite(value):
