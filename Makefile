@@ -114,8 +114,8 @@ nginx: $(VENV)/.installed-dev $(SERVICE)/.installed
 
 parity: $(PEERS)/.installed
 	PYTHONPATH=src $(PEERS)/bin/python -m pytest tests/parity -o addopts="--import-mode=importlib -ra" -p no:cacheprovider
-	PYTHONPATH=src $(PEERS)/bin/python tests/parity/make_reference_values.py
-	PYTHONPATH=src $(PEERS)/bin/python tests/parity/compare.py
+	PYTHONPATH=src:. $(PEERS)/bin/python tests/parity/make_reference_values.py
+	PYTHONPATH=src:. $(PEERS)/bin/python tests/parity/compare.py
 
 bench: $(VENV)/.installed $(PEERS)/.installed
 	$(BIN)/python benchmarks/speed/pipeline_overhead.py

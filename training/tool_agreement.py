@@ -1,8 +1,8 @@
 """Writes the ``agreement`` lines of the tool catalogue and the table of docs/measuring/tools.md.
 
-``python training/tool_agreement.py PHOTOGRAPHS [COUNT]`` applies the KADID-10k protocol to some photographs of a
-folder (512×384 pixels) and prints, for every calibrated native tool, the Spearman correlation of its values with the
-protocol's mean opinions: over all pictures and by category.
+``PYTHONPATH=. python training/tool_agreement.py PHOTOGRAPHS [COUNT]`` applies the KADID-10k protocol to some
+photographs of a folder (512×384 pixels) and prints, for every calibrated native tool, the Spearman correlation of its
+values with the protocol's mean opinions: over all pictures and by category.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 from scipy.stats import spearmanr
+from training.distortions import LEVELS, PROTOCOL, distort, expected_opinion
 
-from agenticiqa.research.distortions import LEVELS, PROTOCOL, distort, expected_opinion
 from agenticiqa.tools.metrics import Views
 from agenticiqa.tools.registry import OVERALL, Tool, default_registry
 from agenticiqa.vocabulary import CATEGORIES

@@ -1,7 +1,7 @@
 """How often each reading of the embedded backend is right, on pictures whose truth is known.
 
-    python benchmarks/accuracy/readings.py                     drawn scenes alone
-    python benchmarks/accuracy/readings.py --data FOLDER       photographs too: FOLDER/photos, FOLDER/real_flaws
+    PYTHONPATH=. python benchmarks/accuracy/readings.py               drawn scenes alone
+    PYTHONPATH=. python benchmarks/accuracy/readings.py --data FOLDER   photographs too: photos/ and real_flaws/ there
 
 Truth comes from drawing (symmetry, repetition, colours, positions, horizons, text), from what was done to photographs
 of the test part (``training/embedded/splits.json``: mirrored, tiled, smeared, darkened, enlarged …), and from labels
@@ -23,13 +23,13 @@ from pathlib import Path
 import cv2
 import numpy as np
 from PIL import Image
+from training.distortions import distort
 
 from agenticiqa.embedded.answering.chances import claim_chance
 from agenticiqa.embedded.looking import Look, Looker
 from agenticiqa.embedded.properties import properties
 from agenticiqa.embedded.readings.base import PropertyReading, reader_of
 from agenticiqa.pictures.images import Box, load_image
-from agenticiqa.research.distortions import distort
 from agenticiqa.research.statistics import proportion
 from agenticiqa.vision.network import load_vision
 

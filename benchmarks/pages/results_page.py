@@ -3,7 +3,7 @@
     python benchmarks/pages/results_page.py DATA --work FOLDER
 
 DATA holds ``csiq/`` and ``biq2021/`` as training/README.md describes them. They are laid out in FOLDER as their authors
-publish them (links, no copies), then `agenticiqa reproduce` runs; stopped, it goes on. Of BIQ2021 only the pictures
+publish them (links, no copies), then `python -m benchmarks.paper` runs; stopped, it goes on. Of BIQ2021 only pictures
 that training/embedded/splits.json held out for testing count.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +21,6 @@ from agenticiqa.runtime.files import write_atomic
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/evaluating/results.md"
-COMMAND = Path(sys.executable).with_name("agenticiqa")
 MODELS = "embedded,openai.gpt-4o,qwen2.5-vl-local"
 CSIQ_FOLDERS = {"AWGN": "awgn", "BLUR": "blur", "JPEG": "jpeg"}
 INTRODUCTION = """# Results
@@ -114,10 +114,14 @@ def link(target: Path, name: Path) -> None:
 def reproduce(work: Path, arguments: list[str]) -> None:
     """Rows that cannot run here make it end with 2; that is expected."""
     done = subprocess.run(
-        [COMMAND, "reproduce", *arguments, "--json"], cwd=work, stdout=subprocess.DEVNULL, check=False
+        [sys.executable, "-m", "benchmarks.paper", *arguments, "--json"],
+        cwd=work,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
+        stdout=subprocess.DEVNULL,
+        check=False,
     )
     if done.returncode not in (0, 2):
-        sys.exit(f"agenticiqa reproduce {' '.join(arguments)} ended with {done.returncode}")
+        sys.exit(f"benchmarks.paper {' '.join(arguments)} ended with {done.returncode}")
 
 
 def section(file: Path) -> str:
@@ -127,7 +131,7 @@ def section(file: Path) -> str:
 
 def missing() -> str:
     """What needs keys or data that are not here, and the command that makes it."""
-    rows = [f"| {table} | {needs} | `agenticiqa reproduce {command}` |" for table, needs, command in NEEDS]
+    rows = [f"| {table} | {needs} | `python -m benchmarks.paper {command}` |" for table, needs, command in NEEDS]
     head = ["## What is not here", "", "| table | what it needs | the command that makes it |", "|---|---|---|"]
     return "\n".join([*head, *rows, "", "What each costs, `--dry-run` tells.", ""])
 

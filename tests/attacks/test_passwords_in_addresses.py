@@ -55,7 +55,7 @@ def test_a_picture_is_fetched_and_its_password_forgotten(command_line: CommandLi
     assert leaks(done.out, done.err, folders=(home, command_line.folder)) == []
 
 
-@pytest.mark.parametrize("command", ["assess", "measure", "compare", "batch", "distort"])
+@pytest.mark.parametrize("command", ["assess", "measure", "compare", "batch"])
 def test_an_address_that_does_not_answer_is_named_without_its_password(command_line: CommandLine, command: str) -> None:
     words = {"compare": [DEAD, DEAD], "batch": [DEAD, "-o", "r.jsonl"]}.get(command, [DEAD])
     done = command_line(command, *words)

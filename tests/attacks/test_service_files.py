@@ -17,7 +17,7 @@ import pytest
 from agenticiqa.errors import HomeFullError
 from agenticiqa.serve.http.store.job_record import JobOutcome, JobRecord
 from agenticiqa.serve.http.work.jobs import JobQueue
-from support.http_service import PICTURE, REFERENCE, assess, command_serving, encoded, is_problem, wait_until
+from support.http_service import PICTURE, REFERENCE, assess, audit, command_serving, encoded, is_problem, wait_until
 from support.pictures import scene
 
 pytestmark = pytest.mark.hard
@@ -41,12 +41,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[subproce
 def test_everything_the_service_writes_is_private(service: tuple[subprocess.Popen[str], httpx.Client, Path]) -> None:
     _, client, home = service
     assert assess(client, files={"reference": ("r.png", REFERENCE)}).status_code == 200
-    body = {"samples": [{"sample_id": "1", "image": {"example": "dandelion"}}], "tools": ["noise"]}
-    batch = client.post("/v1/batches", json=body).json()
+    batch = audit(client).json()
     wait_until(lambda: client.get(batch["links"]["self"]).json()["status"] == "ok")
     made = [path for path in home.rglob("*") if path.name != "home"]
     names = {path.name for path in made}
-    assert {"service.sqlite", "service.sqlite.lock", f"{batch['id']}.jsonl", f"{batch['id']}.manifest.jsonl"} <= names
+    assert {"service.sqlite", "service.sqlite.lock", f"{batch['id']}.rows.jsonl", f"{batch['id']}.sheet.html"} <= names
     shared = [f"{path} {stat.filemode(path.stat().st_mode)}" for path in made if path.stat().st_mode & 0o077]
     assert shared == []
 
@@ -64,7 +63,7 @@ def test_a_full_disk_is_told_and_gone_when_there_is_room_again(
             assess(client),
             assess(client, params={"async": "true"}),
             client.post("/v1/measure", files=other, data={"tools": "noise"}),
-            client.post("/v1/batches", json={"samples": [{"sample_id": "1", "image": {"example": "dandelion"}}]}),
+            audit(client),
         ]
         for refused in refusals:
             is_problem(refused, 507, "storage_full")

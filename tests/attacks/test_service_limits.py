@@ -160,21 +160,6 @@ def test_measuring_ends_with_its_client_or_its_time(tmp_path: Path, monkeypatch,
         wait_until(lambda: client.get("/readyz").json()["running"] == 0)
 
 
-def test_measuring_ends_with_its_batch(tmp_path: Path, monkeypatch):
-    ended, begun = threading.Event(), threading.Event()
-    registry = endless_tool(ended, begun)
-    for module in ("agenticiqa.api.assessor", "agenticiqa.batch.work"):
-        monkeypatch.setattr(f"{module}.default_registry", lambda _settings: registry)
-    batch = {"samples": [{"sample_id": "1", "image": {"example": "dandelion"}}], "tools": ["endless"]}
-    with serving(tmp_path, ScriptedClient()) as running, running.client() as client:
-        made = client.post("/v1/batches", json=batch).json()
-        assert begun.wait(60)
-        client.post(made["links"]["cancel"])
-        assert ended.wait(20)
-        wait_until(lambda: client.get(made["links"]["self"]).json()["status"] == "cancelled")
-        assert client.get(made["links"]["results"]).text == ""
-
-
 def test_waiting_work_whose_client_left_gives_its_place_back(tmp_path: Path, gate: Gate):
     with serving(tmp_path, ScriptedClient(plan=gate), workers=1, queue=1) as running, running.client() as client:
         assess(client, params={"async": "true"})

@@ -1,76 +1,18 @@
-"""`datasets` and `evaluate` on the command line."""
+"""`evaluate` on the command line."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
-from PIL import Image
 
 from support.result_lines import chosen, scored, write
-
-
-@pytest.fixture
-def kadid(folder):
-    home = folder / "kadid10k"
-    (home / "images").mkdir(parents=True)
-    (home / "dmos.csv").write_text(
-        "dist_img,ref_img,dmos,var\nI01_01_01.png,I01.png,4.57,0.5\nI01_10_05.png,I01.png,1.3,0.4\n"
-    )
-    for name in ("I01.png", "I01_01_01.png", "I01_10_05.png"):
-        Image.new("RGB", (8, 8)).save(home / "images" / name)
-    return home
 
 
 @pytest.fixture
 def results(folder):
     lines = [scored(f"s{i}", i / 4, 1 + (i % 16) / 4, dataset="tid2013", distortion="ab"[i % 2]) for i in range(20)]
     return write(folder / "results.jsonl", [*lines, scored("f", 4.0, None, "error", dataset="tid2013")])
-
-
-def test_list_names_all(run):
-    assert {entry["name"] for entry in run("datasets", "list", "--json").json} >= {"tid2013", "cidiq", "llvisionqa"}
-    assert "KonIQ-10k" in run("datasets", "list").out
-
-
-def test_info_tells_layout_and_source(run):
-    shown = run("datasets", "info", "TID2013")
-    assert shown.code == 0
-    assert "mos_with_names.txt" in shown.out
-    assert run("datasets", "info", "tid2013", "--json").json["counts"] == {"all": 3000}
-
-
-def test_an_unknown_dataset(run):
-    done = run("datasets", "info", "nothing")
-    assert (done.code, "Known: tid2013" in done.err) == (1, True)
-
-
-def test_check_counts_and_names(run, kadid):
-    (kadid / "images/I01_10_05.png").unlink()
-    done = run("datasets", "check", "kadid10k", str(kadid))
-    assert done.code == 1
-    assert "official: 10125" in done.out
-    assert "Missing: images/I01_10_05.png" in done.out
-
-
-def test_manifest_is_written(run, kadid, folder):
-    done = run("datasets", "manifest", "kadid10k", str(kadid), "-o", "m.jsonl")
-    assert done.code == 0
-    rows = [json.loads(line) for line in (folder / "m.jsonl").read_text().splitlines()]
-    assert [row["distortion"] for row in rows] == ["gaussian_blur", "jpeg"]
-    assert "2 samples written" in done.out
-    drawn = run("datasets", "manifest", "kadid10k", str(kadid), "-o", "one.jsonl", "--max-samples", "1", "--json").json
-    assert (drawn["present"], drawn["written"]) == (2, 1)
-
-
-def test_manifest_of_a_gap_is_refused(run, kadid, folder):
-    (kadid / "images/I01_10_05.png").unlink()
-    done = run("datasets", "manifest", "kadid10k", str(kadid), "-o", "m.jsonl")
-    assert (done.code, (folder / "m.jsonl").exists()) == (1, False)
-    assert "--partial" in done.err
-    assert (
-        run("datasets", "manifest", "kadid10k", str(kadid), "-o", "m.jsonl", "--partial", "--json").json["present"] == 1
-    )
 
 
 def test_evaluate_shows_failures_and_figures(run, results):
@@ -108,7 +50,6 @@ def test_evaluate_answers(run, folder):
     ("arguments", "code"),
     [
         (["--json", "--markdown"], 2),
-        (["--score", "raw:PSNR", "--failed-as-worst"], 2),
         (["--by", "nothing"], 1),
         (["--truth", "nothing"], 1),
     ],

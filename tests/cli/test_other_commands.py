@@ -1,4 +1,4 @@
-"""Everything beside ``assess``: runs, backends, config, doctor, graph, tools, measure, distort."""
+"""Everything beside ``assess``: runs, backends, config, doctor, graph, tools, measure."""
 
 from __future__ import annotations
 
@@ -34,12 +34,10 @@ def test_lists_can_be_read_at_eighty_columns(run, model, pictures, monkeypatch: 
     assert run_id in listed
     assert Path(pictures[0]).name[:10] in listed
     assert "Rate the perc" in listed
-    datasets = run("datasets", "list").out
-    assert {"agenticiqa-eval", "koniq10k", "10,073", "questions"} <= set(datasets.split())
     diagnosis = run("doctor").out
-    for text in (listed, datasets, diagnosis):
+    for text in (listed, diagnosis):
         assert max(map(len, text.splitlines())) <= 80
-    assert "…" not in datasets + diagnosis, "broken over lines, not cut"
+    assert "…" not in diagnosis, "broken over lines, not cut"
 
 
 def test_unknown_run_says_how_to_find_one(run):
@@ -165,23 +163,6 @@ def test_sizes_that_differ_are_refused_unless_resizing_was_asked_for(run, pictur
     assert "64×48" in refused.json[0]["error"]
     assert "128×96" in refused.json[0]["error"]
     assert run("measure", str(smaller), "-r", pictures[1], "-t", "PSNR", "--align", "resize", "--json").code == 0
-
-
-def test_distort_writes_a_damaged_picture(run, pictures, tmp_path: Path):
-    target = tmp_path / "out.png"
-    done = run("distort", pictures[1], "--type", "jpeg", "--level", "4", "--output", str(target), "--json")
-    assert done.json["opinion"] == pytest.approx(1.9454)
-    records = run("measure", str(target), "--reference", pictures[1], "--tool", "PSNR", "--json").json
-    assert records[0]["raw"] < 40
-    assert "gaussian_blur" in run("distort", "--list").out
-    assert run("distort", pictures[1], "--type", "nonsense").code == 1
-
-
-def test_distort_keeps_to_the_configured_limits(run, pictures, tmp_path: Path):
-    (tmp_path / "pipeline.yaml").write_text("images: {max_pixels: 100}\n", encoding="utf-8")
-    refused = run("distort", pictures[1], "--config", str(tmp_path), "--output", str(tmp_path / "out.png"))
-    assert refused.code == 1
-    assert "images.max_pixels" in refused.err
 
 
 def test_help_of_every_command_works(run):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
@@ -64,31 +63,3 @@ def test_fetch_says_what_is_missing_and_what_is_ready(run):
     assert run("tools", "fetch", "ssim").code == 0
     assert run("tools", "fetch", "ssim", "--json").json["ready"] is True
     assert run("tools", "fetch", "nonsense").code == 1
-    assert run("tools", "fetch", "ssim", "--from", "x").code != 0
-
-
-def test_calibrate_writes_a_file_that_the_setting_uses(run, tmp_path: Path):
-    rng = np.random.default_rng(0)
-    reference = rng.integers(40, 215, (48, 64, 3), np.uint8)
-    Image.fromarray(reference).save(tmp_path / "r.png")
-    with (tmp_path / "m.csv").open("w", newline="") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(["image", "score", "reference"])
-        for index in range(24):
-            strength = 1.5 * 1.18**index
-            noisy = np.clip(reference + rng.normal(0, strength, reference.shape), 0, 255).astype(np.uint8)
-            Image.fromarray(noisy).save(tmp_path / f"{index}.png")
-            writer.writerow([f"{index}.png", 4 * index, "r.png"])
-        writer.writerow(["gone.png", 4, "r.png"])
-    data, output = (str(tmp_path / name) for name in ("m.csv", "c.yaml"))
-    arguments = ["tools", "calibrate", "--data", data, "--tool", "psnr", "--scale", "0,100", "-o", output]
-    done = run(*arguments, "--lower-is-better", "--json")
-    assert done.code == 0
-    assert done.json["pictures"] == 24
-    assert done.json["left_out"] == 1
-    assert done.json["after"]["rmse"] < done.json["before"]["rmse"]
-    shown = run("tools", "show", "PSNR", "--json", AGENTICIQA_PIPELINE__TOOLS__CALIBRATIONS=output).json
-    assert shown["calibration"]["coefficients"] == pytest.approx(done.json["coefficients"])
-    assert "before" in run(*arguments, "--lower-is-better").out
-    assert run(*arguments).code == 1, "scores that run against the metric"
-    assert run(*arguments[:-4], "--scale", "5,1").code == 2

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from training.distortions import distort
 
 from agenticiqa import AgenticIQA
 from agenticiqa.errors import BackendError
 from agenticiqa.models.backends import create_vlm_client
 from agenticiqa.pictures.images import load_image
-from agenticiqa.research.distortions import distort
 from agenticiqa.vision.network import load_vision
 from agenticiqa.vision.scene import Scene
 from agenticiqa.vlm_client import ModelRequest

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from training.distortions import distort
 
 from agenticiqa import assess
 from agenticiqa.embedded.looking import level_chances
-from agenticiqa.research.distortions import distort
 from agenticiqa.vision.scene import LEVELS, Reading
 
 pytestmark = pytest.mark.usefixtures("isolated")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from training.distortions import distort
 
 from agenticiqa.embedded.measures import LookMeasures, describe
-from agenticiqa.research.distortions import distort
 from agenticiqa.tools.metrics import Measurement
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from training.distortions import distort
 
 from agenticiqa import AgenticIQA
 from agenticiqa.embedded.parts import parse_part
 from agenticiqa.embedded.places import locate
 from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.pictures.images import Box, load_image
-from agenticiqa.research.distortions import distort
 from agenticiqa.vision.locators import LOCATORS, Locators, load_locators
 from support.drawn import ground, loaded
 

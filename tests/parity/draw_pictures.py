@@ -4,7 +4,7 @@
 
 The pictures are photographs with every distortion, and synthetic scenes. Three photographs lie in
 tests/data/photographs, the fourth is the sample in examples/pictures; each of the 25 distortions of
-:mod:`agenticiqa.research.distortions` is applied to one of them. OpenCV's filters round differently on different
+:mod:`training.distortions` is applied to one of them. OpenCV's filters round differently on different
 processors, so whoever draws the pictures anew must also measure them anew (make_reference_values.py).
 """
 
@@ -19,8 +19,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 from PIL import Image
-
-from agenticiqa.research.distortions import DISTORTIONS, distort
+from training.distortions import DISTORTIONS, distort
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools" / "metrics"))
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from training.qwen.tuning_data import ConversationBuilder, TuningChoices, build_tuning_data
 
 from agenticiqa import AgenticIQA
 from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.models.qwen import NEEDED, QwenVLMClient, _inputs
 from agenticiqa.nodes.prompts import SHIPPED, PromptBook
 from agenticiqa.pictures.images import load_image
-from agenticiqa.research.tuning_data import ConversationBuilder, TuningChoices, build_tuning_data
 from agenticiqa.runtime.config import ProviderSettings, load_settings
 from agenticiqa.tools.registry import default_registry
 from agenticiqa.vlm_client import LabelledImage, ModelRequest

@@ -53,14 +53,6 @@ def test_failed_samples_are_always_shown(tmp_path):
     assert "1 samples have no score" in text
 
 
-def test_failed_as_worst_must_be_asked_for(tmp_path):
-    lines = [*many(), *(scored(f"f{i}", 4.9, None, "error") for i in range(10))]
-    plain = run(tmp_path, lines).scores[0].figures
-    harsh = run(tmp_path, lines, settings=FigureSettings(resamples=0, failed_as_worst=True)).scores[0].figures
-    assert harsh.used == 70
-    assert harsh.srcc.value < plain.srcc.value - 0.1
-
-
 def test_all_failed_gives_no_figure(tmp_path):
     evaluation = run(tmp_path, [scored(f"s{i}", 3.0, None, "error") for i in range(20)])
     figures = evaluation.scores[0].figures

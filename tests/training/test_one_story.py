@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from training.distortions import distort
 from training.embedded.contradictions import contradictions
 
 from agenticiqa import AgenticIQA
@@ -18,7 +19,6 @@ from agenticiqa.embedded.findings import findings
 from agenticiqa.embedded.looking import Look
 from agenticiqa.embedded.measures import LookMeasures, describe
 from agenticiqa.pictures.images import load_image
-from agenticiqa.research.distortions import distort
 from agenticiqa.tools.metrics import Measurement
 from agenticiqa.vision.network import load_vision
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of

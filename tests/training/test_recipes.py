@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 from PIL import ImageFile
+from training.distortions import UNCHANGED_OPINION
 from training.embedded.extra_damage import EXTRA_DAMAGE, damage
 from training.embedded.further_damage import FURTHER_CATEGORIES, FURTHER_DAMAGE
 from training.embedded.kinds import CATEGORY_INDEX, EXTRA_KINDS, KIND_INDEX, joined, severity_of
 from training.embedded.opinion_map import load, measured
 from training.embedded.recipes import Recipe, amount_of, made, opinion_of, recipes_for
 
-from agenticiqa.research.distortions import UNCHANGED_OPINION
 from agenticiqa.tools.metrics import Picture
 
 

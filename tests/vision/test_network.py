@@ -10,8 +10,9 @@ from PIL import Image
 
 pytest.importorskip("onnxruntime")
 
+from training.distortions import distort
+
 from agenticiqa.errors import BackendUnavailableError
-from agenticiqa.research.distortions import distort
 from agenticiqa.vision.network import WEIGHTS, Vision, load_vision
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from training.distortions import PROTOCOL, UNCHANGED_OPINION
 from training.embedded import measure
 from training.embedded.held_out import HeldOut
 from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, KINDS, severity_of
@@ -28,7 +29,6 @@ from training.embedded.network import KNOTS, STATISTICS
 from training.embedded.real_flaws import FLAW_CATEGORY, FLAWS
 from training.embedded.recipes import amount_is_neutral
 
-from agenticiqa.research.distortions import PROTOCOL, UNCHANGED_OPINION
 from agenticiqa.score_interval import COVERED, likely_interval
 
 if TYPE_CHECKING:

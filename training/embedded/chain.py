@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
+from training.distortions import DISTORTIONS, UNCHANGED_OPINION
 from training.embedded.kinds import CATEGORY_INDEX
 from training.embedded.real_flaws import FLAWS
-
-from agenticiqa.research.distortions import DISTORTIONS, UNCHANGED_OPINION
 
 REACH = 20
 """Half the side of the largest blur."""

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
+from training.distortions import DISTORTIONS, PROTOCOL, UNCHANGED_OPINION, combine
 from training.embedded.kinds import severity_of
 from training.embedded.recipes import amount_is_neutral
 
-from agenticiqa.research.distortions import DISTORTIONS, PROTOCOL, UNCHANGED_OPINION, combine
 from agenticiqa.vocabulary import LEVEL_NAMES, SEVERITIES
 
 Bytes = npt.NDArray[np.uint8]

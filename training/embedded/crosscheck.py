@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+from training.distortions import LEVELS, PROTOCOL, distort
 from training.embedded import measure, splits
 from training.embedded.evaluate import ways_of
 from training.embedded.generate import read_ratings
@@ -31,8 +32,6 @@ from training.embedded.shipped import (
     read,
     stretched,
 )
-
-from agenticiqa.research.distortions import LEVELS, PROTOCOL, distort
 
 Change = Callable[[Bytes], Bytes]
 WAYS_EACH = 1

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from training.distortions import LEVELS, PROTOCOL, distort
 from training.embedded import measure, splits
 from training.embedded.generate import read_ratings
 from training.embedded.shipped import (
@@ -35,8 +36,6 @@ from training.embedded.shipped import (
     read,
     stretched,
 )
-
-from agenticiqa.research.distortions import LEVELS, PROTOCOL, distort
 
 KINDS_EACH = 5
 MOVED_EACH = 46

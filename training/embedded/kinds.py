@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agenticiqa.research.distortions import PROTOCOL, UNCHANGED_OPINION
+from training.distortions import PROTOCOL, UNCHANGED_OPINION
+
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES
 
 UNCHANGED = "unchanged"

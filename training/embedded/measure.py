@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import pearsonr, spearmanr
+from training.distortions import PROTOCOL
 from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, KINDS, severity_of
 from training.embedded.recipes import amount_is_neutral
-
-from agenticiqa.research.distortions import PROTOCOL
 
 Floats = npt.NDArray[np.floating[Any]]
 TOLERANCE = 0.1

@@ -20,6 +20,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 from PIL import Image
+from training.distortions import distort
 from training.embedded import splits
 from training.embedded.choice_accuracy import wilson
 from training.embedded.region_accuracy import DAMAGE, says_yes
@@ -28,7 +29,6 @@ from agenticiqa.embedded.looking import Looker
 from agenticiqa.embedded.parts import LABELS, parse_part
 from agenticiqa.embedded.places import locate
 from agenticiqa.pictures.images import LoadedImage, UInt8Image, decode_image, png_bytes
-from agenticiqa.research.distortions import distort
 from agenticiqa.vision.network import load_vision
 from agenticiqa.vision.objects import FoundObject, ObjectDetector, load_detector
 

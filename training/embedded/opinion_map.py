@@ -21,8 +21,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
+from training.distortions import LEVELS, PROTOCOL, UNCHANGED_OPINION, distort
 
-from agenticiqa.research.distortions import LEVELS, PROTOCOL, UNCHANGED_OPINION, distort
 from agenticiqa.tools.metrics import METRICS, Picture, Views
 
 Floats = npt.NDArray[np.float64]

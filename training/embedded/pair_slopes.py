@@ -18,11 +18,10 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from training.distortions import PROTOCOL
 from training.embedded import held_out
 from training.embedded.evaluate_heads import Heads
 from training.embedded.held_out import HeldOut
-
-from agenticiqa.research.distortions import PROTOCOL
 
 Floats = npt.NDArray[np.floating]
 BINS = (0.5, 0.65, 0.8, 0.9, 0.97, 1.0)

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
+from training.distortions import LEVELS, PROTOCOL, distort
 from training.embedded import measure, splits
 from training.embedded.generate import read_ratings
 
-from agenticiqa.research.distortions import LEVELS, PROTOCOL, distort
 from agenticiqa.tools.metrics import METRICS, Metric, MetricInputError, Views
 from agenticiqa.tools.registry import default_registry
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
+from training.distortions import PROTOCOL, distort
 from training.embedded import measure, real_flaws, splits
 from training.embedded.evaluate import ways_of
 from training.embedded.flaw_answers import results
@@ -28,7 +29,6 @@ from training.embedded.generate import read_ratings
 from training.embedded.shipped import read, stretched
 
 import agenticiqa
-from agenticiqa.research.distortions import PROTOCOL, distort
 
 UNLEARNT = "partly out of focus"
 OTHER_SCALES = ("csiq", UNLEARNT)

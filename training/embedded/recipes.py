@@ -10,13 +10,13 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
+from training.distortions import DISTORTIONS, PROTOCOL, UNCHANGED_OPINION
+from training.distortions.apply import CHANGES
 from training.embedded.extra_damage import EXTRA_DAMAGE, damage
 from training.embedded.further_damage import FURTHER_CATEGORIES, FURTHER_DAMAGE
 from training.embedded.kinds import CATEGORY_INDEX, KIND_INDEX, KINDS, joined
 from training.embedded.opinion_map import load, measured
 
-from agenticiqa.research.distortions import DISTORTIONS, PROTOCOL, UNCHANGED_OPINION
-from agenticiqa.research.distortions.apply import CHANGES
 from agenticiqa.tools.metrics import Picture
 from agenticiqa.vocabulary import CATEGORIES
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 from PIL import Image
+from training.distortions import distort
 from training.embedded import splits
 from training.embedded.choice_accuracy import wilson
 
@@ -27,7 +28,6 @@ from agenticiqa.embedded.parts import parse_part
 from agenticiqa.embedded.places import STANDS_OUT, locate
 from agenticiqa.embedded.question import understand
 from agenticiqa.pictures.images import LoadedImage, decode_image, png_bytes
-from agenticiqa.research.distortions import distort
 from agenticiqa.vision.locators import load_locators
 from agenticiqa.vision.network import load_vision
 

@@ -1,4 +1,4 @@
-"""Fine-tune Qwen2.5-VL with LoRA on what `agenticiqa tuning-data` wrote.
+"""Fine-tune Qwen2.5-VL with LoRA on what ``training.qwen.tuning_data`` wrote.
 
     PYTHONPATH=src:. python -m training.qwen.tune --data DATA --model QWEN --out ADAPTER
 

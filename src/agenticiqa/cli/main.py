@@ -29,18 +29,14 @@ COMMANDS = {
     "measure": "tools:measure",
     "batch": "batch:batch",
     "audit": "batch:audit",
-    "distort": "research:distort",
     "mcp": "serve:mcp",
     "evaluate": "results:evaluate",
-    "reproduce": "reproduce:reproduce",
-    "tuning-data": "research:tuning_data",
     "report": "results:report",
     "gate": "results:gate",
     "doctor": "setup:doctor",
     "tools": "tools:app",
     "graph": "setup:graph_app",
     "runs": "runs:app",
-    "datasets": "research:app",
     "backends": "setup:app",
     "config": "setup:config_app",
     "serve": "serve:app",
@@ -91,8 +87,8 @@ def _root(
     """Options that stand before a command."""
 
 
-def main() -> None:
-    """Entry point; no failure reaches the user as a traceback."""
+def main(app: typer.Typer | None = None) -> None:
+    """Entry point; no failure reaches the user as a traceback. ``app`` stands in for the package's own commands."""
     # Starting makes many objects and hardly any garbage: the usual search after every 700 takes a sixth of the start.
     gc.set_threshold(20_000)
     prepare_standard_streams()
@@ -100,18 +96,21 @@ def main() -> None:
         # Which files count is decided before a command knows where its own warnings go.
         show_warnings(of="agenticiqa.runtime.config")
     try:
-        sys.exit(_exit_code())
+        sys.exit(_exit_code(app))
     finally:
         # Everything ends with the process: looking through it all for garbage once more would take a fifth of a second.
         gc.freeze()
 
 
-def _exit_code() -> int:
+def _exit_code(app: typer.Typer | None) -> int:
     """Run the command; whatever it ends in becomes a message and a number."""
     code = 0
     try:
         try:
-            build_app(_named(sys.argv[1:]))(prog_name="agenticiqa")
+            if app is None:
+                build_app(_named(sys.argv[1:]))(prog_name="agenticiqa")
+            else:
+                app()
         except SystemExit as ended:
             # Commands end so, whatever their code.
             code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)

@@ -39,17 +39,6 @@ def listed(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
-def numbers(option: str, text: str, example: str) -> list[float]:
-    """Finite numbers with commas between them, as many as in the example."""
-    try:
-        found = [float(part) for part in text.split(",")]
-    except ValueError:
-        found = []
-    if len(found) != len(example.split(",")) or not all(map(math.isfinite, found)):
-        raise typer.BadParameter(f"{option} takes numbers with commas between them, for example {example}.")
-    return found
-
-
 def finite(value: float | None) -> float | None:
     """For options that take a number: every comparison with "nan" is false, so that a limit would let all pass."""
     if value is not None and not math.isfinite(value):
@@ -117,11 +106,6 @@ TimeoutOption = Annotated[
 ]
 RpmOption = Annotated[str | None, typer.Option("--rpm", help="Requests per minute: 500, or openai=500,anthropic=50.")]
 TpmOption = Annotated[str | None, typer.Option("--tpm", help="Tokens per minute, written likewise.")]
-BlindOption = Annotated[bool, typer.Option("--blind", help="Judge pictures without their references.")]
-PartialOption = Annotated[bool, typer.Option("--partial", help="Go on although pictures are missing.")]
-DrawnSamplesOption = Annotated[
-    int | None, typer.Option("--max-samples", min=1, help="Draw this many of a set, the same ones every time.")
-]
 ResultsArgument = Annotated[Path, typer.Argument(help="A result file of `agenticiqa batch`.")]
 ScoreOption = Annotated[
     str,

@@ -32,9 +32,6 @@ def evaluate(
     cluster: Annotated[
         str | None, typer.Option(help="Draw samples of the same value together, e.g. reference_path, for intervals.")
     ] = None,
-    failed_as_worst: Annotated[
-        bool, typer.Option("--failed-as-worst", help="Samples without a score get the worst one.")
-    ] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     json_output: options.JsonOption = False,
 ) -> None:
@@ -52,9 +49,7 @@ def evaluate(
     options.choose_one(json=json_output, markdown=markdown)
     if other_score is not None and other is None:
         raise typer.BadParameter("--other-score has no effect without a second result file.")
-    if failed_as_worst and score.startswith("raw:"):
-        raise typer.BadParameter("--failed-as-worst needs a score with a known worst end, not a raw one.")
-    settings = FigureSettings(resamples, failed_as_worst, cluster)
+    settings = FigureSettings(resamples, cluster)
     with error_console().status("Evaluating"):
         first = read_results(results, score=score, truth=truth)
         second = read_results(other, score=other_score or score, truth=truth) if other else None

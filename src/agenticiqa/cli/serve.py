@@ -134,8 +134,8 @@ def add_key(
         list[str] | None,
         typer.Option(
             "--role",
-            help="What it may do, one for each: assess (also measure and compare), batch, admin (metrics, deleting "
-            "any owner's runs). Default: assess and batch.",
+            help="What it may do, one for each: assess (also measure and compare), batch (audits), admin (metrics, "
+            "deleting any owner's runs). Default: assess and batch.",
             show_default=False,
         ),
     ] = None,

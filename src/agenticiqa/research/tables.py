@@ -75,8 +75,6 @@ def _score_tables(evaluation: Evaluation) -> Iterator[Table]:
     notes = ["No intervals: --resamples is 0."]
     if settings.resamples:
         notes = [f"95 % intervals from {settings.resamples} bootstrap resamples of the {drawn}."]
-    if settings.failed_as_worst:
-        notes.append("Samples without a score count with the worst one (--failed-as-worst).")
     for report in evaluation.scores:
         left_out = report.figures.asked - report.figures.used
         name = report.dataset or "all samples"

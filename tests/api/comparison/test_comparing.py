@@ -8,12 +8,12 @@ import cv2
 import numpy as np
 import pytest
 from PIL import Image
+from training.distortions import distort
 
 from agenticiqa import AgenticIQA
 from agenticiqa.api.comparison import OTHER_SCENES, WITHOUT_REFERENCE, as_reported, compare_pictures
 from agenticiqa.nodes.results import Comparison
 from agenticiqa.reports.comparison import difference_of, open_pictures, render_page, write_difference
-from agenticiqa.research.distortions import distort
 from agenticiqa.runtime.config import ROLES, ImageLimits
 from support.scripted import ScriptedClient
 

@@ -50,6 +50,16 @@ def rows(client: httpx.Client, audit: dict[str, Any]) -> dict[str, dict[str, Any
     return {row["path"]: row for row in map(json.loads, lines)}
 
 
+def test_an_audit_can_be_cancelled(client: httpx.Client):
+    files = [(f"{number}.png", encoded(np.full((400, 400, 3), number, np.uint8))) for number in range(40)]
+    made = send(client, files).json()
+    wait_until(lambda: client.get(made["links"]["self"]).json()["finished"], 120)
+    client.post(made["links"]["cancel"])
+    wait_until(lambda: client.get(made["links"]["self"]).json()["status"] == "cancelled", 60)
+    assert client.get(made["links"]["self"]).json()["finished"] < 40
+    is_problem(client.get(made["links"]["rows"]), 409, "not_ended")
+
+
 def test_findings_stand_under_the_names_that_were_sent(audit: dict[str, Any], rows: dict[str, dict[str, Any]]):
     assert audit["status"] == "ok"
     assert (audit["total"], audit["finished"]) == (5, 5)

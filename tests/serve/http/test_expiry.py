@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from agenticiqa.runtime.runs import RunStore
-from support.http_service import PICTURE, REFERENCE, Running, assess, is_problem, serving, wait_until
+from support.http_service import PICTURE, REFERENCE, Running, assess, audit, is_problem, serving, wait_until
 from support.scripted import ScriptedClient
 
 pytestmark = pytest.mark.hard
@@ -60,13 +60,11 @@ def test_map_that_needs_a_reference_which_is_gone(tmp_path: Path):
         assert client.get(run["links"]["image"]).status_code == 200
 
 
-def test_runs_and_batches_are_forgotten_after_their_time(tmp_path: Path):
+def test_runs_and_audits_are_forgotten_after_their_time(tmp_path: Path):
     tiny = 0.5 / (24 * 3600)
     with serving(tmp_path, ScriptedClient(), keep_runs_days=tiny) as running, running.client() as client:
         comparison, single = compared(client), assess(client)
-        batch = client.post(
-            "/v1/batches", json={"samples": [{"sample_id": "1", "image": {"example": "dandelion"}}]}
-        ).json()
+        batch = audit(client).json()
         wait_until(lambda: client.get(batch["links"]["self"]).json()["status"] == "ok")
         library = RunStore(tmp_path / "runs.sqlite")
         assert len(library.latest()) == 3
@@ -75,7 +73,7 @@ def test_runs_and_batches_are_forgotten_after_their_time(tmp_path: Path):
         assert running.bound.state.forget_old_runs() == 3
         for address in (comparison["links"]["self"], single.headers["location"]):
             wait_until(lambda address=address: client.get(address).status_code == 404)
-        is_problem(client.get(batch["links"]["self"]), 404, "batch_not_found")
+        is_problem(client.get(batch["links"]["self"]), 404, "audit_not_found")
         assert client.get("/v1/runs").json()["runs"] == []
         assert library.latest() == []
         assert not list((tmp_path / "service" / "batches").iterdir())

@@ -14,7 +14,7 @@ import pytest
 from agenticiqa.errors import ConfigError
 from agenticiqa.serve.http.keys import KeyFile
 from agenticiqa.serve.http.settings import ServiceSettings
-from support.http_service import Running, assess, is_problem, serving
+from support.http_service import Running, assess, audit, is_problem, serving
 from support.scripted import ScriptedClient
 
 
@@ -60,7 +60,7 @@ def test_without_a_valid_key_nothing_is_told(keyed: Running, authorization: str 
             ("GET", "/v1/tools"),
             ("GET", "/metrics"),
             ("POST", "/v1/assess"),
-            ("POST", "/v1/batches"),
+            ("POST", "/v1/audits"),
             ("GET", "/v1/runs/0123456789ab/image"),
         ):
             reply = client.request(method, address)
@@ -82,13 +82,10 @@ def test_key_in_the_address_does_not_count(keyed: Running, keys: dict[str, str])
             is_problem(client.get("/v1/runs", params={name: keys["ann"]}), 401, "unauthorized")
 
 
-def test_runs_and_batches_belong_to_their_key(keyed: Running, keys: dict[str, str]):
+def test_runs_and_audits_belong_to_their_key(keyed: Running, keys: dict[str, str]):
     with as_user(keyed, keys["ann"]) as ann, as_user(keyed, keys["bob"]) as bob:
         run = ann.get(assess(ann).headers["location"]).json()
-        made = ann.post(
-            "/v1/batches",
-            json={"samples": [{"sample_id": "1", "image": {"example": "dandelion"}}], "tools": ["brightness"]},
-        ).json()
+        made = audit(ann).json()
         for address in (*run["links"].values(), *made["links"].values()):
             method = "POST" if address.endswith("/cancel") else "GET"
             reply = bob.request(method, address)
@@ -98,7 +95,7 @@ def test_runs_and_batches_belong_to_their_key(keyed: Running, keys: dict[str, st
             assert {**reply.json(), "instance": ""} == {**nobody.json(), "instance": ""}
         assert bob.get("/v1/runs").json()["runs"] == []
         assert bob.get("/v1/runs", params={"before": run["id"]}).json()["runs"] == []
-        assert bob.get("/v1/batches").json()["batches"] == []
+        assert bob.get("/v1/audits").json()["audits"] == []
         assert ann.get(run["links"]["self"]).status_code == 200
 
 

@@ -63,7 +63,7 @@ def test_many_requests_are_answered_as_the_document_says(
 
 def test_document_describes_bodies_problems_and_keys(keyed: tuple[Running, str]):
     document = httpx.get(f"{keyed[0].url}/openapi.json").json()
-    for path in ("/v1/assess", "/v1/measure", "/v1/compare", "/v1/batches"):
+    for path in ("/v1/assess", "/v1/measure", "/v1/compare"):
         operation = document["paths"][path]["post"]
         content = operation["requestBody"]["content"]
         assert set(content) == {"application/json", "multipart/form-data"}
@@ -74,7 +74,7 @@ def test_document_describes_bodies_problems_and_keys(keyed: tuple[Running, str])
     assert set(document["paths"]) >= {
         "/healthz", "/readyz", "/metrics", "/v1/tools", "/v1/backends", "/v1/examples", "/v1/runs",
         "/v1/runs/{run_id}", "/v1/runs/{run_id}/events", "/v1/runs/{run_id}/image", "/v1/runs/{run_id}/reference",
-        "/v1/runs/{run_id}/map", "/v1/runs/{run_id}/report", "/v1/batches/{job_id}",
+        "/v1/runs/{run_id}/map", "/v1/runs/{run_id}/report", "/v1/audits/{job_id}",
     }  # fmt: skip
 
 

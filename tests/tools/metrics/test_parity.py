@@ -10,8 +10,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from training.distortions import DISTORTIONS
 
-from agenticiqa.research.distortions import DISTORTIONS
 from agenticiqa.tools.metrics import METRICS, Views, filters, ssim, ssimulacra2
 
 PARITY = Path(__file__).resolve().parents[2] / "parity"

@@ -13,7 +13,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import Response
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
@@ -24,18 +24,15 @@ from agenticiqa._version import __version__
 from agenticiqa.errors import AgenticIQAError
 from agenticiqa.serve.http.app_state import AppState
 from agenticiqa.serve.http.observing import log_request
-from agenticiqa.serve.http.page.files import EXAMPLES, PageFiles, api_page
+from agenticiqa.serve.http.page.files import EXAMPLES, PageFiles
 from agenticiqa.serve.http.problems import STORAGE_FULL, Problem, ServiceError, on_error
 from agenticiqa.serve.http.request_guard import RequestGuard
-from agenticiqa.serve.http.routes import many, runs, service, work
+from agenticiqa.serve.http.routes import audits, runs, service, work
 from agenticiqa.serve.http.routes.common import COMPONENTS
-from agenticiqa.serve.http.wire import AssessBody, BatchBody, CompareBody, MeasureBody, PreviewBody
+from agenticiqa.serve.http.wire import AssessBody, CompareBody, MeasureBody, PreviewBody
 
 logger = logging.getLogger(__name__)
 
-API_PAGE_POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
 WEB = Path(__file__).parent / "page" / "web"
 SWEEP_EVERY_S = 60.0
 DESCRIPTION = (
@@ -64,12 +61,12 @@ def create_app(state: AppState) -> FastAPI:
         description=DESCRIPTION,
         version=__version__,
         lifespan=lifespan,
-        # The ready-made pages of the framework load scripts from elsewhere: /docs is a page of our own.
+        # The ready-made pages of the framework load scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
     )
     app.state.service = state
-    for router in (work.router, runs.router, many.batches, many.audits, service.catalogue, service.operation):
+    for router in (work.router, runs.router, audits.router, service.catalogue, service.operation):
         app.include_router(router)
     files = PageFiles(directory=WEB, html=True)
     app.mount("/static", files, name="static")
@@ -78,10 +75,6 @@ def create_app(state: AppState) -> FastAPI:
     @app.get("/", include_in_schema=False)
     async def page(request: Request) -> Response:
         return await files.get_response("index.html", request.scope)
-
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> Response:
-        return HTMLResponse(api_page(app.openapi()), headers={"Content-Security-Policy": API_PAGE_POLICY})
 
     for error in (ServiceError, AgenticIQAError, RequestValidationError, HTTPException):
         app.add_exception_handler(error, on_error)
@@ -92,7 +85,7 @@ def create_app(state: AppState) -> FastAPI:
 
 
 async def drain(state: AppState, grace_s: float) -> None:
-    """Let single runs finish; batches stop where they are, with what they have kept."""
+    """Let single runs finish; audits stop where they are."""
     await asyncio.gather(state.queue.drain(grace_s), state.batch_queue.drain(0))
 
 
@@ -151,7 +144,7 @@ def _openapi(app: FastAPI, *, with_keys: bool) -> dict[str, Any]:
     if app.openapi_schema:
         return app.openapi_schema
     document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-    bodies: list[type[BaseModel]] = [AssessBody, MeasureBody, CompareBody, PreviewBody, BatchBody, Problem]
+    bodies: list[type[BaseModel]] = [AssessBody, MeasureBody, CompareBody, PreviewBody, Problem]
     _, extra = models_json_schema([(model, "validation") for model in bodies], ref_template=COMPONENTS + "{model}")
     document["components"].setdefault("schemas", {}).update(extra["$defs"])
     if not with_keys:

@@ -36,7 +36,7 @@ HEADERS = {
     b"cross-origin-resource-policy": b"same-origin",
     b"permissions-policy": b"camera=(), geolocation=(), microphone=()",
 }
-BATCH_PATHS = ("/v1/batches", "/v1/audits")
+BATCH_PATH = "/v1/audits"
 BATCHES_AT_ONCE = 2
 Observer = Callable[[Scope, int, float], None]
 """(scope, status, seconds), called when a request has ended."""
@@ -60,7 +60,7 @@ class RequestGuard:
             return
         request_id = secrets.token_hex(6)
         scope.setdefault("state", {})["request_id"] = request_id
-        limits = self._batches if scope["path"] in BATCH_PATHS else self._single
+        limits = self._batches if scope["path"] == BATCH_PATH else self._single
         body = _Body(scope, receive, self.settings, limits)
         reply = _Response(scope, send, body, request_id)
         started = time.monotonic()

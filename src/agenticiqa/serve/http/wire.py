@@ -104,37 +104,6 @@ class PreviewBody(PictureRequest):
     image: PictureSource
 
 
-class BatchPicture(PictureSource):
-    """As in single requests, or ``upload``: the file name of one of the form's ``files``."""
-
-    upload: str | None = Field(None, min_length=1, max_length=255)
-
-
-class BatchSample(_Request):
-    sample_id: Annotated[str, Field(min_length=1, max_length=200)]
-    image: BatchPicture
-    reference: BatchPicture | None = None
-    query: str | None = Field(None, min_length=1)
-    options: list[Text] | None = Field(None, min_length=2, max_length=26)
-    regions: Regions | None = None
-
-
-class BatchBody(_Request):
-    """The JSON form of POST /v1/batches, and the field ``batch`` of its form."""
-
-    samples: list[BatchSample] = Field(min_length=1)
-    query: str = Field(DEFAULT_QUERY, min_length=1, description="The question of samples that bring none")
-    backend: Name | None = None
-    tools: list[Name] | None = Field(None, min_length=1, max_length=64, description="Measure with these, ask no model")
-    align: Scaling = "none"
-
-    @model_validator(mode="after")
-    def _ids_are_unique(self) -> Self:
-        if len({sample.sample_id for sample in self.samples}) < len(self.samples):
-            raise ValueError("two samples have the same sample_id")
-        return self
-
-
 # --- replies ---
 
 RunStatus = Literal["queued", "running", "ok", "partial", "error", "cancelled", "timed_out", "interrupted"]
@@ -198,12 +167,12 @@ class RunList(BaseModel):
     next: str | None = Field(None, description="The address of the runs before these")
 
 
-class BatchState(_JobState):
-    """A batch and how far it is."""
+class AuditState(_JobState):
+    """An audit and how far it is."""
 
     total: int
-    finished: int | None = Field(None, description="Samples with a result; null when an earlier server ran it")
-    summary: dict[str, Any] | None = Field(None, description="Counts, calls and cost, once it has ended")
+    finished: int | None = Field(None, description="Pictures looked at; null when an earlier server ran it")
+    summary: dict[str, Any] | None = Field(None, description="Counts, once it has ended")
     error: dict[str, Any] | None = Field(None, description="A problem document, where it did not end by itself")
 
 

@@ -8,7 +8,10 @@ True
 >>> METRICS["PSNR"].measure(np.array(picture), np.array(picture)).value
 100.0
 
-A metric's module is imported when the metric is first looked up.
+All are called alike. ``test`` and ``reference`` are pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in
+[0, 1], or :class:`Views` of both; metrics that compare with nothing ignore the reference. They return a
+:class:`Measurement`, and raise :class:`MetricInputError` where pixels are invalid, too few, or of two sizes. A metric's
+module is imported when the metric is first looked up.
 """
 
 from __future__ import annotations

@@ -21,12 +21,8 @@ FEWEST_PATCHES = 4 * SIDE * SIDE
 def noise(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Standard deviation of the noise.
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value`` in 8-bit levels; ``details``: ``sigma_red``, ``sigma_green``, ``sigma_blue`` or ``sigma_luma``.
-    Raises:
-        MetricInputError: The pixels are invalid or too few.
     >>> rng = np.random.default_rng(0)
     >>> flat = 0.5 + rng.normal(0, 10 / 255, (128, 128, 3))
     >>> 9.5 < noise(flat.clip(0, 1)).value < 10.5
@@ -85,12 +81,8 @@ CUT_AT = np.float32(12 / 255)
 def blockiness(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Excess of steps on the 8×8 block grid.
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value``: relative excess of the steps on the grid; ``details``: ``across``, ``down`` and the grid.
-    Raises:
-        MetricInputError: The pixels are invalid or too few.
     >>> blocks = np.kron(np.random.default_rng(0).random((8, 8)) * 0.04, np.ones((8, 8)))
     >>> blockiness(blocks).value > 5
     True
@@ -125,12 +117,8 @@ FEWEST_PIXELS = 64
 def ringing(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Ripple beside strong edges, above that of the rest.
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value`` in 8-bit levels; ``details``: ``beside_edges`` and ``elsewhere``.
-    Raises:
-        MetricInputError: The pixels are invalid or too few.
     >>> step = np.zeros((64, 64)); step[:, 32:] = 1
     >>> ringing(step).value
     0.0
@@ -167,12 +155,8 @@ SMALLEST_STEP, LARGEST_STEP = 2, 24
 def banding(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Share of pixels on false contours.
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value`` in percent; ``details``: ``grey_levels_used``.
-    Raises:
-        MetricInputError: The pixels are invalid or too few.
     >>> staircase = np.tile(np.repeat(np.arange(8), 8) * 8 / 255, (64, 1))
     >>> banding(staircase).value > 5
     True

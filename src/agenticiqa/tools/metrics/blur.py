@@ -23,12 +23,8 @@ LARGEST_SAMPLE = 1 << 22
 def sharpness(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Median edge width in pixels: about 1 for a hard step, more for blur.
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value`` in pixels; ``details``: edge widths across and down, ``edges``, ``laplacian_variance``.
-    Raises:
-        MetricInputError: The pixels are invalid or too few.
     >>> step = np.zeros((32, 32)); step[:, 16:] = 1
     >>> sharpness(step).value
     1.0
@@ -100,12 +96,8 @@ HIGHEST_FREQUENCY = 0.3
 def motion_blur(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Length of motion blur; 0 where none is found.
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value`` in pixels; ``details``: ``degrees`` to the horizontal and ``directionality``, 0 to 1.
-    Raises:
-        MetricInputError: The pixels are invalid or too few.
     >>> motion_blur(np.zeros((64, 64))).value
     0.0
     """

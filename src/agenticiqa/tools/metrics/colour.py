@@ -27,12 +27,8 @@ POWER_25_7 = np.float32(25.0**7)
 def ciede2000(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Mean CIEDE2000 colour difference.
 
-    Args:
-        test, reference: Pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1].
     Returns:
         ``value``: mean Delta E 2000, 0 for equal pictures; ``map``: Delta E of each pixel.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or of two sizes.
     >>> red, blue = np.zeros((4, 4, 3)), np.zeros((4, 4, 3))
     >>> red[..., 0], blue[..., 2] = 1, 1
     >>> round(ciede2000(red, blue).value, 2)
@@ -144,12 +140,8 @@ def _hue(a: FloatArray, b: FloatArray) -> FloatArray:
 def colourfulness(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Colourfulness after Hasler and Süsstrunk (M3).
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value``: 0 for grey; ``details``: ``spread`` and ``offset``.
-    Raises:
-        MetricInputError: The pixels are invalid or too few.
     >>> colourfulness(np.full((4, 4, 3), 0.3)).value
     0.0
     """
@@ -182,12 +174,8 @@ def _means_and_spread(
 def saturation(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Mean saturation of the colours.
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value``, 0 to 1.
-    Raises:
-        MetricInputError: The pixels are invalid or too few.
     >>> saturation(np.array([[[1.0, 0.0, 0.0]]])).value
     1.0
     """
@@ -208,12 +196,8 @@ def saturation(test: Array | Views, reference: Array | Picture | None = None) ->
 def colour_cast(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Distance of the mean colour from grey.
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value`` in units of CIE Lab; ``details``: ``cast_factor``, ``hue_degrees`` and more.
-    Raises:
-        MetricInputError: The pixels are invalid or too few.
     >>> round(colour_cast(np.full((4, 4, 3), 0.5)).value, 2)
     0.0
     """

@@ -39,12 +39,8 @@ def _features(picture: Picture, factor: int) -> tuple[FloatArray, FloatArray, Fl
 def fsim(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Feature similarity with colour (FSIMc).
 
-    Args:
-        test, reference: Pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1].
     Returns:
         ``value``, 0 to 1 (equal pictures); ``map``: local similarity.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or of two sizes.
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> round(fsim(ramp, ramp).value, 5)
     1.0

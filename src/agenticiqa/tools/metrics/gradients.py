@@ -37,12 +37,8 @@ T = np.float32(170)
 def gmsd(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Gradient magnitude similarity deviation (GMSD).
 
-    Args:
-        test, reference: Pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1].
     Returns:
         ``value``: 0 for equal pictures; ``map``: gradient similarity; ``details``: ``mean_similarity``.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or of two sizes.
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> round(gmsd(ramp, ramp).value, 9)
     0.0
@@ -86,12 +82,8 @@ POWER = 0.25
 def mdsi(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Mean deviation similarity index (MDSI).
 
-    Args:
-        test, reference: Pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1].
     Returns:
         ``value``: 0 for equal pictures; ``map``: combined similarity.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or of two sizes.
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> mdsi(ramp, ramp).value
     0.0
@@ -151,12 +143,8 @@ REACH = 4
 def haarpsi(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Haar wavelet-based perceptual similarity index (HaarPSI).
 
-    Args:
-        test, reference: Pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1].
     Returns:
         ``value``, 0 to 1 (equal pictures); ``map``: local similarity.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or of two sizes.
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> round(haarpsi(ramp, ramp).value, 4)
     1.0
@@ -254,12 +242,8 @@ NEIGHBOURS = (
 def nlpd(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Normalised Laplacian pyramid distance (NLPD).
 
-    Args:
-        test, reference: Pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1].
     Returns:
         ``value``: 0 for equal pictures; ``details``: ``band_0`` and so on, the distance of each band.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or of two sizes.
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> nlpd(ramp, ramp).value
     0.0

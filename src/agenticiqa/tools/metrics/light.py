@@ -15,12 +15,8 @@ from agenticiqa.tools.metrics.views import Picture, Views
 def brightness(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Mean luma.
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value``, 0 to 255; ``details``: percentiles of luma.
-    Raises:
-        MetricInputError: The pixels are invalid or too few.
     >>> brightness(np.ones((4, 4, 3))).value
     255.0
     """
@@ -44,12 +40,8 @@ def brightness(test: Array | Views, reference: Array | Picture | None = None) ->
 def contrast(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """RMS contrast of luma.
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value``, 0 to 0.5; ``details``: ``tonal_range`` and ``michelson``.
-    Raises:
-        MetricInputError: The pixels are invalid or too few.
     >>> contrast(np.array([[0.0, 1.0]])).value
     0.5
     """
@@ -71,12 +63,8 @@ WHITE, BLACK = 252.5 / 255, 2.5 / 255
 def clipping(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Share of pixels without detail in highlights or shadows.
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value`` in percent; ``map``: +1 white, -1 black; ``details``: ``highlights``, ``shadows`` and more.
-    Raises:
-        MetricInputError: The pixels are invalid or too few.
     >>> clipping(np.array([[0.0, 1.0, 0.5, 0.5]])).value
     50.0
     """
@@ -108,12 +96,8 @@ REACH = 15
 def haze(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Mean of the dark channel.
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value``, 0 to 1 (a white veil); ``map``: the dark channel.
-    Raises:
-        MetricInputError: The pixels are invalid or too few.
     >>> haze(np.zeros((20, 20, 3))).value
     0.0
     """

@@ -183,12 +183,8 @@ NIQE_BLOCK = 96
 def niqe(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Natural image quality evaluator (NIQE).
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value``, 0 (natural) to 100; ``details``: ``blocks``, how many were counted.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or without texture.
     >>> rng = np.random.default_rng(0)
     >>> niqe(rng.random((192, 192))).value > 10
     True
@@ -242,12 +238,8 @@ def _width(alpha: Array) -> Array:
 def brisque(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Blind/referenceless image spatial quality evaluator (BRISQUE).
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value``: lower is better, mostly 0 to 100.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or without texture.
     >>> rng = np.random.default_rng(0)
     >>> brisque(rng.random((64, 64))).value > 30
     True
@@ -307,12 +299,8 @@ SMOOTH = 0.1
 def piqe(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Perception-based image quality evaluator (PIQE).
 
-    Args:
-        test: A picture, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1]; ``reference`` is ignored.
     Returns:
         ``value``, 0 (best) to 100; ``map``: score of each 16×16 block; ``details``: shares of blocks.
-    Raises:
-        MetricInputError: The pixels are invalid or too few.
     >>> piqe(np.zeros((32, 32))).value
     100.0
     """

@@ -23,12 +23,8 @@ CACHED_PIXELS = 1 << 16  # two strips of floats, looked at twice, stay in the in
 def psnr(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Peak signal-to-noise ratio.
 
-    Args:
-        test, reference: Pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1].
     Returns:
         ``value`` in dB, 0 to 100 (equal pictures); ``details``: ``mse``.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or of two sizes.
     >>> grey = np.full((8, 8, 3), 0.5)
     >>> round(psnr(grey + 0.1, grey).value, 4)
     20.0
@@ -98,12 +94,8 @@ COSINES = _cosines()
 def psnr_hvs_m(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """PSNR weighted by contrast sensitivity and masking (PSNR-HVS-M).
 
-    Args:
-        test, reference: Pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1].
     Returns:
         ``value`` in dB, 0 to 100 (equal pictures); ``map``: visible error of each 8×8 block; ``details``: ``psnr_hvs``.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or of two sizes.
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> psnr_hvs_m(ramp, ramp).value
     100.0

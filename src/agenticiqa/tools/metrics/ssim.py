@@ -27,12 +27,8 @@ LEAST_STRUCTURE = np.float32(0)
 def ssim(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Mean structural similarity (SSIM).
 
-    Args:
-        test, reference: Pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1].
     Returns:
         ``value``, 0 to 1 (equal pictures); ``map``: similarity where the window fits; ``details``: ``structure``.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or of two sizes.
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> round(ssim(ramp, ramp).value, 6)
     1.0
@@ -126,12 +122,8 @@ LAST = len(WEIGHTS) - 1
 def ms_ssim(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Multi-scale structural similarity (MS-SSIM).
 
-    Args:
-        test, reference: Pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1].
     Returns:
         ``value``, 0 to 1 (equal pictures); ``details``: ``scale_1`` to ``scale_16``, the term of each scale.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or of two sizes.
     >>> ramp = np.tile(np.linspace(0, 1, 176), (176, 1))
     >>> round(ms_ssim(ramp, ramp).value, 6)
     1.0

@@ -34,12 +34,8 @@ BIAS = 0.0037930732552754493
 def ssimulacra2(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """SSIMULACRA 2.
 
-    Args:
-        test, reference: Pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1].
     Returns:
         ``value``: 100 for equal pictures, falling without limit, below 0 for the worst.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or of two sizes.
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> ssimulacra2(ramp, ramp).value
     100.0

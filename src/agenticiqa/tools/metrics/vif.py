@@ -38,12 +38,8 @@ class _Band:
 def vif(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Visual information fidelity, wavelet domain (VIF).
 
-    Args:
-        test, reference: Pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1].
     Returns:
         ``value``: 1 for equal pictures, above 1 where contrast was enhanced; ``details``: ``level_1`` and so on.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or of two sizes.
     >>> rng = np.random.default_rng(0)
     >>> picture = rng.random((128, 128))
     >>> round(vif(picture, picture).value, 4)
@@ -226,12 +222,8 @@ def _scales(views: Views) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]
 def vifp(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Visual information fidelity, pixel domain (VIFp).
 
-    Args:
-        test, reference: Pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1].
     Returns:
         ``value``: 1 for equal pictures, above 1 where contrast was enhanced; ``details``: ``scale_1`` and so on.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or of two sizes.
     >>> ramp = np.tile(np.linspace(0, 1, 64), (64, 1))
     >>> round(vifp(ramp, ramp).value, 5)
     1.0

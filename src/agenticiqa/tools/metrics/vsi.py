@@ -35,12 +35,8 @@ D50 = np.array([0.9642119944211994, 1.0, 0.8251882845188288])
 def vsi(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Visual saliency-induced index (VSI).
 
-    Args:
-        test, reference: Pictures of one size, grey (H×W) or RGB (H×W×3), uint8 or float in [0, 1].
     Returns:
         ``value``, 0 to 1 (equal pictures); ``map``: local similarity.
-    Raises:
-        MetricInputError: The pixels are invalid, too few, or of two sizes.
     >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
     >>> round(vsi(ramp, ramp).value, 5)
     1.0

@@ -1,0 +1,152 @@
+"""Audits: many pictures of one request, put into the upload store and looked through.
+
+They have their own worker beside those of single runs, so that they slow those down but never keep them waiting for
+their end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from starlette.datastructures import UploadFile
+
+from agenticiqa.auditing.running import AuditRequest, run_audit
+from agenticiqa.batch.runner import StopSwitch, Tally
+from agenticiqa.reports.contact_sheet.page import SheetLinks, SheetPicture, write_contact_sheet
+from agenticiqa.runtime.files import make_private_folder, write_atomic
+from agenticiqa.runtime.stopping import Cancelled
+from agenticiqa.serve.http.problems import ServiceError
+from agenticiqa.serve.http.store.job_record import JobOutcome
+from agenticiqa.serve.http.store.uploads import StoredPicture
+from agenticiqa.serve.http.work.intake import MAX_FIELDS, RequestReader, body_faults, body_kind, display_name
+from agenticiqa.serve.http.work.jobs import ServiceJob
+from agenticiqa.serve.http.work.pipeline_work import Pipeline, presentable, without_record
+
+Samples = dict[str, dict[str, StoredPicture]]
+"""By its path on the sheet: the picture of each sample, as ``image``."""
+
+
+def _progress_of(job: ServiceJob, stop: StopSwitch) -> Callable[[Tally], None]:
+    """Reports how far a job is, and stops its work once the job is to stop."""
+    reported = -1
+
+    def progress(tally: Tally) -> None:
+        nonlocal reported
+        if job.stop_reason is not None:
+            # Twice: what is being worked on is dropped as well.
+            stop.asked = 2
+        elif tally.finished != reported:
+            reported = tally.finished
+            job.report("progress", {"total": tally.total, "finished": reported, "by_status": dict(tally.done)})
+
+    return progress
+
+
+DEEPEST = 8
+# An audit's files. All but the pictures and records stay until it is forgotten.
+ROWS = ".rows.jsonl"
+SHEET = ".sheet.html"
+RECORDS = ".records.jsonl"
+PICTURES = ".pictures"
+
+
+async def read_audit(request: Request, reader: RequestReader) -> tuple[bool, Samples]:
+    """A form whose ``files`` are the pictures; what does not open is taken too, because an audit says so.
+
+    Returns whether a quick look is wanted, and the pictures by the path that each has on the contact sheet.
+    """
+    most = reader.settings.max_batch_samples
+    samples: Samples = {}
+    with body_faults():
+        if body_kind(request) != "form":
+            raise ServiceError(415, "unsupported_media_type", "Send the pictures as files of multipart/form-data.")
+        async with request.form(max_files=most + 1, max_fields=MAX_FIELDS) as form:
+            files = [file for file in form.getlist("files") if isinstance(file, UploadFile)]
+            if not files:
+                raise ServiceError(422, "invalid_request", "files: at least one picture is needed.")
+            if len(files) > most:
+                raise ServiceError(422, "too_many_samples", f"files: this server takes {most} at a time.")
+            for file in files:
+                name = free_name(sheet_path(file.filename), samples)
+                samples[name] = {"image": reader.uploads.put(await file.read(), name.rpartition("/")[2])}
+            return form.get("quick") == "true", samples
+
+
+def sheet_path(given: str | None) -> str:
+    """The path that a file was sent under, without anything that could lead out of a folder.
+
+    >>> sheet_path("shoot/../../day 1\\\\a.jpg"), sheet_path("/etc/passwd"), sheet_path(None)
+    ('shoot/day 1/a.jpg', 'etc/passwd', 'picture')
+    """
+    parts = [display_name(part) for part in (given or "").replace("\\", "/").split("/") if part.strip(" .")]
+    return "/".join(parts[-DEEPEST:]) or "picture"
+
+
+def free_name(wanted: str, taken: Mapping[str, Any]) -> str:
+    """The name itself, or with a number where another file has it, or where it is the folder of another.
+
+    >>> free_name("a.jpg", {"a.jpg": 1, "a (2).jpg": 1})
+    'a (3).jpg'
+    """
+    stem, ending = os.path.splitext(wanted)
+    name, number = wanted, 1
+    while any(name == each or each.startswith(f"{name}/") or name.startswith(f"{each}/") for each in taken):
+        number += 1
+        name = f"{stem} ({number}){ending}"
+    return name
+
+
+def audit_pictures(
+    job: ServiceJob, pipeline: Pipeline, samples: Samples, output: Path, links: SheetLinks, *, quick: bool
+) -> JobOutcome:
+    """Look all pictures through inside the batch worker's thread."""
+    folder, records = output.with_suffix(PICTURES), output.with_suffix(RECORDS)
+    stop = StopSwitch()
+    make_private_folder(output.parent)
+    try:
+        make_private_folder(folder)
+        for name, pictures in samples.items():
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            try:
+                os.link(pictures["image"].path, target)
+            except OSError:
+                # Some file systems know no second name of a file.
+                shutil.copyfile(pictures["image"].path, target)
+        request = AuditRequest(
+            folder,
+            quick=quick,
+            records=records,
+            overwrite=True,
+            workers=1,
+            settings=without_record(pipeline.settings, allowed_roots=(folder,)),
+            in_threads=True,
+            on_progress=_progress_of(job, stop),
+            stop=stop,
+        )
+        report = run_audit(request).report
+        if job.stop_reason is not None:
+            raise Cancelled
+        # The name of the server's folder is not disclosed.
+        names = {f"{folder}/": "", str(folder): "the pictures"}
+        summary: dict[str, Any] = presentable(report.summary().as_dict(), names)
+        rows = (json.dumps(presentable(row, names), ensure_ascii=False) + "\n" for row in report)
+        write_atomic(output.with_suffix(ROWS), "".join(rows))
+
+        def shown() -> Iterator[SheetPicture]:
+            return (replace(each, row=presentable(dict(each.row), names)) for each in report.sheet_pictures())
+
+        sheet, title = output.with_suffix(SHEET), f"{len(samples)} pictures"
+        write_contact_sheet(sheet, shown, title=title, summary=summary, links=links, thumbnails="embedded")
+        return JobOutcome("ok", summary)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        for each in output.parent.glob(f"{records.name}*"):
+            each.unlink(missing_ok=True)
