@@ -1,0 +1,89 @@
+"""A question in a thread: what it leaves open is what was asked before it.
+
+The reader tells a follow-up from a complete question, and which property and part it names. Which of the few bare ones
+it is ("why?", "are you sure?") stands here by hand: they hold nothing that could be read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from agenticiqa.embedded.question import Meaning, ParsedQuestion
+
+_PICTURE = re.compile(r"\b(?:picture|photo|photograph|image|pic|shot)\b", re.I)
+_CHOOSES_PART = ("where", "compare")
+_KEEPS_FORM = (*_CHOOSES_PART, "rate", "why", "how_to_fix")
+
+
+def in_thread(now: ParsedQuestion, before: ParsedQuestion | None) -> ParsedQuestion:
+    """The question with what it leaves open taken from the one before; a complete one as it is.
+
+    >>> from agenticiqa.embedded.question import understand
+    >>> found = in_thread(understand("and the background?"), understand("Is the car blurry?")).meaning
+    >>> found.property, found.form, [part.name for part in found.parts]
+    ('sharp', 'yes_no', ['background'])
+    """
+    if before is None or now.meaning.options:
+        return now
+    meaning, known = now.meaning, now.meaning.known()
+    whole = not known or not known.is_general or meaning.parts or _PICTURE.search(meaning.text)
+    if meaning.form == "how_to_fix" and not whole:
+        return replace(now, meaning=_to_fix(meaning, before.meaning))
+    unread_why = meaning.form == "why" and meaning.is_unsure and not meaning.parts
+    if unread_why or (meaning.form == "follow_up" and meaning.property is None):
+        return _what_is_asked(now, before)
+    if meaning.form == "follow_up":
+        form = before.meaning.form if before.meaning.form in _KEEPS_FORM else "degree"
+        return replace(now, meaning=replace(meaning, form=form, parts=meaning.parts or before.meaning.parts))
+    return now
+
+
+def _to_fix(meaning: Meaning, earlier: Meaning) -> Meaning:
+    """What was asked about before; where that was all of the picture, its flaws."""
+    named = earlier.known()
+    name = named.name if named and not named.is_general else meaning.property
+    return replace(meaning, property=name, parts=earlier.parts, follows="fix")
+
+
+def _what_is_asked(now: ParsedQuestion, before: ParsedQuestion) -> ParsedQuestion:
+    """Of a question that names no property: the one before, of another part or in another form."""
+    if now.meaning.parts:
+        return replace(before, meaning=_of_parts(now.meaning, before.meaning))
+    asks = next((asks for words, asks in _BARE if words.search(now.meaning.text)), None)
+    if asks is None:
+        return replace(now, meaning=replace(now.meaning, follows="unclear"))
+    return replace(before, meaning=asks(before.meaning))
+
+
+def _of_parts(meaning: Meaning, earlier: Meaning) -> Meaning:
+    """The same of another part; with one part there is nothing to compare."""
+    if earlier.form in _CHOOSES_PART or earlier.compares:
+        return replace(earlier, form="degree", parts=meaning.parts, options=(), follows=None)
+    return replace(earlier, parts=meaning.parts, follows=None)
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{pattern})\b", re.I)
+
+
+_BARE: tuple[tuple[re.Pattern[str], Callable[[Meaning], Meaning]], ...] = (
+    (
+        _words(
+            r"why|how (?:come|so)|explain|reasons?|how (?:can|do|did|could) you|what (?:makes|made) you|"
+            r"what do you mean|tell me more|details?"
+        ),
+        lambda earlier: replace(earlier, follows="why"),
+    ),
+    (
+        _words(r"sure|certain|really|seriously|confident|positive|right|correct|true|double[ -]?check|check again"),
+        lambda earlier: replace(earlier, follows="sure"),
+    ),
+    (_words("where"), lambda earlier: replace(earlier, form="where", options=(), follows=None)),
+    (_words("how (?:much|strong|strongly|bad|badly)"), lambda earlier: replace(earlier, form="degree", follows=None)),
+    (
+        _words("else"),
+        lambda earlier: replace(earlier, property="flaw", form="what_is_wrong", end=1, options=(), follows=None),
+    ),
+)
