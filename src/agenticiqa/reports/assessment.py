@@ -78,7 +78,8 @@ def picture_article(item: ReportItem) -> str:
     result = item.result
     notes = [str(note) for note in result.metadata.get("image_notes") or []]
     about = "; ".join([shown_name(result.image_path), *notes])
-    parts = [f'<div class="head"><h2>{escape(result.query)}</h2>{quiet(about)}{_pictures(item)}</div>']
+    before = "".join(quiet(f"{turn['query']} {turn['answer']}") for turn in result.earlier)
+    parts = [f'<div class="head">{before}<h2>{escape(result.query)}</h2>{quiet(about)}{_pictures(item)}</div>']
     if result.status == "error" or result.summarizer_result is None:
         text = without_folders(result.error or "", result.image_path, result.reference_path)
         parts.append(f"<p><strong>No answer.</strong> {escape(text)}</p>")
