@@ -498,7 +498,8 @@ class AgenticIQA:
             logger.warning("%s on the %s backend: %s", ", ".join(roles).capitalize(), choice.backend, choice.reason)
 
     def close(self) -> None:
-        """Close clients, cache and run records."""
+        """Close clients, cache and run records; whoever asks again opens them again."""
+        self._graphs.clear()
         for client in self._made.values():
             client.close()
         self._made.clear()

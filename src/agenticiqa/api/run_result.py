@@ -196,7 +196,7 @@ class Recorder:
             return None
 
     def close(self) -> None:
-        made = self.__dict__.get("checkpoints")
+        made = self.__dict__.pop("checkpoints", None)
         if made is not None:
             made.conn.close()
 

@@ -7,8 +7,8 @@ it is ("why?", "are you sure?") stands here by hand: they hold nothing that coul
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from agenticiqa.embedded.question import Meaning, ParsedQuestion
 
@@ -49,41 +49,29 @@ def _to_fix(meaning: Meaning, earlier: Meaning) -> Meaning:
 
 def _what_is_asked(now: ParsedQuestion, before: ParsedQuestion) -> ParsedQuestion:
     """Of a question that names no property: the one before, of another part or in another form."""
-    if now.meaning.parts:
-        return replace(before, meaning=_of_parts(now.meaning, before.meaning))
-    asks = next((asks for words, asks in _BARE if words.search(now.meaning.text)), None)
-    if asks is None:
-        return replace(now, meaning=replace(now.meaning, follows="unclear"))
-    return replace(before, meaning=asks(before.meaning))
+    meaning, earlier = now.meaning, before.meaning
+    changes: dict[str, Any] | None = next((asks for words, asks in _BARE if re.search(words, meaning.text, re.I)), None)
+    if meaning.parts:
+        # With one part there is nothing to compare.
+        chooses = earlier.form in _CHOOSES_PART or earlier.compares
+        changes = {"parts": meaning.parts, **({"form": "degree", "options": ()} if chooses else {})}
+    if changes is None:
+        return replace(now, meaning=replace(meaning, follows="unclear"))
+    return replace(before, meaning=replace(earlier, **{"follows": None, **changes}))
 
 
-def _of_parts(meaning: Meaning, earlier: Meaning) -> Meaning:
-    """The same of another part; with one part there is nothing to compare."""
-    if earlier.form in _CHOOSES_PART or earlier.compares:
-        return replace(earlier, form="degree", parts=meaning.parts, options=(), follows=None)
-    return replace(earlier, parts=meaning.parts, follows=None)
-
-
-def _words(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{pattern})\b", re.I)
-
-
-_BARE: tuple[tuple[re.Pattern[str], Callable[[Meaning], Meaning]], ...] = (
+_BARE: tuple[tuple[str, dict[str, Any]], ...] = (
     (
-        _words(
-            r"why|how (?:come|so)|explain|reasons?|how (?:can|do|did|could) you|what (?:makes|made) you|"
-            r"what do you mean|tell me more|details?"
-        ),
-        lambda earlier: replace(earlier, follows="why"),
+        r"\b(?:why|how (?:come|so)|explain|reasons?|how (?:can|do|did|could) you|what (?:makes|made) you|"
+        r"what do you mean|tell me more|details?)\b",
+        {"follows": "why"},
     ),
     (
-        _words(r"sure|certain|really|seriously|confident|positive|right|correct|true|double[ -]?check|check again"),
-        lambda earlier: replace(earlier, follows="sure"),
+        r"\b(?:sure|certain|really|seriously|confident|positive|right|correct|true|double[ -]?check|check again)\b",
+        {"follows": "sure"},
     ),
-    (_words("where"), lambda earlier: replace(earlier, form="where", options=(), follows=None)),
-    (_words("how (?:much|strong|strongly|bad|badly)"), lambda earlier: replace(earlier, form="degree", follows=None)),
-    (
-        _words("else"),
-        lambda earlier: replace(earlier, property="flaw", form="what_is_wrong", end=1, options=(), follows=None),
-    ),
+    (r"\bwhere\b", {"form": "where", "options": ()}),
+    (r"\bhow (?:much|strong|strongly|bad|badly)\b", {"form": "degree", "options": ()}),
+    (r"\belse\b", {"property": "flaw", "form": "what_is_wrong", "end": 1, "options": ()}),
 )
+"""What the bare ones change of the question before."""

@@ -86,7 +86,7 @@ def picture_article(item: ReportItem) -> str:
     else:
         used = result.summarizer_result.used_evidence or {}
         text = without_folders(result.reasoning, result.image_path, result.reference_path)
-        parts += [_answer(result, used.get("options", {})), f"<p>{escape(text)}</p>"]
+        parts += [_answer(result), f"<p>{escape(text)}</p>"]
         if result.score is not None:
             scale = score_scale(result.score, result.score_interval)
             parts.append(f'<div class="charts">{scale}{fusion_chart(used.get("fusion"))}</div>')
@@ -122,7 +122,7 @@ def regions_of(result: Assessment) -> dict[str, Box]:
     return {**measured, **given}
 
 
-def _answer(result: Assessment, options: Mapping[str, str]) -> str:
+def _answer(result: Assessment) -> str:
     answer = result.answer
     level = LETTER_LEVELS.get(answer)
     if result.score is not None and level:
@@ -132,8 +132,7 @@ def _answer(result: Assessment, options: Mapping[str, str]) -> str:
             f'<p class="answer"><span class="badge level-{level}">{escape(answer)}</span> '
             f"{asked}{LEVEL_NAMES[level]}, {score}</p>"
         )
-    text = f"{answer}. {options[answer]}" if answer in options else answer
-    return f'<p class="answer"><strong>{escape(text)}</strong></p>'
+    return f'<p class="answer"><strong>{escape(result.answer_text)}</strong></p>'
 
 
 def _evidence(evidence: ExecutorOutput) -> str:
