@@ -155,12 +155,15 @@ def test_an_answer_of_another_model_is_not_called_its_own(asking: AgenticIQA) ->
 
 
 def test_another_part_is_looked_at(asking: AgenticIQA) -> None:
-    face, background, why = thread(asking, "portrait.jpg", "How sharp is the face?", "and the background?", "why?")
+    queries = ("How sharp is the face?", "and the background?", "why?", "are you sure?")
+    face, background, why, sure = thread(asking, "portrait.jpg", *queries)
     assert face.answer == "Sharp"
     assert "blurry" in background.answer
     assert background.plan is not None
     assert background.plan.query_scope == ["background"]
     assert "px wide" in why.reasoning
+    assert sure.answer == f"Still {background.answer.lower()}"
+    assert "The chance of blurry is" in sure.reasoning
 
 
 def test_what_cannot_be_told_is_said(asking: AgenticIQA) -> None:

@@ -317,17 +317,19 @@ def sure(problem: AnswerProblem, found: EmbeddedAnswer) -> EmbeddedAnswer:
     if meaning.form == "rate" and not meaning.options and ranked:
         levels = " and ".join(f"{letter} {chance:.0%}" for letter, chance in ranked[:2])
         return replace(found, sentences=(f"Of the five levels, the likeliest are {levels}.", *evidence))
-    chance = ranked[0][1] if ranked else None
-    if chance is None and told and told.amounts and asked and not asked.is_general and meaning.form == "degree":
-        chance = told.amounts[median_place(told)]
-    if answered is not None and found.text.casefold() not in answered.casefold():
+    if answered is not None and not re.search(rf"(?<!\w){re.escape(found.text)}(?!\w)", answered, re.IGNORECASE):
         other = f"The answer before was {answered!r}; from what I read here I would say otherwise."
         return replace(found, sentences=evidence, doubts=(other, *found.doubts))
-    if chance is None:
-        return replace(found, sentences=("The answer stays the same.", *evidence))
     word = found.text if found.text[1:2].isupper() else f"{found.text[:1].lower()}{found.text[1:]}"
-    how_sure = "over 99%" if chance >= _CERTAIN else f"{chance:.0%}"
-    return replace(found, text=f"Still {word}, {how_sure} sure", sentences=evidence)
+    if ranked:
+        how_sure = "over 99%" if ranked[0][1] >= _CERTAIN else f"{ranked[0][1]:.0%}"
+        return replace(found, text=f"Still {word}, {how_sure} sure", sentences=evidence)
+    if not (asked and told and told.amounts and meaning.form == "degree") or asked.is_general:
+        return replace(found, sentences=("The answer stays the same.", *evidence))
+    chances = {end: claim_chance(told, asked, end) or 0.0 for end in (1, -1)}
+    end, degree = max(chances, key=lambda each: chances[each]), told.amounts[median_place(told)]
+    so = f"The chance of {asked.word(end)} is {chances[end]:.0%}, of just this degree {degree:.0%}."
+    return replace(found, text=f"Still {word}", sentences=(so, *evidence))
 
 
 _BY_FORM: dict[str, Callable[[AnswerProblem], EmbeddedAnswer]] = {
