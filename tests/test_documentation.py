@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from IPython.core.formatters import DisplayFormatter
 
-from agenticiqa import Assessment
+from agenticiqa import AgenticIQA, Assessment
 from agenticiqa.cli.main import main
 from support.snippets import PAGES, ROOT, Snippet, commands, make_workshop, python_blocks
 
@@ -52,6 +52,9 @@ def test_command_runs_as_printed(
 ) -> None:
     """In this process; ``make snippets`` runs the installed command."""
     assert command.words[0] == "agenticiqa"
+    if "--after" in command.words:
+        with AgenticIQA() as earlier:
+            earlier.assess("photo.jpg", "Is it blurry?")
     monkeypatch.setattr(sys, "argv", command.words)
     with pytest.raises(SystemExit) as stop:
         main()

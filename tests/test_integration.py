@@ -129,6 +129,7 @@ def test_the_documented_json(assessor: Any, pair: Any) -> None:
         "executor_evidence",
         "summarizer_result",
         "replan_history",
+        "earlier",
         "error",
         "metadata",
     }

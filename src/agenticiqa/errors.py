@@ -246,6 +246,13 @@ class AssessmentFailedError(AgenticIQAError):
     """An answer was asked of a run that has none."""
 
 
+class FollowUpError(AgenticIQAError):
+    """A question cannot follow on a result that has lost its picture."""
+
+    default_hint = 'Give the picture again, as in assess(picture, "why?", earlier=result.turns).'
+    client_hint = "Give the picture again."
+
+
 class HomeFullError(AgenticIQAError):
     """There is no room left for what is kept in the home."""
 

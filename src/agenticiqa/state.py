@@ -360,6 +360,18 @@ def check_mode(mode: str, without: Sequence[str]) -> None:
 
 # --- the state that travels ------------------------------------------------------------------------------
 
+MAX_TURNS = 20
+"""Of a thread the last ones travel."""
+
+
+class Turn(TypedDict):
+    """A question that was asked of the same picture before, and its answer in words."""
+
+    query: str
+    answer: str
+    options: NotRequired[list[str]]
+    """Those that were given beside the question."""
+
 
 class AgenticIQAState(TypedDict):
     """One run's state. Nodes read it and return only what they add."""
@@ -372,6 +384,7 @@ class AgenticIQAState(TypedDict):
     align: NotRequired[str]
     mode: NotRequired[RunMode]
     without: NotRequired[list[Part]]
+    earlier: NotRequired[list[Turn]]
     plan: NotRequired[PlannerOutput | None]
     executor_evidence: NotRequired[ExecutorOutput | None]
     summarizer_result: NotRequired[SummarizerOutput]

@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.inputs import PictureInput, given_picture
 from agenticiqa.runtime.config import ImageLimits, ProviderSettings
-from agenticiqa.state import Advice, DistortionAnalysis, ExecutorOutput, PlannerOutput
+from agenticiqa.state import Advice, DistortionAnalysis, ExecutorOutput, PlannerOutput, Turn
 
 Distortions = dict[str, list[str]]
 """Distortion categories by object."""
@@ -49,6 +49,8 @@ class Question:
     """Opens the picture when it is first needed: a plan can be made without."""
     open_reference: Callable[[], LoadedImage] | None = None
     regions: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    earlier: Sequence[Turn] = ()
+    """What was asked of the picture before, oldest first: a question may leave open what these say."""
 
     @property
     def image(self) -> LoadedImage:

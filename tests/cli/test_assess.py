@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from model_server import PLAN, ModelServer
 
 RATING_KEYS = {
     "status", "query", "image_path", "reference_path", "plan", "executor_evidence", "summarizer_result",
-    "replan_history", "error", "metadata",
+    "replan_history", "earlier", "error", "metadata",
 }  # fmt: skip
 
 
@@ -206,3 +207,38 @@ def test_measure_writes_maps(run, pictures, tmp_path):
     assert done.code == 0
     stems = {path.stem for path in (tmp_path / "maps").glob("*.png")}
     assert stems == {"noisy_PSNR", "noisy_SSIM"}
+
+
+# --- asking on ---
+
+
+def test_a_recorded_run_is_asked_on(run, model, pictures):
+    first = run("assess", pictures[0], "--query", "Rate it", "--json").json
+    told = run("assess", "--after", "last", "why?", "--json").json
+    assert told["image_path"] == str(pictures[0])
+    assert [turn["query"] for turn in told["earlier"]] == ["Rate it"]
+    assert told["earlier"][0]["answer"].startswith("C (Fair), ")
+    assert "Earlier questions about this image" in json.dumps(model.requests[-1]["messages"])
+    shown = run("assess", "--after", first["metadata"]["run_id"][:8], "--query", "Rate it again")
+    assert "Rate it C (Fair), " in shown.out
+    other = run("assess", pictures[1], "--after", "last", "-q", "why?", "--json").json
+    assert other["image_path"] == str(pictures[1])
+    assert [turn["query"] for turn in other["earlier"]] == ["Rate it", "Rate it again"]
+
+
+def test_asking_on_says_what_is_missing(run, model, pictures):
+    assert "There is no run" in run("assess", "--after", "last", "why?").err
+    run("assess", pictures[0])
+    asked = run("assess", "--after", "last")
+    assert asked.code == 2
+    assert "there is no question" in asked.err
+    Path(pictures[0]).write_bytes(Path(pictures[1]).read_bytes())
+    changed = run("assess", "--after", "last", "why?")
+    assert changed.code == 1
+    assert "has changed since" in changed.err
+    assert "--after RUN --query" in changed.err
+    Path(pictures[0]).unlink()
+    gone = run("assess", "--after", "last", "why?")
+    assert gone.code == 1
+    assert "is not there any more" in gone.err
+    assert run("assess").code == 2

@@ -40,7 +40,7 @@ class MadeEvidence(Evidence):
     def damage(self, category: str, part: str = GLOBAL) -> tuple[float, ...] | None:
         return None
 
-    def advice(self) -> Sequence[Advice]:
+    def advice(self, category: str | None = None) -> Sequence[Advice]:
         return self.advised
 
 

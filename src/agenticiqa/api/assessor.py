@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import sys
 import threading
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from typing_extensions import Unpack
@@ -15,7 +17,15 @@ from typing_extensions import Unpack
 from agenticiqa.api.arguments import AssessOptions, in_thread, spelled_out
 from agenticiqa.api.interrupts import set_on_interrupt
 from agenticiqa.api.run_result import Recorder, assessment_from
-from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, HomeFullError
+from agenticiqa.errors import (
+    AgenticIQAError,
+    AssessmentFailedError,
+    BackendUnavailableError,
+    ConfigError,
+    HomeFullError,
+    ImageError,
+    ImageNotFoundError,
+)
 from agenticiqa.models.backends import BackendChoice
 from agenticiqa.nodes.ablation import calls_per_pass
 from agenticiqa.nodes.prompts import SHIPPED, read_prompts
@@ -197,6 +207,39 @@ class AgenticIQA:
         """
         return self._start(image, query, options, run_id)
 
+    @spelled_out
+    def follow_up(
+        self,
+        run_id: str,
+        query: str,
+        *,
+        image: PictureInput | None = None,
+        on_event: EventListener | None = None,
+        **options: Unpack[AssessOptions],
+    ) -> Assessment:
+        """Ask on about the picture of a recorded run; :meth:`Assessment.ask` is the same for a result at hand.
+
+        Args:
+            run_id: The run's id, an unambiguous beginning of it, or ``last``.
+            query: The question; what it leaves open is what was asked before.
+            image: The picture, where the run's own file is not to be taken.
+            on_event: Called with every step.
+            options: As for :func:`agenticiqa.assess`. Values left out are the run's, backends that were named too.
+        Returns:
+            The answer with its evidence.
+        Raises:
+            RunNotFoundError: There is no such run.
+            AssessmentFailedError: The run has no answer to ask on from.
+            ImageError: The run's picture is not in a file, is gone, or is another one by now.
+        """
+        record = self.runs.find(run_id)
+        if record.result is None or record.status == "error":
+            hint = f"`agenticiqa runs resume {record.id}` continues it."
+            raise AssessmentFailedError(f"Run {record.id} has no answer to ask on from.", hint=hint, client_hint="")
+        state, settings = self._recorded(record)
+        before = Assessment.model_validate(record.result)
+        return _last(self._follow(before, query, {**options, "image": image}, state, {}, settings), on_event)
+
     def compare(
         self,
         image_a: PictureInput,
@@ -266,7 +309,12 @@ class AgenticIQA:
     # --- one run ---
 
     def _start(
-        self, image: PictureInput, query: str, options: AssessOptions, run_id: str | None
+        self,
+        image: PictureInput,
+        query: str,
+        options: AssessOptions,
+        run_id: str | None = None,
+        settings: Settings | None = None,
     ) -> Generator[PipelineEvent | Assessment, None, None]:
         """A run that has begun; arguments of a wrong kind raise here."""
         given, reference = given_picture(image), options.get("reference")
@@ -283,9 +331,31 @@ class AgenticIQA:
             align=options.get("align", "none"),
             mode=pipeline.mode if mode is None else mode,
             without=pipeline.without if without is None else without,
+            earlier=options.get("earlier"),
         )
         pictures = {each.name: each for each in (given, original) if each is not None and each.in_memory}
-        return self._begin(run_id or new_run_id(), state, pictures, self.settings)
+        return self._begin(run_id or new_run_id(), state, pictures, settings or self.settings)
+
+    def _follow(
+        self,
+        before: Assessment,
+        query: str,
+        given: Mapping[str, Any],
+        state: AgenticIQAState,
+        pictures: Mapping[str, GivenPicture],
+        settings: Settings,
+    ) -> Generator[PipelineEvent | Assessment, None, None]:
+        """A run whose question follows that of ``before``, which began in ``state``; what is not given is as it was."""
+        kept = ("regions", "align", "mode", "without", "max_replan_iterations")
+        options: dict[str, Any] = {name: value for name, value in state.items() if name in kept}
+        options["earlier"] = before.turns
+        # To align nothing is also what is said where nothing is said.
+        unsaid = {name for name, value in given.items() if value is None or (name == "align" and value == "none")}
+        options |= {name: value for name, value in given.items() if name not in unsaid}
+        for name, path in (("image", state["image_path"]), ("reference", state.get("reference_path"))):
+            if path and name not in options:
+                options[name] = pictures.get(path) or _unchanged(path, name, before)
+        return self._start(options.pop("image"), query, cast("AssessOptions", options), settings=settings)
 
     def _begin(
         self, run_id: str, state: AgenticIQAState, pictures: Mapping[str, GivenPicture], settings: Settings
@@ -319,6 +389,11 @@ class AgenticIQA:
         try:
             result = assessment_from((yield from self._work_through(state, context, resume=resume)), context)
             result.keep_pictures(pictures)
+            result.ask_with(
+                lambda before, query, on_event=None, **options: _last(
+                    self._follow(before, query, options, state, pictures, settings), on_event
+                )
+            )
         except BaseException as error:
             # The listener stopped it, Ctrl+C, a defect: the record must not call it running for ever.
             status = error.status if isinstance(error, Cancelled) else INTERRUPTED
@@ -423,7 +498,8 @@ class AgenticIQA:
             logger.warning("%s on the %s backend: %s", ", ".join(roles).capitalize(), choice.backend, choice.reason)
 
     def close(self) -> None:
-        """Close clients, cache and run records."""
+        """Close clients, cache and run records; whoever asks again opens them again."""
+        self._graphs.clear()
         for client in self._made.values():
             client.close()
         self._made.clear()
@@ -453,6 +529,22 @@ def _last(events: Generator[PipelineEvent | Assessment, None, None], on_event: E
                     return ended
                 raise
     raise AssertionError("a run ends with its result")
+
+
+def _unchanged(path: str, name: str, before: Assessment) -> str:
+    """The path of a picture that is still what ``before`` was about."""
+    again = "Give it again: `agenticiqa assess PICTURE --after RUN --query QUESTION`, or image=… in Python."
+    try:
+        found = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        gone = f"The {name} of the earlier run, {path!r}, is not there any more."
+        raise ImageNotFoundError(gone, hint=again, client_hint="Give it again.") from None
+    # A picture that was scaled to its reference is known by its own bytes no more.
+    scaled = any(note.startswith("scaled from") for note in before.metadata.get(f"{name}_notes") or [])
+    if not scaled and before.metadata.get(f"{name}_sha256") not in (None, found):
+        changed = f"The {name} of the earlier run, {path!r}, has changed since."
+        raise ImageError(changed, hint=again, client_hint="Give it again.")
+    return path
 
 
 def _in_notebook(result: Assessment | Comparison) -> str:

@@ -55,6 +55,7 @@ def assessment_from(state: Mapping[str, Any], context: RunContext) -> Assessment
         executor_evidence=evidence,
         summarizer_result=result,
         replan_history=state.get("replan_history") or [],
+        earlier=state.get("earlier") or [],
         error=error,
         metadata={**_metadata(state, context), "error_kind": context.error_kind if error else None},
     )
@@ -195,7 +196,7 @@ class Recorder:
             return None
 
     def close(self) -> None:
-        made = self.__dict__.get("checkpoints")
+        made = self.__dict__.pop("checkpoints", None)
         if made is not None:
             made.conn.close()
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -107,12 +108,14 @@ def _finding(severity: str, kind: str) -> str:
 
 def print_assessment(console: Console, result: Assessment) -> None:
     """Answer, score, reasons and the evidence table."""
+    for turn in result.earlier:
+        console.print(f"[dim]{escape(turn['query'])} {escape(turn['answer'])}[/]", highlight=False)
     console.print(Panel(_headline(result), title="Answer", title_align="left", expand=False))
     if rest := result.reasoning.removeprefix(f"{result.answer}.").strip():
         console.print(escape(rest), highlight=False)
     # An answer that is advice says it already; a question about colours or the file did not ask for any.
     about_quality = result.plan is None or result.plan.query_type == "IQA"
-    if result.advice and about_quality and result.advice[0].do != result.answer:
+    if result.advice and about_quality and result.advice[0].do != result.answer and not result.earlier:
         console.print(f"[bold]What to do first:[/] {escape(result.advice[0].do)}", highlight=False)
     evidence, notes = result.executor_evidence, [result.error] if result.error else []
     if evidence:
@@ -254,12 +257,29 @@ def exit_code(result: Assessment, fail_under: float | None = None) -> int:
 
 def assess(
     image: Annotated[
-        str,
-        typer.Argument(help="The picture to judge: a file, an address (https://, s3://, …), or - for standard input."),
-    ],
+        str | None,
+        typer.Argument(
+            show_default=False,
+            help="The picture to judge: a file, an address (https://, s3://, …), or - for standard input. "
+            "With --after, the question instead: assess --after last 'why?'.",
+        ),
+    ] = None,
     query: Annotated[
-        str, typer.Option("--query", "-q", help="The question. Options may be part of it: 'Which? A. Blur B. Noise'.")
-    ] = DEFAULT_QUERY,
+        str | None,
+        typer.Option(
+            "--query",
+            "-q",
+            help="The question. Options may be part of it: 'Which? A. Blur B. Noise'.",
+            show_default=DEFAULT_QUERY,
+        ),
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask on from a recorded run (its id, the beginning of it, or 'last'): its picture, reference, regions "
+            "and backend are taken where none are given, and what was asked before is known."
+        ),
+    ] = None,
     reference: options.ReferenceOption = None,
     align: options.AlignOption = "none",
     option: options.AnswersOption = None,
@@ -296,6 +316,11 @@ def assess(
     if option is not None and len(option) < 2:
         raise typer.BadParameter("one --option leaves no choice: give at least two.")
     left_out = options.parts_left_out(without)
+    if after is not None and query is None:
+        image, query = None, image
+    if (image if after is None else query) is None:
+        what, example = ("picture", "photo.jpg") if after is None else ("question", "--after last 'why?'")
+        raise typer.BadParameter(f"there is no {what}: agenticiqa assess {example}")
     inputs = [image, reference]
     options.check_outputs(report, inputs=inputs, overwrite=overwrite)
     silent = quiet or json_output
@@ -305,9 +330,11 @@ def assess(
         if len(regions) < len(boxes):
             raise typer.BadParameter("two --region options have the same name.")
         with step_lines(quiet=silent) as listener:
-            result = assessor.assess(
-                sys.stdin.buffer.read() if image == STANDARD_INPUT else picture_at(image),
-                query,
+            given = sys.stdin.buffer.read() if image == STANDARD_INPUT else picture_at(image) if image else None
+            again = partial(assessor.follow_up, after or "", image=given)
+            ask = again if after is not None else partial(assessor.assess, given or b"")
+            result = ask(
+                query=query or DEFAULT_QUERY,
                 reference=reference,
                 options=option,
                 regions=regions or None,

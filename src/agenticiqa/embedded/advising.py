@@ -40,14 +40,15 @@ FULL_BLACK, FULL_WHITE = 20, 235
 """A tonal range that ends inside these can be stretched."""
 
 
-def advice_for(look: Look, *, thorough: bool = False) -> list[Advice]:
-    """What to do, what matters most first; empty where nothing to mend stands out.
+def advice_for(look: Look, *, thorough: bool = False, category: str | None = None) -> list[Advice]:
+    """What to do, what matters most first; empty where nothing to mend stands out. With a category, about that alone.
 
     Rests on what an assessment has measured anyway, so that every result can carry it. Where advice itself is asked
     for, ``thorough`` also looks for what can be arranged better: a slope to level, empty space to crop.
     """
     photograph = _is_photograph(look)
-    found = [_finding(category, look) for category in look.visible() if photograph or category not in LIGHT_AND_COLOUR]
+    seen = [each for each in look.visible() if photograph or each not in LIGHT_AND_COLOUR]
+    found = [_finding(each, look) for each in seen if category in (None, each)]
     if thorough and photograph and look.box is None:
         found += [each for each in (_slope(look), _empty_space(look)) if each]
     return advise(found)

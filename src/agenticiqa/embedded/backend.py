@@ -14,10 +14,11 @@ from agenticiqa.embedded import findings, steps
 from agenticiqa.embedded.advising import advice_for
 from agenticiqa.embedded.answering.chances import names_bound
 from agenticiqa.embedded.findings import Seen
+from agenticiqa.embedded.follow_up import in_thread
 from agenticiqa.embedded.looking import Look, Looker, beside
 from agenticiqa.embedded.parts import parse_part
 from agenticiqa.embedded.places import locate
-from agenticiqa.embedded.question import ParsedQuestion, read_question, understand
+from agenticiqa.embedded.question import ParsedQuestion, understand
 from agenticiqa.errors import BackendError, PictureTooSmallError
 from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.regions import find_region
@@ -68,12 +69,18 @@ class EmbeddedBackend(TypedBackend):
 
     @cached_property
     def _question(self) -> ParsedQuestion:
-        asked = self._asked
-        if asked.options:
-            return read_question(asked.question, asked.options, has_reference=asked.has_reference)
-        found = understand(asked.query, has_reference=asked.has_reference)
+        asked, before = self._asked, None
+        for turn in asked.earlier:
+            before = in_thread(self._read(turn["query"], turn.get("options")), before)
+            if before.meaning.follows != "why":
+                before = replace(before, meaning=replace(before.meaning, answered=turn["answer"]))
+        return in_thread(self._read(asked.query, list(asked.options.values())), before)
+
+    def _read(self, query: str, options: Sequence[str] | None) -> ParsedQuestion:
+        found = understand(query, options, has_reference=self._asked.has_reference)
         meaning = found.meaning
-        if meaning.chances.get("property", 1.0) < SURE and meaning.form in _OPEN and asks_for_rating(asked.query):
+        doubted = meaning.chances.get("property", 1.0) < SURE and meaning.form in _OPEN and not meaning.options
+        if doubted and asks_for_rating(query):
             # Where the reader is in doubt, a request in the words of a rating is one.
             return replace(found, meaning=replace(meaning, property="quality", form="rate", chances={}))
         return found
@@ -88,7 +95,8 @@ class EmbeddedBackend(TypedBackend):
         asks_level = meaning.form == "rate" or (meaning.form == "degree" and meaning.property == "quality")
         rated = asks_level and not names_bound(meaning.text)
         whole = meaning.property in (None, "quality") and bool(_PICTURE.fullmatch(meaning.text.strip()))
-        return "scoring" if not self._asked.options and (whole or rated) else "explanation"
+        in_words = bool(meaning.options) or meaning.follows == "why"
+        return "scoring" if not in_words and (whole or rated) else "explanation"
 
     def plan(self, previous: PlannerOutput | None = None) -> PlannerOutput:
         plan = steps.plan_for(self._question, has_reference=self._asked.has_reference)

@@ -100,6 +100,12 @@ class Meaning:
     """How sure the reading is: of the property, the form and the end."""
     next_property: str | None = None
     """What the question would mean if it does not mean ``property``."""
+    offered: bool = False
+    """Whether the options were given to choose from; else they are the two sides of an "or"."""
+    follows: Literal["why", "sure", "fix", "unclear"] | None = None
+    """In a thread: what is asked of the answer to this question, which was asked before."""
+    answered: str | None = None
+    """That answer, as it was given."""
 
     @cached_property
     def polarity(self) -> int:
@@ -216,7 +222,7 @@ def _meaning(text: str, options: tuple[tuple[str, str], ...]) -> Meaning:
     if options:
         amounts = _amounts_of(read.amounts, read.claims)
         given = [_option(meaning, *each, amount) for each, amount in zip(options, amounts, strict=True)]
-        return replace(meaning, options=_scaled(meaning, given))
+        return replace(meaning, options=_scaled(meaning, given), offered=True)
     if form == "either_or" and (sides := alternatives(text, meaning.parts)):
         beside = question_reader().read(text, sides)
         amounts = _amounts_of(beside.amounts, beside.claims)

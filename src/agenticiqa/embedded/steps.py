@@ -125,6 +125,13 @@ def answer(task: AnswerTask) -> Verdict:
 
 
 def _answer(task: AnswerTask, problem: AnswerProblem) -> EmbeddedAnswer:
+    found = _first_answer(task, problem)
+    more = {"why": words.reason, "sure": words.sure}.get(task.question.meaning.follows or "")
+    return more(problem, found) if more and found.text != UNABLE_TO_DETERMINE else found
+
+
+def _first_answer(task: AnswerTask, problem: AnswerProblem) -> EmbeddedAnswer:
+    """The answer to the question itself, also where more is asked of it."""
     if task.mode == "scoring":
         return words.rate(problem)
     if task.find(task.plan.scope_names[0]).look.facts.content == "blank":

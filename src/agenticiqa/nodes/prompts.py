@@ -7,14 +7,16 @@ whose fields are empty is left out. The words of the explanation and scoring tem
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from agenticiqa.errors import ConfigError
 from agenticiqa.runtime.files import write_atomic
+from agenticiqa.state import Turn
 
 # Only {name} is a field: the braces of JSON in a prompt hold more than one bare word.
 _FIELD = re.compile(r"\{([a-z_]+)\}")
@@ -22,6 +24,9 @@ _USER_LINE = re.compile(r"^User:[ \t]*$", re.MULTILINE)
 SUFFIX = ".txt"
 LONGEST_FILE = 200_000
 """In bytes: no model reads a longer prompt for every step."""
+TOLD_TURNS = 6
+TOLD_CHARACTERS = 600
+"""How much of a thread a model is told: its last turns, of each text the beginning."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +137,23 @@ def _text(file: Path) -> str:
         raise ConfigError(f"{file} cannot be read as UTF-8 text ({error}).") from None
 
 
+def earlier_turns(turns: Sequence[Turn]) -> str:
+    """What was asked before, a line of JSON each: whatever a question holds, it cannot leave its quotation marks.
+
+    >>> print(earlier_turns([{"query": 'Is the "car" blurry?', "answer": "Yes"}]))
+    {"question": "Is the \\"car\\" blurry?", "answer": "Yes"}
+    """
+
+    def cut(text: str) -> str:
+        return text if len(text) <= TOLD_CHARACTERS else f"{text[: TOLD_CHARACTERS - 1]}…"
+
+    told = []
+    for turn in turns[-TOLD_TURNS:]:
+        asked = "; ".join([turn["query"].strip(), *turn.get("options", ())])
+        told.append(json.dumps({"question": cut(asked), "answer": cut(turn["answer"])}, ensure_ascii=False))
+    return "\n".join(told)
+
+
 # --- The prompts of the agents ---
 
 
@@ -140,16 +162,20 @@ def _shipped(name: str, *fields: str, needed: tuple[str, ...] = ("query",)) -> P
     return PromptTemplate(name, "", "", fields, needed).replaced(text, name)
 
 
-PLANNER = _shipped("planner", "query", "categories", "options", "reference", "regions", "gap", "previous_plan")
+PLANNER = _shipped(
+    "planner", "query", "categories", "options", "reference", "regions", "gap", "previous_plan", "earlier"
+)
 DETECTION = _shipped("detection", "query", "objects", "gap", "categories", needed=("query", "objects"))
 ANALYSIS = _shipped("analysis", "query", "objects", "gap", needed=("query", "objects"))
 SELECTION = _shipped("selection", "query", "objects", "gap", "tools", needed=("query", "objects", "tools"))
-SCORING = _shipped("scoring", "query", "distortion_analysis", "tool_response", "notes", "fused_tools")
+SCORING = _shipped("scoring", "query", "distortion_analysis", "tool_response", "notes", "fused_tools", "earlier")
 EXPLANATION = _shipped(
-    "explanation", "query", "distortion_analysis", "tool_response", "notes", "options", needed=("query", "options")
+    "explanation",
+    *("query", "distortion_analysis", "tool_response", "notes", "options", "earlier"),
+    needed=("query", "options"),
 )
-DIRECT_RATING = _shipped("direct_rating", "query")
-DIRECT_ANSWER = _shipped("direct_answer", "query", "options", needed=("query", "options"))
+DIRECT_RATING = _shipped("direct_rating", "query", "earlier")
+DIRECT_ANSWER = _shipped("direct_answer", "query", "options", "earlier", needed=("query", "options"))
 SHIPPED = (PLANNER, DETECTION, ANALYSIS, SELECTION, EXPLANATION, SCORING, DIRECT_ANSWER, DIRECT_RATING)
 
 # The documents' names, and their form with "System:" before the text.

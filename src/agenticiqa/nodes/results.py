@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, PrivateAttr
 
-from agenticiqa.errors import AssessmentFailedError
+from agenticiqa.errors import AssessmentFailedError, FollowUpError
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.inputs import GivenPicture
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.state import Advice, ExecutorOutput, PlannerOutput, ScoreConflict, SummarizerOutput
+from agenticiqa.state import Advice, ExecutorOutput, PlannerOutput, ScoreConflict, SummarizerOutput, Turn
+from agenticiqa.vocabulary import LETTER_LEVELS, LEVEL_NAMES
 
 Status = Literal["ok", "partial", "error"]
 Side = Literal["A", "B"]
@@ -32,6 +34,20 @@ class Result(BaseModel):
         printer.text(str(self))
 
 
+class _Asking:
+    """How whoever made a result asks on: no part of what it says, and left behind when it is stored."""
+
+    ask: Callable[..., Assessment] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Asking)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[_Asking], tuple[()]]:
+        return _Asking, ()
+
+
 class Assessment(Result):
     """The result of one run: the answer, everything it rests on, and where it came from."""
 
@@ -43,14 +59,73 @@ class Assessment(Result):
     executor_evidence: ExecutorOutput | None = None
     summarizer_result: SummarizerOutput | None = None
     replan_history: list[str] = Field(default_factory=list)
+    earlier: list[Turn] = Field(default_factory=list, description="What was asked of the picture before, oldest first")
     error: str | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
+    _asking: _Asking = PrivateAttr(default_factory=_Asking)
     _pictures: dict[str, GivenPicture] = PrivateAttr(default_factory=dict)
     """Those that are in no file, so that a notebook can show them; they are not stored with the result."""
 
     def keep_pictures(self, pictures: Mapping[str, GivenPicture]) -> None:
         """Keep pictures that are in no file, so that reports can show them."""
         self._pictures = {name: given for name, given in pictures.items() if not os.path.exists(name)}
+
+    def ask_with(self, ask: Callable[..., Assessment]) -> None:
+        """Let :meth:`ask` call ``ask(self, query, **options)``."""
+        self._asking.ask = ask
+
+    def ask(self, query: str, **options: Any) -> Assessment:
+        """Ask on about the same picture: "and the background?", "why?", "are you sure?", "how do I fix that?".
+
+        Reference, regions and models are those of this result; what the question leaves open is what was asked before.
+
+        Args:
+            query: The question; a complete one is read by itself.
+            options: As for :func:`agenticiqa.assess`, where something is to differ.
+        Returns:
+            The answer, which can be asked on itself.
+        Raises:
+            FollowUpError: This result was read from a file or a record, which hold no picture.
+            AssessmentFailedError: There is no answer to ask on from.
+            ImageError: The picture's file is gone, or another one by now.
+
+        >>> import agenticiqa
+        >>> from PIL import Image
+        >>> result = agenticiqa.assess(Image.linear_gradient("L"), "Is it noisy?", backend="embedded")
+        >>> result.ask("are you sure?").turns[0]["query"]
+        'Is it noisy?'
+        """
+        if self._asking.ask is None:
+            raise FollowUpError("This result was stored and read again, without its picture and its models.")
+        return self._asking.ask(self, query, **options)
+
+    async def aask(self, query: str, **options: Any) -> Assessment:
+        """``ask`` as a coroutine: the same arguments, result and errors."""
+        return await asyncio.to_thread(self.ask, query, **options)
+
+    @property
+    def turns(self) -> list[Turn]:
+        """What was asked of the picture until now, this question last, with the answers in words.
+
+        Raises:
+            AssessmentFailedError: This question has no answer.
+        """
+        turn = Turn(query=self.query, answer=self.answer_text)
+        if given := self.metadata.get("options"):
+            turn["options"] = list(given)
+        return [*self.earlier, turn]
+
+    @property
+    def answer_text(self) -> str:
+        """The answer for people: an option with its text, a level with its name and score.
+
+        Raises:
+            AssessmentFailedError: The run has no answer.
+        """
+        answer, options = self.answer, (self._result().used_evidence or {}).get("options") or {}
+        if self.score is not None and answer in LETTER_LEVELS:
+            return f"{answer} ({LEVEL_NAMES[LETTER_LEVELS[answer]]}), {self.score_text}"
+        return f"{answer}. {options[answer]}" if answer in options else answer
 
     def open_picture(self, name: str, limits: ImageLimits) -> LoadedImage:
         """The picture or its reference, by the name that the result gives it.

@@ -10,19 +10,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from agenticiqa.answers import lettered, split_question
 from agenticiqa.errors import AgenticIQAError, BackendUnavailableError, ConfigError, QueryError
 from agenticiqa.models.backends import BackendChoice, choose_backends, create_vlm_client, usable
 from agenticiqa.nodes.model_calls import CallLog, ModelCaller
-from agenticiqa.nodes.prompts import SHIPPED, PromptBook, PromptTemplate, read_prompts
+from agenticiqa.nodes.prompts import SHIPPED, PromptBook, PromptTemplate, earlier_turns, read_prompts
 from agenticiqa.pictures.images import LoadedImage, load_image
 from agenticiqa.pictures.inputs import Align, GivenPicture, aligned, given_picture
 from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import Settings, load_settings
 from agenticiqa.runtime.logs import configure_logging
-from agenticiqa.state import DEFAULT_MAX_REPLAN_ITERATIONS, AgenticIQAState, RunMode, check_mode, known_parts
+from agenticiqa.state import (
+    DEFAULT_MAX_REPLAN_ITERATIONS,
+    MAX_TURNS,
+    AgenticIQAState,
+    RunMode,
+    Turn,
+    check_mode,
+    known_parts,
+)
 from agenticiqa.tools.measuring import ToolJob
 from agenticiqa.tools.registry import ToolRegistry, default_registry
 from agenticiqa.vlm_client import (
@@ -61,11 +69,17 @@ def initial_state(
     align: Align = "none",
     mode: RunMode = "agents",
     without: Collection[str] | str = (),
+    earlier: Sequence[Turn] | None = None,
 ) -> AgenticIQAState:
     limit = DEFAULT_MAX_REPLAN_ITERATIONS if max_replan_iterations is None else max_replan_iterations
     if limit < 0:
         raise ConfigError(f"max_replan_iterations is {limit}.", hint="It counts replans: 0 or more.")
-    for text in (query, str(image_path), str(reference_path), *(options or ()), *(regions or ())):
+    try:
+        turns = TypeAdapter(list[Turn]).validate_python(list(earlier or ()))[-MAX_TURNS:]
+    except ValidationError as error:
+        raise TypeError(f"earlier is a list of turns, each with query and answer: {error}") from None
+    said = [text for turn in turns for text in (turn["query"], turn["answer"], *turn.get("options", ()))]
+    for text in (query, str(image_path), str(reference_path), *(options or ()), *(regions or ()), *said):
         if any("\ud800" <= character <= "\udfff" for character in text):
             raise QueryError(f"{text!r} holds characters that are not valid Unicode.", hint="Rename or retype it.")
     state: AgenticIQAState = {
@@ -90,6 +104,8 @@ def initial_state(
         state["mode"] = mode
     if parts:
         state["without"] = parts
+    if turns:
+        state["earlier"] = turns
     return state
 
 
@@ -193,6 +209,7 @@ class RunContext:
                     open_image=lambda: self.image(image),
                     open_reference=(lambda: self.image(reference)) if reference else None,
                     regions=state.get("regions") or {},
+                    earlier=state.get("earlier") or (),
                 )
             return self._asked
 
@@ -206,7 +223,8 @@ class RunContext:
         answer_letters: Sequence[str] = (),
     ) -> ModelRequest:
         """A step's prompt with the question and the pictures, and the parameters that are set for the role."""
-        system, user = self.prompts.fill(template, {"query": state["query"].strip(), **fields})
+        known = {"query": state["query"].strip(), "earlier": earlier_turns(state.get("earlier") or ())}
+        system, user = self.prompts.fill(template, {**known, **fields})
         return ModelRequest(
             system=system,
             user=user,

@@ -78,14 +78,15 @@ def picture_article(item: ReportItem) -> str:
     result = item.result
     notes = [str(note) for note in result.metadata.get("image_notes") or []]
     about = "; ".join([shown_name(result.image_path), *notes])
-    parts = [f'<div class="head"><h2>{escape(result.query)}</h2>{quiet(about)}{_pictures(item)}</div>']
+    before = "".join(quiet(f"{turn['query']} {turn['answer']}") for turn in result.earlier)
+    parts = [f'<div class="head">{before}<h2>{escape(result.query)}</h2>{quiet(about)}{_pictures(item)}</div>']
     if result.status == "error" or result.summarizer_result is None:
         text = without_folders(result.error or "", result.image_path, result.reference_path)
         parts.append(f"<p><strong>No answer.</strong> {escape(text)}</p>")
     else:
         used = result.summarizer_result.used_evidence or {}
         text = without_folders(result.reasoning, result.image_path, result.reference_path)
-        parts += [_answer(result, used.get("options", {})), f"<p>{escape(text)}</p>"]
+        parts += [_answer(result), f"<p>{escape(text)}</p>"]
         if result.score is not None:
             scale = score_scale(result.score, result.score_interval)
             parts.append(f'<div class="charts">{scale}{fusion_chart(used.get("fusion"))}</div>')
@@ -121,7 +122,7 @@ def regions_of(result: Assessment) -> dict[str, Box]:
     return {**measured, **given}
 
 
-def _answer(result: Assessment, options: Mapping[str, str]) -> str:
+def _answer(result: Assessment) -> str:
     answer = result.answer
     level = LETTER_LEVELS.get(answer)
     if result.score is not None and level:
@@ -131,8 +132,7 @@ def _answer(result: Assessment, options: Mapping[str, str]) -> str:
             f'<p class="answer"><span class="badge level-{level}">{escape(answer)}</span> '
             f"{asked}{LEVEL_NAMES[level]}, {score}</p>"
         )
-    text = f"{answer}. {options[answer]}" if answer in options else answer
-    return f'<p class="answer"><strong>{escape(text)}</strong></p>'
+    return f'<p class="answer"><strong>{escape(result.answer_text)}</strong></p>'
 
 
 def _evidence(evidence: ExecutorOutput) -> str:

@@ -37,6 +37,7 @@ CREATE INDEX IF NOT EXISTS runs_by_time ON runs (started_at);
 LOCK_WAIT_S = 30
 RUNNING = "running"
 INTERRUPTED = "interrupted"
+LAST = "last"
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,9 @@ class RunStore:
         return [_record(row) for row in rows]
 
     def find(self, run_id: str) -> RunRecord:
-        """A run by its id or by the beginning of it, where that is unique."""
+        """A run by its id or by the beginning of it, where that is unique; ``last`` is the newest."""
+        if run_id == LAST and (newest := self.latest(1)):
+            return newest[0]
         pattern = run_id.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
         with self._connection() as connection:
             rows = connection.execute("SELECT * FROM runs WHERE id LIKE ? ESCAPE '\\' LIMIT 2", (pattern,)).fetchall()

@@ -59,7 +59,9 @@ def test_four_tools_with_typed_schemas(asked):
         assert tool.input_schema["type"] == "object"
         assert tool.output_schema["type"] == "object"
         assert tool.annotations.read_only_hint
-    assert tools["assess_image"].input_schema["required"] == ["image"]
+    assert tools["measure_image"].input_schema["required"] == ["image"]
+    # A run to ask on from brings its picture.
+    assert {"image", "after"} <= tools["assess_image"].input_schema["properties"].keys()
     assert tools["assess_image"].input_schema["properties"]["image"]["description"]
 
 
@@ -299,3 +301,30 @@ def test_it_is_not_served_to_the_network(home):
     )
     assert finished.returncode == 1
     assert "reverse proxy" in finished.stderr
+
+
+def test_a_run_is_asked_on(asked, home, tmp_path):
+    (tmp_path / "outside.jpg").write_bytes(GOOD.read_bytes())
+    data = "data:image/jpeg;base64," + base64.b64encode(BAD.read_bytes()).decode()
+
+    async def work(client):
+        first = await client.call_tool("assess_image", {"image": data, "query": "Is it blurry?"})
+        run_id = first.structured_content["run_id"]
+        second = await client.call_tool("assess_image", {"after": run_id, "query": "are you sure?"})
+        outside = subprocess.run(
+            [COMMAND, "assess", str(tmp_path / "outside.jpg"), "--json"],
+            env=home,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        other = json.loads(outside.stdout)["metadata"]["run_id"]
+        refused = await client.call_tool("assess_image", {"after": other, "query": "why?"})
+        nothing = await client.call_tool("assess_image", {"query": "why?"})
+        return second, refused, nothing
+
+    second, refused, nothing = asked(work)
+    assert second.structured_content["answer"].startswith("Still yes")
+    assert "not inside an allowed folder" in refused.content[0].text
+    assert nothing.is_error
+    assert "after: a run to ask on from" in nothing.content[0].text

@@ -53,8 +53,8 @@ class Evidence(ABC):
         """The chances of none, slight, moderate, severe and extreme damage of a category."""
 
     @abstractmethod
-    def advice(self) -> Sequence[Advice]:
-        """What to do about the picture, what matters most first."""
+    def advice(self, category: str | None = None) -> Sequence[Advice]:
+        """What to do about the picture, or about one category of damage in it, what matters most first."""
 
     def faces(self) -> int:
         """How many faces were found."""
@@ -95,8 +95,8 @@ class SeenEvidence(Evidence):
     def damage(self, category: str, part: str = GLOBAL) -> tuple[float, ...] | None:
         return self._find(part).look.reading.severity_probabilities.get(category)
 
-    def advice(self) -> Sequence[Advice]:
-        return advice_for(self._find(GLOBAL).look, thorough=True)
+    def advice(self, category: str | None = None) -> Sequence[Advice]:
+        return advice_for(self._find(GLOBAL).look, thorough=category is None, category=category)
 
     def faces(self) -> int:
         return len(load_locators().faces(self._find(GLOBAL).look.image.rgb))

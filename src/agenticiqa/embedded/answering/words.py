@@ -36,6 +36,7 @@ _BESIDE = ("generated",)
 # How much is a number there, not a word of degree.
 _FACTS = ("resolution", "printable", "flaw_count", "camera_settings", "file_format", "aspect")
 _HOW_MUCH = ("not", "a little", "rather", "very", "extremely")
+_CERTAIN = 0.995
 _AHEAD = 0.15
 """A mood is offered as a guess only where it leads the next by so much."""
 
@@ -83,7 +84,7 @@ def answer(problem: AnswerProblem) -> EmbeddedAnswer:
     if meaning.property is None:
         return _colour_of_part(problem) or _declined(problem)
     if meaning.options:
-        return either_or(problem)
+        return _in_words(problem, options.answer(problem)) if meaning.offered else either_or(problem)
     if bound_answer(problem):
         return yes_no.answer(problem)
     found = _BY_FORM.get(meaning.form, said_of_property)(problem)
@@ -93,6 +94,8 @@ def answer(problem: AnswerProblem) -> EmbeddedAnswer:
 def _declined(problem: AnswerProblem) -> EmbeddedAnswer:
     if problem.meaning.form == "follow_up":
         why = "This reads like a follow-up, and I do not know what came before it."
+        if problem.meaning.follows == "unclear":
+            why = "I cannot tell what this asks of the answer before it."
         return EmbeddedAnswer(UNABLE_TO_DETERMINE, doubts=(why, WHAT_CAN_BE_ASKED))
     return unread(None)
 
@@ -189,7 +192,11 @@ def either_or(problem: AnswerProblem) -> EmbeddedAnswer:
         return comparing.compare(problem)
     if several := _each_flaw(problem):
         return several
-    found = options.answer(problem)
+    return _in_words(problem, options.answer(problem))
+
+
+def _in_words(problem: AnswerProblem, found: EmbeddedAnswer) -> EmbeddedAnswer:
+    """A chosen option by its text, where no letters were offered with the question."""
     texts = {option.letter: option.text for option in problem.meaning.options}
     chosen = texts[found.text]
     chances = {texts[letter]: chance for letter, chance in found.chances.items()}
@@ -264,13 +271,65 @@ def advice(problem: AnswerProblem) -> EmbeddedAnswer:
     told = (problem.told(problem.meaning.property) if problem.meaning.property else None) or problem.told("flaw")
     measured = told.measured if told else ()
     so = claim_chance(told, asked, asked.bad_end) if asked and told and asked.bad_end else None
-    if asked is not None and asked.fix and (so is None or so < 0.5 or not found):
+    own = problem.evidence.advice(asked.category) if asked and asked.category and (so or 0.0) >= 0.5 else ()
+    found = [*own, *(each for each in found if each not in own)]
+    # "How do I fix that?" of what is no fault here means what is one.
+    meant = problem.meaning.follows != "fix" or (so or 0.0) >= 0.5
+    if asked is not None and asked.fix and (not found or (meant and not own and (so is None or so < 0.5))):
         return EmbeddedAnswer(asked.fix, (told.sentence,) if told else (), measured=measured)
     if not found:
         sentences = (told.sentence,) if told else ()
         return EmbeddedAnswer("Nothing to mend stands out", sentences, measured=measured)
     further = tuple(dict.fromkeys(f"{each.because.removesuffix('.')}: {each.do}" for each in found[1:]))
     return EmbeddedAnswer(found[0].do, (found[0].because, *further), measured=measured)
+
+
+# --- what is asked of an answer that was given ---
+
+
+def reason(problem: AnswerProblem, found: EmbeddedAnswer) -> EmbeddedAnswer:
+    """Why the question was answered as it was: what was read, with its numbers, and what it comes from."""
+    asked = problem.asked
+    if asked is None:
+        return found
+    causes: tuple[str, ...] = ()
+    if problem.meaning.options:
+        said = tuple(text for text in found.sentences if "fits best" not in text) or found.sentences
+        text = said[0].removesuffix(".") if said else found.text
+    elif asked.is_general:
+        found = what_is_wrong(problem)
+        text, said = found.text, found.sentences
+    else:
+        told = problem.told(asked.name)
+        because = told.because if told else ""
+        text = f"{because[:1].upper()}{because[1:]}" if because else _first(told) if told else found.text
+        said = found.sentences
+        causes = tuple(each.because for each in problem.evidence.advice(asked.category)) if asked.category else ()
+    return replace(found, text=text, sentences=tuple(dict.fromkeys((*said, *found.measured, *causes))))
+
+
+def sure(problem: AnswerProblem, found: EmbeddedAnswer) -> EmbeddedAnswer:
+    """The same answer again, how sure it is, and by which evidence. Asking twice changes nothing that was read."""
+    meaning, asked, answered = problem.meaning, problem.asked, problem.meaning.answered
+    told = problem.told(asked.name) if asked else None
+    ranked = sorted(found.chances.items(), key=lambda each: -each[1])
+    evidence = (*found.sentences, *found.measured)
+    if meaning.form == "rate" and not meaning.options and ranked:
+        levels = " and ".join(f"{letter} {chance:.0%}" for letter, chance in ranked[:2])
+        return replace(found, sentences=(f"Of the five levels, the likeliest are {levels}.", *evidence))
+    if answered is not None and not re.search(rf"(?<!\w){re.escape(found.text)}(?!\w)", answered, re.IGNORECASE):
+        other = f"The answer before was {answered!r}; from what I read here I would say otherwise."
+        return replace(found, sentences=evidence, doubts=(other, *found.doubts))
+    word = found.text if found.text[1:2].isupper() else f"{found.text[:1].lower()}{found.text[1:]}"
+    if ranked:
+        how_sure = "over 99%" if ranked[0][1] >= _CERTAIN else f"{ranked[0][1]:.0%}"
+        return replace(found, text=f"Still {word}, {how_sure} sure", sentences=evidence)
+    if not (asked and told and told.amounts and meaning.form == "degree") or asked.is_general:
+        return replace(found, sentences=("The answer stays the same.", *evidence))
+    chances = {end: claim_chance(told, asked, end) or 0.0 for end in (1, -1)}
+    end, degree = max(chances, key=lambda each: chances[each]), told.amounts[median_place(told)]
+    so = f"The chance of {asked.word(end)} is {chances[end]:.0%}, of just this degree {degree:.0%}."
+    return replace(found, text=f"Still {word}", sentences=(so, *evidence))
 
 
 _BY_FORM: dict[str, Callable[[AnswerProblem], EmbeddedAnswer]] = {

@@ -62,7 +62,7 @@ class PictureRequest(_Request):
 
 
 class AssessBody(PictureRequest):
-    image: PictureSource
+    image: PictureSource | None = Field(None, description="Needed unless `after` names a run with its picture")
     reference: PictureSource | None = None
     query: str = Field(DEFAULT_QUERY, min_length=1, description="The question; options may be part of it")
     options: list[Text] | None = Field(None, min_length=2, max_length=26, description="Answers to choose from")
@@ -72,6 +72,15 @@ class AssessBody(PictureRequest):
     align: Scaling = "none"
     mode: RunMode | None = Field(None, description="'direct' asks the model alone, without agents and tools")
     without: list[Part] | None = Field(None, max_length=len(PARTS), description="Parts of the work to leave out")
+    after: Annotated[str, Field(pattern="^[0-9a-f]{12}$")] | None = Field(
+        None, description="A run of yours to ask on from: what is not given, its picture too, is as it was there"
+    )
+
+    @model_validator(mode="after")
+    def _picture_or_run(self) -> Self:
+        if self.image is None and self.after is None:
+            raise ValueError("image: a picture is needed, or `after`: a run to ask on from")
+        return self
 
     @model_validator(mode="after")
     def _parts_to_leave_out(self) -> Self:

@@ -69,6 +69,10 @@ class PictureStore:
             # Fetching addresses that a model read somewhere would let strangers reach this machine's network.
             raise ImageError("Addresses are not fetched.", hint="Give a path, or the picture as a data: URL in base64.")
         path = Path(text).expanduser()
+        if path == self._shelf.folder / path.name[:2] / path.name and path.is_file():
+            # Of an earlier call: what was sent inline is kept under a name made of its content.
+            with self._lock:
+                return self._hold(path, held)
         try:
             check_allowed(path, roots)
         except ImageNotFoundError:
@@ -88,9 +92,13 @@ class PictureStore:
             raise ImageFormatError("The inline picture is not valid base64.") from error
         with self._lock:
             path = self._shelf.put(data, "").path
-            held.append(path)
-            self._held[path] += 1
+            self._hold(path, held)
             self._shelf.sweep(self._held.keys())
+        return path
+
+    def _hold(self, path: Path, held: list[Path]) -> Path:
+        held.append(path)
+        self._held[path] += 1
         return path
 
 

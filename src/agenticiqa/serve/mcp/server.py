@@ -131,7 +131,7 @@ class _Verbs:
     async def assess_image(
         self,
         ctx: Context[Any, Any],
-        image: Picture,
+        image: Annotated[str | None, Field(description="As a path on this machine or a data: URL (base64).")] = None,
         query: Question = DEFAULT_QUERY,
         reference: Reference = None,
         options: Annotated[list[str] | None, Field(description="Answer options to choose from.")] = None,
@@ -143,13 +143,16 @@ class _Verbs:
             RunMode | None, Field(description="'direct' asks the model alone, without agents and tools.")
         ] = None,
         include_map: Annotated[bool, Field(description="Also return a picture of where quality is lost.")] = False,
+        after: Annotated[
+            str | None,
+            Field(description="A run_id to ask on from ('why?', 'and the sky?'); its picture need not be given."),
+        ] = None,
     ) -> Annotated[CallToolResult, replies.AssessReply]:
         """Answer a question about a picture's quality, with the evidence behind the answer."""
         with _plain_errors(), self.pictures.in_use(await _client_roots(ctx)) as file:
             ask = functools.partial(
-                self.assessor.assess,
-                file(image),
-                query,
+                self._asking(file(image) if image else None, after, file),
+                query=query,
                 reference=file(reference) if reference else None,
                 options=options,
                 regions=regions,
@@ -171,6 +174,18 @@ class _Verbs:
             ResourceLink(uri=uri, name=f"run {name}", mime_type="application/json", description="The whole result"),
             ResourceLink(uri=f"{uri}/report", name=f"report {name}", mime_type="text/html", description="As a page"),
         )
+
+    def _asking(self, image: Path | None, after: str | None, file: Callable[[str], Path]) -> Callable[..., Assessment]:
+        """How a question is put: about a picture, or on from a run whose pictures this client may have opened."""
+        if after is None:
+            if image is None:
+                raise ToolError("Give image: a picture, or after: a run to ask on from.")
+            return functools.partial(self.assessor.assess, image)
+        asked = self.assessor.runs.find(after).request
+        for path in (None if image else asked["image_path"], asked.get("reference_path")):
+            if path:
+                file(path)
+        return functools.partial(self.assessor.follow_up, after, image=image)
 
     async def measure_image(
         self,

@@ -14,10 +14,19 @@ from fastapi.responses import JSONResponse, Response
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.runtime.runs import new_run_id
 from agenticiqa.serve.http.app_state import AssessAdmitted, State, kept_picture
+from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.common import PNG, WORK_PROBLEMS, Responses, body_of, find_run, run_view
 from agenticiqa.serve.http.routes.runs import drawing_need, shown_picture
 from agenticiqa.serve.http.store.job_record import JobOutcome
-from agenticiqa.serve.http.wire import AssessBody, CompareBody, MeasureBody, MeasuredValue, PreviewBody, Run
+from agenticiqa.serve.http.wire import (
+    AssessBody,
+    CompareBody,
+    MeasureBody,
+    MeasuredValue,
+    PictureSource,
+    PreviewBody,
+    Run,
+)
 from agenticiqa.serve.http.work.intake import Body, Intake
 from agenticiqa.serve.http.work.jobs import ServiceJob, StopReason, stopped_error
 from agenticiqa.serve.http.work.pipeline_work import failure_of, failures_by_sent_name
@@ -28,6 +37,8 @@ PREVIEW_SIDE = 2048
 ACCEPTED: Responses = {202: {"model": Run, "description": "Accepted; see `links.events`"}}
 Async = Annotated[bool, Query(alias="async", description="Answer 202 at once; follow the run's events.")]
 Question = TypeVar("Question", AssessBody, CompareBody)
+FOLLOWED = ("regions", "backend", "align", "mode", "without", "max_replan")
+"""What a question takes over from the run that it follows."""
 LATE_S = 1.0
 """How long past its time limit a job may still report how it ended."""
 
@@ -43,6 +54,27 @@ class _WorkRequest:
     async def read(self, form: type[Body]) -> Intake[Body]:
         earlier = partial(kept_picture, self.state, self.caller.owner)
         return await self.state.reader.read(self.request, form, earlier)
+
+    async def read_in_thread(self) -> Intake[AssessBody]:
+        """A question; where it follows a run of the caller's, with what is not given as it was there."""
+        intake = await self.read(AssessBody)
+        fields, after = intake.fields, intake.fields.after
+        if after is None:
+            return intake
+        row = await find_run(self.state, after, self.caller.owner)
+        if row.kind != "assess" or row.result is None or row.status == "error":
+            raise ServiceError(409, "no_result", "after: this run has no answer about one picture to ask on from.")
+        kept = [each for each in FOLLOWED if each not in fields.model_fields_set and each in row.request]
+        as_it_was = {name: row.request[name] for name in kept}
+        pictures, reader = dict(intake.pictures), self.state.reader
+        earlier = partial(kept_picture, self.state, self.caller.owner)
+        for name in row.request["pictures"]:
+            if name not in pictures:
+                again = PictureSource(kept=f"{after}/{name}")
+                found = await asyncio.to_thread(reader.bytes_of, name, again, earlier)
+                pictures[name] = await asyncio.to_thread(reader.store, *found)
+        turns = Assessment.model_validate(row.result).turns
+        return Intake(fields.model_copy(update=as_it_was), pictures, turns)
 
     async def submit_question(
         self,
@@ -113,7 +145,7 @@ WorkRequest = Annotated[_WorkRequest, Depends()]
 )
 async def assess(incoming: WorkRequest, respond_async: Async = False) -> Response:
     return await incoming.submit_question(
-        "assess", await incoming.read(AssessBody), incoming.state.pipeline.assess, respond_async
+        "assess", await incoming.read_in_thread(), incoming.state.pipeline.assess, respond_async
     )
 
 

@@ -12,7 +12,7 @@ import base64
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +31,7 @@ from agenticiqa.serve.http.problems import ServiceError, invalid_fields
 from agenticiqa.serve.http.settings import ServiceSettings
 from agenticiqa.serve.http.store.uploads import StoredPicture, UploadStore
 from agenticiqa.serve.http.wire import PictureRequest, PictureSource
+from agenticiqa.state import Turn
 
 MAX_FIELDS = 128
 MAX_FIELD_BYTES = 256 * 1024
@@ -77,6 +78,8 @@ class Intake(Generic[Body]):
     fields: Body
     """What was asked; its pictures are left out."""
     pictures: Mapping[str, StoredPicture]
+    earlier: Sequence[Turn] = ()
+    """What was asked of the picture before."""
 
     @property
     def files(self) -> list[Path]:

@@ -167,6 +167,7 @@ class Pipeline:
             align=fields.align,
             mode=fields.mode,
             without=fields.without,
+            earlier=intake.earlier,
             on_event=lambda event: _report(job, event, names),
             run_id=job.id,
         )

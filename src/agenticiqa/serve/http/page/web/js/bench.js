@@ -76,7 +76,9 @@ export class Bench {
     for (const slot of this.slots) slot.addTo(form);
     form.append("query", sentFor(question, this.regions));
     if (backend) form.append("backend", backend);
-    if (this.regions.length && this.kind === "assess") form.append("regions", JSON.stringify(Object.fromEntries(this.regions.map(({ name, box }) => [name, box]))));
+    // What was asked before is known to the next question; boxes that were removed are not.
+    if (this.run && this.kind === "assess") form.append("after", this.run.id);
+    if ((this.regions.length || this.run) && this.kind === "assess") form.append("regions", JSON.stringify(Object.fromEntries(this.regions.map(({ name, box }) => [name, box]))));
     const inside = this.regions.find((region) => region.inside);
     if (inside && this.kind === "compare") form.append("region", JSON.stringify(inside.box));
     return form;
@@ -85,6 +87,13 @@ export class Bench {
   /** From now on the pictures are on the server: the next question need not send them again. */
   keptBy(run) {
     for (const slot of this.slots) if (slot.picture && !slot.picture.example && run.links[slot.name]) slot.picture.kept = `${run.id}/${slot.name}`;
+  }
+
+  /** The run that the next question would follow was deleted; false where there is none to forget. */
+  forgetRun() {
+    const known = Boolean(this.run);
+    this.run = null;
+    return known;
   }
 
   /** The server has let its copies go; true where all pictures can be sent again. */

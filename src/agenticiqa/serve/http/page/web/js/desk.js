@@ -18,8 +18,15 @@ const questionOfRun = (run) => (run.kind === "compare" && run.query === sentFor(
 
 /** A run with those that stand in one thread with it; what was deleted meanwhile is left out. */
 async function threadOf(run) {
+  if (threadWith(run.kind, run.id).length === 1) return turnsBefore(run);
   const others = threadWith(run.kind, run.id).map((id) => (id === run.id ? run : getJson(`/v1/runs/${id}`).catch(() => null)));
   return (await Promise.all(others)).filter(Boolean);
+}
+
+/** A run behind those that it was asked on from, as the server knows them. */
+async function turnsBefore(run) {
+  const before = run.request.after ? await getJson(`/v1/runs/${run.request.after}`).catch(() => null) : null;
+  return before ? [...(await turnsBefore(before)), run] : [run];
 }
 
 export class Desk {
@@ -59,7 +66,6 @@ export class Desk {
     this.bench = next;
     this.onShow = true;
     this.shown(next.kind, next.title);
-    byId("question-title").textContent = t(`bench.${next.kind}_question`);
     this.question.value = next.question;
     replace(byId("slots"), next.slots.map((slot) => slot.element));
     byId("slots").dataset.kind = next.kind;
@@ -91,6 +97,7 @@ export class Desk {
     byId("cancel").hidden = !busy;
     // That a picture is missing stays said until it is there, also when the server's lists come later than the press.
     if (!(bench.missing && bench === this.hinted)) byId("ask-hint").textContent = "";
+    byId("question-title").textContent = t(bench.kind === "assess" && bench.turns.length ? "bench.assess_more" : `bench.${bench.kind}_question`);
     this.question.placeholder = t(bench.kind === "compare" ? "ask.of_each" : bench.turns.length ? "ask.another" : "ask.anything");
     // Once something was asked, what was found suggests what to ask next.
     byId("suggestions").hidden = busy || bench.turns.length > 0;
@@ -253,8 +260,9 @@ export class Desk {
       try {
         return await begin();
       } catch (problem) {
-        if (problem.kind !== "picture_gone" || !which.sendAgain()) throw problem;
-        return begin();
+        const again = { picture_gone: () => which.sendAgain(), run_not_found: () => which.forgetRun() }[problem.kind];
+        if (!again?.()) throw problem;
+        return beginOrSendAgain();
       }
     };
     await this.carryOut(which, active, beginOrSendAgain, () => this.askAgain(which, turn), true);
