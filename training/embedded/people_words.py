@@ -69,7 +69,7 @@ WORDS = (
           "stop+1", "too_bright", "overexposed"),
     Known("colour_cast", 1, "wrong_colours lean lean_beside_spread", "warm0.7 cold0.7 green0.5 magenta0.5 sepia",
           "asis stop-1 stop+1 sat0.6 lens2", "warm0.35 cold0.35", eye="cast"),
-    Known("bright", -1, "lightness lights", "stop-2 stop-3", "asis stop+1", "stop-1", eye="dark"),
+    Known("bright", -1, "lightness", "stop-2 stop-3", "asis stop+1", "stop-1", eye="dark"),
     Known("bright", 1, "lightness darkest", "stop+1 stop+2", "asis stop-1"),
     Known("colourful", -1, "colourfulness strongest", "sat0.15 sat0.35", "asis sat1.6 sat2.5", "sat0.6", eye="dull"),
     Known("colourful", 1, "colourfulness strongest spent", "sat1.6 sat2.5", "asis sat0.6 sat0.35", eye="vivid"),
