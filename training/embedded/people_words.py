@@ -74,10 +74,10 @@ WORDS = (
     Known("colourful", -1, "colourfulness strongest", "sat0.15 sat0.35", "asis sat1.6 sat2.5", "sat0.6", eye="dull"),
     Known("colourful", 1, "colourfulness strongest spent", "sat1.6 sat2.5", "asis sat0.6 sat0.35", eye="vivid"),
     Known("colourful", people.TOO_MUCH, "colourfulness strongest spent", "sat2.5", "asis sat0.6 sat0.35", "sat1.6"),
-    Known("contrasty", -1, "spread darkest lightest", "con0.25 con0.45 haze0.5 haze0.75", "asis con1.4 con1.9",
+    Known("contrasty", -1, "spread range", "con0.25 con0.45 haze0.5 haze0.75", "asis con1.4 con1.9",
           "con0.7 haze0.3", eye="flat"),
-    Known("contrasty", 1, "spread darkest lightest", "con1.4 con1.9", "asis con0.7 con0.45"),
-    Known("contrasty", people.TOO_MUCH, "spread darkest lightest white", "con1.9", "asis con0.7 con0.45", "con1.4"),
+    Known("contrasty", 1, "spread range", "con1.4 con1.9", "asis con0.7 con0.45"),
+    Known("contrasty", people.TOO_MUCH, "spread range white", "con1.9", "asis con0.7 con0.45", "con1.4"),
 )  # fmt: skip
 
 

@@ -55,7 +55,7 @@ def as_people_say(name: str, look: Look, told: PropertyReading) -> PropertyReadi
         return told
     if set(fitted) == {properties()[name].bad_end}:
         # Of parts, of drawings and of pictures without colour nothing was fitted.
-        fits = look.box is None and look.facts.content == "photograph" and bool(told.numbers)
+        fits = bool(told.numbers) and look.box is None and look.facts.content == "photograph"
         return _of_damage(name, look, told, fitted) if fits else told
     seen = numbers(look, {number for word in fitted.values() for number in word.weights})
     claimed = {end: word.chance(seen) for end, word in fitted.items()}
@@ -138,7 +138,7 @@ def _tones(look: Look) -> dict[str, float]:
     light = lightness(reduced(pixels_of(look), SIDE))
     darkest, lights, lightest = (float(each) for each in np.percentile(light, (2, 90, 98)))
     mean, spread = float(light.mean()), float(light.std())
-    return {"lightness": mean, "spread": spread, "darkest": darkest, "lights": lights, "lightest": lightest}
+    return {"lightness": mean, "spread": spread, "darkest": darkest, "lights": lights, "range": lightest - darkest}
 
 
 def _clipped(look: Look) -> dict[str, float]:
@@ -167,7 +167,7 @@ def _lean(look: Look) -> dict[str, float]:
 _NUMBERS: dict[Callable[[Look], dict[str, float]], frozenset[str]] = {
     _vision: frozenset({"blur", "wrong_colours", "motion", "out_of_focus", "soft", "too_dark", "too_bright"}),
     _focus: frozenset({"sharpest"}),
-    _tones: frozenset({"lightness", "spread", "darkest", "lights", "lightest"}),
+    _tones: frozenset({"lightness", "spread", "darkest", "lights", "range"}),
     _clipped: frozenset({"white", "partly_white"}),
     _colours: frozenset({"colourfulness", "chroma", "strongest", "spent"}),
     _lean: frozenset({"lean", "lean_beside_spread"}),
