@@ -68,7 +68,7 @@ def test_contrast_follows_how_far_tones_lie_apart():
     scene = shapes(3).astype(np.float32)
     flat = (scene.mean() + 0.2 * (scene - scene.mean())).astype(np.uint8)
     assert told("contrasty", flat).amount < 0.2
-    assert told("contrasty", shapes(3, 120)).amount > 0.5
+    assert told("contrasty", shapes(3, 120)).amount > 0.4  # neither black nor white is in it
 
 
 def test_even_and_one_sided_light():
