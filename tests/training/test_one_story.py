@@ -59,6 +59,10 @@ class MadeUp(Look):
         return adjusted_by_facts(self.told.reading, self.facts)
 
     @cached_property
+    def sharpest(self) -> float:
+        return 0.5
+
+    @cached_property
     def facts(self) -> PictureFacts:
         return self.told.facts  # type: ignore[no-any-return]
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agenticiqa.embedded.answering.yes_no import said_yes_of
+from agenticiqa.embedded.answering.yes_no import said_of
 from agenticiqa.embedded.findings import LOW_SCORE, described, findings
 from agenticiqa.embedded.looking import Look
 from agenticiqa.embedded.question import Meaning, understand
@@ -64,12 +64,12 @@ def contradictions(look: Look) -> list[str]:
     """Everything on which two statements about one picture disagree."""
     found: list[str] = []
     seen = {category: look.severity_name(category) != "none" for category in CATEGORIES}
-    for category, query in OF_CATEGORY.items():
-        if said_yes(query, look) != seen[category]:
-            found.append(f"{query} and the finding disagree")
-    for query, category in OF_KIND.items():
-        if said_yes(query, look) and not seen[category]:
+    for query, category in {**{query: name for name, query in OF_CATEGORY.items()}, **OF_KIND}.items():
+        yes, said = said_of(_meaning(query), look)
+        if yes and not seen[category] and "though nothing is broken" not in said:
             found.append(f"{query} yes, but no such finding")
+        if not yes and seen[category] and query in OF_CATEGORY.values():
+            found.append(f"{query} no, but there is such a finding")
     for category, (pattern, low, high) in NUMBERS.items():
         text = " ".join(described(category, look)[:1])
         number = re.search(pattern, text)
@@ -89,7 +89,7 @@ def contradictions(look: Look) -> list[str]:
 
 
 def said_yes(query: str, look: Look) -> bool:
-    return said_yes_of(_meaning(query), look)
+    return said_of(_meaning(query), look)[0]
 
 
 @cache

@@ -22,7 +22,7 @@ from training.distortions import distort
 from training.embedded import splits
 from training.embedded.choice_accuracy import wilson
 
-from agenticiqa.embedded.answering.yes_no import said_yes_of
+from agenticiqa.embedded.answering.yes_no import said_of
 from agenticiqa.embedded.looking import Look, Looker
 from agenticiqa.embedded.parts import parse_part
 from agenticiqa.embedded.places import STANDS_OUT, locate
@@ -71,7 +71,7 @@ def cases_of(path: Path) -> Iterator[Case]:
 
 
 def says_yes(asked: str, word: str, look: Look) -> bool:
-    return said_yes_of(understand(f"Is the {asked} {word}?").meaning, look)
+    return said_of(understand(f"Is the {asked} {word}?").meaning, look)[0]
 
 
 def main() -> None:

@@ -72,6 +72,11 @@ class Look:
         """The share of the region that is in focus."""
         return float(self.scene.vision.focus(self.scene.features).mean())
 
+    @cached_property
+    def sharpest(self) -> float:
+        """How much its sharpest tenth is in focus: where nothing is, people call a picture blurry."""
+        return float(np.percentile(self.scene.vision.focus(self.scene.features), 90))
+
     def severity_name(self, category: str) -> str:
         """The median of the severities' distribution: a small chance of something bad does not make it seen."""
         below = np.cumsum(self.reading.severity_probabilities[category])

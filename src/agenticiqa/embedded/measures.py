@@ -26,8 +26,9 @@ CLIPPED_PERCENT = 1.0
 HAZY = 0.45
 BANDED_PERCENT = 1.0
 
-# With their hue angles in CIE Lab, in degrees, further down.
-HUES = ("red", "orange", "yellow", "green", "cyan", "blue", "purple", "magenta")
+# In the a-b plane of CIE Lab, in degrees.
+HUE_ANGLES = {"red": 30, "orange": 60, "yellow": 95, "green": 140}
+HUE_ANGLES |= {"cyan": 200, "blue": 270, "purple": 305, "magenta": 335}
 
 
 # Probes of single pixels: a grid of pixels tells them as well as all do.
@@ -287,8 +288,7 @@ def hue_name(degrees: float) -> str:
     >>> hue_name(30), hue_name(95), hue_name(270)
     ('red', 'yellow', 'blue')
     """
-    centres = dict(zip(HUES, (30, 60, 95, 140, 200, 270, 305, 335), strict=True))
-    return min(centres, key=lambda name: abs((degrees - centres[name] + 180) % 360 - 180))
+    return min(HUE_ANGLES, key=lambda name: abs((degrees - HUE_ANGLES[name] + 180) % 360 - 180))
 
 
 _SENTENCES: dict[str, tuple[Callable[[LookMeasures], Statement | None], ...]] = {

@@ -24,7 +24,7 @@ class Property:
     """The end that people want."""
     has_scale: bool = True
     ends: Mapping[int, str] = field(default_factory=dict)
-    """What a picture with much of it (1) or little of it (-1) is called."""
+    """What a picture with much of it (1), little of it (-1) or too much of it (2) is called."""
     kind: str | None = None
     """The finer kind of damage that it is, where it is damage or the lack of it."""
     reading: Mapping[str, str] = field(default_factory=dict)
@@ -34,6 +34,8 @@ class Property:
     papers: Mapping[str, float] = field(default_factory=dict)
     """From a size of paper to the amount it stands for."""
     sentence: str = ""
+    mild: str = ""
+    """What its bad end is called where people say so and nothing is broken: "soft" of a blurry one."""
     fix: str = ""
     """What helps against its bad end, whatever the cause."""
 
@@ -83,12 +85,13 @@ def _property(name: str, entry: dict[str, Any]) -> Property:
         entry["title"],
         entry.get("good", "middle"),
         has_scale="good" in entry,
-        ends={end: entry[key] for key, end in (("high", 1), ("low", -1)) if key in entry},
+        ends={end: entry[key] for key, end in (("high", 1), ("low", -1), ("too_much", 2)) if key in entry},
         kind=entry.get("kind"),
         reading=entry["reading"],
         implied_by=entry.get("implied_by", {}),
         values=values,
         papers=entry.get("papers", {}),
         sentence=entry["sentence"],
+        mild=entry.get("mild", ""),
         fix=entry.get("fix", ""),
     )

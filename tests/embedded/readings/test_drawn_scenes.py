@@ -8,6 +8,7 @@ import pytest
 
 from agenticiqa.embedded.properties import properties
 from agenticiqa.embedded.readings.base import PropertyReading, reader_of
+from agenticiqa.embedded.readings.light import colour_cast
 from agenticiqa.pictures.images import Box
 from support.drawn import (
     HEIGHT,
@@ -67,7 +68,7 @@ def test_contrast_follows_how_far_tones_lie_apart():
     scene = shapes(3).astype(np.float32)
     flat = (scene.mean() + 0.2 * (scene - scene.mean())).astype(np.uint8)
     assert told("contrasty", flat).amount < 0.2
-    assert told("contrasty", shapes(3, 120)).amount > 0.5
+    assert told("contrasty", shapes(3, 120)).amount > 0.4  # neither black nor white is in it
 
 
 def test_even_and_one_sided_light():
@@ -141,7 +142,7 @@ def test_colourfulness_by_degree():
 
 def test_a_cast_names_its_hue_and_is_a_guess():
     yellow = (shapes(6).mean(axis=2, keepdims=True) * [1.0, 0.85, 0.45]).astype(np.uint8)
-    found = told("colour_cast", yellow)
+    found = colour_cast(bare_look(yellow))  # without the networks, which weigh in where people's word is asked for
     assert found.presence > 0.7
     assert found.guess
     assert found.numbers["hue"] in ("yellow", "orange")

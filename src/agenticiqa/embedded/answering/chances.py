@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from agenticiqa.embedded.answering.problem import AnswerProblem
 from agenticiqa.embedded.properties import Property
-from agenticiqa.embedded.readings.base import PLACES, PropertyReading
+from agenticiqa.embedded.readings.base import PLACES, PropertyReading, chance_above
 
 FLOOR = 1e-3
 MIDDLE = 0.5
@@ -16,6 +16,8 @@ MIDDLE = 0.5
 _REACH = 0.08
 # From here on an amount claims an end as a plain word does ("blurry"), nearer to the middle it claims a degree.
 _PLAIN_END = 0.3
+_A_BIT = re.compile(r"\b(?:a (?:bit|little|touch|tad)|slightly|somewhat)\b", re.IGNORECASE)
+_BLOWN = re.compile(r"\b(?:blown|burn(?:t|ed)|clipp(?:ed|ing))\b", re.IGNORECASE)
 _EXCESS = re.compile(r"\b(?:too|overly|excessively|garish|gaudy|lurid|overdone)\b|\bover-?saturat", re.IGNORECASE)
 
 
@@ -31,8 +33,8 @@ def claim_chance(told: PropertyReading, asked: Property, end: int) -> float | No
     Visible damage counts as damage, however slight. Elsewhere the places beyond the middle count; the middle itself is
     neither bright nor dark, neither good nor bad, and of other properties half.
     """
-    if told.amounts is None:
-        return None
+    if told.amounts is None or end in told.claimed:
+        return told.claimed.get(end)
     if is_damage(asked, told):
         visible = 1 - told.amounts[-1] if asked.good == "much" else told.presence or 0.0
         return visible if end == asked.bad_end else 1 - visible
@@ -42,10 +44,17 @@ def claim_chance(told: PropertyReading, asked: Property, end: int) -> float | No
 
 
 def said_chance(problem: AnswerProblem, asked: Property, told: PropertyReading, end: int) -> float | None:
-    """:func:`claim_chance` of the question's own words: "too vivid" claims an excess, "for A3" a least amount."""
+    """:func:`claim_chance` of the question's own words: "too vivid" claims an excess, "blown out" clipped light,
+    "a bit" less than the plain word, "for A3" a least amount.
+    """
     text = problem.meaning.text
     if told.amounts is not None and end > 0 and not is_damage(asked, told) and _EXCESS.search(text):
-        return excess_chance(told.amounts)
+        return excess_chance(told)
+    if asked.name == "overexposed" and "pure_white_percent" in told.numbers and _BLOWN.search(text):
+        blown = chance_above(math.log2(0.01 + float(told.numbers["pure_white_percent"])), 0.0, 1.0)
+        return blown if end > 0 else 1 - blown
+    if asks_a_bit(text) and end in told.slightly:
+        return told.slightly[end]
     papers = [amount for word, amount in asked.papers.items() if re.search(rf"\b{word}\b", text, re.IGNORECASE)]
     if papers and told.amounts is not None:
         enough = chance_from(told, max(papers))
@@ -53,9 +62,19 @@ def said_chance(problem: AnswerProblem, asked: Property, told: PropertyReading, 
     return claim_chance(told, asked, end)
 
 
-def excess_chance(amounts: Sequence[float]) -> float:
+def asks_a_bit(text: str) -> bool:
+    """Whether a little of it would be a yes already: "Is it a bit dull?"."""
+    return bool(_A_BIT.search(text))
+
+
+def asks_too_much(text: str) -> bool:
+    return bool(_EXCESS.search(text))
+
+
+def excess_chance(told: PropertyReading) -> float:
     """The chance that there is more of it than people want: of "too colourful?", "oversaturated?"."""
-    return amounts[-1] + amounts[-2] / 4
+    amounts = told.amounts or (0.0, 0.0)
+    return told.claimed.get(2, amounts[-1] + amounts[-2] / 4)
 
 
 def chance_from(told: PropertyReading, least: float) -> float:

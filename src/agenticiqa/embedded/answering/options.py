@@ -39,6 +39,7 @@ _ABSENT_THOUGH_FOUND, _ABSENT = 0.02, 0.4
 # How much of the whole quality's verdict is kept where it stands in for a property that nothing reads.
 _STAND_IN, _STAND_IN_BY_KIN = 0.4, 0.6
 _SEEN = 0.5
+BETWEEN = "What was read lies between the options."
 # A value (a colour, a sort of picture) below this is not there.
 _HARDLY = 0.15
 _NO_CLAIM = ("unknown", "not_present")
@@ -82,7 +83,7 @@ def answer(problem: AnswerProblem) -> EmbeddedAnswer:
     sentences, measured = weights.sentences.get(best, ()), weights.measured.get(best, ())
     if weights.nearest is not None:
         return EmbeddedAnswer(best, (), chances, (said, *weights.doubts), problem.missing_parts(), measured)
-    doubts = (*weights.doubts, *close_call(chances))
+    doubts = (*weights.doubts, *close_call(chances, repr(texts[best])))
     return EmbeddedAnswer(best, (said, *sentences), chances, doubts, problem.missing_parts(), measured)
 
 
@@ -167,7 +168,7 @@ def _of_degrees(problem: AnswerProblem, asked: Property, amounts: Mapping[str, f
     for letter, share in on_axis(told, asked, amounts).items():
         weights.add(letter, share, told, asked)
     if lies_between(told, asked, amounts):
-        weights.doubts.append("What was read lies between the options.")
+        weights.doubts.append(BETWEEN)
     return weights
 
 
@@ -284,9 +285,7 @@ def _flaw(problem: AnswerProblem, option: OptionMeaning, claimed: Property, end:
     known = READ.get(claimed.name)
     if known is None:
         # Of colours and contrast the reader measures what is there, not whether it is damage: only an excess is.
-        excess = (
-            excess_chance(told.amounts) if claimed.name == "colourful" and end > 0 and told and told.amounts else 0.0
-        )
+        excess = excess_chance(told) if claimed.name == "colourful" and end > 0 and told and told.amounts else 0.0
         return replace(by_model, there=max(by_model.there, excess), told=by_reader.told)
     there = max(by_model.there, by_reader.there) if known.kind else by_model.there
     return Flaw(there, by_model.severity, by_reader.told, claimed)

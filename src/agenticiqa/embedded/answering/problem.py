@@ -216,12 +216,12 @@ def unread(asked: Property | None) -> EmbeddedAnswer:
     return EmbeddedAnswer(UNABLE_TO_DETERMINE, doubts=(why, OTHER_MODELS))
 
 
-def close_call(chances: Mapping[str, float]) -> tuple[str, ...]:
-    """A doubt where the two likeliest answers are nearly as likely."""
+def close_call(chances: Mapping[str, float], best: str = "") -> tuple[str, ...]:
+    """A doubt where the two likeliest answers are nearly as likely; ``best`` says the likelier one in words."""
     ranked = sorted(chances.values(), reverse=True)
     if len(ranked) < 2 or ranked[0] - ranked[1] >= CLOSE:
         return ()
-    return (f"It is a close call: the next answer is nearly as likely ({ranked[0]:.0%} and {ranked[1]:.0%}).",)
+    return (f"It is a close call{f', if anything {best}' if best else ': the next answer is nearly as likely'}.",)
 
 
 def property_named(name: str) -> Property:

@@ -142,6 +142,8 @@ def _amount(problem: AnswerProblem, asked: Property, told: PropertyReading) -> s
         if scale and "score" in told.numbers:
             return scale.text(float(told.numbers["score"]))
         return ("Bad", "Poor", "Fair", "Good", "Excellent")[place]
+    if told.steps:
+        return told.steps[place]
     end = problem.meaning.end or (asked.bad_end if is_damage(asked, told) else 1)
     steps = place if end > 0 else len(PLACES) - 1 - place
     if is_damage(asked, told) and end != asked.bad_end:
@@ -158,6 +160,10 @@ def _likeliest_value(
     offered = {value: chance for value, chance in told.values.items() if value not in _BESIDE}
     if asked.name == "colour_scheme" and _ASKS_COLOUR.search(problem.meaning.text):
         offered = {value: chance for value, chance in offered.items() if value in COLOURS} or offered
+    text = f" {re.sub(r'[^a-z]+', ' ', problem.meaning.text.casefold())} "
+    named = {value for word, value in asked.values.items() if f" {word} " in text} & offered.keys()
+    if len(named) > 1:  # "Is it warm, cold or neutral?"
+        offered = {value: offered[value] for value in named}
     ranked = sorted(offered.values(), reverse=True)
     if sum(ranked) > _EXCLUSIVE:
         return EmbeddedAnswer(_first(told), (told.sentence,), doubts=doubts, measured=told.measured)
@@ -168,7 +174,7 @@ def _likeliest_value(
     return EmbeddedAnswer(
         best.replace("_", " ").capitalize(),
         (told.sentence,),
-        doubts=(*doubts, *close_call(offered)),
+        doubts=(*doubts, *close_call(offered, best.replace("_", " "))),
         measured=told.measured,
     )
 
@@ -201,7 +207,15 @@ def _in_words(problem: AnswerProblem, found: EmbeddedAnswer) -> EmbeddedAnswer:
     chosen = texts[found.text]
     chances = {texts[letter]: chance for letter, chance in found.chances.items()}
     sentences = tuple(text for text in found.sentences if "fits best" not in text)
-    return replace(found, text=chosen[:1].upper() + chosen[1:], sentences=sentences, chances=chances)
+    text = f"Between the two, if anything {chosen}" if options.BETWEEN in found.doubts else chosen
+    said = text[:1].upper() + text[1:]
+    # What lies between is said once.
+    doubts = tuple(each for each in found.doubts if text == chosen or each not in (options.BETWEEN, *_close(found)))
+    return replace(found, text=said, sentences=sentences, chances=chances, doubts=doubts)
+
+
+def _close(found: EmbeddedAnswer) -> tuple[str, ...]:
+    return tuple(each for each in found.doubts if each.startswith("It is a close call"))
 
 
 def _each_flaw(problem: AnswerProblem) -> EmbeddedAnswer | None:

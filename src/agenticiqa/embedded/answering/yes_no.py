@@ -6,7 +6,14 @@ import re
 from dataclasses import dataclass, replace
 
 from agenticiqa.embedded.answering import comparing
-from agenticiqa.embedded.answering.chances import bound_answer, claim_chance, is_damage, said_chance
+from agenticiqa.embedded.answering.chances import (
+    asks_a_bit,
+    asks_too_much,
+    bound_answer,
+    claim_chance,
+    is_damage,
+    said_chance,
+)
 from agenticiqa.embedded.answering.problem import (
     AnswerProblem,
     EmbeddedAnswer,
@@ -58,7 +65,7 @@ def answer(problem: AnswerProblem) -> EmbeddedAnswer:
         return unread(problem.asked)
     chances = {YES: weighed.chance, NO: 1 - weighed.chance}
     text = YES if weighed.chance >= SAID else NO
-    doubts = (*weighed.doubts, *close_call(chances))
+    doubts = (*weighed.doubts, *close_call(chances, "yes" if text == YES else "no"))
     missing = [part for part in problem.parts if not problem.evidence.located(part)]
     if missing:
         # A plain yes would be said of a thing that may not even be there.
@@ -118,27 +125,43 @@ def _of_part(problem: AnswerProblem, claim: Claim, part: str) -> Weighed | None:
     told = problem.evidence.told(asked.name, part)
     if told is None:
         return None
-    value = problem.meaning.value() if asked.name == problem.meaning.property and not asked.has_scale else None
+    named = asked.name == problem.meaning.property and (not asked.has_scale or asked.name == "colour_cast")
+    value = problem.meaning.value() if named and told.values else None
     chance = told.values.get(value) if value else said_chance(problem, asked, told, claim.end)
     if chance is None:
         return None
     if value and _DENIES.search(problem.meaning.text):
         chance = 1 - chance
     there = replace(problem, marked=(part,))
-    said = told.sentence if value else _said(there, asked, claim.end if chance >= SAID else -claim.end, told)
+    said = told.sentence if value else _said(there, asked, claim.end, told, yes=chance >= SAID)
     return Weighed(chance, (said,), (guessed(asked),) if told.guess else (), told.measured)
 
 
-def _said(problem: AnswerProblem, asked: Property, end: int, told: PropertyReading) -> str:
+def _said(problem: AnswerProblem, asked: Property, claimed: int, told: PropertyReading, *, yes: bool) -> str:
     """The answer as a statement, with its reason; what reads in full already is said as it was read."""
     if asked.is_general or asked.name in ("printable", "resolution", "legible", "real", "level", "symmetric"):
         return told.sentence
+    end = claimed if yes else -claimed
+    if other := _in_other_words(problem, asked, claimed, told, yes=yes):
+        return f"{problem.subject} {other}."
     if not is_damage(asked, told) and (claim_chance(told, asked, end) or 0.0) < SAID:
         return f"{problem.subject} not {asked.word(-end)}."  # not bright is not yet dark
     return statement(problem, asked, end, because=told.because)
 
 
-def said_yes_of(meaning: Meaning, look: Look) -> bool:
-    """The answer to a question about one look, whichever part it names."""
+def _in_other_words(problem: AnswerProblem, asked: Property, end: int, told: PropertyReading, *, yes: bool) -> str:
+    """Where the plain word for an end says too much or too little; empty where it says just what is meant."""
+    if yes and told.mild:
+        return f"{told.mild}, though nothing is broken"
+    if asks_too_much(problem.meaning.text) and end > 0 and 2 in asked.ends:
+        return f"{'' if yes else 'not '}{asked.word(2)}"
+    plain = (claim_chance(told, asked, end) or 0.0) >= SAID
+    if yes and not plain and asks_a_bit(problem.meaning.text):
+        return f"a little {asked.word(end)}, no more than that"
+    return asked.word(end if yes else -end) if yes != plain else ""
+
+
+def said_of(meaning: Meaning, look: Look) -> tuple[bool, str]:
+    """The answer to a question about one look, whichever part it names: whether it is a yes, and its sentences."""
     weighed = yes_chance(AnswerProblem(meaning, SeenEvidence(lambda _: Seen(look))))
-    return weighed is not None and weighed.chance >= SAID
+    return weighed is not None and weighed.chance >= SAID, " ".join(weighed.sentences if weighed else ())

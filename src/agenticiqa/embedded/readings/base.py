@@ -89,6 +89,14 @@ class PropertyReading:
     """The reason in plain words, where there is more to say than how much: "its edges are soft"."""
     measured: tuple[str, ...] = ()
     """What was measured, in sentences, for those who ask why."""
+    steps: tuple[str, ...] = ()
+    """What each of :data:`PLACES` is called, where the sentence is no more than that."""
+    claimed: Mapping[int, float] = field(default_factory=dict)
+    """The chance that people use the word for an end (-1, 1; 2 for too much of it), where that was fitted."""
+    slightly: Mapping[int, float] = field(default_factory=dict)
+    """The same of "a bit" of it."""
+    mild: str = ""
+    """What it is called where people use the word and nothing is found that is broken."""
 
     @property
     def amount(self) -> float | None:
@@ -128,8 +136,10 @@ def reader_of(name: str) -> Reader | None:
     """The reader of a property; None where nothing reads it."""
     # Every module of this package registers its readers when it is imported.
     from agenticiqa.embedded.readings import detail, file, light, subject  # noqa: F401
+    from agenticiqa.embedded.readings.people import as_people_say
 
-    return _READERS.get(name)
+    read = _READERS.get(name)
+    return read and (lambda look: (told := read(look)) and as_people_say(name, look, told))
 
 
 def word_at(words: tuple[str, ...], amount: float) -> str:

@@ -126,7 +126,7 @@ def _focus(look: Look, damage: Damage) -> dict[str, float]:
 
 
 # Of these the vision model says only a part; they have readers of their own.
-_OWN_READERS = frozenset({"in_focus", "motion_blurred", "fringed", "overexposed", "banded"})
+_OWN_READERS = frozenset({"in_focus", "motion_blurred", "fringed", "underexposed", "overexposed", "banded"})
 
 for _name, _damage in READ.items():
     if _name not in _OWN_READERS:

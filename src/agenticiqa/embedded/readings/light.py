@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 
 from agenticiqa.embedded.looking import Look
-from agenticiqa.embedded.measures import HUES, hue_name
+from agenticiqa.embedded.measures import HUE_ANGLES, hue_name
 from agenticiqa.embedded.readings.base import (
     PropertyReading,
     chance_above,
@@ -23,7 +23,7 @@ from agenticiqa.embedded.readings.base import (
 from agenticiqa.embedded.readings.detail import READ, damage_reading
 from agenticiqa.pictures.images import UInt8Image
 from agenticiqa.vision.appearance.colours import Palette, hue_reach, light_spread, opposite_shares, palette
-from agenticiqa.vision.appearance.views import light_of_codes, lightness, reduced
+from agenticiqa.vision.appearance.views import light_of_codes, lightness, luminance, reduced
 from agenticiqa.vision.sampling import clipped
 
 COLOURFULNESS = (4.0, 15.0, 30.0, 55.0, 95.0)
@@ -46,6 +46,7 @@ def colourful(look: Look) -> PropertyReading | None:
         f"{word_at(_COLOUR_WORDS, amount)}.",
         amounts=chances_at(amount),
         numbers={"colourfulness": round(strength, 2)},
+        steps=_COLOUR_WORDS,
         measured=(f"Colourfulness is {strength:.0f} (33 is moderate, 82 high).",),
     )
 
@@ -56,29 +57,42 @@ def colour_cast(look: Look) -> PropertyReading:
     seen = palette(pixels_of(look))
     if seen.strongest_chroma < MONOCHROME:
         return PropertyReading("No colour cast: the picture is black and white.", amounts=(1.0, 0.0, 0.0, 0.0, 0.0))
-    lean, hue = edge_lean(pixels_of(look))
-    amount = placed(lean, CAST)
-    sentence = f"The colours lean towards {hue}" if amount > 0.125 else "The colours hardly lean any way"
-    return PropertyReading(
-        f"{sentence}; that may be meant or be the scene's own.",
-        amounts=chances_at(amount, 0.2),
-        because=f"{sentence[0].lower()}{sentence[1:]}",
+    lean, degrees = edge_lean(pixels_of(look))
+    amounts = chances_at(placed(lean, CAST), 0.2)
+    told = PropertyReading(
+        "",
+        amounts=amounts,
         measured=(f"Light edges are {lean:.1f} stops off grey.",),
-        values=_hue_chances(hue, 1 - chances_at(amount, 0.2)[0]),
         guess=True,
-        numbers={"stops_off_grey": round(lean, 2), "hue": hue},
+        numbers={"stops_off_grey": round(lean, 2), "degrees": round(degrees, 1), "hue": hue_name(degrees)},
     )
+    return with_lean(told, 1 - amounts[0])
 
 
-def _hue_chances(hue: str, there: float) -> dict[str, float]:
-    """People call a cast towards magenta pink as well."""
-    values = dict.fromkeys(HUES, 0.0) | {hue: there}
-    return values | {"pink": values["magenta"]}
+def with_lean(told: PropertyReading, there: float) -> PropertyReading:
+    """A reading of a colour cast in words, with the chance that it is there."""
+    lean = f"the colours lean towards {told.numbers['hue']}" if there >= 0.5 else "the colours hardly lean any way"
+    values = hue_chances(float(told.numbers["degrees"]), there)
+    said = f"T{lean[1:]}; that may be meant or be the scene's own."
+    return replace(told, sentence=said, because=lean, values=values)
 
 
-def edge_lean(rgb: UInt8Image) -> tuple[float, str]:
-    """How far the mean of strong edges is from grey, and towards which hue (the grey-edge assumption: van de Weijer,
-    Gevers and Gijsenij, IEEE TIP 2007).
+def hue_chances(degrees: float, there: float) -> dict[str, float]:
+    """By which names people call a cast towards an angle; names of neighbours are used for one another.
+
+    >>> {name for name, chance in hue_chances(75, 1.0).items() if chance > 0.5} == {"orange", "yellow", "warm"}
+    True
+    """
+    near = {name: chance_above(-abs((degrees - at + 180) % 360 - 180), -reach, 8)
+            for name, (at, reach) in {**{hue: (at, 28) for hue, at in HUE_ANGLES.items()},
+                                      "warm": (68, 55), "cold": (250, 60)}.items()}  # fmt: skip
+    values = {name: there * chance for name, chance in near.items()}
+    return values | {"pink": values["magenta"], "neutral": 1 - there}
+
+
+def edge_lean(rgb: UInt8Image) -> tuple[float, float]:
+    """How far the mean of strong edges is from grey in stops, and towards which angle of CIE Lab (the grey-edge
+    assumption: van de Weijer, Gevers and Gijsenij, IEEE TIP 2007).
     """
     light = cv2.GaussianBlur(light_of_codes()[reduced(rgb, 128)], (0, 0), 1.0)
     steps = np.hypot(cv2.Sobel(light, cv2.CV_32F, 1, 0), cv2.Sobel(light, cv2.CV_32F, 0, 1))
@@ -87,7 +101,7 @@ def edge_lean(rgb: UInt8Image) -> tuple[float, str]:
     code = np.clip(np.array([red, green, blue]) / max(red, green, blue), 0, 1) ** (1 / 2.2)
     shown = np.full((1, 1, 3), np.rint(255 * code), np.float32) / 255
     lab = cv2.cvtColor(np.asarray(shown, np.float32), cv2.COLOR_RGB2LAB)[0, 0]
-    return float(np.hypot(*stops)), hue_name(math.degrees(math.atan2(float(lab[2]), float(lab[1]))) % 360)
+    return float(np.hypot(*stops)), math.degrees(math.atan2(float(lab[2]), float(lab[1]))) % 360
 
 
 @reader("colour_scheme")
@@ -127,7 +141,7 @@ def scheme_chances(seen: Palette) -> dict[str, float]:
         "warm": coloured * chance_above(seen.warm, 0.6, 0.08),
         "cool": coloured * chance_above(-seen.warm, -0.4, 0.08),
         "mixed": max(many, coloured * strong * chance_above(mixed_warmth, 0.7, 0.1)),
-        "neutral": chance_above(-seen.chroma, -0.03, 0.01),
+        "neutral": max(chance_above(-seen.chroma, -0.03, 0.01), chance_above(mixed_warmth, 0.8, 0.06)),
         "pastel": coloured * light * chance_above(-seen.strongest_chroma, -0.13, 0.02),
     }
 
@@ -175,6 +189,7 @@ def brightness_reading(look: Look) -> PropertyReading:
         f"{word}.",
         amounts=chances_at(amount, 0.1),
         numbers={"lightness": round(mean, 4)},
+        steps=_BRIGHT_WORDS,
         measured=(f"The mean lightness of the {place_name(look)} is {100 * mean:.0f} of 100.",),
     )
 
@@ -192,6 +207,7 @@ def contrasty(look: Look) -> PropertyReading:
     return PropertyReading(
         f"{word_at(_CONTRAST_WORDS, amount)}.",
         amounts=chances_at(amount),
+        steps=_CONTRAST_WORDS,
         measured=(f"Tones run from {100 * low:.0f} to {100 * high:.0f} of 100 in lightness.",),
         numbers={"lightness_deviation": round(spread, 4), "darkest": round(low, 3), "lightest": round(high, 3)},
     )
@@ -251,6 +267,33 @@ def vignetted(look: Look) -> PropertyReading:
 # --- Exposure ---
 
 
+AGAINST_LIGHT, DARK_PART = 1.2, 0.42
+"""Stops by which a part lies below what surrounds it, and the lightness that it stays below, as against the light."""
+
+
+@reader("underexposed")
+def underexposed(look: Look) -> PropertyReading:
+    """A part that is dark beside its surroundings is too dark, however well the picture is exposed."""
+    reading = damage_reading(look, READ["underexposed"])
+    if look.box is None:
+        return reading
+    whole, part = luminance(look.image.rgb), luminance(pixels_of(look))
+    around = (float(whole.sum()) - float(part.sum())) / max(1, whole.size - part.size)
+    below = math.log2(max(around, 1e-3) / max(float(part.mean()), 1e-3))
+    dark = chance_above(-float(lightness(pixels_of(look)).mean()), -DARK_PART, 0.05)
+    there = min(dark, chance_above(below, AGAINST_LIGHT, 0.3))
+    if there < max(0.5, reading.presence or 0.0):
+        return reading
+    return replace(
+        reading,
+        sentence="Backlit: it is much darker than what surrounds it, and the light was measured for the rest.",
+        amounts=(1 - there, 0.3 * there, 0.5 * there, 0.2 * there, 0.0),
+        because="it is much darker than what surrounds it, as against the light",
+        measured=(*reading.measured, f"It is {below:.1f} stops below what surrounds it."),
+        numbers={**reading.numbers, "stops_below_rest": round(below, 2)},
+    )
+
+
 MUCH_WHITE = 5.0
 """Percent of the pixels."""
 
@@ -258,13 +301,10 @@ MUCH_WHITE = 5.0
 @reader("overexposed")
 def overexposed(look: Look) -> PropertyReading:
     """A yes is right nearly always; where much is white and nothing else is clipped, a no is a guess."""
-    reading = damage_reading(look, READ["overexposed"])
-    if (reading.presence or 0.0) >= 0.5:
-        return reading
-    found = clipped(pixels_of(look))
-    if found.white < MUCH_WHITE:
-        return reading
+    reading, found = damage_reading(look, READ["overexposed"]), clipped(pixels_of(look))
     numbers = {**reading.numbers, "pure_white_percent": round(found.white, 2), "partly_clipped": round(found.partly, 3)}
+    if (reading.presence or 0.0) >= 0.5 or found.white < MUCH_WHITE:
+        return replace(reading, numbers=numbers)
     may_be = "Much of it is pure white, which may be the scene or too much light."
     measured = (*reading.measured, f"{found.white:.0f} % of it is pure white.")
     return replace(reading, sentence=f"{reading.sentence} {may_be}", guess=True, numbers=numbers, measured=measured)
