@@ -136,6 +136,19 @@ def test_tables(report, tmp_path):
         report.save(tmp_path / "a.xlsx")
 
 
+def test_links_and_nothing_else(report, shoot, tmp_path):
+    before = {path: path.stat().st_mtime_ns for path in shoot.rglob("*")}
+    assert report.link_best(tmp_path / "best") == 4
+    linked = sorted(path.name for path in (tmp_path / "best").iterdir())
+    assert linked == ["astronaut.png", "cat.png", "coffee_1.jpg", "strip.png"]
+    assert (tmp_path / "best" / "cat.png").resolve() == (shoot / "cat.png").resolve()
+    assert {path: path.stat().st_mtime_ns for path in shoot.rglob("*")} == before
+    with pytest.raises(OutputError):
+        report.link_best(tmp_path / "best")
+    with pytest.raises(OutputError):
+        report.link_best(shoot / "best")
+
+
 def test_a_list_of_pictures(shoot):
     report = asyncio.run(agenticiqa.aaudit([shoot / "cat.png", shoot / "cat_named.jpg"], quick=True))
     assert report.groups()["exact"] == [[str(shoot / "cat.png"), str(shoot / "cat_named.jpg")]]

@@ -33,18 +33,19 @@ def _own(shoot: Path) -> set[str]:
     return {path.name for path in shoot.parent.iterdir() if path.name in ("home", "work", "config", ".config")}
 
 
-def test_json_table_and_sheet(command_line, shoot, tmp_path):
-    table, sheet = tmp_path / "a.csv", tmp_path / "a.html"
-    before = {path: path.stat().st_mtime_ns for path in shoot.rglob("*")}
-    done = command_line("audit", shoot, "--quick", "-o", table, "--sheet", sheet, "--json", "--fail-on", "dark")
+def test_json_table_sheet_and_links(command_line, shoot, tmp_path):
+    table, sheet, best = tmp_path / "a.csv", tmp_path / "a.html", tmp_path / "best"
+    done = command_line(
+        "audit", shoot, "--quick", "-o", table, "--sheet", sheet, "--link-best", best, "--json", "--fail-on", "dark"
+    )
     assert done.code == 0
     summary = json.loads(done.out)
-    assert (summary["pictures"], summary["keep"]) == (11, 4)
+    assert (summary["pictures"], summary["keep"], summary["linked"]) == (11, 4, 4)
     with table.open(newline="") as file:
         rows = {row["path"]: row for row in csv.DictReader(file)}
     assert rows["blank.png"]["keep"] == "false"
     assert sheet.read_text(encoding="utf-8").count('id="thumbnails-0"') == 1
-    assert {path: path.stat().st_mtime_ns for path in shoot.rglob("*")} == before
+    assert len(list(best.iterdir())) == 4
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,7 @@ def test_json_table_and_sheet(command_line, shoot, tmp_path):
         (["-o", "a.xlsx"], "not written as"),
         (["-o", "a.json"], "not written as"),
         (["--thumbnails", "both"], "'embedded', 'folder'"),
+        (["--link-best", "shoot/best"], "which is audited"),
         (["-o", "shoot/cat.png"], "there already"),
     ],
 )

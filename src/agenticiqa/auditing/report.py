@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 from html import escape
 from os import PathLike, fspath
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from agenticiqa.api.measure import dataframe
@@ -18,6 +18,7 @@ from agenticiqa.auditing.findings import MEANINGS, NAMES, Findings, checked_name
 from agenticiqa.auditing.grouping import GroupPlace, Groups
 from agenticiqa.batch.outputs import format_of, write_table
 from agenticiqa.batch.results import read_results
+from agenticiqa.errors import OutputError
 from agenticiqa.pictures.formats import Skipped
 from agenticiqa.reports.contact_sheet.page import SheetLinks, SheetPicture, Thumbnails, write_contact_sheet
 from agenticiqa.reports.look import framed, in_notebook, table
@@ -285,6 +286,16 @@ class AuditReport:
             thumbnails=thumbnails,
         )
 
+    def link_best(self, folder: str | PathLike[str]) -> int:
+        """Link every picture worth keeping into a new folder.
+
+        Returns:
+            How many links were made.
+        Raises:
+            OutputError: The folder is not empty, lies within the audited one, or cannot be written.
+        """
+        return link_pictures((row["path"] for row in self if row["keep"]), self._source, Path(fspath(folder)))
+
     def sheet_pictures(self) -> Iterator[SheetPicture]:
         """Rows with their small pictures, as a contact sheet takes them."""
         for position, line in enumerate(read_results(self._lines)):
@@ -312,3 +323,41 @@ def _figure(picture: SheetPicture) -> str:
     if picture.thumbnail is None:
         return f"<figure><figcaption>{escape(caption)} (does not open)</figcaption></figure>"
     return framed(picture.thumbnail, caption)
+
+
+# --- Links to the pictures worth keeping, in a folder of their own ---
+
+
+def check_link_folder(folder: Path, source: Path) -> None:
+    """Refuse a folder that holds something, or that lies within what is audited: the next audit would find it."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OutputError(f"{str(folder)!r} is there already and not empty.", hint="Name a new folder for the links.")
+    if source.is_dir() and folder.resolve().is_relative_to(source.resolve()):
+        raise OutputError(
+            f"{str(folder)!r} lies within {str(source)!r}, which is audited.", hint="Name a folder beside it."
+        )
+
+
+def link_pictures(paths: Iterable[str], source: Path, folder: Path) -> int:
+    """A link for each of these paths (from ``source``), under the same name below ``folder``; how many were made."""
+    check_link_folder(folder, source)
+    folder.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for path in paths:
+        # A name below the folder, wherever the picture lies.
+        parts = [part for part in PurePosixPath(Path(path).as_posix()).parts if part not in ("/", "..")]
+        link = folder.joinpath(*(part.replace(":", "") for part in parts))
+        link.parent.mkdir(parents=True, exist_ok=True)
+        target = (source / path).resolve()
+        try:
+            link.symlink_to(target)
+        except FileExistsError:
+            raise OutputError(f"{str(link)!r} is there already.", hint="Name a new folder for the links.") from None
+        except OSError:
+            # Windows lets only some users make symbolic links; a hard one is the same file too.
+            try:
+                os.link(target, link)
+            except OSError as error:
+                raise OutputError(f"{str(link)!r} cannot be linked: {error.strerror or error}.") from error
+        count += 1
+    return count

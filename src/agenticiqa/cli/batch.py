@@ -328,6 +328,9 @@ def audit(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Without the vision model: no score, no sort.")] = False,
     fail_on: Annotated[str | None, typer.Option(help="Exit with 3 if any picture has one of: corrupt,blurry,…")] = None,
+    link_best: Annotated[
+        Path | None, typer.Option(help="A new folder with links to the pictures worth keeping.")
+    ] = None,
     resume: options.ResumeOption = False,
     overwrite: options.OverwriteOption = False,
     workers: options.WorkersOption = None,
@@ -342,6 +345,7 @@ def audit(
     picture could be opened, 130 after Ctrl-C.
     """
     from agenticiqa.auditing.findings import checked_names
+    from agenticiqa.auditing.report import check_link_folder
     from agenticiqa.auditing.running import AuditRequest, run_audit
     from agenticiqa.batch.outputs import format_of
     from agenticiqa.batch.runner import StopSwitch
@@ -358,6 +362,8 @@ def audit(
         format_of(output)
     if sheet is not None and sheet.suffix.lower() not in (".html", ".htm"):
         raise typer.BadParameter("--sheet is a page: name it .html.")
+    if link_best is not None:
+        check_link_folder(link_best, Path(source))
     # Records are kept beside the first file that is written, so that the audit can be resumed.
     beside = output or sheet
     records = beside.with_name(f"{beside.name}.records") if beside and not is_stream(beside) else None
@@ -394,9 +400,11 @@ def audit(
         report.save(output, overwrite=replace)
     if sheet is not None:
         report.contact_sheet(sheet, thumbnails=thumbnails, overwrite=replace)
+    linked = report.link_best(link_best) if link_best else None
     summary = report.summary()
     failing = {name: count for name, count in summary.findings.items() if name in named}
-    print_result({**summary.as_dict(), "failing": failing}, str(summary), as_json=json_output)
+    lines = [str(summary), *([] if linked is None else [f"{linked} pictures are linked."])]
+    print_result({**summary.as_dict(), "linked": linked, "failing": failing}, *lines, as_json=json_output)
     if failing and not json_output:
         print_message(f"--fail-on: {', '.join(f'{name} {count}' for name, count in failing.items())}")
     raise typer.Exit(ExitCode.BELOW_THRESHOLD if failing else ExitCode.OK if batch.ok else ExitCode.ERROR)
