@@ -71,6 +71,25 @@ def test_no_face_and_no_vehicle_are_said_to_be_missing(disc):
         assert "could not find" in (place.note or "")
 
 
+def test_a_dog_that_is_not_there_is_said_to_be_absent_also_where_its_fur_is_asked_about(disc):
+    for name in ("the dog", "the dog's fur", "the eyes of the dog"):
+        place = locate(parse_part(name), load_image(disc))
+        assert (place.box, place.absent) == (None, True)
+        assert "I see no dog here" in (place.note or "")
+
+
+@pytest.mark.parametrize("phrase", ["the sky", "the clouds of the sky"])
+def test_the_sky_is_found_above_and_what_belongs_to_it_is_judged_in_it(tmp_path, phrase):
+    """Drawn: a graded blue sky over a field with grain."""
+    rows, columns = np.mgrid[:384, :512]
+    sky = np.stack([120 + rows // 4, 160 + rows // 4, 225 + 0 * rows], axis=2)
+    grain = np.random.default_rng(3).normal(0, 28, (384, 512, 1)) + np.array([70, 120, 40])
+    scene = np.where((rows < 220 + 12 * np.sin(columns / 60))[..., None], sky, grain)
+    place = locate(parse_part(phrase), loaded(scene.clip(0, 255).astype(np.uint8)))
+    assert place.box is not None, place.note
+    assert place.box.y + place.box.height <= 240
+
+
 def test_a_changed_network_is_refused(tmp_path):
     shutil.copytree(LOCATORS, tmp_path / "locators")
     file = tmp_path / "locators" / "faces.onnx"

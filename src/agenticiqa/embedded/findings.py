@@ -135,6 +135,8 @@ class Seen:
     note: str | None = None
     guess: bool = False
     """Whether what was looked at is only perhaps the object."""
+    absent: bool = False
+    """Whether the picture shows no such object, as far as can be told."""
 
 
 Finder = Callable[[str], Seen]

@@ -64,6 +64,10 @@ class Evidence(ABC):
         """Whether what was taken for a part is only perhaps it."""
         return False
 
+    def is_absent(self, part: str) -> bool:  # noqa: ARG002 - as above
+        """Whether a part that was not found can be said not to be there."""
+        return False
+
     def worst_place(self) -> WorstPlace | None:
         """Where the whole picture is worst; None where no picture is at hand."""
         return None
@@ -103,6 +107,9 @@ class SeenEvidence(Evidence):
 
     def is_guess(self, part: str) -> bool:
         return self._find(part).guess
+
+    def is_absent(self, part: str) -> bool:
+        return self._find(part).absent
 
     def worst_place(self) -> WorstPlace:
         # The same map that reports and the page draw, so that what is marked there is what is said here.

@@ -60,7 +60,9 @@ def answer(problem: AnswerProblem) -> EmbeddedAnswer:
     text = YES if weighed.chance >= SAID else NO
     doubts = (*weighed.doubts, *close_call(chances))
     missing = [part for part in problem.parts if not problem.evidence.located(part)]
-    if missing:
+    if missing and all(map(problem.evidence.is_absent, missing)):
+        text = f"I see no {' and no '.join(missing)} here; on the whole: {text}"
+    elif missing:
         # A plain yes would be said of a thing that may not even be there.
         text = f"{text}, on the whole ({' and '.join(map(repr, missing))} not found)"
     return EmbeddedAnswer(text, weighed.sentences, chances, doubts, measured=weighed.measured)
