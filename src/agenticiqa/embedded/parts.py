@@ -142,6 +142,11 @@ def labels_meant(part: Part) -> frozenset[str]:
     return next((_labels()[words] for words in (*pairs, part.noun) if words in _labels()), frozenset())
 
 
+def may_be_subject(part: Part) -> bool:
+    """Whether a thing may be what a picture shows, and not what that stands in or before."""
+    return plain_spelling(part.noun) not in listed(_words()["surroundings"])
+
+
 def look_meant(part: Part) -> Appearance:
     """What a phrase says of how its part looks: by its words first, else by the usual look of the thing.
 
