@@ -11,11 +11,13 @@ from PIL import Image
 from training.distortions import distort
 
 from agenticiqa import AgenticIQA
+from agenticiqa.embedded import places
 from agenticiqa.embedded.parts import parse_part
 from agenticiqa.embedded.places import locate
 from agenticiqa.errors import BackendUnavailableError
 from agenticiqa.pictures.images import Box, load_image
 from agenticiqa.vision.locators import LOCATORS, Locators, load_locators
+from agenticiqa.vision.named_parts import SoughtPart
 from support.drawn import ground, loaded
 
 pytestmark = pytest.mark.usefixtures("isolated")
@@ -69,6 +71,43 @@ def test_no_face_and_no_vehicle_are_said_to_be_missing(disc):
         place = locate(parse_part(name), load_image(disc))
         assert place.box is None
         assert "could not find" in (place.note or "")
+
+
+def test_a_dog_that_is_not_there_is_said_to_be_absent_also_where_its_fur_is_asked_about(disc):
+    for name in ("the dog", "the dog's fur", "the eyes of the dog"):
+        place = locate(parse_part(name), load_image(disc))
+        assert (place.box, place.absent) == (None, True)
+        assert "I see no dog here" in (place.note or "")
+
+
+@pytest.mark.parametrize("phrase", ["the sky", "the clouds of the sky"])
+def test_the_sky_is_found_above_and_what_belongs_to_it_is_judged_in_it(tmp_path, phrase):
+    """Drawn: a graded blue sky over a field with grain."""
+    rows, columns = np.mgrid[:384, :512]
+    sky = np.stack([120 + rows // 4, 160 + rows // 4, 225 + 0 * rows], axis=2)
+    grain = np.random.default_rng(3).normal(0, 28, (384, 512, 1)) + np.array([70, 120, 40])
+    scene = np.where((rows < 220 + 12 * np.sin(columns / 60))[..., None], sky, grain)
+    place = locate(parse_part(phrase), loaded(scene.clip(0, 255).astype(np.uint8)))
+    assert place.box is not None, place.note
+    assert place.box.y + place.box.height <= 240
+
+
+@pytest.mark.parametrize(("colour", "found"), [((60, 130, 50), True), ((150, 130, 90), False)])
+def test_only_what_is_green_passes_for_trees(monkeypatch, colour, found):
+    monkeypatch.setattr(places, "find_part", lambda *_: SoughtPart(Box(0, 0, 100, 100), 0.9))
+    place = locate(parse_part("the trees"), loaded(np.full((240, 320, 3), colour, np.uint8)))
+    assert (place.note or "").startswith("'trees' was judged inside what looks like it") is found
+
+
+def test_only_a_single_unknown_thing_is_taken_for_what_stands_out(disc):
+    image, vase = load_image(disc), parse_part("the vase")
+    guess = locate(vase, image, alone=True)
+    assert guess.box is not None
+    assert guess.assumed
+    assert (guess.box.x + guess.box.width / 2, guess.box.y + guess.box.height / 2) == pytest.approx((256, 190), abs=40)
+    assert locate(vase, image).box is None
+    for other in ("the wall", "the dog", "the vase on the left"):
+        assert locate(parse_part(other), image, alone=True).box is None
 
 
 def test_a_changed_network_is_refused(tmp_path):
@@ -138,7 +177,8 @@ def test_flowers_of_a_photograph_by_their_colour():
     assert place.box is None or place.box.width * place.box.height < 0.3 * 1024 * 576
     green = locate(parse_part("the green leaves"), load_image(DANDELION))
     assert green.box is not None
-    assert "green area" in (green.note or "")
+    assert green.box.y > 0.4 * 576
+    assert "looks like it" in (green.note or "")
 
 
 def test_a_corner_may_be_placed_behind_its_name():

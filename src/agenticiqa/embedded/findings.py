@@ -135,6 +135,10 @@ class Seen:
     note: str | None = None
     guess: bool = False
     """Whether what was looked at is only perhaps the object."""
+    assumed: bool = False
+    """Whether it was taken for the object only because it stands out."""
+    absent: bool = False
+    """Whether the picture shows no such object, as far as can be told."""
 
 
 Finder = Callable[[str], Seen]

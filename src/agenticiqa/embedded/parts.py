@@ -97,6 +97,21 @@ def position_in(text: str) -> str | None:
     return next((name for name in order[5:] if name in words), None)
 
 
+_OWNER = re.compile(r"^(?P<before>.+?)(?:'s|’s|s'|s’)\s|\bof\s+(?P<behind>.+)$", re.I)
+
+
+def owner_of(part: Part) -> Part | None:
+    """What a thing is a part of, where its name says so.
+
+    >>> owner_of(parse_part("the dog's fur")).noun, owner_of(parse_part("the wheels of the red car")).noun
+    ('dog', 'car')
+    >>> owner_of(parse_part("the building on the left")) is None
+    True
+    """
+    named = _OWNER.search(part.name)
+    return parse_part(named["before"] or named["behind"]) if named and not part.is_region else None
+
+
 @cache
 def _words() -> dict[str, Any]:
     return dict(read_data("embedded/parts.yaml"))
@@ -116,7 +131,7 @@ def _labels() -> dict[str, frozenset[str]]:
 
 
 def labels_meant(part: Part) -> frozenset[str]:
-    """The detector's labels that fit a part; none where it knows nothing of the kind.
+    """The kinds of things that fit a part, by the names that the networks have for them; none where they know none.
 
     >>> sorted(labels_meant(parse_part("the red vehicle")))
     ['bus', 'car', 'motorcycle', 'train', 'truck']
@@ -125,6 +140,11 @@ def labels_meant(part: Part) -> frozenset[str]:
         return frozenset()
     pairs = (f"{modifier} {part.noun}" for modifier in part.modifiers)
     return next((_labels()[words] for words in (*pairs, part.noun) if words in _labels()), frozenset())
+
+
+def may_be_subject(part: Part) -> bool:
+    """Whether a thing may be what a picture shows, and not what that stands in or before."""
+    return plain_spelling(part.noun) not in listed(_words()["surroundings"])
 
 
 def look_meant(part: Part) -> Appearance:

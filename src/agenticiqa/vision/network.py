@@ -176,6 +176,8 @@ class Features:
     cells: Floats
     """rows × columns × statistics."""
     content: Floats
+    tokens: Floats
+    """What the network that sees the content knows of each place of its view: rows × columns × width."""
     scale: float
     """Pixels of the reduced picture per pixel of the original, along a side."""
     farther: Floats | None = None
@@ -208,10 +210,10 @@ class Vision:
         if longest is not None and longer > longest:
             return self._large(picture, min(FAR, longest) / longer)
         opened = Image.fromarray(picture)
-        content = self._content(opened, mirrored)
+        content, tokens = self._content(opened, mirrored)
         cells = self._cells(picture, mirrored)
         farther = _mean(self._cells(_reduced(opened, FAR / longer), mirrored)) if longer > FAR_FROM else None
-        return Features(cells, content, 1.0, farther)
+        return Features(cells, content, tokens, 1.0, farther)
 
     def _large(self, picture: Bytes, scale: float) -> Features:
         """One look at the whole, without its mirror image, and a few native windows."""
@@ -221,18 +223,23 @@ class Vision:
         coarse = cv2.resize(picture, (width // step, height // step), interpolation=cv2.INTER_AREA)
         reduced = _reduced(Image.fromarray(coarse), scale * step)
         windows = [self._cells(window, mirrored=False) for window in _windows(picture)]
+        content, tokens = self._content(Image.fromarray(reduced), mirrored=False)
         return Features(
             cells=self._cells(reduced, mirrored=False),
-            content=self._content(Image.fromarray(reduced), mirrored=False),
+            content=content,
+            tokens=tokens,
             scale=scale,
             closer=_mean(np.concatenate([cells.reshape(-1, cells.shape[-1]) for cells in windows])),
         )
 
-    def _content(self, opened: Image.Image, mirrored: bool) -> Floats:
+    def _content(self, opened: Image.Image, mirrored: bool) -> tuple[Floats, Floats]:
         side = int(self.about["view"])
         view = np.asarray(opened.resize((side, side), Image.Resampling.BILINEAR))
         views = np.stack([view, view[:, ::-1]]) if mirrored else view[None]
-        return np.asarray(self._run("content.onnx", view=views)[0].mean(axis=0), np.float32)
+        content, tokens = self._run("content.onnx", view=views)
+        if mirrored:
+            tokens = np.stack([tokens[0], tokens[1, :, ::-1]])
+        return np.asarray(content.mean(axis=0), np.float32), np.asarray(tokens.mean(axis=0), np.float32)
 
     def judge(self, features: Features, places: npt.NDArray[np.bool_] | None = None) -> Judgement:
         """Judge the whole picture from all distances, or the cells chosen by ``places`` (rows × columns)."""
@@ -252,6 +259,10 @@ class Vision:
                 flaws=np.where(of_flaws, closer.flaws, found.flaws),
             )
         return found
+
+    def parts(self, features: Features) -> Floats:
+        """The chance of each kind of thing (``about["parts"]``) at each place of the view, rows × columns × kinds."""
+        return np.asarray(self._run("parts.onnx", tokens=features.tokens[None])[0][0], np.float32)
 
     def map(self, features: Features) -> Judgement:
         """A judgement for every cell with its neighbours: arrays of rows × columns places, flattened row by row."""
@@ -297,7 +308,7 @@ class Vision:
             values[name] = values[name].clip(1, 5)
         return Judgement(**values)
 
-    def _run(self, name: str, **inputs: Bytes) -> list[Floats]:
+    def _run(self, name: str, **inputs: Bytes | Floats) -> list[Floats]:
         found: list[Floats] = self._sessions[name].run(None, inputs)
         return found
 

@@ -64,6 +64,14 @@ class Evidence(ABC):
         """Whether what was taken for a part is only perhaps it."""
         return False
 
+    def is_assumed(self, part: str) -> bool:  # noqa: ARG002 - as above
+        """Whether a part was taken for what stands out, for want of anything better."""
+        return False
+
+    def is_absent(self, part: str) -> bool:  # noqa: ARG002 - as above
+        """Whether a part that was not found can be said not to be there."""
+        return False
+
     def worst_place(self) -> WorstPlace | None:
         """Where the whole picture is worst; None where no picture is at hand."""
         return None
@@ -103,6 +111,12 @@ class SeenEvidence(Evidence):
 
     def is_guess(self, part: str) -> bool:
         return self._find(part).guess
+
+    def is_assumed(self, part: str) -> bool:
+        return self._find(part).assumed
+
+    def is_absent(self, part: str) -> bool:
+        return self._find(part).absent
 
     def worst_place(self) -> WorstPlace:
         # The same map that reports and the page draw, so that what is marked there is what is said here.
@@ -168,7 +182,8 @@ class AnswerProblem:
 
     def missing_parts(self, parts: Sequence[str] | None = None) -> tuple[str, ...]:
         """One sentence for each part that was not found, or only perhaps."""
-        doubted = [p for p in parts or self.parts if not self.evidence.located(p) or self.evidence.is_guess(p)]
+        seen = self.evidence
+        doubted = [p for p in parts or self.parts if not seen.located(p) or seen.is_guess(p) or seen.is_assumed(p)]
         notes = ((self.evidence.note(part) or _not_found(part)).partition(" (pip ")[0] for part in doubted)
         return tuple(f"{note[0].upper()}{note[1:]}." for note in notes)
 

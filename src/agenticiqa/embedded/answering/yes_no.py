@@ -67,9 +67,13 @@ def answer(problem: AnswerProblem) -> EmbeddedAnswer:
     text = YES if weighed.chance >= SAID else NO
     doubts = (*weighed.doubts, *close_call(chances, "yes" if text == YES else "no"))
     missing = [part for part in problem.parts if not problem.evidence.located(part)]
-    if missing:
+    if missing and all(map(problem.evidence.is_absent, missing)):
+        text = f"I see no {' and no '.join(missing)} here; on the whole: {text}"
+    elif missing:
         # A plain yes would be said of a thing that may not even be there.
         text = f"{text}, on the whole ({' and '.join(map(repr, missing))} not found)"
+    elif problem.evidence.is_assumed(problem.parts[0]):
+        text = f"{text}, if {problem.parts[0]!r} is what stands out"
     return EmbeddedAnswer(text, weighed.sentences, chances, doubts, measured=weighed.measured)
 
 
