@@ -17,9 +17,10 @@ from agenticiqa.state import ExecutorOutput
 from agenticiqa.tools import aiqa_fr
 from agenticiqa.vision.network import Vision
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
-from agenticiqa.vision.scene import LEVELS, Reading, Scene, adjusted_by_facts, adjusted_by_focus, looks_blurred_by_focus
+from agenticiqa.vision.scene import LEVELS, Reading, Scene, adjusted_by_facts, adjusted_by_focus, blur_at_most, looks_blurred_by_focus
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES, UNCHANGED_OPINION
 
+CLEARLY_SHARP = 0.5
 MAX_CACHED = 4
 """Looks kept; each holds its picture …"""
 MAX_CACHED_PIXELS = 16_000_000
@@ -35,6 +36,8 @@ class Look:
     box: Box | None = None
     beside: dict[int, float] | None = None
     """Chances of the levels beside a reference."""
+    sharp_within: float = 0.0
+    """Of a part: the chance that it is sharp, seen within its picture, which tells more than its few pixels alone."""
 
     @cached_property
     def reading(self) -> Reading:
@@ -44,6 +47,8 @@ class Look:
             found = adjusted_by_facts(found, self.facts)
             if looks_blurred_by_focus(found):
                 found = adjusted_by_focus(found, self.scene.vision.focus(self.scene.features))
+        elif self.sharp_within > CLEARLY_SHARP:
+            found = blur_at_most(found, 1 - self.sharp_within, ("out_of_focus", "blurry", "motion_blur"))
         return found if self.beside is None else found.with_levels(self.beside)
 
     @cached_property
@@ -56,8 +61,16 @@ class Look:
 
         Read within its picture, a soft background would pass as intended; asked about, it is soft.
         """
-        rgb = self.image.rgb[box.y : box.y + box.height, box.x : box.x + box.width]
-        return Look(Scene.of(self.scene.vision, rgb), self.image, box)
+        features = self.scene.features
+        cell = self.scene.vision.about["cell"] / features.scale
+        rows, columns = (
+            slice(int(start / cell), max(int(start / cell) + 1, round((start + length) / cell)))
+            for start, length in ((box.y, box.height), (box.x, box.width))
+        )
+        focus = float(self.scene.vision.focus(features)[rows, columns].mean())
+        within = focus * (1 - self.reading.presence("Blurs"))
+        rgb = np.ascontiguousarray(self.image.rgb[box.rows, box.columns])
+        return Look(Scene.of(self.scene.vision, rgb), self.image, box, sharp_within=within)
 
     @cached_property
     def measures(self) -> LookMeasures:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from typing import Any, cast
 
@@ -25,6 +26,8 @@ _BEHIND_HEAD = re.compile(
 _AREA_NOUNS = frozenset(
     {"part", "area", "region", "side", "half", "corner", "edge", "quarter", "third", "section", "zone", "spot", "end"}
 )
+_LEAST_TYPED, _LIKENESS = 6, 0.89
+"""Letters of a word that may be mistyped, and how like the known one it must be."""
 _FRAME = re.compile(r"\s+(?:of|in)\s+(?:the|this|my)\s+(?:picture|image|photo|photograph|frame|shot|scene)\b", re.I)
 
 
@@ -59,7 +62,8 @@ def parse_part(text: str) -> Part:
     name = _LEADING.sub("", whole) or whole
     head = (_BEHIND_HEAD.split(name, maxsplit=1)[0].strip() or name).casefold()
     words = re.findall(r"[\w'’-]+", head) or [head]
-    noun, position = singular(words[-1]), position_in(name)
+    words[-1] = _spelled(words[-1])
+    noun, position = singular(words[-1]), position_in(_spelled(name))
     is_region = position is not None and (noun in _AREA_NOUNS or words[-1] in _position_words())
     return Part(name, noun, tuple(words[:-1]), position, is_region, counted and words[-1] != noun)
 
@@ -95,6 +99,15 @@ def position_in(text: str) -> str | None:
     if sides:
         return " ".join(side for side in sides if side != "center" or len(sides) == 1)
     return next((name for name in order[5:] if name in words), None)
+
+
+@cache
+def _spelled(word: str) -> str:
+    """A known word for one that is mistyped: "backgroud"."""
+    known = {*_position_words(), *_labels(), "subject", "face", "sky"}
+    if len(word) < _LEAST_TYPED or singular(word) in known or word in known or " " in word:
+        return word
+    return next(iter(get_close_matches(word, known, 1, _LIKENESS)), word)
 
 
 _OWNER = re.compile(r"^(?P<before>.+?)(?:'s|’s|s'|s’)\s|\bof\s+(?P<behind>.+)$", re.I)

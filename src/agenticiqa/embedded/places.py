@@ -26,6 +26,7 @@ from agenticiqa.vision.objects import EXTRA, LABELS, load_detector
 from agenticiqa.vision.scene import Scene
 
 FACE_WORDS = frozenset({"face"})
+NUMBERED_FACE = re.compile(r"face (\d+) of (\d+)")
 SUBJECT_WORDS = frozenset({"subject", "main subject", "main object", "foreground"})
 BACKGROUND_WORDS = frozenset({"background", "backdrop", "surroundings", "surrounding"})
 PLACE_WORDS = frozenset({"corner", "side", "half", "part", "area", "edge"})
@@ -67,7 +68,7 @@ def locate(item: Part, image: LoadedImage, *, alone: bool = False) -> ObjectPlac
     """
     noun = item.noun.casefold()
     found: ObjectPlace | None = None
-    if noun in FACE_WORDS:
+    if noun in FACE_WORDS or NUMBERED_FACE.fullmatch(item.name):
         found = face_place(item.name, image.rgb)
     elif noun in SUBJECT_WORDS or (item.is_region and item.position == "foreground"):
         found = salient_place(item.name, image.rgb, inside=True)
@@ -215,7 +216,7 @@ def face_place(name: str, rgb: UInt8Image) -> ObjectPlace | None:
     if not faces:
         return None
     box = max(faces, key=lambda face: face.width * face.height)
-    if numbered := re.fullmatch(r"face (\d+) of (\d+)", name):
+    if numbered := NUMBERED_FACE.fullmatch(name):
         from_left = sorted(faces, key=lambda face: face.x)
         return ObjectPlace(from_left[min(int(numbered[1]), len(faces)) - 1])
     which = f"the largest of {len(faces)} faces found" if len(faces) > 1 else "the face found"

@@ -45,6 +45,11 @@ class Property:
         return self.name in ("quality", "flaw", "flaw_count")
 
     @property
+    def is_of_frame(self) -> bool:
+        """Whether it belongs to the whole frame, whatever part a question names: "is the horizon straight?"."""
+        return self.name in ("level", "aspect", "rule_of_thirds", "file_format", "camera_settings", "time_of_day")
+
+    @property
     def bad_end(self) -> int:
         """The end that is a fault; 0 where neither is."""
         return {"much": -1, "little": 1, "middle": 0}[self.good] if self.has_scale else 0

@@ -227,8 +227,15 @@ def _meaning(text: str, options: tuple[tuple[str, str], ...]) -> Meaning:
         beside = question_reader().read(text, sides)
         amounts = _amounts_of(beside.amounts, beside.claims)
         given = [_option(meaning, "AB"[at], side, amounts[at]) for at, side in enumerate(sides)]
-        return replace(meaning, options=tuple(given))
+        return replace(meaning, form="yes_no") if _say_the_same(*given) else replace(meaning, options=tuple(given))
     return meaning
+
+
+def _say_the_same(one: OptionMeaning, other: OptionMeaning) -> bool:
+    """Whether two sides are two names of one thing: "any noise or grain?"."""
+    if one.property is None or one.property != other.property or one.amount is None or other.amount is None:
+        return False
+    return (one.amount > 0.5) == (other.amount > 0.5) and one.text.split()[0].casefold() in _ANY
 
 
 # --- options ---
@@ -314,6 +321,8 @@ _OPENING = re.compile(
     re.I,
 )
 _MOST_WORDS = 5
+_ANY = frozenset({"any", "some", "much", "a", "no"})
+_GOES_ON = re.compile(r"\s+(?:for|because|due|when|since|in|on|at|with|instead|given)\b", re.I)
 _ADVERBS = frozenset(
     {"too", "a", "bit", "very", "rather", "quite", "slightly", "little", "just", "over", "under", "well"}
 )
@@ -332,7 +341,8 @@ def alternatives(text: str, parts: Sequence[Part] = ()) -> tuple[str, str] | Non
     for part in parts:
         before = re.sub(rf"^.*?\b{re.escape(part.name)}\b", "", before, flags=re.I).strip()
     after = _OPENING.sub("", _ENDS_SIDE.split(text[found.end() :])[0].strip())
-    after = " ".join(after.split()[:_MOST_WORDS])
+    if len(after.split()) > _MOST_WORDS:
+        after = " ".join((_GOES_ON.split(after, maxsplit=1)[0] or after).split()[:_MOST_WORDS])
     # As many words as the other side has, with the adverbs before them.
     words, wanted = _OPENING.sub("", before).split(), max(1, len(after.split()))
     start = max(0, len(words) - wanted)

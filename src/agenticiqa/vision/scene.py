@@ -214,14 +214,20 @@ def adjusted_by_focus(reading: Reading, focus: Floats) -> Reading:
     sharp = float((focus > CLEARLY_IN_FOCUS).mean())
     if sharp < LEAST_IN_FOCUS or float(np.median(focus)) > REST_IN_FOCUS:
         return reading
+    return blur_at_most(reading, INTENDED_BLUR_CHANCE, ("out_of_focus", "blurry"))
+
+
+def blur_at_most(reading: Reading, most: float, flaws: tuple[str, ...]) -> Reading:
+    """A reading whose chance of blur, and of these flaws, is no more than that."""
     none, *rest = reading.severity_probabilities[_BLUR]
-    kept = INTENDED_BLUR_CHANCE / (1 - none)
+    if 1 - none <= most:
+        return reading
+    kept = most / (1 - none)
     return replace(
         reading,
-        flaws=reading.flaws
-        | {name: min(reading.flaws[name], INTENDED_BLUR_CHANCE) for name in ("out_of_focus", "blurry")},
+        flaws=reading.flaws | {name: min(reading.flaws[name], most) for name in flaws},
         severity_probabilities=reading.severity_probabilities
-        | {_BLUR: (1 - INTENDED_BLUR_CHANCE, *(kept * chance for chance in rest))},
+        | {_BLUR: (1 - most, *(kept * chance for chance in rest))},
     )
 
 

@@ -164,6 +164,8 @@ class AnswerProblem:
     @cached_property
     def parts(self) -> tuple[str, ...]:
         """The parts asked about by name; the whole picture where none is."""
+        if self.asked and self.asked.is_of_frame:
+            return (GLOBAL,)
         named = [name for part in self.meaning.parts for name in self._each(part)]
         return self.marked or tuple(named) or (GLOBAL,)
 
@@ -204,6 +206,8 @@ def subject_of(part: str) -> str:
     """
     if same_name(part, GLOBAL):
         return "The picture is"
+    if re.fullmatch(r"face \d+ of \d+", part):
+        return f"{part.capitalize()} (from the left) is"
     head = re.split(r" (?:of|in|on|at|behind|with) ", part)[0].rsplit(maxsplit=1)[-1]
     several = head.endswith("s") and singular(head) != head.casefold() and not head.endswith(("'s", "’s"))
     return f"The {part} {'are' if several else 'is'}"

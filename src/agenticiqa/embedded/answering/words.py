@@ -242,6 +242,9 @@ def _each_flaw(problem: AnswerProblem) -> EmbeddedAnswer | None:
 
 # --- why, what is wrong, what to do ---
 
+_LIGHT = {"underexposed": -1, "overexposed": 1}
+"""What is dark or bright need not be wrongly exposed: the scene may be so."""
+
 
 def why(problem: AnswerProblem) -> EmbeddedAnswer:
     """Whether it is so at all, and then what the readings know of the cause."""
@@ -259,6 +262,12 @@ def why(problem: AnswerProblem) -> EmbeddedAnswer:
             "The lens was focused on what is in front; with a shallow depth of field the rest blurs, often on purpose."
         )
         return EmbeddedAnswer("Shallow depth of field", (apart,), measured=(*told.measured, *behind.measured))
+    if so is not None and so < 0.5 and (light := _LIGHT.get(asked.name)):
+        seen = problem.told("bright")
+        if seen is not None and (claim_chance(seen, property_named("bright"), light) or 0.0) >= 0.5:
+            text = "The light was low" if light < 0 else "There is much light in it"
+            said = f"{statement(problem, property_named('bright'), light)} {told.sentence}"
+            return EmbeddedAnswer(text, (said,), measured=(*seen.measured, *told.measured))
     if so is not None and so < 0.5:
         said = f"I do not find that: {statement(problem, asked, -end)[0].lower()}{statement(problem, asked, -end)[1:]}"
         return EmbeddedAnswer("It does not look so", (said, told.sentence), doubts=doubts, measured=told.measured)

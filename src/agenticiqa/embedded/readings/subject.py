@@ -193,6 +193,8 @@ REPEATS = (0.15, 0.30, 0.40, 0.50, 0.75)
 """Likeness to itself at a distance. Of sixty photographs nine in ten lie below 0.33."""
 REPEATING = 0.45
 LEVEL = (8.0, 4.0, 2.0, 1.0, 0.3)
+TILTED = 2.0
+"""Degrees from which people see it."""
 """Degrees off level at falling to straight."""
 ENOUGH_LINES, ENOUGH_AGREEMENT = 0.3, 0.5
 _AXES = {
@@ -251,7 +253,8 @@ def level(look: Look) -> PropertyReading | None:
         return None
     off = abs(found.degrees)
     side = "right" if found.degrees > 0 else "left"
-    phrase = f"Its long lines rise to the {side}" if off >= 1 else "Its long lines run level or plumb"
+    much = "" if off >= TILTED else " a little"
+    phrase = f"Its long lines rise{much} to the {side}" if off >= 1 else "Its long lines run level or plumb"
     return PropertyReading(
         f"{phrase}.",
         measured=(f"They are {off:.1f}° off.",),
