@@ -99,6 +99,13 @@ def test_only_what_is_green_passes_for_trees(monkeypatch, colour, found):
     assert (place.note or "").startswith("'trees' was judged inside what looks like it") is found
 
 
+def test_a_kind_that_the_model_would_see_is_not_taken_for_what_stands_out(monkeypatch, disc):
+    monkeypatch.setattr(places, "find_part", lambda *_: SoughtPart())
+    for name in ("the dog", "the dog's fur"):
+        place = locate(parse_part(name), load_image(disc), alone=True)
+        assert (place.box, place.absent) == (None, False)
+
+
 def test_only_a_single_unknown_thing_is_taken_for_what_stands_out(disc):
     image, vase = load_image(disc), parse_part("the vase")
     guess = locate(vase, image, alone=True)

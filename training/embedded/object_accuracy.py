@@ -91,7 +91,7 @@ def main() -> None:
     for name in names:
         cases = list(cases_of(arguments.data / "photos" / str(name), detector))
         for case in cases:
-            place = locate(parse_part(case.label), case.image)
+            place = locate(parse_part(case.label), case.image, alone=True)
             whole, part = looker.look(case.image), looker.look(case.image, place.box)
             whole_right, part_right = (
                 says_yes(case.label, case.word, look) == case.object_damaged for look in (whole, part)

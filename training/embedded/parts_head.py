@@ -19,25 +19,22 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-import cv2
 import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor, nn
 from training.embedded.export import graph_of, packed
-from training.embedded.voc import THINGS, VIEW, Snapshot
+from training.embedded.voc import GRID, STUFF, THINGS, VIEW, Snapshot, seeds
 
 from agenticiqa.vision.named_parts import judged_box, surest
 from agenticiqa.vision.network import open_session
 
-STUFF = ("sky", "vegetation", "water")
 SHIPPED = 2
 """Water is told from the others in teaching, and too often found in misty hills to be shipped."""
-OUTDOORS, INDOORS, NOT_OUTDOORS = {1, 4, 6, 7, 10, 13, 14, 17, 19}, {11, 18, 20}, {5, 9, 11, 18, 20}
 LEARNT = 1200
 """Of the train part; the other 264 pictures choose the bounds."""
 BOXED = 2900
-GRID, WIDTH, AXES = 20, 768, 256
+WIDTH, AXES = 768, 256
 SEEN = Path(__file__).with_name("parts_seen.json")
 
 
@@ -160,40 +157,6 @@ def within_boxes(found: Tensor, boxes: list[list[tuple[int, list[float]]]]) -> T
             allowed[number, torch.from_numpy(inside), kind] = 1
     sharper = (found * allowed) ** 1.5
     return (sharper / sharper.sum(-1, keepdim=True)).half()
-
-
-def seeds(picture: Image.Image, mask: np.ndarray) -> np.ndarray:
-    """Places × stuff: 1 where it surely is, 0 where it surely is not, -1 elsewhere."""
-    view = np.asarray(picture.resize((VIEW, VIEW), Image.Resampling.BILINEAR), np.float32)
-    step, rows = VIEW // GRID, np.repeat(np.arange(GRID), GRID).reshape(GRID, GRID)
-
-    def by_cell(values: np.ndarray) -> np.ndarray:
-        return values.reshape(GRID, step, GRID, step, *values.shape[2:]).mean((1, 3))
-
-    weights = np.array([0.299, 0.587, 0.114], np.float32)
-    colour, rough = by_cell(view), by_cell(np.abs(cv2.Laplacian(view @ weights, cv2.CV_32F)))
-    red, green, blue = np.moveaxis(colour, -1, 0)
-    strength = (colour.max(-1) - colour.min(-1)) / np.maximum(colour.max(-1), 1)
-    plain, thing = by_cell(mask == 0) > 0.98, by_cell((mask > 0) & (mask < 255)) > 0.6
-    kinds = set(np.unique(mask)) - {0, 255}
-    what = np.full((GRID, GRID), -1)  # 0, 1, 2: stuff; 3: something else
-    if kinds & OUTDOORS and not kinds & NOT_OUTDOORS:
-        leafy = plain & (green > red + 6) & (green > blue + 12) & (strength > 0.15)
-        clear = plain & (rough < 6) & (colour @ weights > 110) & (blue >= red - 6) & (blue >= green - 6)
-        sky = np.logical_and.accumulate(clear) & (rows < 14)
-        low = plain & ~leafy & ~sky & (rows >= 14)
-        what[sky], what[leafy & (rough > 4)] = 0, 1
-        if kinds == {4}:
-            what[low & (blue >= red - 8) & (strength < 0.6)] = 2
-        elif kinds & {1, 6, 7, 14, 19} and 4 not in kinds:
-            what[low & (strength < 0.25)] = 3
-    elif kinds & INDOORS and not kinds & OUTDOORS:
-        what[plain] = 3
-    what[thing] = 3
-    flat = what.reshape(-1, 1)
-    known = np.where(flat == np.arange(len(STUFF)), 1, np.where(flat >= 0, 0, -1))
-    known[(flat[:, 0] < 0) & (rows.reshape(-1) >= 16), 0] = 0
-    return known
 
 
 def taught_stuff(tokens: Tensor, known: Tensor, seen: Tensor, said: Tensor) -> nn.Linear:

@@ -98,7 +98,8 @@ def subject_guess(item: Part, image: LoadedImage) -> ObjectPlace | None:
     None for places, for what things stand before, and for kinds that the model would have seen.
     """
     known = {kind["name"] for kind in load_vision().about["parts"]}
-    if item.position or not may_be_subject(item) or labels_meant(item) & known:
+    labels = labels_meant(item) | labels_meant(owner_of(item) or item)
+    if item.position or not may_be_subject(item) or labels & known:
         return None
     outstanding = saliency_map(image)
     mask: Mask = np.asarray(outstanding >= STANDS_OUT)
