@@ -202,9 +202,15 @@ def _meaning(text: str, options: tuple[tuple[str, str], ...]) -> Meaning:
     read = question_reader().read(text, [option for _, option in options])
     form = cast("Form", max(read.forms, key=lambda name: read.forms[name]))
     ranked = sorted(read.properties, key=lambda name: -read.properties[name])
+    if form == "compare" and options and not _names_a_part(text, read.parts, options):
+        form = "degree"  # "blurrier, sharper or the same?" asks how the first part stands to the second
     name = None if ranked[0] == "none" or form in ("not_about_quality", "other_language") else ranked[0]
     end = max(read.ends, key=lambda side: read.ends[side])
     also = tuple(other for other, chance in read.also.items() if chance > _ALSO_ASKED and other not in (name, "none"))
+    # Of "blurry and compressed?" each is as likely to lead: together they are what is asked.
+    sure = read.properties[ranked[0]]
+    if " and " in text and ranked[1] != "none" and read.properties[ranked[1]] > sure / 2:
+        sure += read.properties[ranked[1]]
     meaning = Meaning(
         text,
         name,
@@ -213,7 +219,7 @@ def _meaning(text: str, options: tuple[tuple[str, str], ...]) -> Meaning:
         tuple(parse_part(text[start:stop]) for start, stop in read.parts),
         also if name else (),
         chances={
-            "property": read.properties[ranked[0]],
+            "property": sure,
             "form": read.forms[form],
             "direction": read.ends[end],
         },
@@ -226,9 +232,23 @@ def _meaning(text: str, options: tuple[tuple[str, str], ...]) -> Meaning:
     if form == "either_or" and (sides := alternatives(text, meaning.parts)):
         beside = question_reader().read(text, sides)
         amounts = _amounts_of(beside.amounts, beside.claims)
-        given = [_option(meaning, "AB"[at], side, amounts[at]) for at, side in enumerate(sides)]
+        given = _opposed([_option(meaning, "AB"[at], side, amounts[at]) for at, side in enumerate(sides)])
         return replace(meaning, form="yes_no") if _say_the_same(*given) else replace(meaning, options=tuple(given))
     return meaning
+
+
+def _names_a_part(text: str, spans: Sequence[tuple[int, int]], options: Sequence[tuple[str, str]]) -> bool:
+    nouns = {parse_part(text[start:stop]).noun for start, stop in spans}
+    return len(nouns) < 2 or any(parse_part(option).noun in nouns for _, option in options)
+
+
+def _opposed(sides: list[OptionMeaning]) -> list[OptionMeaning]:
+    """Of two sides of which only one is read on the axis, the other stands for its other end: "generated or real?"."""
+    read = [side for side in sides if side.amount is not None]
+    if len(read) != 1 or any(side.claim for side in sides if side.amount is None):
+        return sides
+    other = replace(read[0], amount=round(1 - (read[0].amount or 0.0), 3), claim=None)
+    return [side if side.amount is not None else replace(other, letter=side.letter, text=side.text) for side in sides]
 
 
 def _say_the_same(one: OptionMeaning, other: OptionMeaning) -> bool:
@@ -286,9 +306,15 @@ def own_claim(text: str) -> tuple[str, int] | None:
     """
     read = question_reader().read(text)
     name = max(read.properties, key=lambda each: read.properties[each])
-    if name == "none" or read.properties[name] < _OWN_CLAIM:
-        return None
-    return name, 1 if read.ends[1] >= read.ends[-1] else -1
+    unread = name == "none" or read.properties[name] < _OWN_CLAIM
+    term = distortion_terms().get(plain_spelling(text.strip(" .,;!?")))
+    if term is not None and (unread or properties()[name].kind is None):
+        # The vocabulary's own names of damage, where the network takes them for something else.
+        meant = next((each for each in properties().values() if each.kind == term.kind), None)
+        if meant is not None:
+            bad = meant.bad_end or 1
+            return meant.name, -bad if term.polarity == "good" else bad
+    return None if unread else (name, 1 if read.ends[1] >= read.ends[-1] else -1)
 
 
 def _scaled(meaning: Meaning, given: Sequence[OptionMeaning]) -> tuple[OptionMeaning, ...]:

@@ -72,7 +72,7 @@ def answer(problem: AnswerProblem) -> EmbeddedAnswer:
     elif missing:
         # A plain yes would be said of a thing that may not even be there.
         text = f"{text}, on the whole ({' and '.join(map(repr, missing))} not found)"
-    elif problem.evidence.is_assumed(problem.parts[0]):
+    elif problem.meaning.parts and problem.evidence.is_assumed(problem.parts[0]):
         text = f"{text}, if {problem.parts[0]!r} is what stands out"
     return EmbeddedAnswer(text, weighed.sentences, chances, doubts, measured=weighed.measured)
 
