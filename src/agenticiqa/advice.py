@@ -59,12 +59,7 @@ def advise(findings: Iterable[AdviceCase]) -> list[Advice]:
 
 
 def advice_from_analysis(analysis: Mapping[str, Sequence[DistortionAnalysis]]) -> list[Advice]:
-    """Advice without amounts, from what any model said of a picture's distortions.
-
-    >>> judged = DistortionAnalysis(type="Noise", severity="severe", explanation="Coarse grain in the sky.")
-    >>> advice_from_analysis({"Global": [judged]})[0].do
-    'Denoise it, or take it again with more light or a longer exposure.'
-    """
+    """Advice without amounts, from what any model said of a picture's distortions."""
     return advise(
         AdviceCase((each.type,), each.explanation, SEVERITIES.index(each.severity))
         for entries in analysis.values()

@@ -28,30 +28,12 @@ _MARKED = re.compile(
 
 
 def parse_options(text: str) -> dict[str, str]:
-    """The answer options a question lists, by upper-case letter; empty when it lists none.
-
-    >>> parse_options("Which one dominates? A. Blur B. Noise C. JPEG")
-    {'A': 'Blur', 'B': 'Noise', 'C': 'JPEG'}
-    >>> parse_options("How blurry is it?\\n(a) very\\n(b) not at all")
-    {'A': 'very', 'B': 'not at all'}
-    >>> parse_options("Is the building in picture A. blurry?")
-    {}
-    >>> parse_options("How blurry is the vehicle? A little bit / Very / Not at all")
-    {'A': 'A little bit', 'B': 'Very', 'C': 'Not at all'}
-    """
+    """The answer options a question lists, by upper-case letter; empty when it lists none."""
     return split_question(text)[1]
 
 
-def question_without_options(text: str) -> str:
-    return split_question(text)[0]
-
-
 def split_question(text: str) -> tuple[str, dict[str, str]]:
-    """The question alone, and the options it lists.
-
-    >>> split_question("Which one dominates? A. Blur B. Noise")
-    ('Which one dominates?', {'A': 'Blur', 'B': 'Noise'})
-    """
+    """The question alone, and the options it lists."""
     if marks := _option_marks(text):
         options = {_letter(mark): option for mark, option in _with_texts(marks, text)}
         return text[: marks[0].start()].strip(), options
@@ -94,11 +76,7 @@ def _with_texts(marks: Sequence[re.Match[str]], text: str) -> Iterator[tuple[re.
 
 
 def lettered(options: Sequence[str]) -> dict[str, str]:
-    """Options given as a list; letters they already carry are taken off.
-
-    >>> lettered(["A. Yes", "B. No"]), lettered(["sharp", "soft"])
-    ({'A': 'Yes', 'B': 'No'}, {'A': 'sharp', 'B': 'soft'})
-    """
+    """Options given as a list; letters they already carry are taken off."""
     stripped = [option.strip() for option in options]
     if not 2 <= len(stripped) <= MAX_OPTIONS or not all(stripped):
         raise QueryError(
@@ -144,14 +122,8 @@ _YES_NO = re.compile(
 
 
 def asks_for_rating(query: str) -> bool:
-    """Whether the answer wanted is a quality level.
-
-    >>> [asks_for_rating(q) for q in ("Rate the perceptual quality.", "Is the vehicle blurry?", "How good is it?")]
-    [True, False, True]
-    >>> asks_for_rating("Why is the quality poor?")
-    False
-    """
-    question = _COURTESY.sub("", question_without_options(query))
+    """Whether the answer wanted is a quality level."""
+    question = _COURTESY.sub("", split_question(query)[0])
     if _NON_RATING.match(question):
         return False
     # A request that is neither a rating nor a question ("this photo") is read as the default job: rate it.
@@ -159,11 +131,7 @@ def asks_for_rating(query: str) -> bool:
 
 
 def is_yes_no(query: str) -> bool:
-    """Whether the question is answered by yes or no.
-
-    >>> is_yes_no("Is the sky noisy?"), is_yes_no("How noisy is the sky?")
-    (True, False)
-    """
+    """Whether the question is answered by yes or no."""
     return bool(_YES_NO.match(query)) and not parse_options(query) and " or " not in f" {query.lower()} "
 
 
@@ -182,12 +150,7 @@ _SECOND_LETTER = re.compile(
 
 
 def parse_choice(answer: str, options: Mapping[str, str]) -> str | None:
-    """The letter an answer means, or None when it names no option or more than one.
-
-    >>> options = {"A": "Excellent", "B": "Good", "C": "Fair", "D": "Poor", "E": "Bad"}
-    >>> [parse_choice(a, options) for a in ("Excellent", "Answer: D", "The answer is B.", "not good", "c) Fair")]
-    ['A', 'D', 'B', None, 'C']
-    """
+    """The letter an answer means, or None when it names no option or more than one."""
     whole = answer.strip().strip("\"'`*").strip()
     if len(whole) > 1 and (named := _option_reading(whole, options)):
         return named
@@ -228,11 +191,7 @@ _LEVEL_OPTIONS = {letter: LEVEL_NAMES[level] for letter, level in LETTER_LEVELS.
 
 
 def parse_level(answer: str) -> int | None:
-    """The quality level 1..5 that an answer means: a letter, a word, or a whole number.
-
-    >>> [parse_level(a) for a in ("A", "Bad", "4", "4.0", "not good", "7")]
-    [5, 1, 4, 4, None, None]
-    """
+    """The quality level 1..5 that an answer means: a letter, a word, or a whole number."""
     text = _LEAD_IN.sub("", answer.strip()).strip().rstrip(".")
     if re.fullmatch(r"[1-5](?:\.0+)?(?:\s*/\s*5)?", text):
         return int(text[0])

@@ -152,9 +152,6 @@ class ScoreFusion:
         """The area that the tools' weights and level probabilities have in common, 0 to 1.
 
         A letter without probabilities belongs in here as ``{level: 1.0}``: what is put around it is our invention.
-
-        >>> round(ScoreFusion().overlap([4.5], {4: 1.0}), 2), round(ScoreFusion().overlap([4.5], {1: 1.0}), 2)
-        (0.47, 0.0)
         """
         weights = self.compute_perceptual_weights(tool_scores)
         return math.fsum(min(weights[level], vlm_probabilities.get(level, 0.0)) for level in self.quality_levels)
@@ -171,11 +168,7 @@ class ScoreFusion:
         return 1 + sum(round(score, 9) >= threshold for threshold in self.level_thresholds)
 
     def map_to_level(self, score: float) -> str:
-        """The letter of a score, A (excellent) to E (bad).
-
-        >>> [ScoreFusion().map_to_level(score) for score in (1.0, 1.5, 2.49, 4.5)]
-        ['E', 'D', 'D', 'A']
-        """
+        """The letter of a score, A (excellent) to E (bad)."""
         return LEVEL_LETTERS[self.level_of(score)]
 
     def _flat(self) -> dict[int, float]:

@@ -20,13 +20,7 @@ On test pictures it holds what docs/one-picture/model-card.md says.
 
 
 def likely_interval(weights: Mapping[int, float]) -> tuple[float, float] | None:
-    """About the mean of the levels' ``weights``; None where all are zero.
-
-    >>> likely_interval({1: 0.0, 2: 0.1, 3: 0.8, 4: 0.1, 5: 0.0})
-    (2.63, 3.37)
-    >>> likely_interval({1: 0.0, 2: 0.0, 3: 0.0, 4: 0.0, 5: 1.0})
-    (4.667, 5.0)
-    """
+    """About the mean of the levels' ``weights``; None where all are zero."""
     levels = sorted(weights)
     total = math.fsum(weights.values())
     if total <= 0:

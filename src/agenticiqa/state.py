@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 from typing_extensions import NotRequired, TypedDict
 
+from agenticiqa._data import read_data
 from agenticiqa.errors import ConfigError
 from agenticiqa.vocabulary import (
     GLOBAL,
@@ -56,6 +57,11 @@ Severity = Annotated[SeverityName, _spelled(canonical_severity)]
 Category = Annotated[CategoryName, _spelled(canonical_category)]
 
 
+def _with_examples(name: str) -> ConfigDict:
+    """For a model whose JSON schema shows the documents' examples (``state_examples.yaml``)."""
+    return ConfigDict(json_schema_extra={"examples": read_data("state_examples.yaml")[name]})
+
+
 def _category_list(values: list[str]) -> list[str]:
     """Canonical names, each once, in the order given; a name outside the vocabulary is kept as written."""
     names = [canonical_category(value) or value.strip() for value in values]
@@ -79,26 +85,7 @@ class PlanControlFlags(BaseModel):
 class PlannerOutput(BaseModel):
     """What is asked, of which part of the picture, and with which means it will be answered."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "query_type": "IQA",
-                    "query_scope": ["vehicle"],
-                    "distortion_source": "Explicit",
-                    "distortions": {"vehicle": ["Blurs"]},
-                    "reference_mode": "No-Reference",
-                    "required_tool": None,
-                    "plan": {
-                        "distortion_detection": False,
-                        "distortion_analysis": True,
-                        "tool_selection": False,
-                        "tool_execution": False,
-                    },
-                }
-            ]
-        }
-    )
+    model_config = _with_examples("PlannerOutput")
 
     query_type: QueryType
     query_scope: list[str] | Literal["Global"]
@@ -263,25 +250,7 @@ class Advice(BaseModel):
 class SummarizerOutput(BaseModel):
     """The answer with its reasons, or the request to plan again."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "final_answer": "B",
-                    "quality_reasoning": (
-                        "The image shows moderate blur affecting sharpness, consistent with tool score of 2.6."
-                    ),
-                    "need_replan": False,
-                },
-                {
-                    "final_answer": "Unable to determine",
-                    "quality_reasoning": "Insufficient evidence for vehicle region.",
-                    "need_replan": True,
-                    "replan_reason": "Missing tool scores for vehicle region",
-                },
-            ]
-        }
-    )
+    model_config = _with_examples("SummarizerOutput")
 
     final_answer: str = Field(..., description="Final answer (MCQ letter or quality level)")
     quality_reasoning: str = Field(..., min_length=1, description="Evidence-based explanation")
@@ -334,11 +303,7 @@ PARTS: tuple[Part, ...] = get_args(Part)
 
 
 def known_parts(names: Iterable[str] | str) -> list[Part]:
-    """Parts by their names, each once and in the usual order; a text lists them with commas.
-
-    >>> known_parts("tools, planner"), known_parts([])
-    (['planner', 'tools'], [])
-    """
+    """Parts by their names, each once and in the usual order; a text lists them with commas."""
     given = names.split(",") if isinstance(names, str) else list(names)
     wanted = {str(name).strip().casefold() for name in given} - {""}
     unknown = sorted(wanted - {*PARTS})

@@ -274,9 +274,7 @@ class Provider:
     create: Callable[[str, str, ProviderSettings], VLMClient]
     """(full backend name, model, provider settings) → client."""
     readiness: Callable[[ProviderSettings], Readiness]
-    extra: str | None = None
     local: bool = False
-    options: Mapping[str, str] = field(default_factory=dict)
 
 
 # --- names of the design documents that live in the providers' modules ---

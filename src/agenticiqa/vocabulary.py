@@ -77,11 +77,7 @@ def severity_in_words(severity: str, kind: str) -> str:
 
 
 def part_in_words(name: str) -> str:
-    """A part of the picture as people say it.
-
-    >>> part_in_words("Global"), part_in_words("vehicle")
-    ('whole picture', 'vehicle')
-    """
+    """A part of the picture as people say it."""
     return "whole picture" if name == GLOBAL else name
 
 
@@ -150,11 +146,7 @@ def kinds_seen_as() -> dict[str, frozenset[str]]:
 
 @cache
 def kind_titles() -> dict[str, str]:
-    """What people call the kinds that the vision model tells apart.
-
-    >>> kind_titles()["color_saturation_1"]
-    'Faded colours'
-    """
+    """What people call the kinds that the vision model tells apart."""
     return dict(_data()["kind_titles"])
 
 
@@ -227,20 +219,12 @@ def plain_words(text: str) -> str:
 
 
 def same_name(left: str, right: str) -> bool:
-    """Object names compare trimmed and without case.
-
-    >>> same_name(" Vehicle", "vehicle")
-    True
-    """
+    """Object names compare trimmed and without case."""
     return left.strip().casefold() == right.strip().casefold()
 
 
 def find_by_name(entries: Mapping[str, V] | None, name: str) -> V | None:
-    """The entry of an object, however its name is spelled; None where there is none.
-
-    >>> find_by_name({"Vehicle": 1}, "vehicle "), find_by_name(None, "sky")
-    (1, None)
-    """
+    """The entry of an object, however its name is spelled; None where there is none."""
     return next((entry for other, entry in (entries or {}).items() if same_name(name, other)), None)
 
 

@@ -122,9 +122,10 @@ def test_the_shipped_fallback_stays_with_the_shipped_backend() -> None:
     assert load_settings(environment={}).planner.fallback_backend == "anthropic.claude-3.5-sonnet"
 
 
-def test_a_web_client_that_names_a_backend_does_not_get_the_configured_fallback() -> None:
-    pipeline = Pipeline(load_settings(environment={}), (PRIVATE,))
-    settings = pipeline.settings_for(PRIVATE)
+def test_a_web_client_that_names_a_backend_does_not_get_the_configured_fallback(dead_server: str) -> None:
+    pipeline = Pipeline(load_settings(), (PRIVATE,))
+    settings = pipeline.assessor(PRIVATE).settings
+    pipeline.close()
     assert [settings.role(role).fallback_backend for role in ROLES] == [None, None, None]
     assert settings.chosen_explicitly == set(ROLES)
 

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenticiqa.answers import asks_for_rating, is_yes_no, lettered, parse_choice, parse_level, parse_options
-from agenticiqa.answers import question_without_options as question_of
+from agenticiqa.answers import (
+    asks_for_rating,
+    is_yes_no,
+    lettered,
+    parse_choice,
+    parse_level,
+    parse_options,
+    split_question,
+)
 from agenticiqa.errors import QueryError
 from agenticiqa.nodes.rating import RATING_OPTIONS, AnswerForm
 
@@ -55,12 +62,12 @@ def test_options_are_found(query: str, options: dict[str, str]) -> None:
 def test_no_options_where_there_are_none(query: str) -> None:
     """SC-08: a letter in the question is no option."""
     assert parse_options(query) == {}
-    assert question_of(query) == query.strip()
+    assert split_question(query)[0] == query.strip()
 
 
 def test_the_question_without_its_options() -> None:
     """SC-08: what stands before the list."""
-    assert question_of("In plan A. and plan B. x, which? A. car B. bus") == "In plan A. and plan B. x, which?"
+    assert split_question("In plan A. and plan B. x, which? A. car B. bus")[0] == "In plan A. and plan B. x, which?"
 
 
 @pytest.mark.parametrize("hostile", ["A. x " * 4000, "A. x B. y " * 2000, "(a) " * 5000, "please " * 3000])
@@ -246,4 +253,4 @@ def test_any_question_can_be_read(query: str) -> None:
     assert not options or len(options) >= 2
     assert all(options.values())
     assert isinstance(asks_for_rating(query), bool)
-    assert question_of(query) in query
+    assert split_question(query)[0] in query

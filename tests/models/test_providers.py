@@ -28,7 +28,6 @@ def test_each_module_has_its_provider(name):
     provider = find_provider(name)
     assert provider.name == name
     assert provider.description
-    assert provider.extra
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from agenticiqa.api.comparison import compare_pictures
 from agenticiqa.errors import ImageTooLargeError
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.reports import comparison
-from agenticiqa.reports.assessment import NO_PICTURES, notebook_view, render_report, report_item
+from agenticiqa.reports.assessment import notebook_view, render_report, report_item
 from agenticiqa.reports.comparison import open_pictures
+from agenticiqa.reports.look import NO_PICTURES
 from agenticiqa.reports.scale import write_maps
 from agenticiqa.runtime.config import ImageLimits, load_settings
 from agenticiqa.serve.mcp.server import _difference_content, _map_content

@@ -14,18 +14,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from typing_extensions import Unpack
 
+from agenticiqa import errors
 from agenticiqa.api.arguments import AssessOptions, in_thread, spelled_out
 from agenticiqa.api.interrupts import set_on_interrupt
 from agenticiqa.api.run_result import Recorder, assessment_from
-from agenticiqa.errors import (
-    AgenticIQAError,
-    AssessmentFailedError,
-    BackendUnavailableError,
-    ConfigError,
-    HomeFullError,
-    ImageError,
-    ImageNotFoundError,
-)
 from agenticiqa.models.backends import BackendChoice
 from agenticiqa.nodes.ablation import calls_per_pass
 from agenticiqa.nodes.prompts import SHIPPED, read_prompts
@@ -104,7 +96,9 @@ class AgenticIQA:
             folder = fspath(config_dir) if config_dir else None
             settings = load_settings(folder, {"backend": backend, "pipeline.profile": profile, **(overrides or {})})
         elif config_dir or overrides or profile:
-            raise ConfigError("Give either settings, or config_dir, overrides and profile: they would contradict it.")
+            raise errors.ConfigError(
+                "Give either settings, or config_dir, overrides and profile: they would contradict it."
+            )
         elif backend:
             settings = settings.with_backends({role: {"backend": backend} for role in ROLES})
         self.settings = settings
@@ -123,7 +117,7 @@ class AgenticIQA:
         self._allowed_roots = pipeline.allowed_roots if only_allowed_roots else None
         # Clients made for one run serve the next as well, and so does the choice of backends.
         self._made: dict[str, VLMClient] = {}
-        self._choices: dict[str, BackendChoice | BackendUnavailableError] = {}
+        self._choices: dict[str, BackendChoice | errors.BackendUnavailableError] = {}
         self._making = threading.RLock()
         self._graphs: dict[RunMode, Graph] = {}
 
@@ -137,7 +131,7 @@ class AgenticIQA:
         return self._record.store
 
     @property
-    def home_full(self) -> HomeFullError | None:
+    def home_full(self) -> errors.HomeFullError | None:
         """The error of a run that could not be recorded because the disk is full; None otherwise."""
         return self._record.full
 
@@ -235,7 +229,9 @@ class AgenticIQA:
         record = self.runs.find(run_id)
         if record.result is None or record.status == "error":
             hint = f"`agenticiqa runs resume {record.id}` continues it."
-            raise AssessmentFailedError(f"Run {record.id} has no answer to ask on from.", hint=hint, client_hint="")
+            raise errors.AssessmentFailedError(
+                f"Run {record.id} has no answer to ask on from.", hint=hint, client_hint=""
+            )
         state, settings = self._recorded(record)
         before = Assessment.model_validate(record.result)
         return _last(self._follow(before, query, {**options, "image": image}, state, {}, settings), on_event)
@@ -438,7 +434,7 @@ class AgenticIQA:
                             # The listener ends the run: the working agent is signalled and not waited for.
                             interrupted.set()
                             raise
-            except AgenticIQAError as error:
+            except errors.AgenticIQAError as error:
                 logger.error("Run %s failed: %s", context.run_id, error)  # noqa: TRY400 - the message says it all
                 context.error_kind = error.kind
                 return {**reached, "error": str(error)}
@@ -538,12 +534,12 @@ def _unchanged(path: str, name: str, before: Assessment) -> str:
         found = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError:
         gone = f"The {name} of the earlier run, {path!r}, is not there any more."
-        raise ImageNotFoundError(gone, hint=again, client_hint="Give it again.") from None
+        raise errors.ImageNotFoundError(gone, hint=again, client_hint="Give it again.") from None
     # A picture that was scaled to its reference is known by its own bytes no more.
     scaled = any(note.startswith("scaled from") for note in before.metadata.get(f"{name}_notes") or [])
     if not scaled and before.metadata.get(f"{name}_sha256") not in (None, found):
         changed = f"The {name} of the earlier run, {path!r}, has changed since."
-        raise ImageError(changed, hint=again, client_hint="Give it again.")
+        raise errors.ImageError(changed, hint=again, client_hint="Give it again.")
     return path
 
 

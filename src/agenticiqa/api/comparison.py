@@ -72,11 +72,7 @@ OTHER_SCENES = Reliability("AIQA_NR", 1.92)
 
 
 def as_reported(chance: float) -> float:
-    """A chance as it is reported: four digits, and never nearer to certainty than was checked.
-
-    >>> as_reported(0.93456), as_reported(0.9999999), as_reported(0.0000001)
-    (0.9346, 0.999, 0.001)
-    """
+    """A chance as it is reported: four digits, and never nearer to certainty than was checked."""
     return round(min(max(chance, 1 - MAX_PROBABILITY), MAX_PROBABILITY), 4)
 
 

@@ -12,14 +12,7 @@ from typing import Any
 
 from agenticiqa.api.arguments import Regions
 from agenticiqa.errors import AgenticIQAError, ImageError, ImageNotFoundError, MissingExtraError
-from agenticiqa.pictures.formats import (
-    STANDARD_INPUT,
-    Skipped,
-    is_pattern,
-    listed_paths,
-    pictures_in,
-    pictures_matching,
-)
+from agenticiqa.pictures import formats
 from agenticiqa.pictures.images import Box, LoadedImage
 from agenticiqa.pictures.inputs import Align, GivenPicture, PictureInput, Size, aligned, given_picture
 from agenticiqa.runtime.cache import DiskCache, open_cache
@@ -73,7 +66,7 @@ class Pairing:
 
     pairs: list[Pair]
     without_partner: list[Path]
-    skipped: Skipped = field(default_factory=Skipped)
+    skipped: formats.Skipped = field(default_factory=formats.Skipped)
     """Files of the folders and patterns that do not open here."""
 
 
@@ -83,14 +76,16 @@ def find_pairs(sources: Sequence[str | Path], reference: Path | None) -> Pairing
     Those of a folder are paired by name without ending.
     """
     named = [str(source) for source in sources]
-    skipped = Skipped()
+    skipped = formats.Skipped()
     pictures = list(dict.fromkeys(path for source in named for path in _pictures_of(source, skipped)))
     if reference is None or not reference.is_dir():
         # One reference for many versions of it: what codec people compare.
         return Pairing([Pair.of(picture, reference) for picture in pictures], [], skipped)
-    if len(named) == 1 and not (os.path.isdir(named[0]) or is_pattern(named[0]) or named[0] == STANDARD_INPUT):
+    if len(named) == 1 and not (
+        os.path.isdir(named[0]) or formats.is_pattern(named[0]) or named[0] == formats.STANDARD_INPUT
+    ):
         raise ImageError(f"{str(reference)!r} is a folder, {named[0]!r} is a picture.", hint="Give two of a kind.")
-    partners = {picture.stem.casefold(): picture for picture in pictures_in(reference, skipped)}
+    partners = {picture.stem.casefold(): picture for picture in formats.pictures_in(reference, skipped)}
     pairs, unpaired = [], []
     for picture in pictures:
         partner = partners.get(picture.stem.casefold())
@@ -102,14 +97,14 @@ def find_pairs(sources: Sequence[str | Path], reference: Path | None) -> Pairing
     return Pairing(pairs, [*unpaired, *(partner for stem, partner in partners.items() if stem not in stems)], skipped)
 
 
-def _pictures_of(source: str, skipped: Skipped) -> list[Path]:
-    if source == STANDARD_INPUT:
-        return [Path(path) for path in listed_paths(sys.stdin.buffer)]
-    if is_pattern(source):
-        return [Path(path) for path in pictures_matching(source, skipped)]
+def _pictures_of(source: str, skipped: formats.Skipped) -> list[Path]:
+    if source == formats.STANDARD_INPUT:
+        return [Path(path) for path in formats.listed_paths(sys.stdin.buffer)]
+    if formats.is_pattern(source):
+        return [Path(path) for path in formats.pictures_matching(source, skipped)]
     if not os.path.isdir(source):
         return [Path(source)]
-    found = pictures_in(Path(source), skipped)
+    found = formats.pictures_in(Path(source), skipped)
     if not found:
         hint = " ".join(skipped.lines()) or "Subfolders are not searched."
         raise ImageNotFoundError(f"There is no picture in {source!r}.", hint=hint)

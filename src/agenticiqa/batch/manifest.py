@@ -26,16 +26,7 @@ from agenticiqa.answers import lettered, parse_choice, parse_options
 from agenticiqa.batch.remote_pictures import is_url, open_remote
 from agenticiqa.batch.sample import Sample
 from agenticiqa.errors import ManifestError, QueryError, RegionError, without_credentials
-from agenticiqa.pictures.formats import (
-    STANDARD_INPUT,
-    Skipped,
-    as_text,
-    has_picture_name,
-    is_pattern,
-    listed_paths,
-    pictures_below,
-    pictures_matching,
-)
+from agenticiqa.pictures import formats
 from agenticiqa.pictures.regions import parse_region
 from agenticiqa.runtime.files import ScratchFolder
 
@@ -229,13 +220,13 @@ class Manifest:
         records: Callable[[], Records],
         *,
         file: Path | None = None,
-        skipped: Skipped | None = None,
+        skipped: formats.Skipped | None = None,
         close: Callable[[], None] = lambda: None,
     ) -> None:
         self.name = name
         self.file = file
         """The file that the rows are read from, where it is the user's own."""
-        self.skipped = skipped or Skipped()
+        self.skipped = skipped or formats.Skipped()
         """Files that stand beside the samples' pictures and are none of them."""
         self.close = close
         self._base, self._records = base, records
@@ -261,9 +252,9 @@ def open_manifest(*sources: str) -> Manifest:
     """One manifest (a file, its address, ``-`` for standard input), or any number of pictures, folders and patterns."""
     if len(sources) == 1 and (stream := _stream(sources[0])) is not None:
         return stream
-    path, skipped = Path(sources[0]), Skipped()
+    path, skipped = Path(sources[0]), formats.Skipped()
     if len(sources) == 1 and path.is_dir():
-        return _of_pictures(pictures_below(path, skipped), sources[0], str(path), skipped, order="path")
+        return _of_pictures(formats.pictures_below(path, skipped), sources[0], str(path), skipped, order="path")
     if len(sources) == 1 and path.is_file() and not _is_picture(path):
         return _of_file(path, sources[0], str(path.parent))
     name = sources[0] if len(sources) == 1 else f"the {len(sources)} inputs"
@@ -272,9 +263,9 @@ def open_manifest(*sources: str) -> Manifest:
 
 def _stream(source: str) -> Manifest | None:
     """A manifest that can be read only once, and so is copied."""
-    if source == STANDARD_INPUT:
+    if source == formats.STANDARD_INPUT:
         return _spooled(sys.stdin.buffer, "standard input", os.getcwd())
-    if is_url(source) and not has_picture_name(source):
+    if is_url(source) and formats.format_named(source) is None:
         with open_remote(source) as stream:
             return _spooled(stream, source, source.rpartition("/")[0])
     if Path(source).is_fifo():
@@ -284,16 +275,16 @@ def _stream(source: str) -> Manifest | None:
     return None
 
 
-def _pictures_of(sources: Sequence[str], skipped: Skipped) -> Iterator[str]:
+def _pictures_of(sources: Sequence[str], skipped: formats.Skipped) -> Iterator[str]:
     for source in sources:
         path = Path(source)
-        if is_pattern(source):
-            yield from pictures_matching(source, skipped)
+        if formats.is_pattern(source):
+            yield from formats.pictures_matching(source, skipped)
         elif path.is_dir():
-            yield from sorted(str(path / below) for below in pictures_below(path, skipped))
+            yield from sorted(str(path / below) for below in formats.pictures_below(path, skipped))
         elif is_url(source) or (path.is_file() and _is_picture(path)):
             yield source
-        elif source == STANDARD_INPUT or path.is_file():
+        elif source == formats.STANDARD_INPUT or path.is_file():
             raise ManifestError(f"{source!r} stands beside other inputs.", hint="A manifest or a list is read alone.")
         else:
             raise ManifestError(f"There is no file or folder {source!r}.", hint="Check the path.")
@@ -301,7 +292,7 @@ def _pictures_of(sources: Sequence[str], skipped: Skipped) -> Iterator[str]:
 
 def _is_picture(path: Path) -> bool:
     """By its name, or because no manifest holds such bytes."""
-    if has_picture_name(path):
+    if formats.format_named(path) is not None:
         return True
     with path.open("rb") as file:
         return path.suffix.lower() not in MANIFEST_SUFFIXES and b"\0" in file.read(SNIFFED)
@@ -317,13 +308,13 @@ def _spooled(stream: IO[bytes], name: str, base: str) -> Manifest:
 
 
 def _of_pictures(
-    paths: Iterable[str], name: str, base: str, skipped: Skipped, *, order: Literal["rowid", "path"]
+    paths: Iterable[str], name: str, base: str, skipped: formats.Skipped, *, order: Literal["rowid", "path"]
 ) -> Manifest:
     """Pictures by their paths. Each stands once, and its path is also its id."""
     # An empty name makes a database on disk that is gone once it is closed.
     database = sqlite3.connect("", check_same_thread=False)
     database.execute("CREATE TABLE paths (path TEXT UNIQUE)")
-    database.executemany("INSERT OR IGNORE INTO paths VALUES (?)", ((as_text(path),) for path in paths))
+    database.executemany("INSERT OR IGNORE INTO paths VALUES (?)", ((formats.as_text(path),) for path in paths))
 
     def records() -> Records:
         with closing(database.execute(f"SELECT path FROM paths ORDER BY {order}")) as cursor:  # noqa: S608 - a word of ours
@@ -403,8 +394,8 @@ def _csv_records(file: IO[bytes], name: str) -> Records:
 
 
 def _path_records(file: IO[bytes], _: str) -> Records:
-    for number, path in enumerate(listed_paths(file), 1):
-        yield number, {"image_path": as_text(path)}
+    for number, path in enumerate(formats.listed_paths(file), 1):
+        yield number, {"image_path": formats.as_text(path)}
 
 
 _READERS = {"jsonl": _json_records, "csv": _csv_records, "paths": _path_records}

@@ -28,11 +28,7 @@ def flat_rows(lines: Path) -> Rows:
 
 
 def flat_row(record: Mapping[str, Any]) -> dict[str, Any]:
-    """One row: ``final_answer``, ``quality_score``, ``error_kind``, ``cost_usd`` and one column per tool lifted out.
-
-    >>> flat_row({"sample_id": "1", "measurements": [{"tool": "PSNR", "region": None, "raw": 31.5}]})["PSNR"]
-    31.5
-    """
+    """One row: ``final_answer``, ``quality_score``, ``error_kind``, ``cost_usd`` and one column per tool lifted out."""
     row = {whole_text(key): _cell(value) for key, value in record.items()}
     summary = record.get("summarizer_result") or {}
     about = record.get("metadata") or {}

@@ -57,11 +57,7 @@ class RateLimits:
 
 
 def parse_limit(text: str | None) -> dict[str, float]:
-    """``500`` for every provider, or ``openai=500,anthropic=50``.
-
-    >>> parse_limit("openai=500, anthropic=50"), parse_limit("60")
-    ({'openai': 500.0, 'anthropic': 50.0}, {'*': 60.0})
-    """
+    """``500`` for every provider, or ``openai=500,anthropic=50``."""
     limits = {}
     for part in filter(str.strip, (text or "").split(",")):
         name, separator, number = part.rpartition("=")

@@ -8,14 +8,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import IO, Any
 
-from agenticiqa.errors import (
-    AgenticIQAError,
-    ImageError,
-    ImageNotFoundError,
-    ImageTooLargeError,
-    MissingExtraError,
-    without_credentials,
-)
+from agenticiqa import errors
 from agenticiqa.pictures.images import decode_image
 from agenticiqa.pictures.inputs import GivenPicture, given_picture
 
@@ -42,7 +35,7 @@ def check_protocol(url: str) -> None:
     try:
         fsspec.get_filesystem_class(protocol)
     except (ImportError, ValueError) as error:
-        raise MissingExtraError(
+        raise errors.MissingExtraError(
             f"Addresses of the kind {protocol}:// cannot be read here: {error}.",
             hint="s3:// needs the package s3fs, gs:// needs gcsfs, http:// needs aiohttp.",
         ) from None
@@ -53,7 +46,7 @@ def picture_at(path: str) -> GivenPicture:
     if not is_url(path):
         return given_picture(path)
     # Results, records and logs name it; they must not show the credentials that open it.
-    name = without_credentials(path)
+    name = errors.without_credentials(path)
     return GivenPicture(
         name, lambda limits: decode_image(_fetched(path, limits.max_bytes), path=name, limits=limits), in_memory=True
     )
@@ -65,7 +58,7 @@ def _fetched(url: str, max_bytes: int) -> bytes:
         while chunk := source.read(CHUNK):
             found += chunk
             if len(found) > max_bytes:
-                raise ImageTooLargeError(f"{url!r} has more bytes than the limit of {max_bytes:,}.")
+                raise errors.ImageTooLargeError(f"{url!r} has more bytes than the limit of {max_bytes:,}.")
     return bytes(found)
 
 
@@ -77,17 +70,17 @@ def open_remote(url: str) -> Iterator[IO[bytes]]:
         opened: Any = _fsspec().open(url, "rb")
         with opened.open() as stream:
             yield stream
-    except AgenticIQAError:
+    except errors.AgenticIQAError:
         raise
     except FileNotFoundError:
-        raise ImageNotFoundError(f"There is no file {url!r}.") from None
+        raise errors.ImageNotFoundError(f"There is no file {url!r}.") from None
     except ImportError as error:
-        raise MissingExtraError(
+        raise errors.MissingExtraError(
             f"{url!r} cannot be opened: {error}.", hint=f"pip install 'agenticiqa[{EXTRA}]'"
         ) from None
     except Exception as error:
         # Every storage has its own exceptions; all of them mean that the file cannot be had.
-        raise ImageError(
+        raise errors.ImageError(
             f"{url!r} cannot be read: {type(error).__name__}: {error}.",
             hint="Check the address and this machine's credentials for it.",
         ) from error
@@ -97,7 +90,7 @@ def _fsspec() -> ModuleType:
     try:
         import fsspec
     except ImportError:
-        raise MissingExtraError(
+        raise errors.MissingExtraError(
             "Remote addresses need the package fsspec.", hint=f"pip install 'agenticiqa[{EXTRA}]'"
         ) from None
     module: ModuleType = fsspec

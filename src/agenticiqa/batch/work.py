@@ -24,9 +24,8 @@ from agenticiqa.errors import AgenticIQAError, ManifestError, without_credential
 from agenticiqa.nodes.ablation import calls_per_pass
 from agenticiqa.pictures.images import Box
 from agenticiqa.pictures.inputs import Align
-from agenticiqa.runtime.cache import DiskCache, open_cache
 from agenticiqa.runtime.config import Settings
-from agenticiqa.runtime.memory import MemoryBudget, process_budget
+from agenticiqa.runtime.memory import process_budget
 from agenticiqa.runtime.stopping import Cancelled
 from agenticiqa.tools.registry import default_registry
 from agenticiqa.vocabulary import DEFAULT_QUERY
@@ -192,24 +191,22 @@ class SampleWorker:
         """``limited``: requests keep the job's limits, which holds only where one worker makes all of them."""
         self._job = job
         self._closing: list[Callable[[], None]] = []
-        budget = process_budget(job.settings.pipeline.memory)
         if job.audit is not None:
-            self._work: SampleWork = _auditing().Auditor(job.audit, job.settings.pipeline.images, budget).audit
+            pipeline = job.settings.pipeline
+            auditor = _auditing().Auditor(job.audit, pipeline.images, process_budget(pipeline.memory))
+            self._work: SampleWork = auditor.audit
         elif job.tools:
-            self._work = self._measuring(budget)
+            self._work = self._measuring()
         else:
             self._work = self._assessing(limited)
 
-    def _measuring(self, budget: MemoryBudget) -> SampleWork:
-        pipeline = self._job.settings.pipeline
-        registry = default_registry(pipeline.tools)
-        scores: DiskCache | None = None
-        if pipeline.cache.enabled:
-            scores = open_cache(self._job.settings.cache_folder, pipeline.cache.size_limit_mb)
-        if scores is not None:
-            self._closing.append(scores.close)
+    def _measuring(self) -> SampleWork:
+        settings = self._job.settings
+        registry = default_registry(settings.pipeline.tools)
         tools = [registry.find(name) for name in self._job.tools]
-        measurer = Measurer(tools, pipeline.tools, pipeline.images, scores, self._job.align, memory=budget)
+        measurer = Measurer.configured(settings, tools, cached=True, align=self._job.align)
+        if measurer.cache is not None:
+            self._closing.append(measurer.cache.close)
         return partial(measure_sample, measurer)
 
     def _assessing(self, limited: bool) -> SampleWork:

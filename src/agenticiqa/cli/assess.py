@@ -16,18 +16,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 
-from agenticiqa.cli import options
+from agenticiqa.cli import options, terminal
 from agenticiqa.cli.options import finite
-from agenticiqa.cli.terminal import (
-    ExitCode,
-    error_console,
-    output_console,
-    print_error,
-    print_json,
-    print_message,
-    print_table,
-    show_warnings,
-)
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.nodes.run_context import PipelineEvent
 from agenticiqa.score_interval import COVERED
@@ -55,7 +45,7 @@ def step_lines(*, quiet: bool) -> Iterator[Callable[..., None] | None]:
     if quiet:
         yield None
         return
-    console, started = error_console(), time.perf_counter()
+    console, started = terminal.error_console(), time.perf_counter()
     with console.status("Planner: reading the question") as status:
 
         def show(event: PipelineEvent, prefix: str = "") -> None:
@@ -121,7 +111,9 @@ def print_assessment(console: Console, result: Assessment) -> None:
     if evidence:
         rows = list(_evidence_rows(evidence))
         if rows:
-            print_table(("Part", "Damage", "Severity", "Tool", "Raw", "1..5"), rows, console=console, title="Evidence")
+            terminal.print_table(
+                ("Part", "Damage", "Severity", "Tool", "Raw", "1..5"), rows, console=console, title="Evidence"
+            )
         for name, entries in (evidence.distortion_analysis or {}).items():
             for entry in entries:
                 line = f"{damage_in_words(entry.type).capitalize()} ({part_in_words(name)}): {entry.explanation}"
@@ -211,29 +203,29 @@ def assessing(
     overrides = {"pipeline.cache.enabled": False if no_cache else None, "pipeline.memory": memory}
     with AgenticIQA(backend, config_dir=config, overrides=overrides, profile=profile) as assessor:
         if not quiet:
-            show_warnings(assessor.settings.secrets)
+            terminal.show_warnings(assessor.settings.secrets)
         try:
             yield assessor
         except RunInterrupted as stopped:
             resumed = f"`agenticiqa runs resume {stopped.run_id}` continues the run."
-            print_message(f"Interrupted after {stopped.calls} calls. {resumed}")
-            raise typer.Exit(ExitCode.INTERRUPTED) from None
+            terminal.print_message(f"Interrupted after {stopped.calls} calls. {resumed}")
+            raise typer.Exit(terminal.ExitCode.INTERRUPTED) from None
 
 
 def unless_full(code: int, assessor: AgenticIQA) -> int:
     """The exit code; where all went well but for the home, which has no room, that is the end of the command."""
-    if code == ExitCode.OK and assessor.home_full is not None:
+    if code == terminal.ExitCode.OK and assessor.home_full is not None:
         raise assessor.home_full
     return code
 
 
 def show(result: Assessment, *, json_output: bool, quiet: bool = False) -> None:
     if json_output:
-        print_json(result.model_dump(mode="json"))
+        terminal.print_json(result.model_dump(mode="json"))
     elif result.status == "error":
-        print_error(result.error or "The run failed.")
+        terminal.print_error(result.error or "The run failed.")
     elif not quiet:
-        print_assessment(output_console(), result)
+        print_assessment(terminal.output_console(), result)
     elif result.conflict:
         low, high = result.conflict.interval
         typer.echo(f"{result.answer} {low:.2f} to {high:.2f} (conflict)")
@@ -243,13 +235,13 @@ def show(result: Assessment, *, json_output: bool, quiet: bool = False) -> None:
 
 def exit_code(result: Assessment, fail_under: float | None = None) -> int:
     if result.status == "error":
-        return ExitCode.ERROR
+        return terminal.ExitCode.ERROR
     if fail_under is None:
-        return ExitCode.OK
+        return terminal.ExitCode.OK
     if result.gate_score is None:
-        print_message("--fail-under: this question has no score. Ask for a rating.")
-        return ExitCode.ERROR
-    return ExitCode.BELOW_THRESHOLD if result.gate_score < fail_under else ExitCode.OK
+        terminal.print_message("--fail-under: this question has no score. Ask for a rating.")
+        return terminal.ExitCode.ERROR
+    return terminal.ExitCode.BELOW_THRESHOLD if result.gate_score < fail_under else terminal.ExitCode.OK
 
 
 # --- ``agenticiqa assess``: one question about one picture ---
@@ -353,7 +345,7 @@ def assess(
             folder = MapFolder(maps, inputs=inputs, overwrite=overwrite)
             written = write_maps(result, assessor.tools, folder, assessor.limits)
             if not silent:
-                print_message(
+                terminal.print_message(
                     f"Maps: {len(written)} in {maps}" if written else "Maps: none of the tools that ran has one"
                 )
         if report is not None:
@@ -361,7 +353,7 @@ def assess(
 
             write_report(report, [report_item(result, assessor.limits)])
             if not silent:
-                print_message(f"Report: {report}")
+                terminal.print_message(f"Report: {report}")
     raise typer.Exit(unless_full(exit_code(result, fail_under), assessor))
 
 
@@ -384,7 +376,7 @@ def print_comparison(console: Console, found: Comparison) -> None:
     if rows:
         a, b = (escape(Path(name).name) for name in (found.image_a, found.image_b))
         columns, caption = ("Tool", f"A  {a}", f"B  {b}", "Better"), "raw value (on the 1..5 scale)"
-        print_table(columns, rows, console=console, title="Measured on both", caption=caption)
+        terminal.print_table(columns, rows, console=console, title="Measured on both", caption=caption)
     for note in found.notes:
         console.print(f"[yellow]Note:[/] {escape(note)}", highlight=False)
 
@@ -432,26 +424,26 @@ def compare(
         on_event = None if listener is None else lambda side, event: listener(event, prefix=side)
         found = compare_pictures(assessor, a, b, reference=reference, query=query, on_event=on_event)
     if json_output:
-        print_json(found.model_dump(mode="json"))
+        terminal.print_json(found.model_dump(mode="json"))
     elif found.status == "error":
-        print_error(found.error or "The comparison failed.")
+        terminal.print_error(found.error or "The comparison failed.")
     elif quiet:
         typer.echo(found.winner)
     else:
-        print_comparison(output_console(), found)
+        print_comparison(terminal.output_console(), found)
     if found.status == "error":
-        raise typer.Exit(ExitCode.ERROR)
+        raise typer.Exit(terminal.ExitCode.ERROR)
     if map_file is not None:
         if not write_difference(found, map_file, assessor.limits):
             # Printed even if quiet: the file was asked for.
-            print_message(f"No map can be made of these pictures; {map_file} was not written.")
+            terminal.print_message(f"No map can be made of these pictures; {map_file} was not written.")
         elif not silent:
-            print_message(f"Map: {map_file}")
+            terminal.print_message(f"Map: {map_file}")
     if report is not None:
         write_page(found, report, assessor.limits)
         if not silent:
-            print_message(f"Report: {report}")
-    code = ExitCode.OK if expect in (None, found.winner) else ExitCode.BELOW_THRESHOLD
+            terminal.print_message(f"Report: {report}")
+    code = terminal.ExitCode.OK if expect in (None, found.winner) else terminal.ExitCode.BELOW_THRESHOLD
     raise typer.Exit(unless_full(code, assessor))
 
 
@@ -477,7 +469,7 @@ def explain(
 
     meaning = understand(question, option).meaning
     if json_output:
-        print_json(meaning.as_dict())
+        terminal.print_json(meaning.as_dict())
         return
     for name, text in _lines(meaning):
         typer.echo(f"{name:<11} {text}")

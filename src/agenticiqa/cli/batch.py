@@ -16,19 +16,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from agenticiqa.api.interrupts import on_signals
-from agenticiqa.cli import options
+from agenticiqa.cli import options, terminal
 from agenticiqa.cli.options import finite
-from agenticiqa.cli.terminal import (
-    STANDARD_OUTPUT,
-    ExitCode,
-    Interval,
-    error_console,
-    output_stream,
-    print_error,
-    print_json,
-    print_message,
-    print_result,
-)
 
 if TYPE_CHECKING:
     from agenticiqa.batch.manifest import Manifest
@@ -44,7 +33,7 @@ PLAIN_LINE_EVERY_S = 10.0
 def progress_display(console: Console) -> Iterator[Callable[[Tally], None]]:
     """A function to call with the tally, as often as one likes: a live line on a terminal, else lines now and then."""
     if not console.is_terminal:
-        due = Interval(PLAIN_LINE_EVERY_S)
+        due = terminal.Interval(PLAIN_LINE_EVERY_S)
 
         def report_progress(tally: Tally) -> None:
             if due.passed():
@@ -90,7 +79,7 @@ def watched(stop: StopSwitch) -> Iterator[Callable[[Tally], None]]:
             os.write(STANDARD_ERROR, f"\n{notice}\n".encode())
 
     with (
-        progress_display(error_console()) as show,
+        progress_display(terminal.error_console()) as show,
         # The summary and the exit code follow even if Ctrl-C is pressed again.
         on_signals([signal.SIGINT, signal.SIGTERM], ask, then_ignored=lambda: stop.asked > 0),
         redirect_stdout(sys.stderr),
@@ -176,7 +165,7 @@ def batch(
     )
     job = prepare_job(request)
     for note in replaced_backends(job):
-        print_message(f"Warning: {note}")
+        terminal.print_message(f"Warning: {note}")
     selection = SampleRange.parse(sample_range)
     with ExitStack() as stack:
         manifest = open_manifest(*sources)
@@ -207,7 +196,7 @@ def batch(
                 stop=stop,
             ).run()
     if json_output:
-        print_json(summary.as_dict())
+        terminal.print_json(summary.as_dict())
     else:
         _print_summary(summary, None if stream is not None else output)
     raise typer.Exit(summary.exit_code)
@@ -220,13 +209,13 @@ def _output(output: Path | None, *, resume: bool, overwrite: bool, json: bool) -
 
     if output is None:
         raise typer.BadParameter("--output is missing: name the file for the results, or - for standard output.")
-    if output != STANDARD_OUTPUT and not is_stream(output):
+    if output != terminal.STANDARD_OUTPUT and not is_stream(output):
         return BatchOutput.named(output)
     if resume or overwrite or json:
         raise typer.BadParameter(
             f"--output {output} prints JSON Lines: --resume and --overwrite need a file, --json the same place."
         )
-    return output_stream(output)
+    return terminal.output_stream(output)
 
 
 def tools_named(measure: str | None) -> tuple[str, ...]:
@@ -272,7 +261,7 @@ def _dry_run(manifest: Manifest, job: BatchJob, selection: SampleRange, *, json_
         if json_output:
             problems.append({"line": line, "problem": problem})
         else:
-            print_message(f"line {line}: {problem}")
+            terminal.print_message(f"line {line}: {problem}")
 
     checked = check_manifest(manifest, job, on_problem=listen, look_for_files=True)
     count = checked.ledger.count
@@ -281,7 +270,7 @@ def _dry_run(manifest: Manifest, job: BatchJob, selection: SampleRange, *, json_
     expected = estimate(job, last - first)
     calls, cost = expected.calls, expected.cost_usd
     if json_output:
-        print_json(
+        terminal.print_json(
             {
                 "samples": count,
                 "selected": last - first,
@@ -308,8 +297,8 @@ def _dry_run(manifest: Manifest, job: BatchJob, selection: SampleRange, *, json_
         for line in manifest.skipped.lines():
             typer.echo(line)
     if checked.problems or checked.without_picture == count:
-        return ExitCode.ERROR
-    return ExitCode.SOME if checked.without_picture else ExitCode.OK
+        return terminal.ExitCode.ERROR
+    return terminal.ExitCode.SOME if checked.without_picture else terminal.ExitCode.OK
 
 
 # --- ``agenticiqa audit``: a folder looked through for what is wrong, what is there twice, and what to keep ---
@@ -369,11 +358,11 @@ def audit(
     records = beside.with_name(f"{beside.name}.records") if beside and not is_stream(beside) else None
     if resume and records is None:
         raise typer.BadParameter("--resume continues what --output or --sheet name: give the same as before.")
-    stop, due = StopSwitch(), Interval(GROUPING_REPORT_EVERY_S)
+    stop, due = StopSwitch(), terminal.Interval(GROUPING_REPORT_EVERY_S)
 
     def report_pairs(compared: int, pairs: int) -> None:
         if due.passed():
-            print_message(f"{compared} of {pairs} pairs compared")
+            terminal.print_message(f"{compared} of {pairs} pairs compared")
 
     with watched(stop) as on_progress:
         request = AuditRequest(
@@ -394,8 +383,8 @@ def audit(
     report, batch = done.report, done.batch
     if batch.stopped:
         again = "The same command with --resume continues." if records else "With --output it could be resumed."
-        print_error(f"Stopped after {batch.total - batch.not_done} of {batch.total} pictures. {again}")
-        raise typer.Exit(ExitCode.INTERRUPTED)
+        terminal.print_error(f"Stopped after {batch.total - batch.not_done} of {batch.total} pictures. {again}")
+        raise typer.Exit(terminal.ExitCode.INTERRUPTED)
     if output is not None:
         report.save(output, overwrite=replace)
     if sheet is not None:
@@ -404,7 +393,9 @@ def audit(
     summary = report.summary()
     failing = {name: count for name, count in summary.findings.items() if name in named}
     lines = [str(summary), *([] if linked is None else [f"{linked} pictures are linked."])]
-    print_result({**summary.as_dict(), "linked": linked, "failing": failing}, *lines, as_json=json_output)
+    terminal.print_result({**summary.as_dict(), "linked": linked, "failing": failing}, *lines, as_json=json_output)
     if failing and not json_output:
-        print_message(f"--fail-on: {', '.join(f'{name} {count}' for name, count in failing.items())}")
-    raise typer.Exit(ExitCode.BELOW_THRESHOLD if failing else ExitCode.OK if batch.ok else ExitCode.ERROR)
+        terminal.print_message(f"--fail-on: {', '.join(f'{name} {count}' for name, count in failing.items())}")
+    raise typer.Exit(
+        terminal.ExitCode.BELOW_THRESHOLD if failing else terminal.ExitCode.OK if batch.ok else terminal.ExitCode.ERROR
+    )

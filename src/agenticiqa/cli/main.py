@@ -11,15 +11,7 @@ from typing import Annotated
 
 import typer
 
-from agenticiqa.cli.terminal import (
-    ExitCode,
-    StandardOutputError,
-    discard_standard_output,
-    prepare_standard_streams,
-    print_error,
-    print_message,
-    show_warnings,
-)
+from agenticiqa.cli import terminal
 from agenticiqa.errors import AgenticIQAError, HomeFullError
 
 COMMANDS = {
@@ -91,10 +83,10 @@ def main(app: typer.Typer | None = None) -> None:
     """Entry point; no failure reaches the user as a traceback. ``app`` stands in for the package's own commands."""
     # Starting makes many objects and hardly any garbage: the usual search after every 700 takes a sixth of the start.
     gc.set_threshold(20_000)
-    prepare_standard_streams()
+    terminal.prepare_standard_streams()
     if "--quiet" not in sys.argv:
         # Which files count is decided before a command knows where its own warnings go.
-        show_warnings(of="agenticiqa.runtime.config")
+        terminal.show_warnings(of="agenticiqa.runtime.config")
     try:
         sys.exit(_exit_code(app))
     finally:
@@ -116,27 +108,27 @@ def _exit_code(app: typer.Typer | None) -> int:
             code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
         # Here rather than at Python's end, where a failure would be told in Python's words.
         sys.stdout.flush()
-    except StandardOutputError as error:
-        discard_standard_output()
+    except terminal.StandardOutputError as error:
+        terminal.discard_standard_output()
         _print_failure(error)
         return error.exit_code
     except AgenticIQAError as error:
         _print_failure(error)
-        return ExitCode.HOME_FULL if isinstance(error, HomeFullError) else ExitCode.ERROR
+        return terminal.ExitCode.HOME_FULL if isinstance(error, HomeFullError) else terminal.ExitCode.ERROR
     except KeyboardInterrupt:
-        print_message("Interrupted.")
-        return ExitCode.INTERRUPTED
+        terminal.print_message("Interrupted.")
+        return terminal.ExitCode.INTERRUPTED
     except Exception as error:
         logging.getLogger("agenticiqa").exception("Internal error")
-        print_error(
+        terminal.print_error(
             f"internal, {type(error).__name__}: {error}\n"
             "This is a defect of AgenticIQA. The log file (`agenticiqa doctor` shows where) has the details."
         )
-        return ExitCode.INTERNAL
+        return terminal.ExitCode.INTERNAL
     return code
 
 
 def _print_failure(error: AgenticIQAError) -> None:
-    print_error(error.message)
+    terminal.print_error(error.message)
     if error.hint:
-        print_message(error.hint)
+        terminal.print_message(error.hint)

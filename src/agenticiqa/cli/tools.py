@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agenticiqa.cli import options
+from agenticiqa.cli import options, terminal
 from agenticiqa.cli.options import ConfigOption, JsonOption
-from agenticiqa.cli.terminal import (
-    STANDARD_OUTPUT,
-    ExitCode,
-    error_console,
-    output_console,
-    print_json,
-    print_lines,
-    print_message,
-    print_result,
-    print_table,
-)
 
 if TYPE_CHECKING:
     from agenticiqa.api.measure import Record
@@ -54,9 +43,9 @@ def list_tools(
     facts = all_facts(_settings(config))
     facts = [it for it in facts if (it["state"] == "ready" or not ready_only) and (it["in_paper"] or not paper)]
     if json_output:
-        print_json(facts)
+        terminal.print_json(facts)
         return
-    console = output_console()
+    console = terminal.output_console()
     # Strengths need room; `tools show` has them for every terminal.
     wide = console.width >= WIDE_TERMINAL
     columns: tuple[str, ...] = ("Tool", "Type", "Runs by", "Here", "1..5 by", "Checked against")
@@ -76,7 +65,7 @@ def list_tools(
             "Checked against": each["checked"],
         }
         rows.append([cells[column] for column in columns])
-    print_table(columns, rows, whole=("Tool", "Here"))
+    terminal.print_table(columns, rows, whole=("Tool", "Here"))
     if paper:
         ready = sum(each["state"] == "ready" for each in facts)
         console.print(f"{ready} of {len(facts)} run here; `agenticiqa tools show NAME` says what another one needs.")
@@ -86,7 +75,7 @@ def list_tools(
     for each in facts:
         if each["state"] != "ready":
             reasons.setdefault(each["reason"].replace(f"fetch {each['name']}`", "fetch NAME`"), []).append(each["name"])
-    print_lines(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+    terminal.print_lines(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
 
 
 @app.command("show")
@@ -95,7 +84,7 @@ def show(name: NameArgument, json_output: JsonOption = False, config: ConfigOpti
     from agenticiqa.tools.facts import facts_of
 
     facts = facts_of(name, _settings(config))
-    print_result(facts, *(f"{key}: {value}" for key, value in facts.items()), as_json=json_output)
+    terminal.print_result(facts, *(f"{key}: {value}" for key, value in facts.items()), as_json=json_output)
 
 
 @app.command("fetch")
@@ -118,7 +107,7 @@ def fetch_tool(
             typer.echo(f"Licence: {licence}.", err=True)
         message = fetch(entry, settings)
     found = {"tool": entry.name if entry else name, "ready": True, "message": message}
-    print_result(found, message, as_json=json_output)
+    terminal.print_result(found, message, as_json=json_output)
 
 
 def _settings(config: Path | None) -> ToolSettings:
@@ -169,7 +158,7 @@ def measure(
     options.choose_one(json=json_output, output=output is not None)
     options.choose_one(tool=bool(tool), all=all_tools)
     # Found before anything is measured, so that a wrong name costs no work.
-    table = None if output in (None, STANDARD_OUTPUT) else format_of(output)
+    table = None if output in (None, terminal.STANDARD_OUTPUT) else format_of(output)
     pairing = find_pairs(images, reference)
     pictures = [each for pair in pairing.pairs for each in (pair.image, pair.reference) if each is not None]
     inputs = [picture.name for picture in pictures]
@@ -185,23 +174,29 @@ def measure(
         folder.refuse_taken(names, [each.name for each in measurer.tools], list(regions) or [None])
     records: list[Record] = []
     quiet = json_output or len(pairing.pairs) < 2
-    for pair in track(pairing.pairs, "Measuring", console=error_console(), transient=True, disable=quiet):
+    for pair in track(pairing.pairs, "Measuring", console=terminal.error_console(), transient=True, disable=quiet):
         for record in measurer.measure(pair, regions or None):
             records.append(record)
-            if output == STANDARD_OUTPUT:
+            if output == terminal.STANDARD_OUTPUT:
                 sys.stdout.write(json.dumps(record.as_dict()) + "\n")
                 sys.stdout.flush()
     if output is not None and table is not None:
         write_table(lambda: (record.as_dict() for record in records), output, table)
-        print_message(f"{len(records)} measurements: {output}")
+        terminal.print_message(f"{len(records)} measurements: {output}")
     elif json_output:
-        print_json([record.as_dict() for record in records])
+        terminal.print_json([record.as_dict() for record in records])
     elif output is None:
         _print_table(records)
     for line in (*pairing.skipped.lines(), *(f"No partner by name: {path}" for path in pairing.without_partner)):
-        print_message(line)
+        terminal.print_message(line)
     failed = sum(record.error is not None for record in records)
-    raise typer.Exit(ExitCode.OK if not failed else ExitCode.ERROR if failed == len(records) else ExitCode.SOME)
+    raise typer.Exit(
+        terminal.ExitCode.OK
+        if not failed
+        else terminal.ExitCode.ERROR
+        if failed == len(records)
+        else terminal.ExitCode.SOME
+    )
 
 
 def _print_table(records: list[Record]) -> None:
@@ -228,4 +223,4 @@ def _print_table(records: list[Record]) -> None:
         )
     title = None if by_picture else escape(Path(next(iter(pictures), "")).name)
     columns = (*optional, "Tool", "Type", "Raw", "1..5", "Better is", "Seconds")
-    print_table(columns, rows, whole=["Tool"], title=title)
+    terminal.print_table(columns, rows, whole=["Tool"], title=title)

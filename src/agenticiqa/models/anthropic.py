@@ -84,6 +84,4 @@ PROVIDER = Provider(
     description="Anthropic models through the official SDK",
     create=AnthropicVLMClient,
     readiness=sdk_readiness("anthropic", "anthropic", "ANTHROPIC_API_KEY"),
-    extra="anthropic",
-    options={"ANTHROPIC_API_KEY": "the key", "ANTHROPIC_BASE_URL": "another address of the same API"},
 )

@@ -14,13 +14,7 @@ from agenticiqa.vlm_client import Provider, Readiness, VLMClient
 
 @dataclass(frozen=True)
 class BackendName:
-    """``provider.model``, split at the first dot.
-
-    >>> BackendName.parse("anthropic.claude-3.5-sonnet")
-    BackendName(provider='anthropic', model='claude-3.5-sonnet')
-    >>> BackendName.parse("qwen2.5-vl-local")
-    BackendName(provider='qwen', model='')
-    """
+    """``provider.model``, split at the first dot; ``qwen2.5-vl-local`` names no model."""
 
     provider: str
     model: str

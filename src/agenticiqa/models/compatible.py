@@ -22,9 +22,4 @@ PROVIDER = Provider(
     description="Any OpenAI-compatible server: vLLM, Ollama, llama.cpp, LM Studio",
     create=CompatibleVLMClient,
     readiness=sdk_readiness("openai", "openai", "COMPATIBLE_BASE_URL", "base_url"),
-    extra="openai",
-    options={
-        "COMPATIBLE_BASE_URL": "the server's address, usually ending in /v1",
-        "COMPATIBLE_API_KEY": "the key, if the server wants one",
-    },
 )

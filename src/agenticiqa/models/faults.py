@@ -1,36 +1,21 @@
-"""From what a provider's SDK raises to this package's errors, and retries. Key material never enters a message."""
+"""From what a provider's SDK raises to this package's errors. Key material never enters a message."""
 
 from __future__ import annotations
 
 import errno
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
-from tenacity import RetryCallState, Retrying, retry_if_exception
-
-from agenticiqa.errors import (
-    AuthenticationError,
-    BackendConnectionError,
-    BackendError,
-    BackendServerError,
-    BackendTimeoutError,
-    BadResponseError,
-    RateLimitError,
-    RequestRejectedError,
-)
+from agenticiqa import errors
 
 MAX_DETAIL = 500
 
 
 def scrubbed(text: str, secret: str | None) -> str:
-    """A provider's words without the key, on one line and of bounded length.
-
-    >>> scrubbed("bad key sk-123 given", "sk-123")
-    'bad key *** given'
-    """
+    """A provider's words without the key, on one line and of bounded length."""
     if secret:
         text = text.replace(secret, "***")
     text = " ".join(text.split())
@@ -39,45 +24,47 @@ def scrubbed(text: str, secret: str | None) -> str:
 
 def error_for_status(
     provider: str, status: int, detail: str, *, retry_after: float | None = None, secret: str | None = None
-) -> BackendError:
+) -> errors.BackendError:
     """The error for an HTTP status outside 2xx."""
     words = scrubbed(detail, secret) or "no reason given"
     if status in (401, 403):
         # Providers like to quote a part of the key in these messages, so none of their words are repeated.
-        return AuthenticationError(f"{provider} refused the API key (HTTP {status}).")
+        return errors.AuthenticationError(f"{provider} refused the API key (HTTP {status}).")
     if status == 429:
-        return RateLimitError(f"{provider} asks to slow down: {words}", retry_after=retry_after)
+        return errors.RateLimitError(f"{provider} asks to slow down: {words}", retry_after=retry_after)
     if status == 408:
-        return BackendTimeoutError(f"{provider} gave up waiting (HTTP 408): {words}")
+        return errors.BackendTimeoutError(f"{provider} gave up waiting (HTTP 408): {words}")
     if status >= 500:
-        return BackendServerError(f"{provider} failed (HTTP {status}): {words}")
-    return RequestRejectedError(f"{provider} rejected the request (HTTP {status}): {words}")
+        return errors.BackendServerError(f"{provider} failed (HTTP {status}): {words}")
+    return errors.RequestRejectedError(f"{provider} rejected the request (HTTP {status}): {words}")
 
 
-def connection_error(provider: str, error: BaseException, *, secret: str | None = None) -> BackendConnectionError:
+def connection_error(
+    provider: str, error: BaseException, *, secret: str | None = None
+) -> errors.BackendConnectionError:
     """A connection that failed or broke. One that is refused is not worth another try: the server is not there."""
     causes = list(_chain(error))
     words = scrubbed(str(causes[-1]) or type(causes[-1]).__name__, secret)
-    mapped = BackendConnectionError(f"The connection to {provider} failed: {words}.")
+    mapped = errors.BackendConnectionError(f"The connection to {provider} failed: {words}.")
     mapped.retryable = not any(_is_unreachable(cause) for cause in causes)
     return mapped
 
 
-def unreadable_reply(provider: str, error: Exception, *, secret: str | None) -> BadResponseError:
-    return BadResponseError(f"The reply of {provider} cannot be read: {scrubbed(str(error), secret)}")
+def unreadable_reply(provider: str, error: Exception, *, secret: str | None) -> errors.BadResponseError:
+    return errors.BadResponseError(f"The reply of {provider} cannot be read: {scrubbed(str(error), secret)}")
 
 
-def timeout_or_unreachable(provider: str, error: BaseException, seconds: float) -> BackendError:
+def timeout_or_unreachable(provider: str, error: BaseException, seconds: float) -> errors.BackendError:
     """No answer in time; or, where not even the connection came about, no such server."""
     if any(type(cause).__name__ == "ConnectTimeout" for cause in _chain(error)):
-        unreachable = BackendConnectionError(f"{provider} cannot be reached.")
+        unreachable = errors.BackendConnectionError(f"{provider} cannot be reached.")
         unreachable.retryable = False
         return unreachable
     return timeout_error(provider, seconds)
 
 
-def timeout_error(provider: str, seconds: float) -> BackendTimeoutError:
-    return BackendTimeoutError(f"{provider} did not answer within {seconds:.3g} s.")
+def timeout_error(provider: str, seconds: float) -> errors.BackendTimeoutError:
+    return errors.BackendTimeoutError(f"{provider} did not answer within {seconds:.3g} s.")
 
 
 def _is_unreachable(cause: BaseException) -> bool:
@@ -98,11 +85,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def retry_after_seconds(headers: Mapping[str, str] | None, now: datetime | None = None) -> float | None:
-    """The provider's own figure: ``retry-after-ms``, or ``retry-after`` in seconds or as a date.
-
-    >>> retry_after_seconds({"retry-after": "7"})
-    7.0
-    """
+    """The provider's own figure: ``retry-after-ms``, or ``retry-after`` in seconds or as a date."""
     given = headers or {}
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         with suppress(ValueError):
@@ -115,28 +98,3 @@ def retry_after_seconds(headers: Mapping[str, str] | None, now: datetime | None 
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
     return max(0.0, (moment - (now or datetime.now(timezone.utc))).total_seconds())
-
-
-# --- retries ---
-
-
-def failure_of(state: RetryCallState) -> BaseException | None:
-    return state.outcome.exception() if state.outcome else None
-
-
-def attempts(
-    *,
-    stop: Callable[[RetryCallState], bool],
-    wait: Callable[[RetryCallState], float],
-    sleep: Callable[[float], None],
-    before_sleep: Callable[[RetryCallState], None],
-) -> Retrying:
-    """Repeats a call whose failure may pass; the last failure is raised as it is."""
-    return Retrying(
-        retry=retry_if_exception(lambda error: isinstance(error, BackendError) and error.retryable),
-        stop=stop,
-        wait=wait,
-        sleep=sleep,
-        before_sleep=before_sleep,
-        reraise=True,
-    )

@@ -7,18 +7,10 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from agenticiqa.errors import AuthenticationError, BackendError
+from agenticiqa.models import transport
 from agenticiqa.models.faults import connection_error, retry_after_seconds, timeout_or_unreachable, unreadable_reply
 from agenticiqa.models.known_models import Feature, known_provider
 from agenticiqa.models.replies import ReplyToken, answer_logprobs, token_pairs
-from agenticiqa.models.transport import (
-    TOP_LOGPROBS,
-    Call,
-    JsonMode,
-    TransportClient,
-    checked_text,
-    sdk_readiness,
-    tokens_used,
-)
 from agenticiqa.vlm_client import ModelReply, Provider, TokenUsage
 
 if TYPE_CHECKING:
@@ -36,7 +28,7 @@ REFUSALS = frozenset(
 )  # fmt: skip
 
 
-class GoogleVLMClient(TransportClient):
+class GoogleVLMClient(transport.TransportClient):
     """Gemini with structured output and, where the model gives them, token log-probabilities."""
 
     provider = "google"
@@ -53,7 +45,7 @@ class GoogleVLMClient(TransportClient):
             ),
         )
 
-    def _call(self, call: Call) -> ModelReply:
+    def _call(self, call: transport.Call) -> ModelReply:
         from google.genai import errors
 
         try:
@@ -71,7 +63,7 @@ class GoogleVLMClient(TransportClient):
             raise connection_error(self.backend, error, secret=self.key) from error
         return self._reply(response, call)
 
-    def _config(self, call: Call) -> types.GenerateContentConfig:
+    def _config(self, call: transport.Call) -> types.GenerateContentConfig:
         from google.genai import types
 
         deadline = max(SHORTEST_SERVER_DEADLINE_S, math.ceil(call.timeout_s))
@@ -85,23 +77,23 @@ class GoogleVLMClient(TransportClient):
             max_output_tokens=call.request.max_tokens,
         )
         if call.wants_logprobs:
-            config.response_logprobs, config.logprobs = True, TOP_LOGPROBS
-        if call.json_mode in (JsonMode.SCHEMA, JsonMode.OBJECT):
+            config.response_logprobs, config.logprobs = True, transport.TOP_LOGPROBS
+        if call.json_mode in (transport.JsonMode.SCHEMA, transport.JsonMode.OBJECT):
             config.response_mime_type = "application/json"
-        if call.json_mode is JsonMode.SCHEMA and call.schema is not None:
+        if call.json_mode is transport.JsonMode.SCHEMA and call.schema is not None:
             config.response_json_schema = call.schema.schema
         # Hidden thoughts count against the reply's token limit: a short JSON answer would be cut off before it starts.
         if known_provider(self.provider).may_skip_thinking(self.model) and Feature.THINKING_BUDGET not in call.without:
             config.thinking_config = types.ThinkingConfig(thinking_budget=0)
         return config
 
-    def _reply(self, response: types.GenerateContentResponse, call: Call) -> ModelReply:
+    def _reply(self, response: types.GenerateContentResponse, call: transport.Call) -> ModelReply:
         candidate = next(iter(response.candidates or []), None)
         blocked = response.prompt_feedback.block_reason if response.prompt_feedback else None
         reason = _name(candidate.finish_reason) if candidate else ""
         refusal = _name(blocked) if blocked else reason if reason in REFUSALS else None
-        text = checked_text(self.backend, _text(candidate), truncated=reason == "MAX_TOKENS", refusal=refusal)
-        usage = tokens_used(response.usage_metadata, "prompt_token_count", "candidates_token_count")
+        text = transport.checked_text(self.backend, _text(candidate), truncated=reason == "MAX_TOKENS", refusal=refusal)
+        usage = transport.tokens_used(response.usage_metadata, "prompt_token_count", "candidates_token_count")
         # Thoughts are billed as output.
         usage += TokenUsage(completion=getattr(response.usage_metadata, "thoughts_token_count", None))
         return ModelReply(
@@ -132,7 +124,7 @@ def _transport_errors() -> tuple[type[Exception], ...]:
     return tuple(found)
 
 
-def _contents(call: Call) -> types.Content:
+def _contents(call: transport.Call) -> types.Content:
     from google.genai import types
 
     parts: list[types.Part] = []
@@ -178,7 +170,5 @@ PROVIDER = Provider(
     name="google",
     description="Google's Gemini models through the official SDK",
     create=GoogleVLMClient,
-    readiness=sdk_readiness("google.genai", "google", "GOOGLE_API_KEY"),
-    extra="google",
-    options={"GOOGLE_API_KEY": "the key", "GOOGLE_BASE_URL": "another address of the same API"},
+    readiness=transport.sdk_readiness("google.genai", "google", "GOOGLE_API_KEY"),
 )

@@ -69,6 +69,7 @@ class KnownModels(_Facts):
     """The whole file."""
 
     prices_as_of: str
+    refusal_words: dict[Feature, tuple[str, ...]]
     providers: dict[str, KnownProvider]
 
 
@@ -86,11 +87,7 @@ def known_provider(name: str) -> KnownProvider:
 
 
 def price_of(backend: str) -> tuple[float, float] | None:
-    """US dollars for a million tokens in and out, as listed; None where ``models.yaml`` does not know the model.
-
-    >>> price_of("openai.gpt-4o-2024-08-06")
-    (2.5, 10.0)
-    """
+    """US dollars for a million tokens in and out, as listed; None where ``models.yaml`` does not know the model."""
     name = BackendName.parse(backend)
     provider = known_provider(name.provider)
     model = provider.find(name.model)
@@ -98,11 +95,7 @@ def price_of(backend: str) -> tuple[float, float] | None:
 
 
 def estimate_cost(backend: str, usage: TokenUsage) -> float | None:
-    """US dollars for these tokens; None where the price or the token counts are unknown.
-
-    >>> estimate_cost("openai.gpt-4o", TokenUsage(prompt=1_000_000, completion=100_000))
-    3.5
-    """
+    """US dollars for these tokens; None where the price or the token counts are unknown."""
     price = price_of(backend)
     if price is None or price == (0.0, 0.0):
         return None if price is None else 0.0

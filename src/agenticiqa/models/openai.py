@@ -5,25 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agenticiqa.errors import BackendError, BadResponseError, RateLimitError, RequestRejectedError
+from agenticiqa.models import transport
 from agenticiqa.models.faults import scrubbed
 from agenticiqa.models.replies import ReplyToken, answer_logprobs, token_pairs
-from agenticiqa.models.transport import (
-    TOP_LOGPROBS,
-    Call,
-    JsonMode,
-    TransportClient,
-    checked_text,
-    feature_named_in,
-    sdk_readiness,
-    tokens_used,
-)
 from agenticiqa.vlm_client import ModelReply, Provider
 
 if TYPE_CHECKING:
     import openai as sdk
 
 
-class OpenAIVLMClient(TransportClient):
+class OpenAIVLMClient(transport.TransportClient):
     """Chat completions with structured output and token log-probabilities."""
 
     provider = "openai"
@@ -36,13 +27,13 @@ class OpenAIVLMClient(TransportClient):
 
         return openai.OpenAI(api_key=self.key or "none", base_url=self.base_url, max_retries=0)
 
-    def _call(self, call: Call) -> ModelReply:
+    def _call(self, call: transport.Call) -> ModelReply:
         import openai
 
         completion = self._send(openai, self._sdk.chat.completions.create, self._arguments(call), call)
         return self._reply(completion, call)
 
-    def _arguments(self, call: Call) -> dict[str, Any]:
+    def _arguments(self, call: transport.Call) -> dict[str, Any]:
         arguments: dict[str, Any] = {
             "model": self.model,
             "messages": self._messages(call),
@@ -53,13 +44,13 @@ class OpenAIVLMClient(TransportClient):
         if call.top_p is not None:
             arguments["top_p"] = call.top_p
         if call.wants_logprobs:
-            arguments.update(logprobs=True, top_logprobs=TOP_LOGPROBS)
+            arguments.update(logprobs=True, top_logprobs=transport.TOP_LOGPROBS)
         response_format = _response_format(call)
         if response_format is not None:
             arguments["response_format"] = response_format
         return arguments
 
-    def _messages(self, call: Call) -> list[dict[str, Any]]:
+    def _messages(self, call: transport.Call) -> list[dict[str, Any]]:
         parts: list[dict[str, Any]] = []
         for label, image in call.images:
             picture = {"url": image.data_url}
@@ -70,7 +61,7 @@ class OpenAIVLMClient(TransportClient):
         system = [{"role": "system", "content": call.request.system}] if call.request.system else []
         return [*system, {"role": "user", "content": parts}]
 
-    def _reply(self, completion: Any, call: Call) -> ModelReply:
+    def _reply(self, completion: Any, call: transport.Call) -> ModelReply:
         choices = getattr(completion, "choices", None)
         if not isinstance(choices, list) or not choices:
             raise BadResponseError(
@@ -86,11 +77,13 @@ class OpenAIVLMClient(TransportClient):
         if not refusal:
             refusal = "the content filter stopped it" if reason == "content_filter" else None
         content = getattr(message, "content", None)
-        text = checked_text(self.backend, content, truncated=reason == "length", refusal=refusal and str(refusal))
+        text = transport.checked_text(
+            self.backend, content, truncated=reason == "length", refusal=refusal and str(refusal)
+        )
         return ModelReply(
             text=text,
             answer_logprobs=answer_logprobs(_tokens(choice), call.request.answer_letters),
-            usage=tokens_used(getattr(completion, "usage", None), "prompt_tokens", "completion_tokens"),
+            usage=transport.tokens_used(getattr(completion, "usage", None), "prompt_tokens", "completion_tokens"),
             model=str(getattr(completion, "model", None) or self.model),
         )
 
@@ -104,17 +97,17 @@ class OpenAIVLMClient(TransportClient):
             used_up = RateLimitError(spent, hint="Check its plan and billing.")
             used_up.retryable = False
             return used_up
-        if error.status_code == 403 and feature_named_in(detail):
+        if error.status_code == 403 and transport.feature_named_in(detail):
             # Some models answer so when asked for log-probabilities; the key is fine.
             words = scrubbed(detail, self.key)
             return RequestRejectedError(f"{self.backend} rejected the request (HTTP 403): {words}")
         return self._error_for(error.status_code, detail, error.response.headers)
 
 
-def _response_format(call: Call) -> dict[str, Any] | None:
-    if call.schema is None or call.json_mode is JsonMode.PROMPT:
+def _response_format(call: transport.Call) -> dict[str, Any] | None:
+    if call.schema is None or call.json_mode is transport.JsonMode.PROMPT:
         return None
-    if call.json_mode is JsonMode.OBJECT:
+    if call.json_mode is transport.JsonMode.OBJECT:
         return {"type": "json_object"}
     schema = {"name": call.schema.name, "strict": call.schema.strict, "schema": call.schema.schema}
     return {"type": "json_schema", "json_schema": schema}
@@ -133,7 +126,5 @@ PROVIDER = Provider(
     name="openai",
     description="OpenAI models through the official SDK",
     create=OpenAIVLMClient,
-    readiness=sdk_readiness("openai", "openai", "OPENAI_API_KEY"),
-    extra="openai",
-    options={"OPENAI_API_KEY": "the key", "OPENAI_BASE_URL": "another address of the same API"},
+    readiness=transport.sdk_readiness("openai", "openai", "OPENAI_API_KEY"),
 )

@@ -336,7 +336,5 @@ PROVIDER = Provider(
     description="Qwen2.5-VL on this machine through transformers",
     create=QwenVLMClient,
     readiness=_readiness,
-    extra="qwen",
     local=True,
-    options={"QWEN_MODEL": "a model folder or a hub id", "QWEN_ADAPTER": "a folder with a LoRA adapter for it"},
 )

@@ -47,13 +47,7 @@ def token_pairs(items: Iterable[Any] | None, logprob: str = "logprob") -> list[t
 
 
 def answer_logprobs(tokens: Sequence[ReplyToken], letters: Sequence[str]) -> dict[str, float] | None:
-    """Log-probability of each allowed letter, or None when no token of the reply carries one.
-
-    >>> place = ReplyToken("C", -0.2, (("C", -0.2), ("B", -2.0)))
-    >>> found = answer_logprobs([ReplyToken('{"final_answer": "', 0.0), place, ReplyToken('"}', 0.0)], ["B", "C"])
-    >>> found == {"B": -2.0, "C": -0.2}
-    True
-    """
+    """Log-probability of each allowed letter, or None when no token of the reply carries one."""
     text = "".join(token.text for token in tokens)
     ends = list(accumulate(len(token.text) for token in tokens))
     for value in reversed(list(_VALUE.finditer(text))) if letters else ():

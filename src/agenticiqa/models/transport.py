@@ -17,29 +17,11 @@ from functools import partial
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from tenacity import RetryCallState, wait_exponential, wait_random
+from tenacity import RetryCallState, Retrying, retry_if_exception, wait_exponential, wait_random
 
-from agenticiqa.errors import (
-    AuthenticationError,
-    BackendError,
-    BackendUnavailableError,
-    BadResponseError,
-    RateLimitError,
-    RefusalError,
-    RequestRejectedError,
-    TruncatedReplyError,
-)
-from agenticiqa.models.faults import (
-    attempts,
-    connection_error,
-    error_for_status,
-    failure_of,
-    retry_after_seconds,
-    timeout_error,
-    timeout_or_unreachable,
-    unreadable_reply,
-)
-from agenticiqa.models.known_models import Feature, known_provider
+from agenticiqa import errors
+from agenticiqa.models import faults
+from agenticiqa.models.known_models import Feature, known_models, known_provider
 from agenticiqa.models.replies import ReplySchema, reply_schema
 from agenticiqa.pictures.images import EncodedImage
 from agenticiqa.runtime.config import ProviderSettings
@@ -55,27 +37,10 @@ LONGEST_WAIT_S = 30.0
 CONNECT_LIMIT_S = 10.0
 
 
-_SCHEMA_WORDS = (
-    "response_format", "response format", "json_schema", "structured output", "output_config", "output_format",
-    "output format", "responsejsonschema", "response_json_schema", "responseschema", "response_schema",
-    "responsemimetype", "response_mime_type", "response mime type", "json mode", "json_object",
-)  # fmt: skip
-
-# How providers name a feature when they refuse it. top_p first: "temperature and top_p cannot both be given".
-_WORDS: tuple[tuple[Feature, tuple[str, ...]], ...] = (
-    (Feature.TOP_P, ("top_p", "topp", "top-p")),
-    (Feature.TEMPERATURE, ("temperature",)),
-    (Feature.LOGPROBS, ("logprob",)),
-    (Feature.THINKING_BUDGET, ("thinking", "budget")),
-    (Feature.JSON_SCHEMA, _SCHEMA_WORDS),
-    (Feature.JSON_OBJECT, _SCHEMA_WORDS),
-)
-
-
 def feature_named_in(words: str) -> bool:
     """Whether a provider's message is about a feature rather than about, say, the key."""
     folded = words.casefold()
-    return any(word in folded for _, names in _WORDS for word in names)
+    return any(word in folded for names in known_models().refusal_words.values() for word in names)
 
 
 class JsonMode(Enum):
@@ -148,7 +113,9 @@ class TransportClient(RichVLMClient):
     ) -> None:
         if not model:
             hint = f"Write {self.provider}.MODEL."
-            raise BackendUnavailableError(f"The backend {backend!r} names no model.", hint=hint, client_hint=hint)
+            raise errors.BackendUnavailableError(
+                f"The backend {backend!r} names no model.", hint=hint, client_hint=hint
+            )
         known = known_provider(self.provider)
         self.backend, self.model, self.settings = backend, known.model_id(model), settings
         self._features = frozenset(Feature) - known.cannot_take
@@ -156,10 +123,10 @@ class TransportClient(RichVLMClient):
         self.key = settings.key and settings.key.strip()
         # One that cannot stand in a header would be quoted by the HTTP library's error.
         if self.key and (not (self.key.isascii() and self.key.isprintable()) or " " in self.key):
-            raise AuthenticationError(f"The API key of {backend} holds characters that no key has.")
+            raise errors.AuthenticationError(f"The API key of {backend} holds characters that no key has.")
         self.base_url = settings.base_url
         if self.base_url is not None and not _is_web_address(self.base_url):
-            raise BackendUnavailableError(
+            raise errors.BackendUnavailableError(
                 f"{backend} cannot be used.",
                 operator_detail="its base_url is not a web address",
                 hint="Write for example http://127.0.0.1:8000/v1.",
@@ -186,14 +153,16 @@ class TransportClient(RichVLMClient):
                 self._sdk_client = self._make_sdk_client()
             return self._sdk_client
 
-    def _status_error(self, error: Any) -> BackendError:
+    def _status_error(self, error: Any) -> errors.BackendError:
         """The error for a reply with a status outside 2xx, for SDKs that are called through :meth:`_send`."""
         raise NotImplementedError
 
-    def _error_for(self, status: int, detail: str, headers: Any, retry_after: float | None = None) -> BackendError:
+    def _error_for(
+        self, status: int, detail: str, headers: Any, retry_after: float | None = None
+    ) -> errors.BackendError:
         """The error for a status, the provider's words and how long it wants to be left alone."""
-        wait = retry_after or retry_after_seconds(headers)
-        return error_for_status(self.backend, status, detail, retry_after=wait, secret=self.key)
+        wait = retry_after or faults.retry_after_seconds(headers)
+        return faults.error_for_status(self.backend, status, detail, retry_after=wait, secret=self.key)
 
     def _send(self, sdk: Any, create: Callable[..., Any], arguments: dict[str, Any], call: Call) -> Any:
         """One call of an SDK of the kind that OpenAI and Anthropic ship, its errors mapped to this package's."""
@@ -201,13 +170,13 @@ class TransportClient(RichVLMClient):
         try:
             return create(**arguments, timeout=limit)
         except sdk.APITimeoutError as error:
-            raise timeout_or_unreachable(self.backend, error, call.request.timeout_s) from error
+            raise faults.timeout_or_unreachable(self.backend, error, call.request.timeout_s) from error
         except sdk.APIStatusError as error:
             raise self._status_error(error) from None
         except sdk.APIConnectionError as error:
-            raise connection_error(self.backend, error, secret=self.key) from error
+            raise faults.connection_error(self.backend, error, secret=self.key) from error
         except (sdk.APIResponseValidationError, ValueError) as error:
-            raise unreadable_reply(self.backend, error, secret=self.key) from error
+            raise faults.unreadable_reply(self.backend, error, secret=self.key) from error
 
     # --- the face ----------------------------------------------------------------------------------------
 
@@ -237,9 +206,17 @@ class TransportClient(RichVLMClient):
         def log_retry(state: RetryCallState) -> None:
             of, wait = self.settings.max_retries + 1, state.upcoming_sleep
             text = "%s: attempt %d of %d failed, next in %.2f s: %s"
-            logger.warning(text, self.backend, state.attempt_number, of, wait, failure_of(state))
+            logger.warning(text, self.backend, state.attempt_number, of, wait, _failure_of(state))
 
-        retrying = attempts(stop=give_up, wait=_wait, sleep=self._sleep, before_sleep=log_retry)
+        # A failure that may pass is tried again; the last one is raised as it is.
+        retrying = Retrying(
+            retry=retry_if_exception(lambda error: isinstance(error, errors.BackendError) and error.retryable),
+            stop=give_up,
+            wait=_wait,
+            sleep=self._sleep,
+            before_sleep=log_retry,
+            reraise=True,
+        )
         reply = retrying(self._call_without_refused, call, deadline)
         return replace(reply, transport_attempts=retrying.statistics["attempt_number"])
 
@@ -252,7 +229,7 @@ class TransportClient(RichVLMClient):
                 without = frozenset(self._refused)
             left = deadline - self._clock()
             if left <= 0:
-                raise timeout_error(self.backend, call.request.timeout_s)
+                raise faults.timeout_error(self.backend, call.request.timeout_s)
             ready = replace(call, without=without, timeout_s=left)
             wanted = self._wanted(call.request)
             try:
@@ -260,14 +237,15 @@ class TransportClient(RichVLMClient):
                 # them. An abandoned call ends on its own in a daemon thread.
                 reply = run_cancellable(partial(self._call, ready), left, f"call-{self.backend}")
             except OverdueError:
-                raise timeout_error(self.backend, call.request.timeout_s) from None
-            except RequestRejectedError as error:
+                raise faults.timeout_error(self.backend, call.request.timeout_s) from None
+            except errors.RequestRejectedError as error:
                 in_use = wanted - without
                 # The two ways to ask for JSON are used one after the other.
                 if Feature.JSON_SCHEMA in in_use:
                     in_use.discard(Feature.JSON_OBJECT)
                 words = error.message.casefold()
-                feature = next((f for f, names in _WORDS if f in in_use and any(name in words for name in names)), None)
+                named = known_models().refusal_words.items()
+                feature = next((f for f, names in named if f in in_use and any(name in words for name in names)), None)
                 if feature is None:
                     raise
                 logger.warning("%s does not take %s: asking again without it", self.backend, feature.value)
@@ -305,13 +283,17 @@ def encoded_pictures(
     return images, notes
 
 
+def _failure_of(state: RetryCallState) -> BaseException | None:
+    return state.outcome.exception() if state.outcome else None
+
+
 _backoff = wait_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S) + wait_random(0, FIRST_WAIT_S)
 
 
 def _wait(state: RetryCallState) -> float:
     """The provider's own figure where it gave one, else exponential backoff with jitter."""
-    error = failure_of(state)
-    if isinstance(error, RateLimitError) and error.retry_after:
+    error = _failure_of(state)
+    if isinstance(error, errors.RateLimitError) and error.retry_after:
         return error.retry_after
     return _backoff(state)
 
@@ -331,13 +313,13 @@ def checked_text(backend: str, text: Any, *, truncated: bool, refusal: str | Non
     """The reply's text, or the error that says why there is none."""
     written = text if isinstance(text, str) else ""
     if refusal is not None:
-        raise RefusalError(f"{backend} declined to answer: {refusal or 'no reason given'}.", output=written)
+        raise errors.RefusalError(f"{backend} declined to answer: {refusal or 'no reason given'}.", output=written)
     if truncated:
-        raise TruncatedReplyError(f"The reply of {backend} was cut off at the token limit.", output=written)
+        raise errors.TruncatedReplyError(f"The reply of {backend} was cut off at the token limit.", output=written)
     if text is not None and not isinstance(text, str):
-        raise BadResponseError(f"The reply of {backend} is not text.", output=repr(text)[:2000])
+        raise errors.BadResponseError(f"The reply of {backend} is not text.", output=repr(text)[:2000])
     if not written.strip():
-        raise BadResponseError(f"The reply of {backend} is empty.", output=written)
+        raise errors.BadResponseError(f"The reply of {backend} is empty.", output=written)
     return written
 
 

@@ -50,11 +50,7 @@ def apply_ablation(plan: PlannerOutput, without: Collection[str]) -> PlannerOutp
 
 
 def calls_per_pass(mode: RunMode, without: Collection[str]) -> dict[str, int]:
-    """How often each role's model is asked in one pass in which every step runs; roles that are not asked are left out.
-
-    >>> calls_per_pass("agents", []), calls_per_pass("direct", [])
-    ({'planner': 1, 'executor': 3, 'summarizer': 1}, {'summarizer': 1})
-    """
+    """How often each role's model is asked in one pass in which every step runs; without roles that are not asked."""
     if mode == "direct":
         return {"summarizer": 1}
     steps = 0 if "executor" in without else sum(part not in without for part in ("detection", "analysis", "tools"))

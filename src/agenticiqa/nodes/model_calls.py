@@ -288,11 +288,7 @@ _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
 
 
 def parse_json_object(text: str) -> dict[str, Any]:
-    """The JSON object in a reply, with or without a code fence or words around it.
-
-    >>> parse_json_object('Sure! ```json\\n{"a": 1}\\n```')
-    {'a': 1}
-    """
+    """The JSON object in a reply, with or without a code fence or words around it."""
     if not text.strip():
         raise BadResponseError("The reply is empty.", output=text)
     outermost_braces = text[text.find("{") : text.rfind("}") + 1]

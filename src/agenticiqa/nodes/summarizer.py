@@ -70,15 +70,7 @@ def summarizer_node(state: AgenticIQAState, config: Optional[RunnableConfig] = N
 
 
 def select_mode(plan: PlannerOutput, query: str, *, has_options: bool, strict: bool = False) -> Mode:
-    """Scoring for IQA questions that ask for a rating; everything else is a question to answer.
-
-    >>> from agenticiqa.state import PlannerOutput
-    >>> plan = PlannerOutput.model_validate(PlannerOutput.model_config["json_schema_extra"]["examples"][0])
-    >>> select_mode(plan, "Is the vehicle blurry?", has_options=False)
-    'explanation'
-    >>> select_mode(plan, "Is the vehicle blurry?", has_options=False, strict=True)
-    'scoring'
-    """
+    """Scoring for IQA questions that ask for a rating; everything else is a question to answer."""
     if plan.query_type != "IQA":
         return "explanation"
     if strict:

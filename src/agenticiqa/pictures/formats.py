@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image, TiffImagePlugin
 
+from agenticiqa._data import read_data
 from agenticiqa.errors import ImageFormatError, ImageNotFoundError
 
 if TYPE_CHECKING:
@@ -53,29 +54,9 @@ class PictureFormat:
         )
 
 
-FORMATS = (
-    PictureFormat("PNG", "PNG", (".png",)),
-    PictureFormat("JPEG", "JPEG", (".jpg", ".jpeg")),
-    PictureFormat("WEBP", "WebP", (".webp",)),
-    PictureFormat("TIFF", "TIFF", (".tif", ".tiff")),
-    PictureFormat("BMP", "BMP", (".bmp",)),
-    PictureFormat("GIF", "GIF", (".gif",)),
-    PictureFormat("PPM", "PPM", (".ppm", ".pgm", ".pbm", ".pnm")),
-    PictureFormat("JPEG2000", "JPEG 2000", (".jp2", ".j2k")),
-    # There when Pillow was built with it.
-    PictureFormat("AVIF", "AVIF", (".avif",)),
-    PictureFormat(HEIF, "HEIC", (".heic", ".heif", ".hif"), "heic", "pillow_heif"),
-    PictureFormat(
-        CAMERA_RAW,
-        "camera raw",
-        (
-            ".3fr", ".arw", ".cr2", ".cr3", ".crw", ".dng", ".erf", ".iiq", ".kdc", ".mef", ".mos", ".mrw", ".nef",
-            ".nrw", ".orf", ".pef", ".raf", ".raw", ".rw2", ".rwl", ".sr2", ".srf", ".srw", ".x3f",
-        ),
-        "raw",
-        "rawpy",
-    ),
-)  # fmt: skip
+FORMATS = tuple(
+    PictureFormat(**{**each, "endings": tuple(each["endings"])}) for each in read_data("pictures/formats.yaml")
+)
 
 
 @cache
@@ -101,17 +82,13 @@ def readable_names() -> str:
 
 
 def format_named(path: str | Path) -> PictureFormat | None:
-    """The format that a file's name promises.
+    """The format that a file's name promises, whether or not it opens here.
 
     >>> format_named("a/IMG_1.HEIC").name, format_named("notes.txt")
     ('HEIC', None)
     """
     ending = Path(path).suffix.lower()
     return next((each for each in FORMATS if ending in each.endings), None)
-
-
-def find_format(code: str) -> PictureFormat:
-    return next(each for each in FORMATS if each.code == code)
 
 
 # --- Which pictures a path, a folder or a pattern names ---
@@ -154,15 +131,6 @@ class Skipped:
 
     def as_dict(self) -> list[dict[str, Any]]:
         return [{"reason": why, "count": count, "files": self.names[why]} for why, count in self.counts.items()]
-
-
-def has_picture_name(path: str | Path) -> bool:
-    """Of a kind that opens here or would with an extra.
-
-    >>> has_picture_name("a/photo.JPG"), has_picture_name("notes.txt")
-    (True, False)
-    """
-    return format_named(path) is not None
 
 
 def is_pattern(source: str) -> bool:
@@ -304,7 +272,7 @@ class RawFile:
 
 
 def _reader(code: str, name: str) -> Any:
-    wanted = find_format(code)
+    wanted = next(each for each in FORMATS if each.code == code)
     try:
         return import_module(str(wanted.module))
     except ImportError:

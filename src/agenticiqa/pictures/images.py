@@ -27,26 +27,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageOps, TiffImagePlugin, UnidentifiedImageError
 
-from agenticiqa.errors import (
-    ImageError,
-    ImageFormatError,
-    ImageNotFoundError,
-    ImageTooLargeError,
-    RegionError,
-)
-from agenticiqa.pictures.formats import (
-    CAMERA_RAW,
-    DEVELOPED,
-    HEIF,
-    RawFile,
-    deep_heic,
-    is_camera_raw,
-    is_heic,
-    is_raw_inside_tiff,
-    open_heic,
-    readable_by_pillow,
-    readable_names,
-)
+from agenticiqa import errors
+from agenticiqa.pictures import formats
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.files import stat_or_none
 
@@ -97,9 +79,9 @@ class Box:
         try:
             x, y, width, height = (int(part) for part in text.split(","))
         except ValueError:
-            raise RegionError(f"{text!r} is not a region.") from None
+            raise errors.RegionError(f"{text!r} is not a region.") from None
         if x < 0 or y < 0 or width < 1 or height < 1:
-            raise RegionError(f"{text!r} is not a region: x and y start at 0, width and height at 1.")
+            raise errors.RegionError(f"{text!r} is not a region: x and y start at 0, width and height at 1.")
         return cls(x, y, width, height)
 
     def as_list(self) -> list[int]:
@@ -110,7 +92,7 @@ class Box:
         width, height = size
         if self.x + self.width > width or self.y + self.height > height:
             which = f"{name!r} ({self.as_list()})" if name else self.as_list()
-            raise RegionError(f"The region {which} leaves the picture, which is {width}×{height} pixels.")
+            raise errors.RegionError(f"The region {which} leaves the picture, which is {width}×{height} pixels.")
 
 
 @dataclass(frozen=True)
@@ -212,7 +194,7 @@ def check_allowed(path: str | Path, roots: Sequence[Path]) -> None:
     """Refuse a path outside the allowed folders; links are followed first, so that none leads out."""
     resolved = Path(path).resolve()
     if not any(resolved.is_relative_to(root.resolve()) for root in roots):
-        raise ImageNotFoundError(
+        raise errors.ImageNotFoundError(
             f"{str(path)!r} is not inside an allowed folder.",
             hint="allowed_roots in pipeline.yaml names them.",
             client_hint="",
@@ -229,11 +211,11 @@ def read_picture_file(path: str | Path, limits: ImageLimits) -> bytes:
     # One look at the file, and no path objects: in a batch of small pictures opening them is most of the work.
     found = stat_or_none(path)
     if found is None:
-        raise ImageNotFoundError(f"There is no file {str(path)!r}.")
+        raise errors.ImageNotFoundError(f"There is no file {str(path)!r}.")
     if not stat.S_ISREG(found.st_mode):
-        raise ImageNotFoundError(f"{str(path)!r} is not a file.", hint="Give the path of one picture.")
+        raise errors.ImageNotFoundError(f"{str(path)!r} is not a file.", hint="Give the path of one picture.")
     if found.st_size > limits.max_bytes:
-        raise ImageTooLargeError(
+        raise errors.ImageTooLargeError(
             f"{str(path)!r} has {found.st_size:,} bytes, more than the limit of {limits.max_bytes:,}.",
             hint="Scale it down or raise images.max_bytes in pipeline.yaml.",
         )
@@ -241,7 +223,7 @@ def read_picture_file(path: str | Path, limits: ImageLimits) -> bytes:
         with open(path, "rb", buffering=0) as file:
             return file.read()
     except OSError as error:
-        raise ImageError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+        raise errors.ImageError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
 
 
 def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | None = None) -> LoadedImage:
@@ -249,10 +231,10 @@ def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | 
     name = repr(path) if path else "The picture"
     limits = limits or ImageLimits()
     with opened_picture(data, name, limits, path) as opened:
-        if isinstance(opened, RawFile):
+        if isinstance(opened, formats.RawFile):
             samples = opened.developed()
             shown = Image.fromarray((samples >> 8).astype(np.uint8))
-            return LoadedImage(data, shown, CAMERA_RAW, path, notes=(DEVELOPED,), precise=samples)
+            return LoadedImage(data, shown, formats.CAMERA_RAW, path, notes=(formats.DEVELOPED,), precise=samples)
         _within(limits, opened.load)
         return _normalised(opened, data, path)
 
@@ -268,10 +250,12 @@ def peek_size(path: str | Path, limits: ImageLimits | None = None) -> tuple[int,
 
 
 @contextmanager
-def opened_picture(data: bytes, name: str, limits: ImageLimits, path: str | None) -> Iterator[Image.Image | RawFile]:
+def opened_picture(
+    data: bytes, name: str, limits: ImageLimits, path: str | None
+) -> Iterator[Image.Image | formats.RawFile]:
     """The picture with its header read and checked; whatever its decoder raises inside becomes an ImageError."""
     if not data:
-        raise ImageFormatError(f"{name} is empty.", hint=_what_opens())
+        raise errors.ImageFormatError(f"{name} is empty.", hint=_what_opens())
     try:
         with warnings.catch_warnings():
             # Our own pixel limit is the one that counts; Pillow's advice about the same thing would be noise.
@@ -280,36 +264,40 @@ def opened_picture(data: bytes, name: str, limits: ImageLimits, path: str | None
                 width, height = opened.size
                 if width * height > limits.max_pixels:
                     counted = f"{width}×{height} = {width * height:,} pixels"
-                    raise ImageTooLargeError(f"{name} has {counted}, more than the limit of {limits.max_pixels:,}.")
+                    raise errors.ImageTooLargeError(
+                        f"{name} has {counted}, more than the limit of {limits.max_pixels:,}."
+                    )
                 yield opened
-    except ImageError:
+    except errors.ImageError:
         raise
     except Image.DecompressionBombError as error:
-        raise ImageTooLargeError(f"{name} has parts of more pixels than the limit of {limits.max_pixels:,}.") from error
+        raise errors.ImageTooLargeError(
+            f"{name} has parts of more pixels than the limit of {limits.max_pixels:,}."
+        ) from error
     except UnidentifiedImageError as error:
-        raise ImageFormatError(f"{name} is not a picture this program can read.", hint=_what_opens()) from error
+        raise errors.ImageFormatError(f"{name} is not a picture this program can read.", hint=_what_opens()) from error
     except MemoryError as error:
-        raise ImageTooLargeError(f"{name} does not fit into memory.") from error
+        raise errors.ImageTooLargeError(f"{name} does not fit into memory.") from error
     except (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError, OverflowError) as error:
         # Pillow's decoders report damage with many exception types; all of them mean the same to the user.
-        raise ImageFormatError(f"{name} is damaged or cut off ({error}).", hint=_what_opens()) from error
+        raise errors.ImageFormatError(f"{name} is damaged or cut off ({error}).", hint=_what_opens()) from error
 
 
-def _open(data: bytes, name: str, path: str | None, limits: ImageLimits) -> Image.Image | RawFile:
-    if is_camera_raw(data, path):
-        return RawFile(data, name)
-    if is_heic(data):
-        return open_heic(data, name)
+def _open(data: bytes, name: str, path: str | None, limits: ImageLimits) -> Image.Image | formats.RawFile:
+    if formats.is_camera_raw(data, path):
+        return formats.RawFile(data, name)
+    if formats.is_heic(data):
+        return formats.open_heic(data, name)
     opened = _open_with_pillow(data, limits)
-    if is_raw_inside_tiff(opened):
-        return RawFile(data, name)
+    if formats.is_raw_inside_tiff(opened):
+        return formats.RawFile(data, name)
     return opened
 
 
 def _open_with_pillow(data: bytes, limits: ImageLimits) -> Image.Image:
     """What ``Image.open`` does, without the limit that is Pillow's own: ours is checked next, on the same header."""
     start = data[:16]
-    for code in readable_by_pillow():
+    for code in formats.readable_by_pillow():
         make, accepts = Image.OPEN[code]
         answer = accepts is None or accepts(start)
         # Text is a reason to refuse.
@@ -341,7 +329,7 @@ def _within(limits: ImageLimits, read: Callable[[], T]) -> T:
 
 
 def _what_opens() -> str:
-    return f"Give a complete {readable_names()} file."
+    return f"Give a complete {formats.readable_names()} file."
 
 
 def _normalised(opened: Image.Image, data: bytes, path: str | None) -> LoadedImage:
@@ -353,14 +341,14 @@ def _normalised(opened: Image.Image, data: bytes, path: str | None) -> LoadedIma
     rotated = orientation not in (0, 1)
     frame: Image.Image = ImageOps.exif_transpose(opened) if rotated else opened
     precise = _sixteen_bit(frame) if not _is_deep_colour(opened, data) else _deep_colour(data, frame, orientation)
-    if opened.format == HEIF:
-        precise = deep_heic(data, path or "The picture")
+    if opened.format == formats.HEIF:
+        precise = formats.deep_heic(data, path or "The picture")
     if precise is not None:
         notes.append("16-bit: models are sent an 8-bit version, tools measure the full precision")
         if precise.ndim == 2:
             frame = Image.fromarray((precise >> 8).astype(np.uint8))
     elif frame.mode in ("F", "I"):
-        raise ImageFormatError(
+        raise errors.ImageFormatError(
             f"{path or 'The picture'} stores {frame.mode!r} samples, whose range is not defined.",
             hint="Save it as an 8- or 16-bit PNG or TIFF.",
         )

@@ -67,13 +67,7 @@ PictureInput = Union[
 
 
 def given_picture(value: object) -> GivenPicture:
-    """The picture that was meant. Nothing is decoded yet; what cannot be a picture at all is a TypeError.
-
-    >>> given_picture("photo.jpg").name
-    'photo.jpg'
-    >>> given_picture(np.zeros((4, 4), np.uint8)).in_memory
-    True
-    """
+    """The picture that was meant. Nothing is decoded yet; what cannot be a picture at all is a TypeError."""
     for kinds, made in _MAKERS:
         if isinstance(value, kinds):
             return made(value)

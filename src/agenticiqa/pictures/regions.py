@@ -20,11 +20,7 @@ _ARTICLE = re.compile(r"^(?:the|a|an|this|that)\s+", re.IGNORECASE)
 
 
 def parse_region(text: str) -> tuple[str, Box]:
-    """``NAME=x,y,width,height`` from the command line.
-
-    >>> parse_region("vehicle=10,20,300,200")
-    ('vehicle', Box(x=10, y=20, width=300, height=200))
-    """
+    """``NAME=x,y,width,height`` from the command line."""
     name, separator, numbers = text.partition("=")
     if not separator or not name.strip():
         raise RegionError(f"{text!r} names no region.")
@@ -38,11 +34,7 @@ def check_regions(regions: Mapping[str, Sequence[int]], image: LoadedImage) -> N
 
 
 def find_region(name: str, regions: Mapping[str, Sequence[int]] | None) -> Box | None:
-    """The box of a named object, or None where its place is not known.
-
-    >>> find_region("the Vehicle", {"vehicle": [0, 0, 8, 8]})
-    Box(x=0, y=0, width=8, height=8)
-    """
+    """The box of a named object, or None where its place is not known."""
     wanted = without_article(name)
     boxes = {without_article(known): Box(*numbers) for known, numbers in (regions or {}).items()}
     if wanted in boxes:

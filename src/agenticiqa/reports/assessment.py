@@ -14,21 +14,7 @@ import numpy.typing as npt
 from agenticiqa.errors import BackendUnavailableError, ImageError
 from agenticiqa.nodes.results import Assessment
 from agenticiqa.pictures.regions import overlay
-from agenticiqa.reports.look import (
-    NO_PICTURES,
-    NOTEBOOK_SIDE,
-    SHOWN_SIDE,
-    Box,
-    figure,
-    in_notebook,
-    models_of,
-    page,
-    quiet,
-    shown_name,
-    table,
-    thumbnail,
-    without_folders,
-)
+from agenticiqa.reports import look
 from agenticiqa.reports.scale import fusion_chart, score_scale
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.files import write_atomic
@@ -45,18 +31,18 @@ class ReportItem:
     result: Assessment
     quality_map: Floats | None = None
     limits: ImageLimits = field(default_factory=ImageLimits)
-    side: int = SHOWN_SIDE
+    side: int = look.SHOWN_SIDE
     """The longer side of its pictures, as shown."""
 
 
 def render_report(items: Iterable[ReportItem], title: str = "AgenticIQA report") -> str:
     shown = list(items)
-    models = [model for item in shown for model in models_of(item.result.metadata)]
-    return page(title, "\n".join(picture_article(item) for item in shown), models)
+    models = [model for item in shown for model in look.models_of(item.result.metadata)]
+    return look.page(title, "\n".join(picture_article(item) for item in shown), models)
 
 
 def notebook_view(result: Assessment, limits: ImageLimits) -> str:
-    return in_notebook(picture_article(replace(report_item(result, limits), side=NOTEBOOK_SIDE)))
+    return look.in_notebook(picture_article(replace(report_item(result, limits), side=look.NOTEBOOK_SIDE)))
 
 
 def report_item(result: Assessment, limits: ImageLimits) -> ReportItem:
@@ -77,15 +63,15 @@ def picture_article(item: ReportItem) -> str:
     """One result: pictures, answer, chart, evidence."""
     result = item.result
     notes = [str(note) for note in result.metadata.get("image_notes") or []]
-    about = "; ".join([shown_name(result.image_path), *notes])
-    before = "".join(quiet(f"{turn['query']} {turn['answer']}") for turn in result.earlier)
-    parts = [f'<div class="head">{before}<h2>{escape(result.query)}</h2>{quiet(about)}{_pictures(item)}</div>']
+    about = "; ".join([look.shown_name(result.image_path), *notes])
+    before = "".join(look.quiet(f"{turn['query']} {turn['answer']}") for turn in result.earlier)
+    parts = [f'<div class="head">{before}<h2>{escape(result.query)}</h2>{look.quiet(about)}{_pictures(item)}</div>']
     if result.status == "error" or result.summarizer_result is None:
-        text = without_folders(result.error or "", result.image_path, result.reference_path)
+        text = look.without_folders(result.error or "", result.image_path, result.reference_path)
         parts.append(f"<p><strong>No answer.</strong> {escape(text)}</p>")
     else:
         used = result.summarizer_result.used_evidence or {}
-        text = without_folders(result.reasoning, result.image_path, result.reference_path)
+        text = look.without_folders(result.reasoning, result.image_path, result.reference_path)
         parts += [_answer(result), f"<p>{escape(text)}</p>"]
         if result.score is not None:
             scale = score_scale(result.score, result.score_interval)
@@ -102,23 +88,23 @@ def _pictures(item: ReportItem) -> str:
     result, figures = item.result, []
     with suppress(ImageError):
         picture = result.open_picture(result.image_path, item.limits)
-        shown, regions, size = thumbnail(picture, item.side), regions_of(result), picture.size
-        figures.append(figure(shown, "picture", regions, size))
+        shown, regions, size = look.thumbnail(picture, item.side), regions_of(result), picture.size
+        figures.append(look.figure(shown, "picture", regions, size))
         if item.quality_map is not None:
             coloured = overlay(shown, item.quality_map)
-            figures.append(figure(coloured, "where quality is lost (red) and kept (blue)", regions, size))
+            figures.append(look.figure(coloured, "where quality is lost (red) and kept (blue)", regions, size))
     if result.reference_path:
         with suppress(ImageError):
             reference = result.open_picture(result.reference_path, item.limits)
-            figures.append(figure(thumbnail(reference, item.side), "reference"))
-    return f'<div class="pictures">{"".join(figures)}</div>' if figures else quiet(NO_PICTURES)
+            figures.append(look.figure(look.thumbnail(reference, item.side), "reference"))
+    return f'<div class="pictures">{"".join(figures)}</div>' if figures else look.quiet(look.NO_PICTURES)
 
 
-def regions_of(result: Assessment) -> dict[str, Box]:
+def regions_of(result: Assessment) -> dict[str, look.Box]:
     """The parts that were given, and those that tools measured, by name."""
     logs = result.executor_evidence.tool_logs if result.executor_evidence else []
-    measured: dict[str, Box] = {log.object: log.region for log in logs if log.region}
-    given: Mapping[str, Box] = result.metadata.get("regions") or {}
+    measured: dict[str, look.Box] = {log.object: log.region for log in logs if log.region}
+    given: Mapping[str, look.Box] = result.metadata.get("regions") or {}
     return {**measured, **given}
 
 
@@ -146,8 +132,8 @@ def _evidence(evidence: ExecutorOutput) -> str:
         raw = "" if log.raw_score is None else f"{log.raw_score:.4g}"
         points = "" if log.calibrated_score is None else f"{log.calibrated_score:.2f}"
         tools.append((part_in_words(log.object), log.tool, raw, points, log.error or log.note or ""))
-    described = table(("Part", "Damage", "Severity", "What was found"), found)
-    return described + table(("Part", "Tool", "Raw", "1..5", ""), tools)
+    described = look.table(("Part", "Damage", "Severity", "What was found"), found)
+    return described + look.table(("Part", "Tool", "Raw", "1..5", ""), tools)
 
 
 def _foot(result: Assessment) -> str:
@@ -157,10 +143,10 @@ def _foot(result: Assessment) -> str:
     parts = [
         result.status,
         f"{size[0]}×{size[1]} pixels" if size else "",
-        ", ".join(models_of(meta)),
+        ", ".join(look.models_of(meta)),
         f"{meta.get('calls', 0)} calls",
         f"{(meta.get('timings') or {}).get('total') or 0:.1f} s",
         f"answered by version {version}" if version else "",
         f"run {meta['run_id']}" if meta.get("run_id") else "",
     ]
-    return quiet(" · ".join(part for part in parts if part))
+    return look.quiet(" · ".join(part for part in parts if part))

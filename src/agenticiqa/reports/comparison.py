@@ -18,21 +18,8 @@ import numpy.typing as npt
 from agenticiqa.errors import BackendUnavailableError, ImageError
 from agenticiqa.nodes.results import Comparison, Place, Side, Winner
 from agenticiqa.pictures.images import LoadedImage, load_image
+from agenticiqa.reports import look
 from agenticiqa.reports.assessment import picture_article, regions_of, report_item
-from agenticiqa.reports.look import (
-    NO_PICTURES,
-    NOTEBOOK_SIDE,
-    SHOWN_SIDE,
-    figure,
-    in_notebook,
-    models_of,
-    page,
-    quiet,
-    shown_name,
-    table,
-    thumbnail,
-    without_folders,
-)
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.files import write_atomic
 from agenticiqa.tools.metrics import METRICS, MetricInputError, Views
@@ -156,22 +143,24 @@ def render_page(found: Comparison, limits: ImageLimits) -> str:
     """The verdict first, then both pictures with their own reports."""
     sides = [result for result in (found.a, found.b) if result is not None]
     articles = [_verdict(found, limits), *(picture_article(report_item(result, limits)) for result in sides)]
-    models = [model for result in sides for model in models_of(result.metadata)]
-    return page(f"{shown_name(found.image_a)} or {shown_name(found.image_b)}?", "".join(articles), models)
+    models = [model for result in sides for model in look.models_of(result.metadata)]
+    return look.page(
+        f"{look.shown_name(found.image_a)} or {look.shown_name(found.image_b)}?", "".join(articles), models
+    )
 
 
 def notebook_view(found: Comparison, limits: ImageLimits) -> str:
     """The verdict inside a notebook's page; each side's own view is ``found.a`` or ``found.b``."""
-    return in_notebook(_verdict(found, limits, NOTEBOOK_SIDE))
+    return look.in_notebook(_verdict(found, limits, look.NOTEBOOK_SIDE))
 
 
-def _verdict(found: Comparison, limits: ImageLimits, side: int = SHOWN_SIDE) -> str:
-    names = f"A: {shown_name(found.image_a)}; B: {shown_name(found.image_b)}"
+def _verdict(found: Comparison, limits: ImageLimits, side: int = look.SHOWN_SIDE) -> str:
+    names = f"A: {look.shown_name(found.image_a)}; B: {look.shown_name(found.image_b)}"
     text = found.error or "" if found.status == "error" else found.verdict
-    text = escape(without_folders(text, found.image_a, found.image_b, found.reference_path))
+    text = escape(look.without_folders(text, found.image_a, found.image_b, found.reference_path))
     if found.status == "error":
-        return f"<article><h2>No verdict</h2>{quiet(names)}<p>{text}</p></article>"
-    head = f"<h2>{text}</h2>{quiet(names)}{_figures(found, limits, side)}{_chance(found)}"
+        return f"<article><h2>No verdict</h2>{look.quiet(names)}<p>{text}</p></article>"
+    head = f"<h2>{text}</h2>{look.quiet(names)}{_figures(found, limits, side)}{_chance(found)}"
     reasons = "".join(f"<li>{escape(line)}</li>" for line in [*found.reasons, *found.notes])
     rows = [
         (
@@ -182,7 +171,7 @@ def _verdict(found: Comparison, limits: ImageLimits, side: int = SHOWN_SIDE) -> 
         )
         for row in found.tools
     ]
-    tools = table(("Tool", "A: raw (1..5)", "B: raw (1..5)", "Better"), rows)
+    tools = look.table(("Tool", "A: raw (1..5)", "B: raw (1..5)", "Better"), rows)
     return f'<article><div class="head">{head}</div>{f"<ul>{reasons}</ul>" if reasons else ""}{tools}</article>'
 
 
@@ -215,7 +204,7 @@ def _figures(found: Comparison, limits: ImageLimits, longest: int) -> str:
     try:
         pictures = _pictures(found, limits)
     except ImageError:
-        return quiet(NO_PICTURES)
+        return look.quiet(look.NO_PICTURES)
     shown = []
     for side, picture, result, score in (
         ("A", pictures.a, found.a, found.score_a),
@@ -223,8 +212,10 @@ def _figures(found: Comparison, limits: ImageLimits, longest: int) -> str:
     ):
         caption = side if score is None else f"{side}: {score:.2f} of 5"
         regions = regions_of(result) if result else None
-        shown.append(figure(thumbnail(picture, longest), caption, regions, picture.size))
+        shown.append(look.figure(look.thumbnail(picture, longest), caption, regions, picture.size))
     difference = difference_of(pictures)
     if difference is not None:
-        shown.append(figure(difference.picture(thumbnail(pictures.a, longest)), f"{MAP_CAPTION} ({difference.shows})"))
+        shown.append(
+            look.figure(difference.picture(look.thumbnail(pictures.a, longest)), f"{MAP_CAPTION} ({difference.shows})")
+        )
     return f'<div class="pictures">{"".join(shown)}</div>'

@@ -8,20 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from agenticiqa.research import statistics
 from agenticiqa.research.results import EvaluationError, Result, ResultFile
-from agenticiqa.research.statistics import (
-    DEFAULT_RESAMPLES,
-    FEWEST_SAMPLES,
-    IntervalEstimate,
-    Statistic,
-    bootstrap,
-    fit_logistic,
-    kendall,
-    mcnemar,
-    pearson,
-    root_mean_square,
-    spearman,
-)
 
 Floats = npt.NDArray[np.float64]
 # Of four samples, scores drawn at random have a rank correlation of +1 or -1 once in twelve times: no order of so few
@@ -33,7 +21,7 @@ FEWEST_FOR_CORRELATION = 5
 class FigureSettings:
     """How figures are computed."""
 
-    resamples: int = DEFAULT_RESAMPLES
+    resamples: int = statistics.DEFAULT_RESAMPLES
     cluster: str | None = None
     """A column whose values are drawn as wholes for intervals, such as ``reference_path``."""
 
@@ -47,11 +35,11 @@ class Agreement:
 
     asked: int
     used: int
-    srcc: IntervalEstimate
-    plcc: IntervalEstimate
-    krcc: IntervalEstimate
-    plcc_fitted: IntervalEstimate
-    rmse_fitted: IntervalEstimate
+    srcc: statistics.IntervalEstimate
+    plcc: statistics.IntervalEstimate
+    krcc: statistics.IntervalEstimate
+    plcc_fitted: statistics.IntervalEstimate
+    rmse_fitted: statistics.IntervalEstimate
     fit: tuple[float, ...] | None
     note: str | None = None
 
@@ -93,16 +81,18 @@ def agreement(results: Iterable[Result], settings: FigureSettings = DEFAULTS) ->
     compared = pairs(results, settings)
     predicted, opinions = compared.predicted, compared.opinions
     missing = why_no_correlation(predicted, opinions)
-    fit = fit_logistic(predicted, opinions)
+    fit = statistics.fit_logistic(predicted, opinions)
     mapped = fit(predicted) if fit else None
 
-    def estimate(statistic: Statistic, values: Floats | None) -> IntervalEstimate:
+    def estimate(statistic: statistics.Statistic, values: Floats | None) -> statistics.IntervalEstimate:
         if missing or values is None:
-            return IntervalEstimate(None)
-        return bootstrap(statistic, values, opinions, resamples=settings.resamples, clusters=compared.clusters)
+            return statistics.IntervalEstimate(None)
+        return statistics.bootstrap(
+            statistic, values, opinions, resamples=settings.resamples, clusters=compared.clusters
+        )
 
-    srcc = estimate(spearman, predicted)
-    notes = [] if fit else [f"no curve is fitted to fewer than {FEWEST_SAMPLES} samples"]
+    srcc = estimate(statistics.spearman, predicted)
+    notes = [] if fit else [f"no curve is fitted to fewer than {statistics.FEWEST_SAMPLES} samples"]
     highest = srcc.value if srcc.high is None else srcc.high
     if highest is not None and highest < 0:
         notes.append("scores fall where opinions rise: a lower value must be the better one in one of the two")
@@ -110,10 +100,10 @@ def agreement(results: Iterable[Result], settings: FigureSettings = DEFAULTS) ->
         asked=compared.asked,
         used=int(predicted.size),
         srcc=srcc,
-        plcc=estimate(pearson, predicted),
-        krcc=estimate(kendall, predicted),
-        plcc_fitted=estimate(pearson, mapped),
-        rmse_fitted=estimate(root_mean_square, mapped),
+        plcc=estimate(statistics.pearson, predicted),
+        krcc=estimate(statistics.kendall, predicted),
+        plcc_fitted=estimate(statistics.pearson, mapped),
+        rmse_fitted=estimate(statistics.root_mean_square, mapped),
         fit=fit.coefficients if fit else None,
         note=missing or "; ".join(notes) or None,
     )
@@ -163,8 +153,8 @@ class ScoreComparison:
     used: int
     srcc: tuple[float | None, float | None]
     plcc: tuple[float | None, float | None]
-    srcc_difference: IntervalEstimate
-    plcc_difference: IntervalEstimate
+    srcc_difference: statistics.IntervalEstimate
+    plcc_difference: statistics.IntervalEstimate
     note: str | None = None
 
 
@@ -225,25 +215,25 @@ def _compare_scores(
     clusters = cluster_names(usable, settings.cluster)
     missing = [why_no_correlation(scores, opinions) for scores in (first, second)]
 
-    def both(statistic: Statistic) -> tuple[float | None, float | None]:
+    def both(statistic: statistics.Statistic) -> tuple[float | None, float | None]:
         values = [
-            None if reason else bootstrap(statistic, scores, opinions, resamples=0).value
+            None if reason else statistics.bootstrap(statistic, scores, opinions, resamples=0).value
             for scores, reason in zip((first, second), missing, strict=True)
         ]
         return values[0], values[1]
 
-    def difference(statistic: Statistic) -> IntervalEstimate:
+    def difference(statistic: statistics.Statistic) -> statistics.IntervalEstimate:
         if any(missing):
-            return IntervalEstimate(None)
-        return bootstrap(statistic, first, second, opinions, resamples=settings.resamples, clusters=clusters)
+            return statistics.IntervalEstimate(None)
+        return statistics.bootstrap(statistic, first, second, opinions, resamples=settings.resamples, clusters=clusters)
 
     sides = zip(("first", "second"), missing, strict=True)
     return ScoreComparison(
         dataset=dataset,
         common=len(results),
         used=len(usable),
-        srcc=both(spearman),
-        plcc=both(pearson),
+        srcc=both(statistics.spearman),
+        plcc=both(statistics.pearson),
         srcc_difference=difference(difference_of_ranks),
         plcc_difference=difference(_difference),
         note=missing[0]
@@ -253,12 +243,12 @@ def _compare_scores(
 
 
 def _difference(first: Floats, second: Floats, opinions: Floats, axis: int = -1) -> Floats:
-    return np.asarray(pearson(first, opinions, axis) - pearson(second, opinions, axis))
+    return np.asarray(statistics.pearson(first, opinions, axis) - statistics.pearson(second, opinions, axis))
 
 
 def difference_of_ranks(first: Floats, second: Floats, opinions: Floats, axis: int = -1) -> Floats:
     """How much better the first method's rank correlation with the opinions is than the second's."""
-    return np.asarray(spearman(first, opinions, axis) - spearman(second, opinions, axis))
+    return np.asarray(statistics.spearman(first, opinions, axis) - statistics.spearman(second, opinions, axis))
 
 
 def _compare_choices(results: Sequence[Result], others: Mapping[str, Result]) -> ChoiceComparison | None:
@@ -272,5 +262,5 @@ def _compare_choices(results: Sequence[Result], others: Mapping[str, Result]) ->
         only_first=only_first,
         only_second=only_second,
         neither=right.count((False, False)),
-        p=mcnemar(only_first, only_second),
+        p=statistics.mcnemar(only_first, only_second),
     )

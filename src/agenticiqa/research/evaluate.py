@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, get_args
+from typing import Any, Generic, TypeVar, get_args
 
 from agenticiqa.research.agreement import (
     DEFAULTS,
@@ -16,9 +16,10 @@ from agenticiqa.research.agreement import (
     compare,
     grouped,
 )
-from agenticiqa.research.results import EvaluationError, ResultFile, Status, refuse_unknown_score
+from agenticiqa.research.results import EvaluationError, Result, ResultFile, Status, refuse_unknown_score
 from agenticiqa.research.statistics import Accuracy, accuracy
 
+Figures = TypeVar("Figures", Agreement, Accuracy)
 SCORE_GROUPS = ("distortion",)
 CHOICE_GROUPS = ("task", "question_type", "concern")
 # The intervals of many small groups cost more time than they tell.
@@ -46,21 +47,12 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class ScoreReport:
-    """Agreement with the opinions of one dataset, over all samples and by the values of columns."""
+class DatasetReport(Generic[Figures]):
+    """Agreement with opinions, or right answers, of one dataset: over all samples and by the values of columns."""
 
     dataset: str | None
-    figures: Agreement
-    groups: dict[str, dict[str, Agreement]]
-
-
-@dataclass(frozen=True)
-class ChoiceReport:
-    """Right answers to the questions of one dataset, over all and by the values of columns."""
-
-    dataset: str | None
-    figures: Accuracy
-    groups: dict[str, dict[str, Accuracy]]
+    figures: Figures
+    groups: dict[str, dict[str, Figures]]
 
 
 @dataclass(frozen=True)
@@ -72,8 +64,8 @@ class Evaluation:
     truth: str
     settings: FigureSettings
     counts: Counts
-    scores: list[ScoreReport]
-    choices: list[ChoiceReport]
+    scores: list[DatasetReport[Agreement]]
+    choices: list[DatasetReport[Accuracy]]
     comparison: PairedComparison | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -89,7 +81,7 @@ class Evaluation:
         }
 
 
-def _report_dict(report: ScoreReport | ChoiceReport) -> dict[str, Any]:
+def _report_dict(report: DatasetReport[Any]) -> dict[str, Any]:
     by = {column: {name: asdict(each) for name, each in groups.items()} for column, groups in report.groups.items()}
     return {"dataset": report.dataset, **asdict(report.figures), "by": by}
 
@@ -129,28 +121,28 @@ def evaluate(
         settings=settings,
         counts=Counts.of(file),
         scores=[
-            ScoreReport(
-                dataset=name,
-                figures=agreement(results, settings),
-                groups={
-                    column: {group: agreement(part, coarse) for group, part in groups.items()}
-                    for column in by or SCORE_GROUPS
-                    if len(groups := grouped(results, column)) > 1
-                },
+            DatasetReport(
+                name,
+                agreement(results, settings),
+                _by_column(results, by or SCORE_GROUPS, lambda part: agreement(part, coarse), least=2),
             )
             for name, results in by_dataset([result for result in judged if result.is_scored])
         ],
         choices=[
-            ChoiceReport(
-                dataset=name,
-                figures=accuracy(results),
-                groups={
-                    column: {group: accuracy(part) for group, part in groups.items()}
-                    for column in by or CHOICE_GROUPS
-                    if (groups := grouped(results, column))
-                },
-            )
+            DatasetReport(name, accuracy(results), _by_column(results, by or CHOICE_GROUPS, accuracy, least=1))
             for name, results in by_dataset([result for result in judged if result.is_choice])
         ],
         comparison=compare(file, other, settings) if other else None,
     )
+
+
+def _by_column(
+    results: Sequence[Result], columns: Sequence[str], measure: Callable[[list[Result]], Figures], *, least: int
+) -> dict[str, dict[str, Figures]]:
+    """The figures of each group, for the columns that divide the results into at least so many."""
+    groups = {column: grouped(results, column) for column in columns}
+    return {
+        column: {name: measure(part) for name, part in parts.items()}
+        for column, parts in groups.items()
+        if len(parts) >= least
+    }

@@ -7,17 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from xml.etree import ElementTree
 
-from agenticiqa.research.results import (
-    FUSED,
-    RAW_PREFIX,
-    TOOL_PREFIX,
-    EvaluationError,
-    Result,
-    ResultFile,
-    lower_reading,
-    refuse_unknown_score,
-    tool_entries,
-)
+from agenticiqa.research import results
 from agenticiqa.runtime.logs import printable
 from agenticiqa.vocabulary import same_name
 
@@ -31,7 +21,7 @@ class Rules:
     """What is demanded. ``baseline`` holds the scores of an earlier run."""
 
     min_score: float | None = None
-    baseline: ResultFile | None = None
+    baseline: results.ResultFile | None = None
     tolerance: float = DEFAULT_TOLERANCE
     allowed_failures: int = 0
     """Samples that may fail or have no score without closing the gate."""
@@ -70,7 +60,7 @@ class GateVerdict:
         }
 
 
-def judge(file: ResultFile, rules: Rules) -> GateVerdict:
+def judge(file: results.ResultFile, rules: Rules) -> GateVerdict:
     """Hold every sample of a result file against the rules.
 
     Raises EvaluationError where there is nothing to judge by: no such score, a raw value that falls with quality, a
@@ -78,14 +68,14 @@ def judge(file: ResultFile, rules: Rules) -> GateVerdict:
     """
     file = _with_lower_readings(file)
     _refuse_scores_that_fall_with_quality(file)
-    refuse_unknown_score(file, file.results)
-    before: dict[str, Result] = {}
+    results.refuse_unknown_score(file, file.results)
+    before: dict[str, results.Result] = {}
     if rules.baseline:
         baseline = _with_lower_readings(rules.baseline)
-        refuse_unknown_score(baseline, baseline.results)
+        results.refuse_unknown_score(baseline, baseline.results)
         if all(result.score is None for result in baseline.results):
             # Held against nothing, every picture would pass.
-            raise EvaluationError(
+            raise results.EvaluationError(
                 f"No sample of {baseline.path} has a score: there is nothing to compare with.",
                 hint="Give the results of a run that worked as --max-regression.",
             )
@@ -120,27 +110,27 @@ def judge(file: ResultFile, rules: Rules) -> GateVerdict:
     )
 
 
-def _with_lower_readings(file: ResultFile) -> ResultFile:
+def _with_lower_readings(file: results.ResultFile) -> results.ResultFile:
     """Where tools and model contradict each other, a fused score between the two vouches for nothing."""
-    if file.score != FUSED:
+    if file.score != results.FUSED:
         return file
     lowered = [
-        result if result.score is None else replace(result, score=lower_reading(result.line) or result.score)
+        result if result.score is None else replace(result, score=results.lower_reading(result.line) or result.score)
         for result in file.results
     ]
     return replace(file, results=lowered)
 
 
-def _refuse_scores_that_fall_with_quality(file: ResultFile) -> None:
+def _refuse_scores_that_fall_with_quality(file: results.ResultFile) -> None:
     """Of many raw values less is better: a gate that demands more of them would let damage through."""
-    if not file.score.startswith(RAW_PREFIX):
+    if not file.score.startswith(results.RAW_PREFIX):
         return
-    tool = file.score.removeprefix(RAW_PREFIX)
-    for entry in (entry for result in file.results for entry in tool_entries(result.line)):
+    tool = file.score.removeprefix(results.RAW_PREFIX)
+    for entry in (entry for result in file.results for entry in results.tool_entries(result.line)):
         if same_name(str(entry.get("tool")), tool) and entry.get("higher_is_better") is not True:
-            raise EvaluationError(
+            raise results.EvaluationError(
                 f"Of {tool}'s raw value, higher is not better: a gate on it would pass bad pictures.",
-                hint=f"--score {TOOL_PREFIX}{tool} is its score from 1 to 5, higher for better.",
+                hint=f"--score {results.TOOL_PREFIX}{tool} is its score from 1 to 5, higher for better.",
             )
 
 
@@ -152,7 +142,7 @@ def _too_low(sample_id: str, score: float, before: float | None, rules: Rules) -
         yield GateProblem(sample_id, "regression", f"{score:.2f} was {before:.2f}: {fall}.")
 
 
-def _notes(file: ResultFile, before: Mapping[str, Result]) -> Iterator[str]:
+def _notes(file: results.ResultFile, before: Mapping[str, results.Result]) -> Iterator[str]:
     new = sum(result.sample_id not in before for result in file.results)
     if new:
         yield f"{new} samples are new; nothing is known of them from before."

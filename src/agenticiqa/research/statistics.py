@@ -131,14 +131,7 @@ def _finite(value: float) -> float | None:
 
 
 def proportion(right: int, total: int) -> IntervalEstimate:
-    """A share with its Wilson interval.
-
-    >>> share = proportion(8, 10)
-    >>> share.value, round(share.low, 3), round(share.high, 3)
-    (0.8, 0.49, 0.943)
-    >>> proportion(0, 0)
-    IntervalEstimate(value=None, low=None, high=None)
-    """
+    """A share with its Wilson interval."""
     if total == 0:
         return IntervalEstimate(None)
     interval = stats.binomtest(right, total).proportion_ci(CONFIDENCE, method="wilson")
@@ -146,11 +139,7 @@ def proportion(right: int, total: int) -> IntervalEstimate:
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """Exact two-sided p-value that two answerers are equally often right, from the samples where they differ.
-
-    >>> mcnemar(1, 9), mcnemar(0, 0)
-    (0.021484375, 1.0)
-    """
+    """Exact two-sided p-value that two answerers are equally often right, from the samples where they differ."""
     differing = only_first + only_second
     return float(stats.binomtest(only_first, differing, 0.5).pvalue) if differing else 1.0
 
@@ -179,13 +168,7 @@ class LogisticFit:
 
 
 def fit_logistic(predictions: npt.ArrayLike, opinions: npt.ArrayLike) -> LogisticFit | None:
-    """The least-squares curve over several starts; None where the data cannot carry one.
-
-    >>> x = np.linspace(1, 5, 40)
-    >>> curve = fit_logistic(x, five_parameter_logistic(x, 60, 2.5, 3.1, 4, 40))
-    >>> [round(value, 3) for value in curve.coefficients]
-    [60.0, 2.5, 3.1, 4.0, 40.0]
-    """
+    """The least-squares curve over several starts; None where the data cannot carry one."""
     x, y = np.asarray(predictions, np.float64), np.asarray(opinions, np.float64)
     if x.size < FEWEST_SAMPLES or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from agenticiqa.research.agreement import FEWEST_FOR_CORRELATION, Agreement, PairedComparison
-from agenticiqa.research.evaluate import ChoiceReport, Counts, Evaluation
+from agenticiqa.research.evaluate import Counts, DatasetReport, Evaluation
 from agenticiqa.research.statistics import Accuracy, IntervalEstimate
 from agenticiqa.runtime.logs import markdown_text
 
@@ -119,7 +119,7 @@ def estimate_text(estimate: IntervalEstimate, digits: int = 3) -> str:
 # --- choices ---------------------------------------------------------------------------------------------
 
 
-def _choice_table(report: ChoiceReport) -> Table:
+def _choice_table(report: DatasetReport[Accuracy]) -> Table:
     title = "Right answers" + (f", {report.dataset}" if report.dataset else "")
     rows = [["all", *_shares(report.figures)]]
     for column, groups in report.groups.items():

@@ -62,11 +62,7 @@ LEAST_BYTES = 1024 * 1024
 
 
 def is_out_of_space(error: BaseException | None) -> bool:
-    """Whether an error, or what it came from, says that a disk or a quota is full.
-
-    >>> is_out_of_space(OSError(errno.ENOSPC, "No space left on device")), is_out_of_space(ValueError())
-    (True, False)
-    """
+    """Whether an error, or what it came from, says that a disk or a quota is full."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return True
     # SQLite's words; a write that a quota or a limit on file sizes cuts short is an "I/O error" to it.

@@ -36,23 +36,12 @@ _HELD: ContextVar[int | None] = ContextVar("agenticiqa_memory_held", default=Non
 
 
 def parse_size(text: str) -> int:
-    """
-    >>> parse_size("4G") == 4 * 1024**3, parse_size("1.5 GB") == 3 * 512 * 1024**2, parse_size("800m")
-    (True, True, 838860800)
-    """
+    """Bytes of an amount such as 4G, 1.5 GB or 800m; units are those of 1024."""
     found = _SIZE.fullmatch(text.strip())
     size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
     if size < MEGABYTE:
         raise ConfigError(f"{text!r} is not an amount of memory.", hint="Write 4G or 800M.")
     return size
-
-
-def shown_size(size: float) -> str:
-    """
-    >>> shown_size(1.5 * 1024**3), shown_size(90 * 1024**2)
-    ('1.5 GB', '90 MB')
-    """
-    return f"{size / (1024 * MEGABYTE):.1f} GB" if size >= 1000 * MEGABYTE else f"{size / MEGABYTE:.0f} MB"
 
 
 def available_bytes(root: Path = Path("/")) -> int:

@@ -11,7 +11,7 @@ edges that became wider, say. Weights and curves stand in ``fused_reference.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -22,6 +22,7 @@ import numpy.typing as npt
 from agenticiqa._data import read_data
 from agenticiqa.tools.calibration import HIGHEST, LOWEST, Calibration, CalibrationError
 from agenticiqa.tools.metrics import METRICS, Array, FloatArray, Measurement, MetricSpec, Picture, Views
+from agenticiqa.tools.metrics.base import declared
 
 Floats = npt.NDArray[np.float64]
 
@@ -130,17 +131,11 @@ def _read_part(name: str, fields: Any) -> Part:
 def _spec() -> MetricSpec:
     model = fused_model()
     sizes = [METRICS[part.metric].spec.minimum_size for part in model.parts.values()]
-    return MetricSpec(
-        name="AIQA_FR",
-        kind="FR",
+    return replace(
+        declared("AIQA_FR"),
         range=(LOWEST, model.top),
-        higher_is_better=True,
         variant=f"weighted sum of the points lost in {', '.join(model.parts)}",
-        paper="AgenticIQA project; fitted on the protocol and mean opinions of Lin, Hosu and Saupe, QoMEX, 2019",
-        good_at=("Blurs", "Compression", "Noise", "Brightness change", "Contrast", "Sharpness"),
         minimum_size=(max(height for height, _ in sizes), max(width for _, width in sizes)),
-        unit="opinion, 1..5",
-        bytes_per_pixel=32,
     )
 
 
@@ -194,11 +189,7 @@ def _raw(part: Part, views: Views) -> float:
 
 
 def explain(measurement: Measurement) -> list[str]:
-    """What lowered the score, worst first, in words.
-
-    >>> explain(Measurement(3.0, details={"lowered_by_HaarPSI": 1.6, "HaarPSI": 0.5}))  # doctest: +ELLIPSIS
-    ['HaarPSI (...) took 1.60 points']
-    """
+    """What lowered the score, worst first, in words."""
     took = [
         (points, key.removeprefix(_LOWERED_BY))
         for key, points in measurement.details.items()

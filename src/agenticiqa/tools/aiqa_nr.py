@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from agenticiqa.tools.metrics import Array, FloatArray, Measurement, MetricSpec, Picture, Views
+from agenticiqa.tools.metrics import Array, FloatArray, Measurement, Picture, Views
+from agenticiqa.tools.metrics.base import declared
 from agenticiqa.vision.network import load_vision, weights_version
 from agenticiqa.vision.scene import Scene, adjusted_by_facts
-from agenticiqa.vocabulary import CATEGORIES
 
-SPEC = MetricSpec(
-    name="AIQA_NR",
-    kind="NR",
-    range=(1.0, 5.0),
-    higher_is_better=True,
-    variant="expected opinion of this project's trained vision model; see docs/one-picture/model-card.md",
-    paper="this project",
-    good_at=CATEGORIES,
-    minimum_size=(32, 32),
-    unit="opinion 1..5",
-    # Other weights give other scores.
-    version=weights_version(),
-    bytes_per_pixel=16,
-)
+# Other weights give other scores.
+SPEC = replace(declared("AIQA_NR"), version=weights_version())
 
 
 def measure(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:

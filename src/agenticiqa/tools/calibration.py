@@ -48,13 +48,7 @@ def five_parameter_logistic(x: float, b1: float, b2: float, b3: float, b4: float
 @overload
 def five_parameter_logistic(x: Floats, b1: float, b2: float, b3: float, b4: float, b5: float) -> Floats: ...
 def five_parameter_logistic(x: float | Floats, b1: float, b2: float, b3: float, b4: float, b5: float) -> float | Floats:
-    """``b1 (1/2 - 1 / (1 + exp(b2 (x - b3)))) + b4 x + b5``, without overflow however steep.
-
-    >>> round(five_parameter_logistic(0.5, 21.73, 0.1147, 0.4721, 3.5654, 1.0094), 2)
-    2.81
-    >>> five_parameter_logistic(1e300, 4, 1e10, 0, 0, 3)
-    5.0
-    """
+    """``b1 (1/2 - 1 / (1 + exp(b2 (x - b3)))) + b4 x + b5``, without overflow however steep."""
     # 1/2 - 1/(1 + e^t) is tanh(t/2)/2, and tanh does not overflow.
     with np.errstate(over="ignore"):
         value = b1 * 0.5 * np.tanh(0.5 * b2 * (np.asarray(x, np.float64) - b3)) + b4 * np.asarray(x) + b5
@@ -131,11 +125,7 @@ def check(calibration: Calibration) -> str | None:
 
 
 def load_calibrations(path: str | Path | None = None) -> dict[str, Calibration]:
-    """The checked curves in use, by tool name: the ones shipped, or those of a file that a user made.
-
-    >>> round(load_calibrations()["SSIM"](0.9), 2)
-    3.06
-    """
+    """The checked curves in use, by tool name: the ones shipped, or those of a file that a user made."""
     calibrations = {
         name: Calibration(each.coefficients, each.source, each.range, each.higher_is_better, each.origin, each.span)
         for name, each in _section("in_use", _CURVES, path).items()
@@ -156,9 +146,6 @@ def printed_calibrations() -> dict[str, Calibration]:
     """All 24 rows exactly as printed, unchecked: some contradict their own direction (:func:`check` says which).
 
     Range and direction are those of the curves in use; raw values beyond the range count as its ends.
-
-    >>> round(printed_calibrations()["NIQE"](3), 2), check(printed_calibrations()["LPIPS"])
-    (3.39, 'it spans only 1.00..3.93 of the scale')
     """
     in_use = load_calibrations()
     source = "AgenticIQA (arXiv 2509.26006), as printed"

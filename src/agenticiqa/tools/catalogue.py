@@ -144,23 +144,13 @@ def catalogue_names() -> list[str]:
 
 
 def default_tools(purpose: Purpose, *, has_reference: bool) -> list[str]:
-    """The tools that run when none is named.
-
-    >>> default_tools("measure_image", has_reference=False)
-    ['AIQA_NR', 'NIQE']
-    """
+    """The tools that run when none is named."""
     return list(_content()["defaults"][purpose]["with_reference" if has_reference else "without_reference"])
 
 
 @cache
 def load_catalogue() -> dict[str, CatalogueEntry]:
-    """All entries by name, in the file's order.
-
-    >>> load_catalogue()["QAlign"].type
-    'NR'
-    >>> sum(entry.in_paper for entry in load_catalogue().values())
-    28
-    """
+    """All entries by name, in the file's order."""
     return {name: _entry(name, facts) for name, facts in _content()["tools"].items()}
 
 
@@ -203,11 +193,7 @@ def _spec(name: str, facts: dict[str, Any]) -> MetricSpec:
 def availability(
     entry: CatalogueEntry, settings: ToolSettings | None = None, folder: Path | None = None
 ) -> Availability:
-    """The first provider that can run the tool; if none can, what the easiest one lacks.
-
-    >>> availability(load_catalogue()["SSIM"]).state
-    'ready'
-    """
+    """The first provider that can run the tool; if none can, what the easiest one lacks."""
     settings, folder = settings or ToolSettings(), folder or tools_folder()
     answers = [Availability(*_check(entry.name, each, settings, folder), each) for each in entry.providers]
     ready = next((answer for answer in answers if answer.ready), None)

@@ -29,14 +29,7 @@ ROUNDING = 1e-6
 
 
 def badness_of(local: FloatArray, spec: MetricSpec) -> FloatArray:
-    """A tool's map as 0 (nothing lost) to 1 (the worst places of this picture).
-
-    >>> spec = MetricSpec("Toy", "FR", (0.0, 1.0), True, "as printed", "Doe, 2000", ("Blurs",))
-    >>> badness_of(np.array([[1.0, 0.5]], np.float32), spec).round(1).tolist()
-    [[0.0, 1.0]]
-    >>> badness_of(np.ones((2, 2), np.float32), spec).max()
-    np.float32(0.0)
-    """
+    """A tool's map as 0 (nothing lost) to 1 (the worst places of this picture)."""
     low, high = spec.map_ends
     least = (FAINT if spec.map_is_quality else ROUNDING) * (high - low)
     loss = np.maximum(high - local, 0) if spec.map_is_quality else np.abs(local)

@@ -238,11 +238,7 @@ class ToolRegistry:
 
 
 def default_registry(settings: ToolSettings | None = None) -> ToolRegistry:
-    """Everything that runs on this machine under these settings; put together once per process.
-
-    >>> default_registry().find("ms_ssim").name
-    'MS-SSIM'
-    """
+    """Everything that runs on this machine under these settings; put together once per process."""
     return _registry(settings or ToolSettings(), tools_folder())
 
 

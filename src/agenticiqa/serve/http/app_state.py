@@ -149,13 +149,12 @@ class AppState:
 
 def _narrowed(settings: Settings, service: ServiceSettings, uploads: Path) -> Settings:
     """The same settings for a pipeline that may open the upload store and nothing else."""
-    pipeline = settings.pipeline
-    images = pipeline.images.model_copy(update={"max_pixels": min(pipeline.images.max_pixels, service.max_pixels)})
+    images, tools = settings.pipeline.images, settings.pipeline.tools
     # Workers share the processors: more threads than those would only keep the event loop waiting for its turn.
     share = max(1, (os.cpu_count() or 1) // service.workers)
-    tools = pipeline.tools.model_copy(update={"max_workers": min(pipeline.tools.max_workers, share)})
-    narrowed = {"allowed_roots": (uploads,), "images": images, "tools": tools}
-    return settings.model_copy(update={"pipeline": pipeline.model_copy(update=narrowed)})
+    pixels, workers = min(images.max_pixels, service.max_pixels), min(tools.max_workers, share)
+    narrowed = {"images": {"max_pixels": pixels}, "tools": {"max_workers": workers}}
+    return settings.changed(pipeline={"allowed_roots": (uploads,), **narrowed})
 
 
 async def _app_state(request: Request) -> AppState:

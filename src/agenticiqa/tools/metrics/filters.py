@@ -24,11 +24,7 @@ REPLICATE = cv2.BORDER_REPLICATE
 
 
 def strips(height: int, width: int, multiple: int = 1, pixels: int | None = None) -> Iterator[tuple[int, int]]:
-    """Row ranges that cover ``height``, each a multiple of ``multiple`` rows but the last.
-
-    >>> list(strips(10, 1 << 17, multiple=4))
-    [(0, 4), (4, 8), (8, 10)]
-    """
+    """Row ranges that cover ``height``, each a multiple of ``multiple`` rows but the last."""
     rows = max(multiple, (pixels or STRIP_PIXELS) // width // multiple * multiple)
     for start in range(0, height, rows):
         checkpoint()
@@ -209,11 +205,7 @@ def _shrink_padded(part: FloatArray, factor: int, padding: Padding, out: FloatAr
 
 
 def placed(local: FloatArray, size: tuple[int, int], step: float, offset: float) -> FloatArray:
-    """A coarse map at the size of the picture: its value ``i`` belongs to the pixel ``offset + i * step``.
-
-    >>> placed(np.array([[0.0, 1.0]], np.float32), (2, 5), step=2, offset=1)[0].tolist()
-    [0.0, 0.0, 0.5, 1.0, 1.0]
-    """
+    """A coarse map at the size of the picture: its value ``i`` belongs to the pixel ``offset + i * step``."""
     back = np.array([[1 / step, 0, -offset / step], [0, 1 / step, -offset / step]])
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     large = cv2.warpAffine(local, back, (size[1], size[0]), flags=flags, borderMode=REPLICATE)

@@ -37,14 +37,7 @@ def _features(picture: Picture, factor: int) -> tuple[FloatArray, FloatArray, Fl
 
 
 def fsim(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
-    """Feature similarity with colour (FSIMc).
-
-    Returns:
-        ``value``, 0 to 1 (equal pictures); ``map``: local similarity.
-    >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
-    >>> round(fsim(ramp, ramp).value, 5)
-    1.0
-    """
+    """Feature similarity with colour (FSIMc). ``value``, 0 to 1 (equal pictures); ``map``: local similarity."""
     views = Views.of(test, reference, declared("FSIM"))
     factor = viewing_factor(views.size)
     features = views.on_both(lambda picture: _features(picture, factor))

@@ -37,11 +37,7 @@ T = np.float32(170)
 def gmsd(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Gradient magnitude similarity deviation (GMSD).
 
-    Returns:
-        ``value``: 0 for equal pictures; ``map``: gradient similarity; ``details``: ``mean_similarity``.
-    >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
-    >>> round(gmsd(ramp, ramp).value, 9)
-    0.0
+    ``value``: 0 for equal pictures; ``map``: gradient similarity; ``details``: ``mean_similarity``.
     """
     views = Views.of(test, reference, declared("GMSD"))
     one, other = views.on_both(lambda picture: shrink(picture.luma8(), 2))
@@ -80,14 +76,7 @@ POWER = 0.25
 
 
 def mdsi(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
-    """Mean deviation similarity index (MDSI).
-
-    Returns:
-        ``value``: 0 for equal pictures; ``map``: combined similarity.
-    >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
-    >>> mdsi(ramp, ramp).value
-    0.0
-    """
+    """Mean deviation similarity index (MDSI). ``value``: 0 for equal pictures; ``map``: combined similarity."""
     views = Views.of(test, reference, declared("MDSI"))
     factor = viewing_factor(views.size)
     padding = Padding((factor - 1) // 2, factor // 2)
@@ -143,11 +132,7 @@ REACH = 4
 def haarpsi(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Haar wavelet-based perceptual similarity index (HaarPSI).
 
-    Returns:
-        ``value``, 0 to 1 (equal pictures); ``map``: local similarity.
-    >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
-    >>> round(haarpsi(ramp, ramp).value, 4)
-    1.0
+    ``value``, 0 to 1 (equal pictures); ``map``: local similarity.
     """
     views = Views.of(test, reference, declared("HaarPSI"))
     odd = max(views.test.height % 2, views.test.width % 2)
@@ -242,11 +227,7 @@ NEIGHBOURS = (
 def nlpd(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Normalised Laplacian pyramid distance (NLPD).
 
-    Returns:
-        ``value``: 0 for equal pictures; ``details``: ``band_0`` and so on, the distance of each band.
-    >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
-    >>> nlpd(ramp, ramp).value
-    0.0
+    ``value``: 0 for equal pictures; ``details``: ``band_0`` and so on, the distance of each band.
     """
     views = Views.of(test, reference, declared("NLPD"))
     distances = [float(np.sqrt(np.vdot(gap, gap) / gap.size)) for gap in _differences(views)]

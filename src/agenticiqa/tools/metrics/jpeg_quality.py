@@ -28,9 +28,6 @@ def jpeg_quality(tables: Mapping[int, Sequence[int]]) -> float:
     """The 1..100 setting of the IJG encoder whose luminance table comes nearest.
 
     ``tables`` is Pillow's ``image.quantization``: table number to 64 values, row by row.
-
-    >>> jpeg_quality({0: STANDARD.ravel().tolist()})
-    50.0
     """
     luminance = np.asarray(tables.get(0, ()), np.float64)
     if luminance.size != STANDARD.size:

@@ -13,13 +13,7 @@ from agenticiqa.tools.metrics.views import Picture, Views
 
 
 def brightness(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
-    """Mean luma.
-
-    Returns:
-        ``value``, 0 to 255; ``details``: percentiles of luma.
-    >>> brightness(np.ones((4, 4, 3))).value
-    255.0
-    """
+    """Mean luma. ``value``, 0 to 255; ``details``: percentiles of luma."""
     picture = Views.of(test, reference, declared("brightness")).test
     counts = np.zeros(256, np.int64)
     luma_sum = 0.0
@@ -38,13 +32,7 @@ def brightness(test: Array | Views, reference: Array | Picture | None = None) ->
 
 
 def contrast(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
-    """RMS contrast of luma.
-
-    Returns:
-        ``value``, 0 to 0.5; ``details``: ``tonal_range`` and ``michelson``.
-    >>> contrast(np.array([[0.0, 1.0]])).value
-    0.5
-    """
+    """RMS contrast of luma. ``value``, 0 to 0.5; ``details``: ``tonal_range`` and ``michelson``."""
     luma = Views.of(test, reference, declared("contrast")).test.luma()
     low, high = (float(value) for value in np.percentile(luma[:: 1 + luma.shape[0] // 1024], (1, 99)))
     both = high + low
@@ -63,10 +51,7 @@ WHITE, BLACK = 252.5 / 255, 2.5 / 255
 def clipping(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Share of pixels without detail in highlights or shadows.
 
-    Returns:
-        ``value`` in percent; ``map``: +1 white, -1 black; ``details``: ``highlights``, ``shadows`` and more.
-    >>> clipping(np.array([[0.0, 1.0, 0.5, 0.5]])).value
-    50.0
+    ``value`` in percent; ``map``: +1 white, -1 black; ``details``: ``highlights``, ``shadows`` and more.
     """
     picture = Views.of(test, reference, declared("clipping")).test
     kept = np.zeros(picture.size, np.float32)
@@ -94,13 +79,7 @@ REACH = 15
 
 
 def haze(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
-    """Mean of the dark channel.
-
-    Returns:
-        ``value``, 0 to 1 (a white veil); ``map``: the dark channel.
-    >>> haze(np.zeros((20, 20, 3))).value
-    0.0
-    """
+    """Mean of the dark channel. ``value``, 0 to 1 (a white veil); ``map``: the dark channel."""
     rgb = Views.of(test, reference, declared("haze")).test.rgb()
     darkest = np.minimum(np.minimum(rgb[..., 0], rgb[..., 1]), rgb[..., 2])
     kernel = np.ones((REACH, REACH), np.uint8)

@@ -67,11 +67,7 @@ def _checked(pixels: Array, role: str) -> Array:
 
 
 class Picture(Shared):
-    """One checked picture and what has been derived from it.
-
-    >>> Picture(np.full((2, 3), 255, np.uint8)).rows(0, 1)
-    array([[1., 1., 1.]], dtype=float32)
-    """
+    """One checked picture and what has been derived from it."""
 
     def __init__(self, pixels: Array, role: str = "test") -> None:
         super().__init__()
@@ -163,12 +159,7 @@ class Picture(Shared):
 
 
 class Views(Shared):
-    """A test picture and, for full-reference metrics, its reference.
-
-    >>> picture = np.zeros((4, 5, 3))
-    >>> Views(picture, picture).size
-    (4, 5)
-    """
+    """A test picture and, for full-reference metrics, its reference."""
 
     def __init__(self, test: Array | Picture, reference: Array | Picture | None = None) -> None:
         super().__init__()

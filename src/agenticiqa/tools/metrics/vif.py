@@ -38,12 +38,7 @@ class _Band:
 def vif(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Visual information fidelity, wavelet domain (VIF).
 
-    Returns:
-        ``value``: 1 for equal pictures, above 1 where contrast was enhanced; ``details``: ``level_1`` and so on.
-    >>> rng = np.random.default_rng(0)
-    >>> picture = rng.random((128, 128))
-    >>> round(vif(picture, picture).value, 4)
-    1.0
+    ``value``: 1 for equal pictures, above 1 where contrast was enhanced; ``details``: ``level_1`` and so on.
     """
     views = Views.of(test, reference, declared("VIF"))
     seen, available = np.zeros(LEVELS), np.zeros(LEVELS)
@@ -222,11 +217,7 @@ def _scales(views: Views) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]
 def vifp(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
     """Visual information fidelity, pixel domain (VIFp).
 
-    Returns:
-        ``value``: 1 for equal pictures, above 1 where contrast was enhanced; ``details``: ``scale_1`` and so on.
-    >>> ramp = np.tile(np.linspace(0, 1, 64), (64, 1))
-    >>> round(vifp(ramp, ramp).value, 5)
-    1.0
+    ``value``: 1 for equal pictures, above 1 where contrast was enhanced; ``details``: ``scale_1`` and so on.
     """
     views = Views.of(test, reference, declared("VIFp"))
     seen = available = 0.0

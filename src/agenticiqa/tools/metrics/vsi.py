@@ -33,14 +33,7 @@ D50 = np.array([0.9642119944211994, 1.0, 0.8251882845188288])
 
 
 def vsi(test: Array | Views, reference: Array | Picture | None = None) -> Measurement:
-    """Visual saliency-induced index (VSI).
-
-    Returns:
-        ``value``, 0 to 1 (equal pictures); ``map``: local similarity.
-    >>> ramp = np.tile(np.linspace(0, 1, 32), (32, 1))
-    >>> round(vsi(ramp, ramp).value, 5)
-    1.0
-    """
+    """Visual saliency-induced index (VSI). ``value``, 0 to 1 (equal pictures); ``map``: local similarity."""
     views = Views.of(test, reference, declared("VSI"))
     salient_one, gradient_one, lmn_one = _features(views.test)
     salient_other, gradient_other, lmn_other = _features(views.reference)

@@ -13,20 +13,12 @@ from fastapi.responses import JSONResponse, Response
 
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.runtime.runs import new_run_id
+from agenticiqa.serve.http import wire
 from agenticiqa.serve.http.app_state import AssessAdmitted, State, kept_picture
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes.common import PNG, WORK_PROBLEMS, Responses, body_of, find_run, run_view
 from agenticiqa.serve.http.routes.runs import drawing_need, shown_picture
 from agenticiqa.serve.http.store.job_record import JobOutcome
-from agenticiqa.serve.http.wire import (
-    AssessBody,
-    CompareBody,
-    MeasureBody,
-    MeasuredValue,
-    PictureSource,
-    PreviewBody,
-    Run,
-)
 from agenticiqa.serve.http.work.intake import Body, Intake
 from agenticiqa.serve.http.work.jobs import ServiceJob, StopReason, stopped_error
 from agenticiqa.serve.http.work.pipeline_work import failure_of, failures_by_sent_name
@@ -34,9 +26,9 @@ from agenticiqa.serve.http.work.pipeline_work import failure_of, failures_by_sen
 router = APIRouter(prefix="/v1", tags=["work"], responses=WORK_PROBLEMS)
 
 PREVIEW_SIDE = 2048
-ACCEPTED: Responses = {202: {"model": Run, "description": "Accepted; see `links.events`"}}
+ACCEPTED: Responses = {202: {"model": wire.Run, "description": "Accepted; see `links.events`"}}
 Async = Annotated[bool, Query(alias="async", description="Answer 202 at once; follow the run's events.")]
-Question = TypeVar("Question", AssessBody, CompareBody)
+Question = TypeVar("Question", wire.AssessBody, wire.CompareBody)
 FOLLOWED = ("regions", "backend", "align", "mode", "without", "max_replan")
 """What a question takes over from the run that it follows."""
 LATE_S = 1.0
@@ -55,9 +47,9 @@ class _WorkRequest:
         earlier = partial(kept_picture, self.state, self.caller.owner)
         return await self.state.reader.read(self.request, form, earlier)
 
-    async def read_in_thread(self) -> Intake[AssessBody]:
+    async def read_in_thread(self) -> Intake[wire.AssessBody]:
         """A question; where it follows a run of the caller's, with what is not given as it was there."""
-        intake = await self.read(AssessBody)
+        intake = await self.read(wire.AssessBody)
         fields, after = intake.fields, intake.fields.after
         if after is None:
             return intake
@@ -70,7 +62,7 @@ class _WorkRequest:
         earlier = partial(kept_picture, self.state, self.caller.owner)
         for name in row.request["pictures"]:
             if name not in pictures:
-                again = PictureSource(kept=f"{after}/{name}")
+                again = wire.PictureSource(kept=f"{after}/{name}")
                 found = await asyncio.to_thread(reader.bytes_of, name, again, earlier)
                 pictures[name] = await asyncio.to_thread(reader.store, *found)
         turns = Assessment.model_validate(row.result).turns
@@ -141,7 +133,7 @@ WorkRequest = Annotated[_WorkRequest, Depends()]
     summary="Answer a question about a picture",
     response_model=Assessment,
     responses=ACCEPTED,
-    openapi_extra=body_of(AssessBody),
+    openapi_extra=body_of(wire.AssessBody),
 )
 async def assess(incoming: WorkRequest, respond_async: Async = False) -> Response:
     return await incoming.submit_question(
@@ -154,22 +146,22 @@ async def assess(incoming: WorkRequest, respond_async: Async = False) -> Respons
     summary="Say which of two pictures is better, where and why",
     response_model=Comparison,
     responses=ACCEPTED,
-    openapi_extra=body_of(CompareBody),
+    openapi_extra=body_of(wire.CompareBody),
 )
 async def compare(incoming: WorkRequest, respond_async: Async = False) -> Response:
     return await incoming.submit_question(
-        "compare", await incoming.read(CompareBody), incoming.state.pipeline.compare, respond_async
+        "compare", await incoming.read(wire.CompareBody), incoming.state.pipeline.compare, respond_async
     )
 
 
 @router.post(
     "/measure",
     summary="Measure a picture with tools, without any model",
-    response_model=dict[Literal["measurements"], list[MeasuredValue]],
-    openapi_extra=body_of(MeasureBody),
+    response_model=dict[Literal["measurements"], list[wire.MeasuredValue]],
+    openapi_extra=body_of(wire.MeasureBody),
 )
 async def measure(incoming: WorkRequest) -> Response:
-    intake, pipeline, caller = await incoming.read(MeasureBody), incoming.state.pipeline, incoming.caller
+    intake, pipeline, caller = await incoming.read(wire.MeasureBody), incoming.state.pipeline, incoming.caller
     need = await asyncio.to_thread(pipeline.measuring_need, intake)
     work = partial(pipeline.measure, intake=intake)
     job = await incoming.state.queue.submit(
@@ -185,10 +177,10 @@ async def measure(incoming: WorkRequest) -> Response:
     "it. The header `Picture-Size` has its own width and height. Nothing is recorded.",
     response_class=Response,
     responses=PNG,
-    openapi_extra=body_of(PreviewBody),
+    openapi_extra=body_of(wire.PreviewBody),
 )
 async def make_preview(incoming: WorkRequest) -> Response:
-    intake, limits = await incoming.read(PreviewBody), incoming.state.pipeline.limits
+    intake, limits = await incoming.read(wire.PreviewBody), incoming.state.pipeline.limits
     picture = intake.pictures["image"]
     with failures_by_sent_name(intake.pictures):
         data, size = await incoming.state.render_queue.draw(

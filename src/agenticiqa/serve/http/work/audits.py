@@ -27,7 +27,7 @@ from agenticiqa.serve.http.store.job_record import JobOutcome
 from agenticiqa.serve.http.store.uploads import StoredPicture
 from agenticiqa.serve.http.work.intake import MAX_FIELDS, RequestReader, body_faults, body_kind, display_name
 from agenticiqa.serve.http.work.jobs import ServiceJob
-from agenticiqa.serve.http.work.pipeline_work import Pipeline, presentable, without_record
+from agenticiqa.serve.http.work.pipeline_work import Pipeline, presentable
 
 Samples = dict[str, dict[str, StoredPicture]]
 """By its path on the sheet: the picture of each sample, as ``image``."""
@@ -126,7 +126,7 @@ def audit_pictures(
             records=records,
             overwrite=True,
             workers=1,
-            settings=without_record(pipeline.settings, allowed_roots=(folder,)),
+            settings=pipeline.settings.changed(pipeline={"runs": {"enabled": False}, "allowed_roots": (folder,)}),
             in_threads=True,
             on_progress=_progress_of(job, stop),
             stop=stop,

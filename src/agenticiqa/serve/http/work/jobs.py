@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -197,10 +197,8 @@ class MemoryShares:
         # One more than workers: pictures and maps of runs are drawn meanwhile.
         return cls(budget, part // (workers + 1), part)
 
-    @contextmanager
-    def reserved(self) -> Iterator[None]:
-        with self.budget.without(self.set_aside):
-            yield
+    def reserved(self) -> AbstractContextManager[None]:
+        return self.budget.without(self.set_aside)
 
     def is_large(self, need: int) -> bool:
         return need > self.small_run

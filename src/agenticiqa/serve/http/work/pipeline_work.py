@@ -37,12 +37,6 @@ from agenticiqa.tools.needs import assessing_need, measuring_need
 from agenticiqa.vlm_client import VLMClient
 
 
-def without_record(settings: Settings, **changes: Any) -> Settings:
-    """Settings under which runs are not recorded, with other changes to those of the pipeline."""
-    runs = settings.pipeline.runs.model_copy(update={"enabled": False})
-    return settings.model_copy(update={"pipeline": settings.pipeline.model_copy(update={"runs": runs, **changes})})
-
-
 class Pipeline:
     """Assessors by backend, made when first asked for and kept."""
 
@@ -69,22 +63,17 @@ class Pipeline:
         with self._lock:
             if backend not in self._assessors:
                 self._assessors[backend] = AgenticIQA(
-                    settings=self.settings_for(backend),
+                    backend,
+                    settings=self.settings,
                     clients=self._clients if backend is None else None,
                     only_allowed_roots=True,
                 )
             return self._assessors[backend]
 
-    def settings_for(self, backend: str | None) -> Settings:
-        """The settings under which all three agents run on a backend; None leaves each its own."""
-        if backend is None:
-            return self.settings
-        return self.settings.with_backends({role: {"backend": backend} for role in ROLES})
-
     def warm_up(self, picture: StoredPicture) -> None:
         """One assessment that leaves no trace: models are loaded and code is imported when the first request comes."""
-        cache = self.settings.pipeline.cache.model_copy(update={"enabled": False})
-        with AgenticIQA(settings=without_record(self.settings, cache=cache)) as assessor:
+        off = {"enabled": False}
+        with AgenticIQA(settings=self.settings.changed(pipeline={"runs": off, "cache": off})) as assessor:
             assessor.assess(picture.path)
 
     @property
