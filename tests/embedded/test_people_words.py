@@ -70,6 +70,9 @@ def made_up(told: PropertyReading, question: str):
         def is_guess(self, part):
             return False
 
+        def is_assumed(self, part):
+            return False
+
     return AnswerProblem(understand(question).meaning, Told(lambda _: None))  # type: ignore[arg-type, return-value]
 
 

@@ -18,7 +18,7 @@ from agenticiqa.embedded.parts import Part, parse_part, position_in
 from agenticiqa.embedded.properties import Property, properties
 from agenticiqa.embedded.reader import question_reader
 from agenticiqa.tools.catalogue import tool_by_alias, tool_for
-from agenticiqa.vocabulary import plain_words
+from agenticiqa.vocabulary import distortion_terms, plain_spelling, plain_words
 
 Form = Literal[
     "yes_no", "either_or", "degree", "which", "where", "why", "what_is_wrong", "how_to_fix", "good_enough", "compare",
@@ -307,13 +307,15 @@ def own_claim(text: str) -> tuple[str, int] | None:
     read = question_reader().read(text)
     name = max(read.properties, key=lambda each: read.properties[each])
     unread = name == "none" or read.properties[name] < _OWN_CLAIM
-    term = distortion_terms().get(plain_spelling(text.strip(" .,;!?")))
+    said, terms = plain_spelling(text.strip(" .,;!?")), distortion_terms()
+    term = terms.get(said) or terms.get(said.rsplit(" ", maxsplit=1)[-1])
     if term is not None and (unread or properties()[name].kind is None):
         # The vocabulary's own names of damage, where the network takes them for something else.
-        meant = next((each for each in properties().values() if each.kind == term.kind), None)
-        if meant is not None:
-            bad = meant.bad_end or 1
-            return meant.name, -bad if term.polarity == "good" else bad
+        of_kind = [each for each in properties().values() if each.kind == term.kind]
+        of_category = [each for each in properties().values() if each.category == term.category]
+        meant = (of_kind or of_category)[0]
+        bad = meant.bad_end or 1
+        return meant.name, -bad if term.polarity == "good" else bad
     return None if unread else (name, 1 if read.ends[1] >= read.ends[-1] else -1)
 
 

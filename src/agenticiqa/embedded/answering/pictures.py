@@ -53,7 +53,7 @@ def asked_lead(query: str, a: LoadedImage, b: LoadedImage) -> AskedLead | None:
     """
     meaning = understand(query).meaning
     asked = meaning.known()
-    of_both = meaning.form in ("compare", "which")  # "Is it sharp?" is asked of each
+    of_both = meaning.form in ("compare", "which", "where")  # "Is it sharp?" is asked of each
     read = reader_of(asked.name) if asked and of_both and asked.has_scale and not asked.is_general else None
     if asked is None or read is None:
         return None
