@@ -130,7 +130,9 @@ class Reader(nn.Module):
         self.form = Pool(width, len(FORMS), dropout)
         self.direction = Pool(width, len(DIRECTIONS), dropout)
         self.amount = Pool(width, 2, dropout)
-        self.spans = nn.Sequential(nn.Dropout(dropout), nn.Linear(width, width // 2), nn.Tanh(), nn.Linear(width // 2, 4))
+        self.spans = nn.Sequential(
+            nn.Dropout(dropout), nn.Linear(width, width // 2), nn.Tanh(), nn.Linear(width // 2, 4)
+        )
 
     def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> tuple[torch.Tensor, ...]:
         states = self.bert(ids, mask, types)

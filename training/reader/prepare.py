@@ -4,7 +4,7 @@
     python training/reader/prepare.py --source package/dist/Xenova/gte-small --out encoder
 
 Needs onnx, onnxruntime, torch, tokenizers. Writes encoder.safetensors (16-bit floats), config.json, tokenizer.json.
-``--lessons LESSONS --vocabulary 11000`` keeps the words of the lessons and the commonest others of the encoder's 30,522;
+``--lessons LESSONS --vocabulary 11000`` keeps the words of the lessons and the commonest others (of 30,522);
 what is left out is read in pieces. ``--layers 11`` leaves the last of gte-small's twelve layers out.
 """
 

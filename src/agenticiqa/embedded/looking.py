@@ -17,7 +17,15 @@ from agenticiqa.state import ExecutorOutput
 from agenticiqa.tools import aiqa_fr
 from agenticiqa.vision.network import Vision
 from agenticiqa.vision.picture_facts import PictureFacts, facts_of
-from agenticiqa.vision.scene import LEVELS, Reading, Scene, adjusted_by_facts, adjusted_by_focus, blur_at_most, looks_blurred_by_focus
+from agenticiqa.vision.scene import (
+    LEVELS,
+    Reading,
+    Scene,
+    adjusted_by_facts,
+    adjusted_by_focus,
+    blur_at_most,
+    looks_blurred_by_focus,
+)
 from agenticiqa.vocabulary import CATEGORIES, SEVERITIES, UNCHANGED_OPINION
 
 CLEARLY_SHARP = 0.5
