@@ -4,8 +4,8 @@
 
 ``WEIGHTS`` is what ``export.py`` wrote (version 2.2). The opinion comes from the chosen head, on the scale of BIQ2021's
 training pictures; the score is the opinion, less a part of what the damage head finds worse where the gate sees
-processing; ``trust`` is that part. Photographs' spread is scaled by how far
-held-out opinions are off. Nothing else changes.
+processing; ``trust`` is that part. Photographs' spread is scaled by how far opinions of validation pictures are off.
+Nothing else changes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
+from training.embedded import splits
 from training.embedded.opinions import (
     CHOSEN,
     HIDDEN,
@@ -55,7 +56,9 @@ def ship(table: Table, weights: Path, out: Path, version: str) -> None:
     """joint.onnx with the chosen head, and model.json with its hash; the other files stay as they are."""
     raw, level, hidden, said = chosen(table)
     opinion, knots, steps = on_scale(table, said)
-    apart = np.flatnonzero(table.apart & (table.collection == "biq") & (table.operation == ""))
+    names = [f"biq/{name}" for name in splits.load()["opinions"]["validation"]]
+    plain = np.char.replace(np.char.replace(table.path, "(", ""), ")", "")
+    apart = np.flatnonzero(np.isin(plain, names) & (table.operation == ""))
     away = [np.quantile(np.abs(value[apart] - 1 - 4 * table.opinion[apart]), 0.8)
             for value in (final(table, opinion), table.shipped["score"])]  # fmt: skip
     model = onnx.load(str(weights / "joint.onnx"))

@@ -1,6 +1,7 @@
 """Which head of opinions carries over: plain heads on what the networks see, judged by collections left out whole.
 
     python -m training.embedded.opinions --seen SEEN --more MORE --data SHARED --weights WEIGHTS [--out FILE]
+        [--chosen]
 
 ``SEEN`` holds names.txt ("path|operation", operation empty for the picture itself) and part*.bin: rows of 2060 values
 in 16 bits, as ``Joint.forward`` has them (908 ``seen``, 1152 ``content``). ``WEIGHTS`` is a folder with joint.onnx.
@@ -47,7 +48,10 @@ RISE, FALL = 0.03, 0.25
 HIDDEN = {"hidden": "/joint/Concat_1_output_0", "mixed": "/joint/mixed/mixed.2/Mul_output_0"}
 ROWS = 20000.0
 """What the collections together weigh against a penalty."""
-CHOSEN = ({"space": "raw", "penalty": 1e5, "order": 0.3}, {"space": "mixed", "penalty": 1e4, "order": 0.3})
+CHOSEN: tuple[dict[str, Any], ...] = (
+    {"space": "raw", "penalty": 1e5, "order": 0.3},
+    {"space": "mixed", "penalty": 1e4, "order": 0.3},
+)
 SAY, LATER = 0.6, -3.0
 """How much the damage head may take off an opinion, and what is added to the gate before it may."""
 
@@ -288,35 +292,36 @@ def mixed(table: Table, parts: list[dict[str, Floats]]) -> dict[str, Floats]:
     return {name: (said - own[name].mean()) / own[name].std() for name, said in found.items()}
 
 
-def compare(table: Table) -> dict[str, Any]:
-    """Figures of every candidate; those of the shipped model beside them, which has learnt part of biq and coco."""
+def noted(table: Table, name: str, said: dict[str, Floats], scale: Floats | None = None) -> dict[str, Any]:
+    found = left_out_figures(table, said) | order_figures(table, on_scale(table, said)[0] if scale is None else scale)
+    print(name, json.dumps(found), flush=True)
+    return {name: found}
+
+
+def chosen_figures(table: Table) -> dict[str, Any]:
+    """The shipped model, which has learnt part of biq and coco, and the chosen head, alone and in the score."""
     found: dict[str, Any] = {}
-
-    def note(name: str, said: dict[str, Floats], scale: Floats | None = None) -> None:
-        found[name] = left_out_figures(table, said) | order_figures(
-            table, on_scale(table, said)[0] if scale is None else scale
-        )
-        print(name, json.dumps(found[name]), flush=True)
-
     for name in ("score", "opinion"):
-        note(f"shipped {name}", {"all": table.shipped[name]}, table.shipped[name])
+        found |= noted(table, f"shipped {name}", {"all": table.shipped[name]}, table.shipped[name])
+    parts = [answers(table, Space(table, how["space"]), penalty=how["penalty"], order=how["order"]) for how in CHOSEN]
+    both = mixed(table, parts)
+    found |= noted(table, "chosen", both)
+    curve_of_all = on_scale(table, both)[1:]
+    score = {name: final(table, bent(said, *curve_of_all)) for name, said in both.items()}
+    return found | noted(table, "chosen, in the score", score, score["all"])
+
+
+def candidate_figures(table: Table) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     ways: list[dict[str, Any]] = [{"penalty": penalty} for penalty in (3e2, 3e3, 3e4, 1e5)]
     ways += [{"penalty": 1e4, "rank": 100}, {"penalty": 1e4, "apart": True}]
     ways += [{"penalty": 1e5, "evenness": value, "order": 0.3} for value in (0.0, 0.5, 1.0)]
     ways += [{"penalty": penalty, "order": order} for penalty, order in ((3e4, 0.1), (3e4, 0.3), (1e5, 0.1))]
     plain: list[dict[str, Any]] = [{"penalty": 1e4}, {"penalty": 1e4, "order": 0.3}, {"penalty": 1e5, "order": 0.3}]
-    kept = []
     for name in ("raw", "seen", "content", "hidden", "mixed"):
         space = Space(table, name)
         for how in ways if name == "raw" else plain:
-            said = answers(table, space, **how)
-            note(f"{name} {how}", said)
-            if {"space": name, **how} in CHOSEN or (name, how) == ("raw", ways[8]):
-                kept.append(said)
-    both = mixed(table, [kept[0], kept[-1]])
-    note("chosen: both means", both)
-    learnt_scale = {name: final(table, bent(said, *on_scale(table, both)[1:])) for name, said in both.items()}
-    note("chosen, final score", learnt_scale, learnt_scale["all"])
+            found |= noted(table, f"{name} {how}", answers(table, space, **how))
     return found
 
 
@@ -325,9 +330,10 @@ def main() -> None:
     for name in ("--seen", "--more", "--data", "--weights"):
         parser.add_argument(name, type=Path, required=True)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--chosen", action="store_true", help="without the other candidates")
     given = parser.parse_args()
     table = load(given.seen, given.more, given.data, given.weights)
-    found = compare(table)
+    found = chosen_figures(table) | ({} if given.chosen else candidate_figures(table))
     if given.out:
         given.out.write_text(json.dumps(found, indent=1) + "\n")
 
