@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from support.snippets import ROOT, Snippet, commands, make_workshop, python_blocks
 
-EXTRAS = "serve,mcp,datasets,dataframe"
+EXTRAS = "serve,mcp,dataframe"
 TIMEOUT_S = 300
 CELL = """\
 from IPython.core.interactiveshell import InteractiveShell

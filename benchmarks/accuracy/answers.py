@@ -116,7 +116,7 @@ class RandomEvidence(Evidence):
     def damage(self, category: str, part: str = GLOBAL) -> tuple[float, ...] | None:  # noqa: ARG002 - made up
         return None
 
-    def advice(self) -> Sequence[Advice]:
+    def advice(self, category: str | None = None) -> Sequence[Advice]:  # noqa: ARG002 - the same whatever it is for
         return ()
 
 

@@ -103,7 +103,7 @@ def _sheet_rows(file: Path, sheet: str | None) -> Iterator[Sequence[Any]]:
     except ImportError as error:
         raise DatasetError(
             f"Reading {file.name} needs openpyxl.",
-            hint=f"Install agenticiqa[datasets], or save the sheet as {file.with_suffix('.csv').name} beside it.",
+            hint=f"Install openpyxl, or save the sheet as {file.with_suffix('.csv').name} beside it.",
         ) from error
     try:
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)

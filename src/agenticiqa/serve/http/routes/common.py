@@ -41,6 +41,7 @@ def reply_of(media_type: str, description: str, schema: Mapping[str, Any] | None
 
 FILE = {"type": "string", "format": "binary"}
 JSON_TEXT = {"type": "string", "contentMediaType": "application/json"}
+EVENT = {"type": "object", "properties": {name: {"type": "string"} for name in ("id", "event", "data")}}
 PNG = reply_of("image/png", "PNG", FILE)
 JSON_LINES = reply_of("application/jsonl", "JSON lines")
 

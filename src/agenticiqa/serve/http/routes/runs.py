@@ -109,7 +109,7 @@ async def pin_run(request: Request, state: State, row: common.OwnRun) -> Run:
     description="Events `status`, `step`, `node` and `done`; the data of each is JSON. The stream begins with what "
     "has happened already (or behind `Last-Event-ID`) and ends after `done`.",
     response_class=StreamingResponse,
-    responses=common.reply_of("text/event-stream", "The events"),
+    responses=common.reply_of("text/event-stream", "The events", common.EVENT),
 )
 async def run_events(
     state: State,
