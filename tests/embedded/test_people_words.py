@@ -112,3 +112,19 @@ def test_every_word_is_weighed_from_numbers_that_are_read(tmp_path) -> None:
         for word in ends.values():
             assert word.weights.keys() <= people.numbers(look, word.weights).keys()
             assert 0 <= word.chance(people.numbers(look, word.weights)) <= 1
+
+
+def test_a_pale_picture_in_which_nothing_is_broken_is_called_so_and_can_be_mended(tmp_path, monkeypatch) -> None:
+    rng = np.random.default_rng(3)
+    whole = look_at(tmp_path, textured(128, rng))
+    monkeypatch.setattr(Look, "visible", lambda _: [])
+    monkeypatch.setattr("agenticiqa.embedded.readings.file.wanting", lambda _: ("contrasty", "colourful"))
+    wrong, mended = (answered(question, whole, whole) for question in ("What is wrong with it?", "How do I fix it?"))
+    assert wrong.text == "Nothing is broken, though it looks flat and dull in colour"
+    assert mended.text == " ".join(properties()[name].fix for name in ("contrasty", "colourful"))
+
+
+def test_what_people_would_speak_against_is_told_of_photographs_alone(tmp_path) -> None:
+    grey = look_at(tmp_path, textured(128, np.random.default_rng(4)))
+    assert people.wanting(grey.part(FACE)) == ()
+    assert not {"colour_cast", "colourful"} & set(people.wanting(grey))

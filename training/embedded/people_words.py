@@ -265,7 +265,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     if not arguments.seen.exists():
-        with ProcessPoolExecutor(2) as pool, arguments.seen.open("w") as stream:
+        with ProcessPoolExecutor() as pool, arguments.seen.open("w") as stream:
             for row in pool.map(seen, tasks(arguments.data), chunksize=8):
                 stream.write(json.dumps(row) + "\n")
     rows = [json.loads(line) for line in arguments.seen.read_text().splitlines()]

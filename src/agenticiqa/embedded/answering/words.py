@@ -302,7 +302,8 @@ def advice(problem: AnswerProblem) -> EmbeddedAnswer:
         return EmbeddedAnswer(asked.fix, (told.sentence,) if told else (), measured=measured)
     if not found:
         sentences = (told.sentence,) if told else ()
-        return EmbeddedAnswer("Nothing to mend stands out", sentences, measured=measured)
+        fixes = [property_named(name).fix for name in told.wanting] if told else []
+        return EmbeddedAnswer(" ".join(fixes) or "Nothing to mend stands out", sentences, measured=measured)
     further = tuple(dict.fromkeys(f"{each.because.removesuffix('.')}: {each.do}" for each in found[1:]))
     return EmbeddedAnswer(found[0].do, (found[0].because, *further), measured=measured)
 

@@ -97,6 +97,8 @@ class PropertyReading:
     """The same of "a bit" of it."""
     mild: str = ""
     """What it is called where people use the word and nothing is found that is broken."""
+    wanting: tuple[str, ...] = ()
+    """Of flaws: properties that people would speak against, though nothing is broken."""
 
     @property
     def amount(self) -> float | None:

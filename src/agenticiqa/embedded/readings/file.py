@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from agenticiqa.embedded.findings import findings, level_sentence, level_word, measured_of
 from agenticiqa.embedded.looking import Look
+from agenticiqa.embedded.properties import properties
 from agenticiqa.embedded.readings.base import PLACES, PropertyReading, chances_at, pixels_of, placed, reader
 from agenticiqa.embedded.readings.detail import READ, severities
+from agenticiqa.embedded.readings.people import REMARKS, wanting
 from agenticiqa.pictures.file_facts import CameraSettings, camera_settings
 from agenticiqa.pictures.images import LoadedImage, UInt8Image
 from agenticiqa.tools.metrics import MetricInputError
@@ -119,8 +121,11 @@ def flaw(look: Look) -> PropertyReading:
         visible = 1 - found[0]
         shares = [chance / visible for chance in found[1:]] if visible > 0 else [0.0, 1.0, 0.0, 0.0]
         found = (1 - noticed, *(noticed * share for share in shares))
+    meant = () if look.visible() else wanting(look)
+    said = " and ".join((asked := properties()[name]).mild or asked.word(REMARKS[name]) for name in meant)
     return PropertyReading(
-        " ".join(findings(look)),
+        f"Nothing is broken, though it looks {said}." if meant else " ".join(findings(look)),
+        wanting=meant,
         amounts=tuple(found),
         values={name: 1 - severities(look, damage)[0] for name, damage in READ.items() if not damage.guess},
         numbers={"chance_of_damage": round(1 - found[0], 4)},

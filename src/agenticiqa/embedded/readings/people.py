@@ -20,6 +20,7 @@ from agenticiqa.embedded.readings.base import PropertyReading, pixels_of
 from agenticiqa.embedded.readings.light import edge_lean, with_lean
 from agenticiqa.vision.appearance.views import lightness, oklab, reduced
 from agenticiqa.vision.sampling import clipped
+from agenticiqa.vision.scene import GREY
 
 TOO_MUCH = 2
 """Beside the ends -1 and 1: more of it than people want."""
@@ -101,6 +102,25 @@ def _shared(before: Sequence[float], chance: float, nearest: int) -> tuple[float
     if total < LEAST_CHANCE:
         return tuple(chance * (at == nearest % len(before)) for at in range(len(before)))
     return tuple(chance * each / total for each in before)
+
+
+REMARKS = {"sharp": -1, "underexposed": 1, "overexposed": 1, "contrasty": -1, "colour_cast": 1, "colourful": -1}
+"""What people find wanting in a picture in which nothing is broken, by property and end."""
+REMARK_CHANCE = 0.85
+MOST_REMARKS = 2
+
+
+def wanting(look: Look) -> tuple[str, ...]:
+    """Properties of a whole photograph that people would speak against, the surest first."""
+    if look.box is not None or look.facts.content != "photograph":
+        return ()
+    chances = {}
+    for name, end in REMARKS.items():
+        if look.facts.colourfulness >= GREY or name not in ("colour_cast", "colourful"):
+            word = words()[name][end]
+            chances[name] = word.chance(numbers(look, word.weights))
+    sure = [name for name, chance in chances.items() if chance >= REMARK_CHANCE]
+    return tuple(sorted(sure, key=lambda name: -chances[name])[:MOST_REMARKS])
 
 
 # --- The numbers ---
