@@ -15,6 +15,7 @@ import numpy.typing as npt
 from PIL import Image, ImageFilter, ImageStat
 
 from agenticiqa.embedded.looking import Look
+from agenticiqa.embedded.readings import people
 from agenticiqa.errors import ConfigError
 from agenticiqa.pictures.images import LoadedImage
 from agenticiqa.pictures.likeness import SIDE, SmallView, fingerprints_of
@@ -208,6 +209,14 @@ LEAST_SIDE = 32
 """Below this the model has nothing to look at."""
 POOR = 2.5
 COUNTS_FROM = SEVERITIES.index("moderate")
+LEAST_CHANCE = {"motion_blur": 0.8, "dark": 0.6, "bad_contrast": 0.6}
+"""What an audit asks of a finding, where that is more than an even chance.
+
+Nobody asked about the picture: these keep findings away from good photographs, as
+``training/embedded/audit_findings.py`` counts.
+"""
+CALLED_OVEREXPOSED = 0.95
+"""How likely people must call a picture too bright: white skies and snow look so to the model alone."""
 _BY_CATEGORY = {
     "Blurs": "blurry",
     "Color distortions": "off_color",
@@ -261,14 +270,19 @@ def _sort(look: Look) -> str:
 def _findings(look: Look) -> Findings:
     reading, found = look.reading, {}
     for category, name in _BY_CATEGORY.items():
-        severity = look.severity_name(category)
-        if SEVERITIES.index(severity) >= COUNTS_FROM:
-            found[name] = f"{category.lower()}: {severity}"
+        chance = sum(reading.severity_probabilities[category][COUNTS_FROM:])
+        if chance >= LEAST_CHANCE.get(name, FLAW_THRESHOLD):
+            found[name] = f"{category.lower()}: {look.severity_name(category)}"
     for flaw, name in _BY_FLAW.items():
         # Facts may have ruled out the category since.
         chance = min(reading.flaws[flaw], reading.presence(look.scene.vision.flaws[flaw]))
-        if chance > FLAW_THRESHOLD:
+        if chance > LEAST_CHANCE.get(name, FLAW_THRESHOLD) and (name != "light" or _called_overexposed(look)):
             found[name] = f"seen with a chance of {chance:.0%}"
     if reading.score < POOR:
         found["poor"] = f"score {reading.score:.1f} of 5"
     return found
+
+
+def _called_overexposed(look: Look) -> bool:
+    word = people.words()["overexposed"][1]
+    return word.chance(people.numbers(look, word.weights)) >= CALLED_OVEREXPOSED
