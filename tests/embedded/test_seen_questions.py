@@ -245,3 +245,16 @@ def test_numbers_stand_beside_the_answer_and_not_in_it(ask):
     result = ask("Is it blurry?")
     assert not any(character.isdigit() for character in result.reasoning)
     assert any("px wide" in line for line in result.summarizer_result.used_evidence["measured"])
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("is the picture frozen or blurry", "Frozen"),
+        ("does it look oversharpened or overprocessed to you", "Neither"),
+        ("is it noisy or blurry?", "Neither"),
+        ("is it blurred or in focus", "In focus"),
+    ],
+)
+def test_a_side_that_is_not_seen_is_not_chosen(ask, query, answer):
+    assert ask(query).answer == answer

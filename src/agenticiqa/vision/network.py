@@ -133,9 +133,11 @@ FAR, FAR_FROM = 512, 768
 WINDOW = 256
 WINDOW_PLACES = ((2, 2), (2, 4), (4, 2), (4, 4))
 """Middles of the windows at native resolution, in sixths of height and width."""
-NATIVE_RESOLUTION_CATEGORIES = ("Noise", "Compression")
-"""What the windows are asked about, with the flaws of these categories. Single pixels of large photographs are soft:
-that is no blur to the eye."""
+SMOOTH_PLACES, DARKEST_SMOOTH, LIGHTEST_SMOOTH = 2, 30.0, 225.0
+"""How many windows lie where the picture is smoothest, and between which brightnesses."""
+NATIVE_RESOLUTION_SHARE = {"Noise": 0.6, "Compression": 0.75}
+"""What the windows are asked about, with the flaws of these categories, and how much they count beside the reduced
+picture, which hides such damage. Single pixels of large photographs are soft: that is no blur to the eye."""
 TILE = 1024
 REGION_CELLS = 3
 """A place of the map is judged by so many cells across: fewer would be too little to see damage in."""
@@ -222,7 +224,11 @@ class Vision:
         step = max(1, int(1 / (3 * scale)))
         coarse = cv2.resize(picture, (width // step, height // step), interpolation=cv2.INTER_AREA)
         reduced = _reduced(Image.fromarray(coarse), scale * step)
-        windows = [self._cells(window, mirrored=False) for window in _windows(picture)]
+        places = [(height * row // 6, width * column // 6) for row, column in WINDOW_PLACES]
+        places += [
+            (row * step, column * step) for row, column in _smooth_places(np.asarray(coarse, np.uint8), WINDOW // step)
+        ]
+        windows = [self._cells(_window(picture, *place), mirrored=False) for place in places]
         content, tokens = self._content(Image.fromarray(reduced), mirrored=False)
         return Features(
             cells=self._cells(reduced, mirrored=False),
@@ -250,13 +256,14 @@ class Vision:
             farther = self._judged(features.farther[None], features.content)
             found = _averaged(found, farther, ("score", "levels", "damage", "opinion", "trust"))
         if features.closer is not None:
-            closer = _averaged(found, self._judged(features.closer[None], features.content), ("severities", "flaws"))
-            asked = np.isin(self.categories, NATIVE_RESOLUTION_CATEGORIES)[None, :, None]
-            of_flaws = np.isin(list(self.flaws.values()), NATIVE_RESOLUTION_CATEGORIES)[None]
+            closer = self._judged(features.closer[None], features.content)
+            shares = NATIVE_RESOLUTION_SHARE
+            of_categories = np.array([shares.get(name, 0.0) for name in self.categories], np.float32)[None, :, None]
+            of_flaws = np.array([shares.get(name, 0.0) for name in self.flaws.values()], np.float32)[None]
             found = replace(
                 found,
-                severities=np.where(asked, closer.severities, found.severities),
-                flaws=np.where(of_flaws, closer.flaws, found.flaws),
+                severities=found.severities + of_categories * (closer.severities - found.severities),
+                flaws=found.flaws + of_flaws * (closer.flaws - found.flaws),
             )
         return found
 
@@ -333,14 +340,23 @@ def _reduced(picture: Image.Image, scale: float) -> Bytes:
     return np.asarray(picture.resize(wanted, Image.Resampling.BICUBIC, reducing_gap=3.0))
 
 
-def _windows(picture: Bytes) -> list[Bytes]:
-    """Windows at native resolution, spread over the picture."""
-    found = []
-    for place in WINDOW_PLACES:
-        sides = zip(picture.shape, place, strict=False)
-        top, left = (min(max(side * at // 6 - WINDOW // 2, 0), max(side - WINDOW, 0)) for side, at in sides)
-        found.append(picture[top : top + WINDOW, left : left + WINDOW])
-    return found
+def _window(picture: Bytes, row: int, column: int) -> Bytes:
+    """The window at native resolution about a place, as far as the frame allows."""
+    sides = zip(picture.shape, (row, column), strict=False)
+    top, left = (min(max(at - WINDOW // 2, 0), max(side - WINDOW, 0)) for side, at in sides)
+    return picture[top : top + WINDOW, left : left + WINDOW]
+
+
+def _smooth_places(picture: Bytes, side: int) -> list[tuple[int, int]]:
+    """Middles of the smoothest places of a size that are neither black nor white: grain and blocks show most there."""
+    height, width = (max(1, length // side) for length in picture.shape[:2])
+    grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    mean = cv2.resize(grey, (width, height), interpolation=cv2.INTER_AREA)
+    spread = cv2.resize(grey * grey, (width, height), interpolation=cv2.INTER_AREA) - mean * mean
+    spread[(mean < DARKEST_SMOOTH) | (mean > LIGHTEST_SMOOTH)] = np.inf
+    chosen = np.argsort(spread, axis=None, kind="stable")[:SMOOTH_PLACES]
+    return [(side * (2 * (int(at) // width) + 1) // 2, side * (2 * (int(at) % width) + 1) // 2)
+            for at in chosen if np.isfinite(spread.flat[at])]  # fmt: skip
 
 
 def _padded(pixels: Bytes, cell: int) -> Bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 
@@ -28,6 +29,9 @@ PAGE_INK = 100.0
 """Ink stands out from paper. A photograph in fog, or with its contrast taken away, has one tone too, but no ink."""
 TONE_REACH = 16
 OUTERMOST = 0.005
+REDUCED_FROM, REDUCED = 1536, 768
+"""Pictures with a longer side than this are drawn only if they are flat at the second one too."""
+_PACKING = np.array([65536, 256, 1], np.uint32)
 _TRAINED = "the vision model was trained on photographs, so take this answer with caution"
 
 
@@ -99,12 +103,18 @@ def facts_of(picture: UInt8Image) -> PictureFacts:
     luma = thousandths / 1000
     centred = luma - luma.mean()
     variance = float(np.mean(centred**2))
-    packed = rgb.astype(np.uint32) @ np.array([65536, 256, 1], np.uint32)
+    packed = rgb @ _PACKING
     counts = np.bincount(((thousandths + 500) // 1000).ravel(), minlength=256)
     mode = int(counts.argmax())
     near = counts[max(0, mode - TONE_REACH) : mode + TONE_REACH + 1].sum() / luma.size
     neighbours = float(np.mean(centred[:, 1:] * centred[:, :-1])) if luma.shape[1] > 1 else variance
-    flat_share = _flat_share(packed)
+    flat_share, plain_blocks = _flat_share(packed), _plain_blocks(packed)
+    if flat_share >= DRAWN_FLAT and max(picture.shape[:2]) > REDUCED_FROM:
+        # Strong compression leaves blocks of one colour. Reduced, what was drawn is flat still, and they are not.
+        step = max(picture.shape[:2]) / REDUCED
+        size = tuple(max(1, round(side / step)) for side in (picture.shape[1], picture.shape[0]))
+        reduced = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8) @ _PACKING
+        flat_share, plain_blocks = min(flat_share, _flat_share(reduced)), min(plain_blocks, _plain_blocks(reduced))
     reached = np.cumsum(counts) / counts.sum()
     darkest, lightest = np.searchsorted(reached, (OUTERMOST, 1 - OUTERMOST))
     red, green, blue = rgb[..., 0], rgb[..., 1], rgb[..., 2]
@@ -113,7 +123,7 @@ def facts_of(picture: UInt8Image) -> PictureFacts:
         deviation=variance**0.5,
         agreement=neighbours / variance if variance else 1.0,
         flat_share=flat_share,
-        plain_blocks=_plain_blocks(packed),
+        plain_blocks=plain_blocks,
         colours=len(np.unique(packed)) if flat_share >= DRAWN_FLAT else None,
         one_tone=float(near),
         colourfulness=float(np.mean(largest - smallest)),

@@ -28,6 +28,8 @@ SHARPNESS_OF_CHOICE = 2.0
 FOCUS_WEIGHT = 2.0
 NOTICED = 0.5
 """A difference of severity, 0 to 4, that makes one part worse than another."""
+SMALL_SPOTS = 0.5
+"""Percent of a part that is pure white, from which on people see burnt spots in it."""
 _ASKS_WHETHER = re.compile(r"^\W*(?:is|are|was|were|does|do|did|has|have|isn't|aren't)\b", re.IGNORECASE)
 _THAN = re.compile(r"\bthan\b", re.IGNORECASE)
 _SAYS_EQUAL = re.compile(r"\b(?:equally|same|alike|equal)\b", re.IGNORECASE)
@@ -115,6 +117,12 @@ def _in_worst_part(problem: AnswerProblem, asked: Property, whole: PropertyReadi
     spread = amounts[worst] - min(amounts.values())
     word = asked.word(_end(problem))
     if _nowhere(problem, asked, whole, amounts):
+        white = {name: float(told.numbers.get("pure_white_percent", 0.0)) for name in places
+                 if asked.name == "overexposed" and (told := problem.told(asked.name, name))}  # fmt: skip
+        if max(white.values(), default=0.0) >= SMALL_SPOTS:
+            spot = _said_position(max(white, key=lambda name: white[name]))
+            said = "They are pure white; the picture as a whole is not blown out."
+            return EmbeddedAnswer(f"Only small spots {spot}", (said,), doubts=doubts, measured=whole.measured)
         nearest = f" The {worst} comes nearest to it." if spread >= NOTICED else ""
         return EmbeddedAnswer("Nowhere", (f"No part looks {word}.{nearest}",), doubts=doubts, measured=whole.measured)
     if spread < NOTICED:

@@ -40,6 +40,7 @@ _ABSENT_THOUGH_FOUND, _ABSENT = 0.02, 0.4
 _STAND_IN, _STAND_IN_BY_KIN = 0.4, 0.6
 _SEEN = 0.5
 BETWEEN = "What was read lies between the options."
+NEITHER = "Neither"
 # A value (a colour, a sort of picture) below this is not there.
 _HARDLY = 0.15
 _NO_CLAIM = ("unknown", "not_present")
@@ -81,10 +82,18 @@ def answer(problem: AnswerProblem) -> EmbeddedAnswer:
     if weights.nearest is not None:
         said = f"None of these can be seen here; {texts[best]!r} comes nearest."
     sentences, measured = weights.sentences.get(best, ()), weights.measured.get(best, ())
+    if weights.nearest is not None and _is_open(problem):
+        told = tuple(dict.fromkeys(text for own in weights.sentences.values() for text in own))
+        return EmbeddedAnswer(NEITHER, told, chances, tuple(weights.doubts), problem.missing_parts(), measured)
     if weights.nearest is not None:
         return EmbeddedAnswer(best, (), chances, (said, *weights.doubts), problem.missing_parts(), measured)
     doubts = (*weights.doubts, *close_call(chances, repr(texts[best])))
     return EmbeddedAnswer(best, (said, *sentences), chances, doubts, problem.missing_parts(), measured)
+
+
+def _is_open(problem: AnswerProblem) -> bool:
+    """Whether the options are the two sides of an "or", which may both be wrong, and no list to choose from."""
+    return not problem.meaning.offered and len(problem.meaning.options) == 2
 
 
 def _chances(problem: AnswerProblem, weights: Weights) -> dict[str, float]:
@@ -127,7 +136,7 @@ def _weights(problem: AnswerProblem) -> Weights:
         asked is None
         or len(values) > 1
         or len(on_scale) < 2
-        or len(set(on_scale.values())) < 2
+        or len({round(4 * amount) for amount in on_scale.values()}) < 2
         or _differ_in_kind(problem, on_scale)
     ):
         return _of_claims(problem)
@@ -214,7 +223,7 @@ def _of_claims(problem: AnswerProblem) -> Weights:
             _weigh_claim(problem, option, weights, seen, values)
     if not weights.known:
         return weights
-    wanted_absent = problem.meaning.end < 0
+    wanted_absent = _asks_what_is_absent(problem)
     every = tuple(text for texts in weights.sentences.values() for text in texts)
     for option in problem.meaning.options:
         if option.claim == "none":
@@ -231,6 +240,11 @@ def _of_claims(problem: AnswerProblem) -> Weights:
     if seen and len(seen) == len(weights.known) and not wanted_absent and not has_none and max(seen.values()) < _SEEN:
         weights.nearest = max(seen.values())
     return weights
+
+
+def _asks_what_is_absent(problem: AnswerProblem) -> bool:
+    """ "Which flaw does it not have?"; of a property of its own the end says what is asked, not that it is absent."""
+    return problem.meaning.end < 0 and (problem.asked is None or problem.asked.is_general)
 
 
 def _weigh_claim(
@@ -262,7 +276,7 @@ def _weigh_claim(
         if flaw is None:
             return
         seen[option.letter] = flaw.there
-        weight = 1 - flaw.there if problem.meaning.end < 0 else flaw.there * (LEAST_WEIGHT + flaw.severity)
+        weight = 1 - flaw.there if _asks_what_is_absent(problem) else flaw.there * (LEAST_WEIGHT + flaw.severity)
         weights.add(option.letter, max(FLOOR, weight), flaw.told, claimed)
         return
     own = problem.told(claimed.name)

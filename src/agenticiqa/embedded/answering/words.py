@@ -204,7 +204,7 @@ def either_or(problem: AnswerProblem) -> EmbeddedAnswer:
 def _in_words(problem: AnswerProblem, found: EmbeddedAnswer) -> EmbeddedAnswer:
     """A chosen option by its text, where no letters were offered with the question."""
     texts = {option.letter: option.text for option in problem.meaning.options}
-    chosen = texts[found.text]
+    chosen = texts.get(found.text, found.text)
     chances = {texts[letter]: chance for letter, chance in found.chances.items()}
     sentences = tuple(text for text in found.sentences if "fits best" not in text)
     text = f"Between the two, if anything {chosen}" if options.BETWEEN in found.doubts else chosen
