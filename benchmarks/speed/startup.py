@@ -4,7 +4,8 @@
 
 Each command runs in a process of its own; the peer is ``python -c "import numpy, langgraph"``, run in turn with them.
 Printed are medians of the time by the clock and of the processor's time, and their ratios to the peer: on a machine
-that does other things too, the latter is the steadier.
+that does other things too, the latter is the steadier. Then what the reader of questions costs: memory and seconds from
+its first question, in a process that has the vision model already.
 """
 
 from __future__ import annotations
@@ -22,6 +23,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "examples" / "pictures" / "dandelion.jpg"
 PEER = "import numpy, langgraph"
+
+
+READER = """
+import time
+from agenticiqa.embedded.question import understand
+from agenticiqa.vision.network import load_vision
+load_vision()
+def resident():
+    return int(next(line for line in open("/proc/self/status") if line.startswith("VmRSS")).split()[1]) / 1024
+before, started = resident(), time.perf_counter()
+understand("Is the background blurry?")
+print(resident() - before, time.perf_counter() - started)
+"""
 
 
 def commands(python: str) -> dict[str, list[str]]:
@@ -64,6 +78,12 @@ def main() -> None:
     print(f"{'':32} {'clock':>8} {'ratio':>6}   {'processor':>9} {'ratio':>6}")
     for name, (wall, cpu) in medians.items():
         print(f"{name:32} {wall:6.2f} s {wall / clock:6.2f}   {cpu:7.2f} s {cpu / processor:6.2f}")
+    costs = []
+    for _ in range(chosen.repeats):
+        told = subprocess.check_output([chosen.python, "-c", READER], env=environment, text=True)
+        costs.append([float(value) for value in told.split()])
+    memory, seconds = (statistics.median(column) for column in zip(*costs, strict=True))
+    print(f"the reader of questions: {memory:.0f} MB, {seconds:.2f} s at its first question")
 
 
 if __name__ == "__main__":
