@@ -4,8 +4,8 @@
 
 Each command runs in a process of its own; the peer is ``python -c "import numpy, langgraph"``, run in turn with them.
 Printed are medians of the time by the clock and of the processor's time, and their ratios to the peer: on a machine
-that does other things too, the latter is the steadier. Then what the reader of questions costs: memory and seconds from
-its first question, in a process that has the vision model already.
+that does other things too, the latter is the steadier. Then what the reader of questions costs, ONNX Runtime with
+it: memory and seconds of its first question in a process of its own.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ PEER = "import numpy, langgraph"
 READER = """
 import time
 from agenticiqa.embedded.question import understand
-from agenticiqa.vision.network import load_vision
-load_vision()
 def resident():
     return int(next(line for line in open("/proc/self/status") if line.startswith("VmRSS")).split()[1]) / 1024
 before, started = resident(), time.perf_counter()

@@ -40,7 +40,7 @@ Floats = npt.NDArray[np.float64]
 FILE = Path(people.__file__).parents[1] / "people.yaml"
 EYES = Path(__file__).with_name("eye_labels.json")
 EYE_WEIGHT = 3.0
-SEEN_BY_NETWORKS = ("sharp", "motion_blurred", "underexposed", "overexposed", "colour_cast")
+SEEN_BY_NETWORKS = ("sharp", "motion_blurred", "underexposed", "overexposed", "noisy", "colour_cast")
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ WORDS = (
           "too_dark", "too_dark"),
     Known("overexposed", 1, "too_bright lightness white partly_white", "stop+2", "asis sat0.35 stop-1 stop-2 lens2",
           "stop+1", "too_bright", "overexposed"),
+    Known("noisy", 1, "noise", "grain4 grain8 grain16", "asis stop+1 sat0.6 lens2", "grain2"),
     Known("colour_cast", 1, "wrong_colours lean lean_beside_spread", "warm0.7 cold0.7 green0.5 magenta0.5 sepia",
           "asis stop-1 stop+1 sat0.6 lens2", "warm0.35 cold0.35", eye="cast"),
     Known("bright", -1, "lightness", "stop-2 stop-3", "asis stop+1", "stop-1", eye="dark"),
@@ -85,7 +86,7 @@ WORDS = (
 
 
 def made(rgb: Bytes, recipe: str, rng: np.random.Generator) -> Bytes:
-    """A recipe's name ends in its amount: pixels of a blur, stops of light, factors, shares of white air."""
+    """A recipe's name ends in its amount: pixels of a blur, stops of light, levels of grain, factors, white air."""
     name = recipe.rstrip("0123456789.+-")
     amount = float(recipe[len(name) :] or 0)
     light = (rgb / 255.0) ** 2.2
@@ -95,6 +96,8 @@ def made(rgb: Bytes, recipe: str, rng: np.random.Generator) -> Bytes:
         return _coded(cv2.filter2D(light, -1, _disc(amount) if name == "lens" else _smear(int(amount), rng)))
     if name == "stop":
         return _coded(light * 2**amount)
+    if name == "grain":
+        return _bytes(rgb + rng.normal(0, amount, rgb.shape))
     grey = (rgb @ np.array([0.299, 0.587, 0.114]))[..., None]
     if name == "sepia":
         return _bytes(grey * np.array([1.07, 0.9, 0.68]) + 8)

@@ -141,6 +141,7 @@ def _vision(look: Look) -> dict[str, float]:
     flaws, presence = look.reading.flaws, look.reading.presence
     return {
         "blur": _odds(presence("Blurs")),
+        "noise": _odds(presence("Noise")),
         "wrong_colours": _odds(presence("Color distortions")),
         "motion": _odds(flaws["motion_blur"]),
         "out_of_focus": _odds(flaws["out_of_focus"]),
@@ -185,7 +186,7 @@ def _lean(look: Look) -> dict[str, float]:
 
 
 _NUMBERS: dict[Callable[[Look], dict[str, float]], frozenset[str]] = {
-    _vision: frozenset({"blur", "wrong_colours", "motion", "out_of_focus", "soft", "too_dark", "too_bright"}),
+    _vision: frozenset({"blur", "noise", "wrong_colours", "motion", "out_of_focus", "soft", "too_dark", "too_bright"}),
     _focus: frozenset({"sharpest"}),
     _tones: frozenset({"lightness", "spread", "darkest", "lights", "range"}),
     _clipped: frozenset({"white", "partly_white"}),
