@@ -128,3 +128,11 @@ def test_what_people_would_speak_against_is_told_of_photographs_alone(tmp_path) 
     grey = look_at(tmp_path, textured(128, np.random.default_rng(4)))
     assert people.wanting(grey.part(FACE)) == ()
     assert not {"colour_cast", "colourful"} & set(people.wanting(grey))
+
+
+def test_the_remedy_is_for_the_part_that_is_asked_about(tmp_path) -> None:
+    rng = np.random.default_rng(1)
+    rgb = textured(132, rng)
+    rgb[FACE.rows, FACE.columns] = textured(62, rng, (FACE.height, FACE.width))
+    whole = look_at(tmp_path, rgb)
+    assert answered("How do I fix the face?", whole, whole.part(FACE)).text == properties()["underexposed"].fix

@@ -59,7 +59,7 @@ def test_words_behind_focus_are_no_objects(ask, word):
 
 
 def test_a_thing_that_is_not_found_is_said_once(ask):
-    result = ask("Is the bridge sharp?")
+    result = ask("Is the bridge noisy?")
     assert result.status == "ok"
     assert result.reasoning.count("I could not find 'bridge'") == 1
 
@@ -222,6 +222,7 @@ def test_a_tool_that_is_asked_for_gives_its_value(ask):
         ("Can this be fixed in photoshop?", "Nothing to mend stands out"),
         ("good enough for linkedin?", "Yes"),
         ("would it work as a poster", "No"),
+        ("good enough for a magazine cover?", "No"),
         ("What mood does it have?", UNABLE),
     ],
 )

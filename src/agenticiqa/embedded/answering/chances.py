@@ -55,11 +55,15 @@ def said_chance(problem: AnswerProblem, asked: Property, told: PropertyReading, 
         return blown if end > 0 else 1 - blown
     if asks_a_bit(text) and end in told.slightly:
         return told.slightly[end]
-    papers = [amount for word, amount in asked.papers.items() if re.search(rf"\b{word}\b", text, re.IGNORECASE)]
-    if papers and told.amounts is not None:
+    if (papers := papers_named(asked, text)) and told.amounts is not None:
         enough = chance_from(told, max(papers))
         return enough if end >= 0 else 1 - enough
     return claim_chance(told, asked, end)
+
+
+def papers_named(asked: Property, text: str) -> list[float]:
+    """How much of a property the papers that a question names need."""
+    return [amount for word, amount in asked.papers.items() if re.search(rf"\b{word}\b", text, re.IGNORECASE)]
 
 
 def asks_a_bit(text: str) -> bool:

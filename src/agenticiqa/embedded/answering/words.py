@@ -25,7 +25,7 @@ from agenticiqa.embedded.properties import Property
 from agenticiqa.embedded.question import own_claim
 from agenticiqa.embedded.readings.base import PLACES, PropertyReading
 from agenticiqa.vision.scene import LEVELS
-from agenticiqa.vocabulary import GLOBAL, LEVEL_LETTERS, UNABLE_TO_DETERMINE
+from agenticiqa.vocabulary import GLOBAL, LEVEL_LETTERS, UNABLE_TO_DETERMINE, same_name
 
 COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "gray", "black", "white")
 _ASKS_COLOUR = re.compile(r"\bcolou?rs?\b|\bhues?\b", re.IGNORECASE)
@@ -291,6 +291,8 @@ def what_is_wrong(problem: AnswerProblem) -> EmbeddedAnswer:
 def advice(problem: AnswerProblem) -> EmbeddedAnswer:
     """What to do, the most important first."""
     found, asked = problem.evidence.advice(), problem.asked
+    if mended := _advice_for_part(problem):
+        return mended
     told = (problem.told(problem.meaning.property) if problem.meaning.property else None) or problem.told("flaw")
     measured = told.measured if told else ()
     so = claim_chance(told, asked, asked.bad_end) if asked and told and asked.bad_end else None
@@ -306,6 +308,22 @@ def advice(problem: AnswerProblem) -> EmbeddedAnswer:
         return EmbeddedAnswer(" ".join(fixes) or "Nothing to mend stands out", sentences, measured=measured)
     further = tuple(dict.fromkeys(f"{each.because.removesuffix('.')}: {each.do}" for each in found[1:]))
     return EmbeddedAnswer(found[0].do, (found[0].because, *further), measured=measured)
+
+
+_FAULTS_OF_PARTS = ("overexposed", "underexposed", "sharp", "noisy")
+
+
+def _advice_for_part(problem: AnswerProblem) -> EmbeddedAnswer | None:
+    """ "How do I fix the sky?": what helps against what is wrong with that part; None where nothing is, or no part."""
+    part, asked = problem.parts[0], problem.asked
+    if same_name(part, GLOBAL) or not problem.evidence.located(part) or (asked and not asked.is_general):
+        return None
+    for name in _FAULTS_OF_PARTS:
+        fault, told = property_named(name), problem.told(name)
+        if told and (claim_chance(told, fault, fault.bad_end) or 0.0) >= 0.5:
+            said = (statement(problem, fault, fault.bad_end),)
+            return EmbeddedAnswer(fault.fix, said, notes=problem.missing_parts(), measured=told.measured)
+    return None
 
 
 # --- what is asked of an answer that was given ---

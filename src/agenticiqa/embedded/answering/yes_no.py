@@ -12,6 +12,7 @@ from agenticiqa.embedded.answering.chances import (
     bound_answer,
     claim_chance,
     is_damage,
+    papers_named,
     said_chance,
 )
 from agenticiqa.embedded.answering.problem import (
@@ -103,6 +104,8 @@ def claims(meaning: Meaning) -> tuple[Claim, ...]:
     if meaning.property is None:
         return ()
     first = Claim(meaning.property, meaning.polarity)
+    if first == Claim("quality", 1) and papers_named(property_named("printable"), meaning.text):
+        return first, Claim("printable", 1)  # "Good enough for a magazine cover?"
     clauses = _CLAUSE.split(meaning.text)
     said = []
     for clause in clauses if len(clauses) > 1 else ():
