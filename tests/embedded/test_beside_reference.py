@@ -59,3 +59,10 @@ def test_what_is_in_the_reference_too_is_not_held_against_the_picture() -> None:
     bad = Reading(1.5, {1: 0.5, 2: 0.5, 3: 0.0, 4: 0.0, 5: 0.0}, {}, {}, {}, {}, 0.0)
     assert level_chances(4.6, bad)[1] < 1e-6
     assert level_chances(4.0, bad)[1] > 0.1
+
+
+def test_worse_than_the_reference_asks_what_was_done_to_the_picture(scene: np.ndarray) -> None:
+    damaged = np.ascontiguousarray(distort(scene, "jpeg", 4))
+    question = "Is it visibly worse than the reference?"
+    assert assess(damaged, question, reference=scene).answer == "Yes"
+    assert assess(damaged, question, reference=damaged.copy()).answer == "No"
