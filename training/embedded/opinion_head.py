@@ -3,8 +3,8 @@
     python -m training.embedded.opinion_head --seen SEEN --more MORE --data SHARED --weights WEIGHTS --out FOLDER
 
 ``WEIGHTS`` is the shipped folder with joint.onnx of version 2.2, as ``export.py`` wrote it. The opinion comes from the
-chosen head, on the scale of BIQ2021's training pictures; the score is the opinion, less a part of what the damage head
-finds worse where the gate sees processing; ``trust`` is that part. The spreads of photographs and of damage are those
+chosen head, on the scale of BIQ2021's training pictures; the score is the opinion, moved a part of the way to what
+the damage head says where the gate sees processing; ``trust`` is that part. The spreads of photographs and of damage are those
 with which the intervals that are shown hold four of five opinions of validation pictures. Nothing else changes.
 """
 
@@ -91,9 +91,8 @@ def ship(table: Table, weights: Path, out: Path, version: str) -> None:
         ("Div", ["@soft", own + "six"], "softened"), ("Add", ["@softened", own + "one"], "column"),
         ("Squeeze", ["@column", own + "axis"], "opinion"),
         ("Add", ["/joint/Add_12_output_0", own + "later"], "logit"), ("Sigmoid", ["@logit"], "chance"),
-        ("Mul", ["@chance", own + "say"], "share"), ("Greater", ["opinion", "damage"], "worse"),
-        ("Where", ["@worse", "@share", own + "none"], "trust"), ("Sub", ["damage", "opinion"], "gap"),
-        ("Mul", ["trust", "@gap"], "taken"), ("Add", ["opinion", "@taken"], "score"),
+        ("Mul", ["@chance", own + "say"], "trust"), ("Sub", ["damage", "opinion"], "gap"),
+        ("Mul", ["trust", "@gap"], "moved_by"), ("Add", ["opinion", "@moved_by"], "score"),
     )  # fmt: skip
     outputs = {entry.name for entry in graph.output}
     added = [

@@ -59,8 +59,8 @@ CHOSEN = {
     "raw": {"penalty": 1e5, "order": 0.6, "damage": 0.1},
     "mixed": {"penalty": 1e4, "order": 0.6, "damage": 0.1},
 }
-SAY, LATER = 0.8, -6.0
-"""How much the damage head may take off an opinion, and what is added to the gate before it may."""
+SAY, LATER = 0.6, -6.0
+"""How far the damage head may move an opinion, and what is added to the gate before it may."""
 
 
 @dataclass
@@ -306,10 +306,10 @@ def bent(said: Floats, knots: Floats, steps: Floats) -> Floats:
 
 
 def final(table: Table, opinion: Floats) -> Floats:
-    """The score: the opinion, less a part of what the damage head finds worse, where the gate sees processing."""
+    """The score: the opinion, moved a part of the way to what the damage head says, where the gate sees processing."""
     trust = table.shipped["trust"].astype(float).clip(1e-7, 1 - 1e-7)
     later = 1 / (1 + np.exp(-np.log(trust / (1 - trust)) - LATER))
-    return np.asarray(opinion - SAY * later * np.maximum(opinion - table.shipped["damage"], 0))
+    return np.asarray(opinion + SAY * later * (table.shipped["damage"] - opinion))
 
 
 def on_scale(table: Table, said: dict[str, Floats]) -> tuple[Floats, Floats, Floats]:
