@@ -4,8 +4,9 @@
 
 ``WEIGHTS`` is the shipped folder with joint.onnx of version 2.2, as ``export.py`` wrote it. The opinion comes from the
 chosen head, on the scale of BIQ2021's training pictures; the score is the opinion, moved a part of the way to what
-the damage head says where the gate sees processing; ``trust`` is that part. The spreads of photographs and of damage are those
-with which the intervals that are shown hold four of five opinions of validation pictures. Nothing else changes.
+the damage head says where the gate sees processing; ``trust`` is that part. The spreads of photographs and of damage
+are those with which the intervals that are shown hold four of five opinions of validation pictures. Nothing else
+changes.
 """
 
 from __future__ import annotations
