@@ -38,7 +38,7 @@ class Rows:
         parts = {f"real_flaws/{name}": part for part, names in real_flaws.load().items() for name in names}
         parts |= {f"photos/{name}": "train" for name in splits.load()["photos"]["train"]}
         names = [line.split("|") for line in (seen / "names.txt").read_text().split("\n")]
-        chosen, self.sort, self.part, self.plain = [], [], [], []
+        chosen, sorts, of_parts, asked = [], [], [], []
         for row, (path, operation) in enumerate(names):
             far = path.startswith(("voc/", "biq/")) and row % EVERY == 0
             if operation not in ("", "equal0", "equal1") or not (path in known or path.startswith("photos/") or far):
@@ -46,11 +46,11 @@ class Rows:
             part = "train" if far else parts.get(path, "")
             if part:
                 chosen.append(row)
-                self.sort.append(known.get(path, SORTS.index("photograph")))
-                self.part.append(part)
-                self.plain.append(operation == "" and path in known)
+                sorts.append(known.get(path, SORTS.index("photograph")))
+                of_parts.append(part)
+                asked.append(operation == "" and path in known)
         self.values = _stored(seen, np.array(chosen))
-        self.sorts, self.parts, self.asked = np.array(self.sort), np.array(self.part), np.array(self.plain)
+        self.sorts, self.parts, self.asked = np.array(sorts), np.array(of_parts), np.array(asked)
 
 
 def _stored(seen: Path, rows: Floats) -> Floats:

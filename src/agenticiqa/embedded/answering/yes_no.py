@@ -36,7 +36,7 @@ SAID = 0.5
 _CLAUSE = re.compile(r"\s*(?:\band\b|\bbut\b|\byet\b|\bwhile\b|\bor\b|\bnor\b)\s*", re.I)
 
 
-_BESIDE_REFERENCE = re.compile(r"\bthan\b.*\b(?:reference|original)\b", re.I)
+_THAN_REFERENCE = re.compile(r"\bthan\b.*\b(?:reference|original)\b", re.I)
 _DENIES = re.compile(r"\bnot an?\b|\bno\b|\bisn'?t\b(?!.*\?)", re.I)
 
 
@@ -86,10 +86,11 @@ def yes_chance(problem: AnswerProblem) -> Weighed | None:
     if len(problem.parts) > 1 and comparing.is_than(problem.meaning.text):
         found = comparing.compare(problem)
         return Weighed(found.chances[YES], found.sentences, found.doubts) if YES in found.chances else None
-    flaws = problem.told("flaw") if problem.meaning.property == "quality" else None
-    if flaws and problem.meaning.polarity < 0 and _BESIDE_REFERENCE.search(problem.meaning.text):
+    worse = problem.meaning.property == "quality" and problem.meaning.polarity < 0
+    flaws = problem.told("flaw") if worse and _THAN_REFERENCE.search(problem.meaning.text) else None
+    if flaws and "chance_noticed_beside" in flaws.numbers:
         # "Is it worse than the reference?" asks whether something was done to it, not how bad it is.
-        noticed = float(flaws.numbers["chance_noticed"])
+        noticed = float(flaws.numbers["chance_noticed_beside"])
         said = flaws.sentence if noticed >= SAID else "A difference can hardly be seen."
         return Weighed(noticed, (said,), measured=flaws.measured)
     weighed = [_of_claim(problem, each) for each in claims(problem.meaning)]

@@ -128,7 +128,8 @@ def flaw(look: Look) -> PropertyReading:
         wanting=meant,
         amounts=tuple(found),
         values={name: 1 - severities(look, damage)[0] for name, damage in READ.items() if not damage.guess},
-        numbers={"chance_of_damage": round(1 - found[0], 4), "chance_noticed": round(noticed, 4)},
+        numbers={"chance_of_damage": round(1 - found[0], 4)}
+        | ({} if look.beside is None else {"chance_noticed_beside": round(noticed, 4)}),
         measured=measured_of(look),
     )
 
