@@ -131,6 +131,12 @@ class MemoryLimitError(AgenticIQAError):
         self.what, self.needed, self.largest = what, needed, largest
 
 
+class QuotaFullError(AgenticIQAError):
+    """What somebody keeps here takes as much room as they may have."""
+
+    default_hint = "Delete some of it, or try again when it is gone."
+
+
 class RegionError(AgenticIQAError):
     """A region lies outside the picture or is written wrongly."""
 

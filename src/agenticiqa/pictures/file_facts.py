@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,9 @@ from typing import Any
 from PIL import ExifTags, Image
 
 from agenticiqa.errors import ImageError
+from agenticiqa.pictures import isolation
 from agenticiqa.pictures.formats import is_heic, open_heic
-from agenticiqa.pictures.images import load_image, opened_picture
+from agenticiqa.pictures.images import decode_image, opened_picture, read_picture_file
 from agenticiqa.runtime.config import ImageLimits
 
 LONGEST_TEXT = 80
@@ -134,12 +135,19 @@ class FileFacts:
 
 def read_file_facts(path: str | Path, limits: ImageLimits | None = None) -> FileFacts:
     """Facts about one picture file, opened under the same limits as for judging it."""
-    limits = limits or ImageLimits()
-    image = load_image(path, limits)
-    with opened_picture(image.data, str(path), limits, str(path)) as opened:
+    limits, elsewhere = limits or ImageLimits(), isolation.pool()
+    data, name = read_picture_file(path, limits), str(path)
+    about, _ = facts_apart(data, name, limits) if elsewhere is None else elsewhere.ask("facts", data, name, limits)
+    return FileFacts(**{**about, "size": tuple(about["size"]), "notes": tuple(about["notes"])})
+
+
+def facts_apart(data: bytes, path: str, limits: ImageLimits) -> isolation.Reply:
+    """What :func:`read_file_facts` asks another process."""
+    image = decode_image(data, path=path, limits=limits)
+    with opened_picture(data, path, limits, path) as opened:
         frames = int(getattr(opened, "n_frames", 1))
-    taken = _in_words(camera_settings(image.data))
-    return FileFacts(image.format, len(image.data), image.size, frames, image.notes, taken)
+    taken = _in_words(camera_settings(data))
+    return asdict(FileFacts(image.format, len(data), image.size, frames, image.notes, taken)), []
 
 
 def _in_words(found: CameraSettings) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import io
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -177,6 +178,28 @@ def listed_paths(lines: Iterable[bytes]) -> Iterator[str]:
 def as_text(path: str) -> str:
     """A name that is no valid text gets question marks, and is reported as missing."""
     return path.encode("utf-8", "replace").decode()
+
+
+# --- Pictures that take long to read ---
+
+
+JPEG_START = b"\xff\xd8"
+MOST_SCANS = 100
+"""Of a JPEG file, as in libtiff: each scan goes over the whole picture again."""
+_JPEG_MARKER = re.compile(rb"\xff([\x01-\xcf\xd8-\xfe])")
+"""Neither an escaped byte of the pixels nor a mark inside a scan."""
+
+
+def jpeg_scans(data: bytes) -> int:
+    """How many scans the first picture of a JPEG file has; counting stops above :data:`MOST_SCANS`."""
+    scans, place = 0, len(JPEG_START)
+    while scans <= MOST_SCANS and (found := _JPEG_MARKER.search(data, place)) and found[1] != b"\xd9":
+        scans += found[1] == b"\xda"
+        place = found.end()
+        if found[1] not in (b"\x01", b"\xd8"):
+            # What belongs to a marker may look like others: a thumbnail has scans of its own.
+            place += int.from_bytes(data[place : place + 2], "big")
+    return scans
 
 
 # --- Pictures as cameras and telephones write them ---

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import io
 import math
+import os
 import stat
 import struct
 import threading
@@ -28,7 +29,7 @@ import numpy.typing as npt
 from PIL import Image, ImageOps, TiffImagePlugin, UnidentifiedImageError
 
 from agenticiqa import errors
-from agenticiqa.pictures import formats
+from agenticiqa.pictures import formats, isolation
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.runtime.files import stat_or_none
 
@@ -201,6 +202,37 @@ def check_allowed(path: str | Path, roots: Sequence[Path]) -> None:
         )
 
 
+def read_beneath(path: str | Path, roots: Sequence[Path], max_bytes: int) -> bytes:
+    """A file below one of the folders, opened once. A link that is put into its way meanwhile leads nowhere.
+
+    Links that are there lead where :func:`check_allowed` lets them. Raises ImageError or OSError.
+    """
+    check_allowed(path, roots)
+    real = Path(path).resolve(strict=True)
+    root = next(each for each in (root.resolve() for root in roots) if real.is_relative_to(each))
+    with open(_open_beneath(root, real.relative_to(root).parts), "rb") as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode) or about.st_size > max_bytes:
+            raise errors.ImageError(f"{str(path)!r} is no file of at most {max_bytes:,} bytes.")
+        return file.read(max_bytes)
+
+
+def _open_beneath(root: Path, parts: Sequence[str]) -> int:
+    """A descriptor of a file, found folder by folder from a root, without following links."""
+    if os.open not in os.supports_dir_fd:
+        return os.open(root.joinpath(*parts), os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    here = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    for place, part in enumerate(parts, 1):
+        # Not blocking: what opens may be a pipe.
+        kind = os.O_DIRECTORY if place < len(parts) else os.O_NONBLOCK
+        try:
+            inside = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | kind, dir_fd=here)
+        finally:
+            os.close(here)
+        here = inside
+    return here
+
+
 def load_image(path: str | Path, limits: ImageLimits | None = None) -> LoadedImage:
     """Read, verify and decode one picture file."""
     limits = limits or ImageLimits()
@@ -228,8 +260,35 @@ def read_picture_file(path: str | Path, limits: ImageLimits) -> bytes:
 
 def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | None = None) -> LoadedImage:
     """Decode a picture from memory, with the same checks as :func:`load_image`."""
-    name = repr(path) if path else "The picture"
     limits = limits or ImageLimits()
+    elsewhere = isolation.pool()
+    if elsewhere is None:
+        return _decoded(data, path, limits)
+    about, (pixels, *precise) = elsewhere.ask("decode", data, path, limits)
+    pixels.flags.writeable = False
+    image = LoadedImage(
+        data,
+        Image.fromarray(pixels),
+        about["format"],
+        path,
+        notes=tuple(about["notes"]),
+        rotated_by_exif=about["rotated"],
+        precise=precise[0] if precise else None,
+    )
+    # Another copy of what has come is not needed.
+    vars(image)["rgb"] = pixels
+    return image
+
+
+def decode_apart(data: bytes, path: str | None, limits: ImageLimits) -> isolation.Reply:
+    """What :func:`decode_image` asks another process."""
+    image = _decoded(data, path, limits)
+    about = {"format": image.format, "notes": image.notes, "rotated": image.rotated_by_exif}
+    return about, [image.rgb, *([] if image.precise is None else [image.precise])]
+
+
+def _decoded(data: bytes, path: str | None, limits: ImageLimits) -> LoadedImage:
+    name = repr(path) if path else "The picture"
     with opened_picture(data, name, limits, path) as opened:
         if isinstance(opened, formats.RawFile):
             samples = opened.developed()
@@ -241,8 +300,16 @@ def decode_image(data: bytes, *, path: str | None = None, limits: ImageLimits | 
 
 def check_header(data: bytes, *, name: str | None = None, limits: ImageLimits | None = None) -> tuple[int, int]:
     """Width and height by the header, without decoding a pixel; what is no picture or has too many is refused."""
-    with opened_picture(data, repr(name) if name else "The picture", limits or ImageLimits(), name) as opened:
-        return opened.size
+    limits, elsewhere = limits or ImageLimits(), isolation.pool()
+    about, _ = size_apart(data, name, limits) if elsewhere is None else elsewhere.ask("size", data, name, limits)
+    width, height = about["size"]
+    return width, height
+
+
+def size_apart(data: bytes, path: str | None, limits: ImageLimits) -> isolation.Reply:
+    """What :func:`check_header` asks another process."""
+    with opened_picture(data, repr(path) if path else "The picture", limits, path) as opened:
+        return {"size": opened.size}, []
 
 
 def peek_size(path: str | Path, limits: ImageLimits | None = None) -> tuple[int, int]:
@@ -256,6 +323,10 @@ def opened_picture(
     """The picture with its header read and checked; whatever its decoder raises inside becomes an ImageError."""
     if not data:
         raise errors.ImageFormatError(f"{name} is empty.", hint=_what_opens())
+    if data.startswith(formats.JPEG_START) and formats.jpeg_scans(data) > formats.MOST_SCANS:
+        raise errors.ImageFormatError(
+            f"{name} is a JPEG file of more than {formats.MOST_SCANS} scans.", hint="Save it anew: cameras write 10."
+        )
     try:
         with warnings.catch_warnings():
             # Our own pixel limit is the one that counts; Pillow's advice about the same thing would be noise.

@@ -254,7 +254,7 @@ def test_drawing_is_bounded(tmp_path: Path):
     async def crowd() -> list[object]:
         render_queue = RenderQueue(most_waiting=2)
         opened = threading.Event()
-        drawings = [asyncio.create_task(render_queue.draw(lambda: opened.wait(30))) for _ in range(3)]
+        drawings = [asyncio.create_task(render_queue.draw("a", lambda: opened.wait(30))) for _ in range(3)]
         await asyncio.wait(drawings, return_when=asyncio.FIRST_COMPLETED)
         opened.set()
         found = await asyncio.gather(*drawings, return_exceptions=True)

@@ -22,6 +22,7 @@ from starlette.types import Scope
 
 from agenticiqa._version import __version__
 from agenticiqa.errors import AgenticIQAError
+from agenticiqa.pictures.isolation import isolated_reading
 from agenticiqa.serve.http.app_state import AppState
 from agenticiqa.serve.http.observing import log_request
 from agenticiqa.serve.http.page.files import EXAMPLES, PageFiles
@@ -45,14 +46,15 @@ def create_app(state: AppState) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        with state.memory.reserved():
+        workers = state.settings.workers
+        # As many as runs, drawings and requests may read pictures at a time.
+        with isolated_reading(2 * workers + 8, workers + 2), state.memory.reserved():
             chores = [asyncio.create_task(_warm_up(state)), asyncio.create_task(_sweep_periodically(state))]
             yield
             for chore in chores:
                 chore.cancel()
             await drain(state, 0 if state.queue.draining else state.settings.grace_s)
             await asyncio.to_thread(state.is_short_of_room)
-        state.render_queue.close()
         state.pipeline.close()
         state.record.close()
 
@@ -85,8 +87,9 @@ def create_app(state: AppState) -> FastAPI:
 
 
 async def drain(state: AppState, grace_s: float) -> None:
-    """Let single runs finish; audits stop where they are."""
+    """Let single runs finish; audits stop where they are, and after the runs whatever is still being drawn."""
     await asyncio.gather(state.queue.drain(grace_s), state.batch_queue.drain(0))
+    state.render_queue.close()
 
 
 def _add_guards(app: FastAPI, state: AppState) -> None:

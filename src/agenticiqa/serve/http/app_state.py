@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import sqlite3
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,7 +24,7 @@ from agenticiqa.serve.http.settings import ServiceSettings
 from agenticiqa.serve.http.store.job_record import JobOutcome, JobRecord, JobRow
 from agenticiqa.serve.http.store.uploads import HOUR, StoredPicture, UploadStore
 from agenticiqa.serve.http.work.intake import RequestReader
-from agenticiqa.serve.http.work.jobs import JobQueue, MemoryShares, RenderQueue, ServiceJob, stopped_error
+from agenticiqa.serve.http.work.jobs import KEY_SHARE, JobQueue, MemoryShares, RenderQueue, ServiceJob, stopped_error
 from agenticiqa.serve.http.work.pipeline_work import Pipeline
 from agenticiqa.vlm_client import VLMClient
 
@@ -55,6 +55,7 @@ class AppState:
             keep_s=service.keep_uploads_hours * HOUR,
             max_bytes=service.store_bytes,
             least_s=service.body_total_s + 60,
+            of_one=round(service.store_bytes * KEY_SHARE) if self.keys else None,
         )
         self.record = JobRecord(service.data_folder / "service.sqlite")
         lost = self.record.note_interrupted(stopped_error("interrupted", ""))
@@ -64,7 +65,7 @@ class AppState:
         limits = ImageLimits(max_pixels=self.pipeline.limits.max_pixels, max_bytes=service.max_upload_bytes)
         self.reader = RequestReader(service, self.uploads, limits)
         self.memory = MemoryShares.of(self.pipeline.memory, service.workers)
-        self.render_queue = RenderQueue(memory=self.memory)
+        self.render_queue = RenderQueue(self.memory, timeout_s=service.timeout_s, shared=self.keys is not None)
         self.queue = JobQueue(
             self.record,
             workers=service.workers,
@@ -132,7 +133,8 @@ class AppState:
 
     def _delete_stored_files(self, gone: Sequence[JobRow]) -> None:
         """Remove results, the package's own records, and pictures that no other run shows."""
-        own_runs, pictures = [], set()
+        own_runs: list[str] = []
+        pictures: set[tuple[str, Path]] = set()
         for row in gone:
             for file in self.batch_output(row.id).parent.glob(f"{row.id}.*"):
                 file.unlink(missing_ok=True)
@@ -140,10 +142,15 @@ class AppState:
             of_sides = ((row.result or {}).get("metadata") or {}).get("run_ids") or []
             own_runs += [row.id, *filter(None, of_sides)]
             groups = [row.request.get("pictures", {}), *row.request.get("sample_pictures", {}).values()]
-            pictures |= {Path(entry["file"]) for group in groups for entry in group.values()}
+            pictures |= {(row.owner, Path(entry["file"])) for group in groups for entry in group.values()}
         self.pipeline.assessor().forget(own_runs)
-        for picture in pictures - self.files_in_use():
-            if not self.record.mentions(picture.name):
+        self.discard(pictures)
+
+    def discard(self, pictures: Iterable[tuple[str, Path]]) -> None:
+        """Remove pictures, with their owners, that no run asks about."""
+        in_use = self.files_in_use()
+        for owner, picture in pictures:
+            if picture not in in_use and not self.record.mentions(owner, picture.name):
                 self.uploads.remove(picture)
 
 

@@ -93,6 +93,7 @@ REQUEST_FAULTS = {
     "image": 422,
     "picture_too_small": 422,
     "query": 422,
+    "quota_full": 429,
     "region": 422,
 }
 # Of errors outside of runs; the first entry whose class fits decides.
@@ -127,7 +128,8 @@ def service_error(what: str, error: Exception) -> ServiceError:
         status = REQUEST_FAULTS.get(error.kind) or next(by_class, None)
         if status is not None:
             with errors.client_messages():
-                return ServiceError(status, error.kind, without_addresses(str(error)))
+                retry_s = 30 if status == HTTPStatus.TOO_MANY_REQUESTS else None
+                return ServiceError(status, error.kind, without_addresses(str(error)), retry_s=retry_s)
     # Also a broken configuration or database: for the server's log, not for its clients.
     logger.error("%s failed", what, exc_info=error)
     return ServiceError(500, "internal", "The server failed. Its log has the details under this request's name.")

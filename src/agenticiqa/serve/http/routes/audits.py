@@ -15,6 +15,7 @@ from fastapi.responses import FileResponse, JSONResponse
 from agenticiqa.reports.contact_sheet.page import SheetLinks, sheet_policy
 from agenticiqa.runtime.runs import new_run_id
 from agenticiqa.serve.http.app_state import AppState, BatchAdmitted, BatchCaller, State, kept_picture, own_job
+from agenticiqa.serve.http.keys import KeyRecord
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes import common
 from agenticiqa.serve.http.routes.runs import MaxSide, drawn_picture, picture_gone
@@ -101,7 +102,17 @@ _AUDIT_FORM = {
     openapi_extra=common.request_body(_AUDIT_FORM),
 )
 async def make_audit(request: Request, state: State, caller: BatchAdmitted) -> Response:
-    quick, samples = await audits.read_audit(request, state.reader)
+    samples: audits.Samples = {}
+    try:
+        return await _accepted_audit(request, state, caller, samples)
+    except BaseException:
+        pictures = [(caller.owner, picture.path) for own in samples.values() for picture in own.values()]
+        await asyncio.to_thread(state.discard, pictures)
+        raise
+
+
+async def _accepted_audit(request: Request, state: AppState, caller: KeyRecord, samples: audits.Samples) -> Response:
+    quick = await audits.read_audit(request, state.reader, caller.owner, samples)
     audit_id, word = new_run_id(), secrets.token_urlsafe(18)
     links = SheetLinks(picture=f"/v1/audits/{audit_id}/picture?pass={word}&name={{path}}", messages=True)
 
@@ -176,4 +187,4 @@ async def audit_picture(
         picture = kept_picture(state, row.owner, f"{row.id}/{name}")
     except LookupError:
         raise picture_gone() from None
-    return await drawn_picture(state, picture, max_side)
+    return await drawn_picture(state, row.owner, picture, max_side)

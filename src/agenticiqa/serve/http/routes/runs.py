@@ -21,7 +21,7 @@ from PIL import Image
 from agenticiqa.errors import ImageNotFoundError, ToolError
 from agenticiqa.nodes.results import Assessment, Comparison
 from agenticiqa.pictures.file_facts import read_file_facts
-from agenticiqa.pictures.images import Box, load_image, peek_size, png_bytes
+from agenticiqa.pictures.images import Box, LoadedImage, load_image, peek_size, png_bytes
 from agenticiqa.pictures.inputs import aligned
 from agenticiqa.pictures.regions import Bytes, coloured, overlay
 from agenticiqa.reports.assessment import render_report, report_item
@@ -159,7 +159,9 @@ async def run_report(state: State, row: common.OwnRun) -> Response:
     limits = state.pipeline.limits
     kept = [picture for picture in stored_pictures(row.request).values() if picture.path.is_file()]
     page = await state.render_queue.draw(
-        lambda: _report_page(row, limits), lambda: drawing_need(kept, limits) if kept else 0
+        row.owner,
+        lambda: _report_page(row, limits),
+        lambda: drawing_need([peek_size(picture.path, limits) for picture in kept]) if kept else 0,
     )
     return HTMLResponse(page, headers={"Content-Security-Policy": REPORT_POLICY})
 
@@ -180,18 +182,15 @@ def _report_page(row: JobRow, limits: ImageLimits) -> str:
 # --- drawing ---
 
 
-def drawing_need(
-    pictures: Sequence[StoredPicture], limits: ImageLimits, tool: Tool | None = None, *, align: bool = False
-) -> int:
-    """What drawing these pictures takes of memory, with a map of a tool over one of them."""
-    sizes = sizes_once_scaled([peek_size(picture.path, limits) for picture in pictures], resize=align)
+def drawing_need(sizes: Sequence[tuple[int, int]], tool: Tool | None = None, *, align: bool = False) -> int:
+    """What drawing pictures of these sizes takes of memory, with a map of a tool over one of them."""
+    sizes = sizes_once_scaled(sizes, resize=align)
     pixels = max(map(pixels_of, sizes))
     return pictures_need(sizes) + DRAWING_BYTES * pixels + (tool_need(tool, pixels) if tool else 0)
 
 
-def shown_picture(picture: StoredPicture, limits: ImageLimits, max_side: int | None) -> tuple[bytes, tuple[int, int]]:
+def shown_picture(image: LoadedImage, max_side: int | None) -> tuple[bytes, tuple[int, int]]:
     """The picture as PNG for a screen, and its own size."""
-    image = load_image(picture.path, limits)
     return _png(image.pil, max_side), image.size
 
 
@@ -247,6 +246,7 @@ Which = Annotated[Literal["a", "b"] | None, Query(description="Of a comparison."
 
 async def _rendered(
     state: AppState,
+    owner: str,
     render: Callable[[], Result],
     pictures: Sequence[StoredPicture],
     tool: Tool | None = None,
@@ -254,16 +254,22 @@ async def _rendered(
     align: bool = False,
 ) -> Result:
     try:
+        limits = state.pipeline.limits
         return await state.render_queue.draw(
-            render, lambda: drawing_need(pictures, state.pipeline.limits, tool, align=align)
+            owner,
+            render,
+            lambda: drawing_need([peek_size(picture.path, limits) for picture in pictures], tool, align=align),
         )
     except ImageNotFoundError:
         # It went between a look at the upload store and its turn to be drawn.
         raise picture_gone() from None
 
 
-async def drawn_picture(state: AppState, picture: StoredPicture, max_side: int | None) -> Response:
-    data, _ = await _rendered(state, lambda: shown_picture(picture, state.pipeline.limits, max_side), [picture])
+async def drawn_picture(state: AppState, owner: str, picture: StoredPicture, max_side: int | None) -> Response:
+    limits = state.pipeline.limits
+    data, _ = await _rendered(
+        state, owner, lambda: shown_picture(load_image(picture.path, limits), max_side), [picture]
+    )
     return Response(data, media_type="image/png", headers=CACHED)
 
 
@@ -289,15 +295,15 @@ Chosen = Annotated[StoredPicture, Depends(_chosen)]
 
 
 @router.get("/{run_id}/image", summary="The picture of a run", response_class=Response, responses=common.PNG)
-async def run_image(state: State, picture: Chosen, max_side: MaxSide = None) -> Response:
-    return await drawn_picture(state, picture, max_side)
+async def run_image(state: State, row: common.OwnRun, picture: Chosen, max_side: MaxSide = None) -> Response:
+    return await drawn_picture(state, row.owner, picture, max_side)
 
 
 @router.get(
     "/{run_id}/reference", summary="The reference picture of a run", response_class=Response, responses=common.PNG
 )
 async def run_reference(state: State, row: common.OwnRun, max_side: MaxSide = None) -> Response:
-    return await drawn_picture(state, _picture(row, "reference"), max_side)
+    return await drawn_picture(state, row.owner, _picture(row, "reference"), max_side)
 
 
 @router.get(
@@ -335,7 +341,9 @@ async def run_map(
         align = row.request.get("align") == "resize"
         needed = [picture, *originals]
         draw = partial(_tool_map, named, needed, box, limits, align=align)
-    data = await _rendered(state, lambda: _png(Image.fromarray(draw()), max_side), needed, named, align=align)
+    data = await _rendered(
+        state, row.owner, lambda: _png(Image.fromarray(draw()), max_side), needed, named, align=align
+    )
     return Response(data, media_type="image/png", headers=CACHED)
 
 
@@ -344,7 +352,7 @@ async def run_map(
     summary="Where the picture is worst",
     description="By the embedded model's map, whatever model answered.",
 )
-async def run_worst(state: State, picture: Chosen, response: Response) -> WorstPlace:
+async def run_worst(state: State, row: common.OwnRun, picture: Chosen, response: Response) -> WorstPlace:
     def render() -> WorstPlace:
         from agenticiqa.vision.quality_map import quality_map, worst_place
 
@@ -353,7 +361,7 @@ async def run_worst(state: State, picture: Chosen, response: Response) -> WorstP
         return WorstPlace(box=found.box.as_list(), score=found.score, whole=found.whole, even=found.even)
 
     response.headers.update(CACHED)
-    return await _rendered(state, render, [picture])
+    return await _rendered(state, row.owner, render, [picture])
 
 
 @router.get(
@@ -361,8 +369,9 @@ async def run_worst(state: State, picture: Chosen, response: Response) -> WorstP
     summary="What the picture's file says",
     description="Format, size, and how it was taken. Where it was taken, by whom, and numbers of devices are left out.",
 )
-async def run_file(state: State, picture: Chosen, response: Response) -> PictureFile:
-    found = await _rendered(state, lambda: read_file_facts(picture.path, state.pipeline.limits), [picture])
+async def run_file(state: State, row: common.OwnRun, picture: Chosen, response: Response) -> PictureFile:
+    limits = state.pipeline.limits
+    found = await _rendered(state, row.owner, lambda: read_file_facts(picture.path, limits), [picture])
     response.headers.update(CACHED)
     (width, height), facts = found.size, {name: value for name, value in vars(found).items() if name != "size"}
     return PictureFile.model_validate({**facts, "name": picture.name, "width": width, "height": height})

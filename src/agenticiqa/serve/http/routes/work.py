@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from agenticiqa.nodes.results import Assessment, Comparison
+from agenticiqa.pictures.images import decode_image
 from agenticiqa.runtime.runs import new_run_id
 from agenticiqa.serve.http import wire
 from agenticiqa.serve.http.app_state import AssessAdmitted, State, kept_picture
@@ -21,7 +22,7 @@ from agenticiqa.serve.http.routes.runs import drawing_need, shown_picture
 from agenticiqa.serve.http.store.job_record import JobOutcome
 from agenticiqa.serve.http.work.intake import Body, Intake
 from agenticiqa.serve.http.work.jobs import ServiceJob, StopReason, stopped_error
-from agenticiqa.serve.http.work.pipeline_work import failure_of, failures_by_sent_name
+from agenticiqa.serve.http.work.pipeline_work import failure_of
 
 router = APIRouter(prefix="/v1", tags=["work"], responses=WORK_PROBLEMS)
 
@@ -44,8 +45,8 @@ class _WorkRequest:
         self.caller = caller
 
     async def read(self, form: type[Body]) -> Intake[Body]:
-        earlier = partial(kept_picture, self.state, self.caller.owner)
-        return await self.state.reader.read(self.request, form, earlier)
+        owner = self.caller.owner
+        return await self.state.reader.read(self.request, form, owner, partial(kept_picture, self.state, owner))
 
     async def read_in_thread(self) -> Intake[wire.AssessBody]:
         """A question; where it follows a run of the caller's, with what is not given as it was there."""
@@ -64,9 +65,10 @@ class _WorkRequest:
             if name not in pictures:
                 again = wire.PictureSource(kept=f"{after}/{name}")
                 found = await asyncio.to_thread(reader.bytes_of, name, again, earlier)
-                pictures[name] = await asyncio.to_thread(reader.store, *found)
+                unstored, owner = intake.unstored, self.caller.owner
+                pictures[name] = await asyncio.to_thread(reader.look_at, *found, owner, unstored)
         turns = Assessment.model_validate(row.result).turns
-        return Intake(fields.model_copy(update=as_it_was), pictures, turns)
+        return Intake(fields.model_copy(update=as_it_was), pictures, intake.unstored, turns)
 
     async def submit_question(
         self,
@@ -84,8 +86,17 @@ class _WorkRequest:
             "pictures": {name: picture.as_recorded() for name, picture in intake.pictures.items()},
         }
         need = await asyncio.to_thread(state.pipeline.assessing_need, intake)
+        in_use = self.state.files_in_use().union(intake.files)
         job = await state.queue.submit(
-            new_run_id(), owner, kind, lambda job: work(job, intake), payload, intake.files, need, self.caller.at_once
+            new_run_id(),
+            owner,
+            kind,
+            lambda job: work(job, intake),
+            payload,
+            intake.files,
+            need,
+            self.caller.at_once,
+            keep=lambda: state.uploads.keep(intake.unstored, in_use),
         )
         headers = {"Location": f"/v1/runs/{job.id}"}
         if respond_async:
@@ -164,9 +175,7 @@ async def measure(incoming: WorkRequest) -> Response:
     intake, pipeline, caller = await incoming.read(wire.MeasureBody), incoming.state.pipeline, incoming.caller
     need = await asyncio.to_thread(pipeline.measuring_need, intake)
     work = partial(pipeline.measure, intake=intake)
-    job = await incoming.state.queue.submit(
-        new_run_id(), caller.owner, "measure", work, holds=intake.files, need=need, most=caller.at_once
-    )
+    job = await incoming.state.queue.submit(new_run_id(), caller.owner, "measure", work, need=need, most=caller.at_once)
     return JSONResponse(await incoming.reply_of(job))
 
 
@@ -174,16 +183,17 @@ async def measure(incoming: WorkRequest) -> Response:
     "/preview",
     summary="A picture as a screen can show it",
     description="For formats that browsers cannot show, and to learn whether a picture can be used before asking about "
-    "it. The header `Picture-Size` has its own width and height. Nothing is recorded.",
+    "it. The header `Picture-Size` has its own width and height. Nothing is kept.",
     response_class=Response,
     responses=PNG,
     openapi_extra=body_of(wire.PreviewBody),
 )
 async def make_preview(incoming: WorkRequest) -> Response:
     intake, limits = await incoming.read(wire.PreviewBody), incoming.state.pipeline.limits
-    picture = intake.pictures["image"]
-    with failures_by_sent_name(intake.pictures):
-        data, size = await incoming.state.render_queue.draw(
-            lambda: shown_picture(picture, limits, PREVIEW_SIDE), lambda: drawing_need([picture], limits)
-        )
+    (picture,), (sent,) = intake.pictures.values(), intake.unstored.values()
+    data, size = await incoming.state.render_queue.draw(
+        incoming.caller.owner,
+        lambda: shown_picture(decode_image(sent, path=picture.name, limits=limits), PREVIEW_SIDE),
+        lambda: drawing_need([picture.size]),
+    )
     return Response(data, media_type="image/png", headers={"Picture-Size": f"{size[0]}x{size[1]}"})

@@ -147,9 +147,9 @@ class JobRecord:
     def delete(self, job_id: str) -> None:
         self._write("DELETE FROM jobs WHERE id=?", job_id)
 
-    def mentions(self, file_name: str) -> bool:
-        """Whether any job asked about a stored file of this name."""
-        return bool(self._rows("SELECT * FROM jobs WHERE instr(request, ?) LIMIT 1", file_name))
+    def mentions(self, owner: str, file_name: str) -> bool:
+        """Whether any job of this owner asked about a stored file of this name."""
+        return bool(self._rows("SELECT * FROM jobs WHERE owner=? AND instr(request, ?) LIMIT 1", owner, file_name))
 
     def find(self, job_id: str, owner: str | None) -> JobRow | None:
         """A job by its whole id, if it is this owner's; an ``owner`` of None means any owner."""

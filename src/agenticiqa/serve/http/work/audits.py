@@ -6,6 +6,7 @@ their end.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -57,13 +58,13 @@ RECORDS = ".records.jsonl"
 PICTURES = ".pictures"
 
 
-async def read_audit(request: Request, reader: RequestReader) -> tuple[bool, Samples]:
+async def read_audit(request: Request, reader: RequestReader, owner: str, samples: Samples) -> bool:
     """A form whose ``files`` are the pictures; what does not open is taken too, because an audit says so.
 
-    Returns whether a quick look is wanted, and the pictures by the path that each has on the contact sheet.
+    Puts the pictures into ``samples``, by the path that each has on the contact sheet, also where it fails half-way.
+    Returns whether a quick look is wanted.
     """
     most = reader.settings.max_batch_samples
-    samples: Samples = {}
     with body_faults():
         if body_kind(request) != "form":
             raise ServiceError(415, "unsupported_media_type", "Send the pictures as files of multipart/form-data.")
@@ -75,8 +76,10 @@ async def read_audit(request: Request, reader: RequestReader) -> tuple[bool, Sam
                 raise ServiceError(422, "too_many_samples", f"files: this server takes {most} at a time.")
             for file in files:
                 name = free_name(sheet_path(file.filename), samples)
-                samples[name] = {"image": reader.uploads.put(await file.read(), name.rpartition("/")[2])}
-            return form.get("quick") == "true", samples
+                data, shown = await file.read(), name.rpartition("/")[2]
+                in_use = {each["image"].path for each in samples.values()}
+                samples[name] = {"image": await asyncio.to_thread(reader.uploads.put, data, shown, owner, in_use)}
+            return form.get("quick") == "true"
 
 
 def sheet_path(given: str | None) -> str:

@@ -1,8 +1,8 @@
-"""From a request to typed fields and pictures in the upload store. Nothing here decodes a pixel.
+"""From a request to typed fields and pictures. Nothing here decodes a pixel.
 
 A body is JSON (pictures as base64, as a path inside an allowed folder, as a shipped example, or as one that an earlier
-run of the same caller was about) or multipart (pictures as files, or named like that). Every picture ends up as a copy
-in the upload store; the pipeline opens nothing else.
+run of the same caller was about) or multipart (pictures as files, or named like that). The pictures of a run end up as
+copies in the upload store once the run is accepted, and not before; the pipeline opens nothing else.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
@@ -23,8 +22,8 @@ from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect
 
-from agenticiqa.errors import ImageError
-from agenticiqa.pictures.images import check_allowed, check_header
+from agenticiqa.errors import ImageError, ImageTooLargeError
+from agenticiqa.pictures.images import check_header, read_beneath
 from agenticiqa.runtime.config import ImageLimits
 from agenticiqa.serve.http.page.files import EXAMPLES
 from agenticiqa.serve.http.problems import ServiceError, invalid_fields
@@ -35,6 +34,14 @@ from agenticiqa.state import Turn
 
 MAX_FIELDS = 128
 MAX_FIELD_BYTES = 256 * 1024
+"""Of one field of a form; of JSON, of all that is no picture."""
+INTAKES_OF_ONE = 4
+"""Bodies of one caller that are looked at in the same moment."""
+LEAST_BYTES = 4 * 1024 * 1024
+BYTES_PER_PIXEL = 256
+"""Files of more than both together are no pictures of their size: what else is in them takes long to go through."""
+# Text of this alphabet has no structure: it becomes one string, however long it is.
+_LONG_TEXT = re.compile(rb'"[A-Za-z0-9+/=\\]{1024,}"')
 MAX_NAME = 120
 _NOT_PRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # Form fields that hold JSON rather than text; these may also be given once for each value.
@@ -78,6 +85,8 @@ class Intake(Generic[Body]):
     fields: Body
     """What was asked; its pictures are left out."""
     pictures: Mapping[str, StoredPicture]
+    unstored: dict[Path, bytes] = field(default_factory=dict, repr=False)
+    """What the upload store is to keep for it, by place."""
     earlier: Sequence[Turn] = ()
     """What was asked of the picture before."""
 
@@ -92,28 +101,44 @@ class Intake(Generic[Body]):
 
 @dataclass(frozen=True)
 class RequestReader:
-    """Reads bodies and puts their pictures into the upload store."""
+    """Reads bodies and looks at the headers of their pictures."""
 
     settings: ServiceSettings
     uploads: UploadStore
     limits: ImageLimits
+    _turns: dict[str, asyncio.Semaphore] = field(default_factory=dict)
 
-    async def read(self, request: Request, form: type[Body], earlier: Earlier) -> Intake[Body]:
+    async def read(self, request: Request, form: type[Body], owner: str, earlier: Earlier) -> Intake[Body]:
+        form_values: dict[str, Any] | None = None
+        given: dict[str, tuple[str, bytes]] = {}
         with body_faults():
-            if body_kind(request) == "json":
-                # JSON has types of its own: a number is no switch and "3" is no number. Form fields are all texts.
-                fields = await asyncio.to_thread(form.model_validate_json, await request.body(), strict=True)
-                named = {name: getattr(fields, name) for name in form.pictures()}
-                given = {
-                    name: await asyncio.to_thread(self.bytes_of, name, source, earlier)
-                    for name, source in named.items()
-                    if source is not None
-                }
+            if body_kind(request) == "form":
+                form_values, given = await self._from_form(request, form.pictures(), earlier)
             else:
-                values, given = await self._from_form(request, form.pictures(), earlier)
-                fields = form.model_validate({**values, **dict.fromkeys(given, _AS_FILE)})
-        fields = fields.model_copy(update=dict.fromkeys(form.pictures()))
-        return Intake(fields, {name: await asyncio.to_thread(self.store, *each) for name, each in given.items()})
+                await request.body()
+            # From here on nothing waits for the client.
+            async with self._turns.setdefault(owner, asyncio.Semaphore(INTAKES_OF_ONE)):
+                if form_values is None:
+                    fields, given = await asyncio.to_thread(self._from_json, await request.body(), form, earlier)
+                else:
+                    fields = form.model_validate({**form_values, **dict.fromkeys(given, _AS_FILE)})
+                intake = Intake(fields.model_copy(update=dict.fromkeys(form.pictures())), pictures := {})
+                for name, each in given.items():
+                    pictures[name] = await asyncio.to_thread(self.look_at, *each, owner, intake.unstored)
+        return intake
+
+    def _from_json(self, body: bytes, form: type[Body], earlier: Earlier) -> tuple[Body, dict[str, tuple[str, bytes]]]:
+        # Numbers and lists take thirty times their bytes once they are built: they are counted first.
+        rest = len(body) - sum(found.end() - found.start() for found in _LONG_TEXT.finditer(body))
+        if rest > MAX_FIELD_BYTES:
+            most = f"{MAX_FIELD_BYTES // 1024} KB"
+            raise ServiceError(413, "body_too_large", f"Beside pictures, a request may have {most} of JSON.")
+        # JSON has types of its own: a number is no switch and "3" is no number. Form fields are all texts.
+        fields = form.model_validate_json(body, strict=True)
+        named = {name: getattr(fields, name) for name in form.pictures()}
+        return fields, {
+            name: self.bytes_of(name, source, earlier) for name, source in named.items() if source is not None
+        }
 
     async def _from_form(
         self, request: Request, pictures: Mapping[str, bool], earlier: Earlier
@@ -157,23 +182,20 @@ class RequestReader:
 
     def _read_allowed(self, name: str, path: str) -> bytes:
         """A file inside an allowed folder. Whatever is wrong with a path, the answer is the same."""
-        refusal = ServiceError(422, "path_refused", f"{name}: this path is not a picture this server may read.")
         try:
-            check_allowed(path, self.settings.allowed_roots)
-            real = Path(path).resolve(strict=True)
-            # The last part was resolved a moment ago: if it is a link now, it was replaced meanwhile.
-            descriptor = os.open(real, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-            with os.fdopen(descriptor, "rb") as file:
-                if not real.is_file() or os.fstat(file.fileno()).st_size > self.settings.max_upload_bytes:
-                    raise refusal
-                return file.read(self.settings.max_upload_bytes)
+            return read_beneath(path, self.settings.allowed_roots, self.settings.max_upload_bytes)
         except (ImageError, OSError, ValueError):
-            raise refusal from None
+            message = f"{name}: this path is not a picture this server may read."
+            raise ServiceError(422, "path_refused", message) from None
 
-    def store(self, name: str, data: bytes) -> StoredPicture:
-        """Keep a picture whose header says that it is one, of a size this server takes."""
-        size = check_header(data, name=name, limits=self.limits)
-        return self.uploads.put(data, name, size)
+    def look_at(self, name: str, data: bytes, owner: str, unstored: dict[Path, bytes]) -> StoredPicture:
+        """A picture whose header says that it is one, of a size this server takes, and its place in the store."""
+        width, height = size = check_header(data, name=name, limits=self.limits)
+        if len(data) > LEAST_BYTES + BYTES_PER_PIXEL * width * height:
+            raise ImageTooLargeError(f"{name!r} has {len(data):,} bytes for {width}×{height} pixels.")
+        picture = self.uploads.place(data, name, size, owner)
+        unstored[picture.path] = data
+        return picture
 
 
 def _add_field(values: dict[str, Any], name: str, value: str) -> None:

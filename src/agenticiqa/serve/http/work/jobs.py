@@ -16,13 +16,15 @@ import math
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar, cast
 
 from agenticiqa.errors import client_messages
 from agenticiqa.runtime.memory import MemoryBudget, given
@@ -139,36 +141,61 @@ SMALL_SHARE = 1 / 3
 LOWER_PRIORITY = 10
 """What large runs add to their nice value: under full load they get a twentieth of the processor."""
 MOST_WAITING = 32
+DRAWING_THREADS = 2
 Drawn = TypeVar("Drawn")
 
 
-class Lane:
-    """Waiting jobs, taken round-robin from their owners."""
+class Owned(Protocol):
+    """What waits, and for whom."""
 
-    def __init__(self) -> None:
-        self._waiting: list[ServiceJob] = []
+    @property
+    def owner(self) -> str: ...
+
+
+Waiting = TypeVar("Waiting", bound=Owned)
+
+
+class Lane(Generic[Waiting]):
+    """Waiting jobs, taken round-robin from their owners; of one owner at most ``of_one`` at a time."""
+
+    def __init__(self, of_one: int | None = None) -> None:
+        self._of_one = of_one
+        self._waiting: list[Waiting] = []
+        self._taken: Counter[str] = Counter()
         self._last_turns: dict[str, int] = {}
         """The number of each owner's last turn: who has waited longest for one is next."""
         self._changed = threading.Condition()
         self._closed = False
 
-    def put(self, job: ServiceJob) -> None:
+    def put(self, job: Waiting) -> None:
         with self._changed:
             self._waiting.append(job)
             self._changed.notify()
 
-    def take(self) -> ServiceJob | None:
+    def take(self) -> Waiting | None:
         """The next job, waited for; None when the lane is closed."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._closed)
-            if not self._waiting:
+            self._changed.wait_for(lambda: self._ready or self._closed)
+            if not self._ready:
                 return None
-            job = min(self._waiting, key=lambda each: self._last_turns.get(each.owner, 0))
+            job = min(self._ready, key=lambda each: self._last_turns.get(each.owner, 0))
             self._waiting.remove(job)
+            self._taken[job.owner] += 1
             self._last_turns[job.owner] = max(self._last_turns.values(), default=0) + 1
             return job
 
-    def remove(self, job: ServiceJob) -> bool:
+    @property
+    def _ready(self) -> list[Waiting]:
+        most = math.inf if self._of_one is None else self._of_one
+        return [each for each in self._waiting if self._taken[each.owner] < most]
+
+    def done(self, job: Waiting) -> None:
+        """What was taken has ended: its owner may have another turn."""
+        with self._changed:
+            self._taken[job.owner] -= 1
+            self._changed.notify_all()
+
+    def remove(self, job: Waiting) -> bool:
         """Take out a cancelled job; False where a worker has it already."""
         with self._changed:
             waits = job in self._waiting
@@ -194,8 +221,8 @@ class MemoryShares:
     def of(cls, budget: MemoryBudget, workers: int) -> MemoryShares:
         """Small runs' part is taken off the budget once :meth:`reserved` is entered."""
         part = int(budget.largest * SMALL_SHARE)
-        # One more than workers: pictures and maps of runs are drawn meanwhile.
-        return cls(budget, part // (workers + 1), part)
+        # More than workers: pictures and maps of runs are drawn meanwhile.
+        return cls(budget, part // (workers + DRAWING_THREADS), part)
 
     def reserved(self) -> AbstractContextManager[None]:
         return self.budget.without(self.set_aside)
@@ -220,31 +247,79 @@ def lower_priority() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWER_PRIORITY)
 
 
+@dataclass(eq=False)
+class _Drawing:
+    owner: str
+    work: Callable[[], Any]
+    done: Future[Any] = field(default_factory=Future)
+
+
 class RenderQueue:
-    """One thread that draws pictures, with a bounded queue."""
+    """Threads that draw pictures, with a bounded queue. Keys take turns, and one key has one thread at most."""
 
-    def __init__(self, most_waiting: int = MOST_WAITING, memory: MemoryShares | None = None) -> None:
+    def __init__(
+        self,
+        memory: MemoryShares | None = None,
+        *,
+        timeout_s: float = 120.0,
+        shared: bool = False,
+        most_waiting: int = MOST_WAITING,
+    ) -> None:
         self._memory = memory
+        self._timeout_s = timeout_s
         self._most_waiting = most_waiting
-        self._waiting = 0
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="render_queue")
+        self._of_one = most_waiting * KEY_SHARE if shared else most_waiting
+        self._drawings: set[_Drawing] = set()
+        self._closed = False
+        self._lane: Lane[_Drawing] = Lane(1 if shared else None)
+        for _ in range(DRAWING_THREADS):
+            threading.Thread(target=self._serve, daemon=True, name="drawing").start()
 
-    async def draw(self, work: Callable[[], Drawn], need: Callable[[], int] = lambda: 0) -> Drawn:
+    async def draw(self, owner: str, work: Callable[[], Drawn], need: Callable[[], int] = lambda: 0) -> Drawn:
         """``need`` says what the work takes of memory; asked in the thread, because it may look at files."""
-        if self._waiting >= self._most_waiting:
+        own = sum(each.owner == owner for each in self._drawings)
+        if len(self._drawings) >= self._most_waiting or own >= self._of_one:
             raise ServiceError(429, "queue_full", "Too many pictures are being drawn. Try again.", retry_s=2)
-        self._waiting += 1
+        drawing = _Drawing(owner, partial(self._drawn, work, need, time.monotonic() + self._timeout_s))
+        self._drawings.add(drawing)
+        self._lane.put(drawing)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, self._drawn, work, need)
+            return await asyncio.wrap_future(cast("Future[Drawn]", drawing.done))
+        except Cancelled:
+            if self._closed:
+                raise ServiceError(503, "stopping", "The server is stopping.", retry_s=5) from None
+            raise ServiceError(504, "timed_out", "Drawing took longer than this server allows.") from None
         finally:
-            self._waiting -= 1
+            self._drawings.discard(drawing)
 
-    def _drawn(self, work: Callable[[], Drawn], need: Callable[[], int]) -> Drawn:
-        with client_messages(), self._memory.admitted(need()) if self._memory else nullcontext():
-            return work()
+    def _drawn(self, work: Callable[[], Drawn], need: Callable[[], int], deadline: float) -> Drawn:
+        def check() -> None:
+            if self._closed or time.monotonic() > deadline:
+                raise Cancelled
+
+        with stoppable(check), client_messages():
+            check()
+            with self._memory.admitted(need()) if self._memory else nullcontext():
+                return work()
+
+    def _serve(self) -> None:
+        while (drawing := self._lane.take()) is not None:
+            if drawing.done.set_running_or_notify_cancel():
+                try:
+                    drawing.done.set_result(drawing.work())
+                except BaseException as error:  # noqa: BLE001 - raised again, in the route that waits
+                    drawing.done.set_exception(error)
+            self._lane.done(drawing)
+            # What was drawn does not wait here for the next.
+            del drawing
 
     def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """What is being drawn ends at its next step, and what waits at once."""
+        self._closed = True
+        for drawing in list(self._drawings):
+            if self._lane.remove(drawing):
+                drawing.done.set_exception(Cancelled())
+        self._lane.close()
 
 
 # --- the queue ---
@@ -271,7 +346,7 @@ class JobQueue:
         self._timeout_s = timeout_s
         self._memory = memory
         self._usual_s = 1.0
-        self._lanes = {False: Lane(), True: Lane()}
+        self._lanes: dict[bool, Lane[ServiceJob]] = {False: Lane(), True: Lane()}
         """By whether jobs are large."""
         self._large_workers = max(1, workers // 2) if memory else 0
         self._jobs: dict[str, ServiceJob] = {}
@@ -351,10 +426,12 @@ class JobQueue:
         holds: Iterable[Path] = (),
         need: int = 0,
         most: int | None = None,
+        keep: Callable[[], None] | None = None,
     ) -> ServiceJob:
         """Queue work, or refuse it as :meth:`check_room` does; with a ``request`` it is on record before this returns.
 
-        ``need`` is what the work takes of memory: more than there will ever be is refused.
+        ``need`` is what the work takes of memory: more than there will ever be is refused. ``keep`` stores what the
+        work reads, once nothing speaks against it.
         """
         self.check_room(owner, most)
         deadline, loop = time.monotonic() + self._timeout_s, asyncio.get_running_loop()
@@ -365,6 +442,8 @@ class JobQueue:
                 raise self._busy("memory_busy", "Other large pictures are being worked on.", 503)
         self._jobs[job_id] = job
         try:
+            if keep is not None:
+                await asyncio.to_thread(keep)
             if request is not None:
                 await asyncio.to_thread(self._record.begin, job_id, owner, kind, request)
         except BaseException:

@@ -23,7 +23,7 @@ from agenticiqa.errors import AgenticIQAError, RegionError
 from agenticiqa.models.backends import BackendName, choose_backend, find_provider
 from agenticiqa.nodes.run_context import EMBEDDED, PipelineEvent
 from agenticiqa.pictures.images import Box, LoadedImage, decode_image, load_image, png_bytes
-from agenticiqa.pictures.inputs import aligned
+from agenticiqa.pictures.inputs import GivenPicture, aligned
 from agenticiqa.pictures.regions import check_regions
 from agenticiqa.runtime.config import ROLES, Settings
 from agenticiqa.runtime.memory import MemoryBudget, process_budget
@@ -179,19 +179,16 @@ class Pipeline:
         return JobOutcome(comparison.status, _presentable_result(comparison, intake))
 
     def measure(self, job: ServiceJob, intake: Intake[MeasureBody]) -> JobOutcome:
-        fields, image, reference = intake.fields, intake.pictures["image"], intake.pictures.get("reference")
+        """Nothing of it is kept: pictures are measured as they came."""
+        fields, pictures = intake.fields, {name: _as_sent(each, intake) for name, each in intake.pictures.items()}
         measurer = self._measurer(intake)
-        names = _names(intake.pictures)
         boxes = {name: Box(*numbers) for name, numbers in (fields.regions or {}).items()}
-        with (
-            failures_by_sent_name(intake.pictures),
-            measurer.admitted(Pair.of(image.path, reference.path if reference else None)) as (pair, memory),
-        ):
+        with measurer.admitted(Pair(pictures["image"], pictures.get("reference"))) as (pair, memory):
             opened, original = measurer.open(pair)
             check_regions(fields.regions or {}, opened)
             job.checkpoint()
             found = list(measurer.measure_opened(pair, opened, original, boxes or None, memory))
-        return JobOutcome("ok", {"measurements": presentable([record.as_dict() for record in found], names)})
+        return JobOutcome("ok", {"measurements": presentable([record.as_dict() for record in found], {})})
 
     def _measurer(self, intake: Intake[MeasureBody]) -> Measurer:
         fields, assessor, pipeline = intake.fields, self.assessor(), self.settings.pipeline
@@ -214,6 +211,13 @@ def _inside(box: Box, pictures: Mapping[str, LoadedImage]) -> dict[str, LoadedIm
         name: decode_image(png_bytes(Image.fromarray(image.rgb[box.rows, box.columns])), path=image.path)
         for name, image in pictures.items()
     }
+
+
+def _as_sent(picture: StoredPicture, intake: Intake[Any]) -> GivenPicture:
+    data, name = intake.unstored[picture.path], picture.name
+    return GivenPicture(
+        name, lambda limits: decode_image(data, path=name, limits=limits), in_memory=True, peek=lambda _: picture.size
+    )
 
 
 @contextmanager
