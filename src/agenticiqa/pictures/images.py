@@ -191,25 +191,28 @@ def png_bytes(picture: Image.Image) -> bytes:
     return buffer.getvalue()
 
 
-def check_allowed(path: str | Path, roots: Sequence[Path]) -> None:
-    """Refuse a path outside the allowed folders; links are followed first, so that none leads out."""
+def check_allowed(path: str | Path, roots: Sequence[Path]) -> tuple[Path, Path]:
+    """Refuse a path outside the allowed folders; links are followed first, so that none leads out.
+
+    Returns the folder that it lies in and the path itself, both without links.
+    """
     resolved = Path(path).resolve()
-    if not any(resolved.is_relative_to(root.resolve()) for root in roots):
-        raise errors.ImageNotFoundError(
-            f"{str(path)!r} is not inside an allowed folder.",
-            hint="allowed_roots in pipeline.yaml names them.",
-            client_hint="",
-        )
+    for root in (each.resolve() for each in roots):
+        if resolved.is_relative_to(root):
+            return root, resolved
+    raise errors.ImageNotFoundError(
+        f"{str(path)!r} is not inside an allowed folder.",
+        hint="allowed_roots in pipeline.yaml names them.",
+        client_hint="",
+    )
 
 
 def read_beneath(path: str | Path, roots: Sequence[Path], max_bytes: int) -> bytes:
-    """A file below one of the folders, opened once. A link that is put into its way meanwhile leads nowhere.
+    """A file below one of the folders, opened once: a link that is put into its way meanwhile leads nowhere.
 
     Links that are there lead where :func:`check_allowed` lets them. Raises ImageError or OSError.
     """
-    check_allowed(path, roots)
-    real = Path(path).resolve(strict=True)
-    root = next(each for each in (root.resolve() for root in roots) if real.is_relative_to(each))
+    root, real = check_allowed(path, roots)
     with open(_open_beneath(root, real.relative_to(root).parts), "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode) or about.st_size > max_bytes:

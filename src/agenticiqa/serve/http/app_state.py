@@ -226,11 +226,13 @@ async def _caller(
 Caller = Annotated[KeyRecord, Depends(_caller)]
 
 
-def _with_role(role: Role, *, for_work: bool = False) -> Callable[[AppState, KeyRecord], Awaitable[KeyRecord]]:
-    """A dependency, resolved before the body is read: callers of this role; ``for_work``, within their limits."""
+def _with_role(
+    role: Role, *others: Role, for_work: bool = False
+) -> Callable[[AppState, KeyRecord], Awaitable[KeyRecord]]:
+    """A dependency, resolved before the body is read: callers of one of these roles; ``for_work``, within limits."""
 
     async def checked(state: State, caller: Caller) -> KeyRecord:
-        if role not in caller.roles:
+        if not {role, *others} & {*caller.roles}:
             raise ServiceError(403, "role_missing", f"This key may not do this: it needs the role {role!r}.")
         if for_work:
             (state.batch_queue if role == "batch" else state.queue).check_room(caller.owner, caller.at_once)
@@ -243,6 +245,8 @@ def _with_role(role: Role, *, for_work: bool = False) -> Callable[[AppState, Key
 
 AssessCaller = Annotated[KeyRecord, Depends(_with_role("assess"))]
 BatchCaller = Annotated[KeyRecord, Depends(_with_role("batch"))]
+AssessDeleter = Annotated[KeyRecord, Depends(_with_role("assess", "admin"))]
+BatchDeleter = Annotated[KeyRecord, Depends(_with_role("batch", "admin"))]
 AdminCaller = Annotated[KeyRecord, Depends(_with_role("admin"))]
 AssessAdmitted = Annotated[KeyRecord, Depends(_with_role("assess", for_work=True))]
 BatchAdmitted = Annotated[KeyRecord, Depends(_with_role("batch", for_work=True))]

@@ -14,7 +14,15 @@ from fastapi.responses import FileResponse, JSONResponse
 
 from agenticiqa.reports.contact_sheet.page import SheetLinks, sheet_policy
 from agenticiqa.runtime.runs import new_run_id
-from agenticiqa.serve.http.app_state import AppState, BatchAdmitted, BatchCaller, State, kept_picture, own_job
+from agenticiqa.serve.http.app_state import (
+    AppState,
+    BatchAdmitted,
+    BatchCaller,
+    BatchDeleter,
+    State,
+    kept_picture,
+    own_job,
+)
 from agenticiqa.serve.http.keys import KeyRecord
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes import common
@@ -80,7 +88,7 @@ async def cancel(state: State, row: Own) -> AuditState:
 
 
 @router.delete("/{job_id}", summary="Delete an audit, its sheet and its pictures", status_code=204)
-async def delete(state: State, job_id: common.JobId, caller: BatchCaller) -> None:
+async def delete(state: State, job_id: common.JobId, caller: BatchDeleter) -> None:
     await state.delete_ended(await _find(state, job_id, caller.deletes_of))
 
 

@@ -27,7 +27,7 @@ from agenticiqa.pictures.regions import Bytes, coloured, overlay
 from agenticiqa.reports.assessment import render_report, report_item
 from agenticiqa.reports.comparison import render_page
 from agenticiqa.runtime.config import ImageLimits
-from agenticiqa.serve.http.app_state import AppState, AssessCaller, State, stored_pictures
+from agenticiqa.serve.http.app_state import AppState, AssessCaller, AssessDeleter, State, stored_pictures
 from agenticiqa.serve.http.problems import ServiceError
 from agenticiqa.serve.http.routes import common
 from agenticiqa.serve.http.store.job_record import JobRow
@@ -89,7 +89,7 @@ async def cancel_run(state: State, row: common.OwnRun) -> Run:
     description="A picture that another run shows too stays. A key with the role `admin` may delete any owner's run.",
     status_code=204,
 )
-async def delete_run_route(state: State, run_id: common.JobId, caller: AssessCaller) -> None:
+async def delete_run_route(state: State, run_id: common.JobId, caller: AssessDeleter) -> None:
     await state.delete_ended(await common.find_run(state, run_id, caller.deletes_of))
 
 
